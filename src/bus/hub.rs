@@ -1,0 +1,129 @@
+use std::collections::BTreeMap;
+
+use crate::event::ServerEvent;
+
+use super::{
+    index::{EdgeId, Index},
+    position::{Mark, Position},
+    protocol::{BusMessage, EdgeMessage, Interest, ProtocolError},
+};
+
+/// A bus without its I/O: gives each published event a position and tells which edges
+/// it goes to. Whoever drives it writes the event to the log first, then sends.
+#[derive(Debug)]
+pub struct Hub {
+    mark: Mark,
+    edges: BTreeMap<EdgeId, Option<Interest>>,
+    index: Index,
+    next_edge: u32,
+}
+
+/// One published event, ready to be logged and sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publication {
+    /// Its place in the log.
+    pub position: Position,
+    /// The frame for every edge in `edges`.
+    pub message: String,
+    /// Who gets it.
+    pub edges: Vec<EdgeId>,
+}
+
+/// What an edge's frame led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// The edge is attached; `answer` is the frame that tells it so.
+    Attached {
+        /// The frame to send back.
+        answer: String,
+        /// What the edge wants; with it [`Hub::restore`] brings the edge back after a restart.
+        interest: Interest,
+    },
+    /// The edge asked to be let go; it is no longer known.
+    Detached,
+}
+
+impl Hub {
+    /// A bus whose log ends at `mark`.
+    pub fn new(mark: Mark) -> Self {
+        Self {
+            mark,
+            edges: BTreeMap::new(),
+            index: Index::default(),
+            next_edge: 0,
+        }
+    }
+
+    /// A connection came up; it gets nothing until it attaches.
+    pub fn connect(&mut self) -> EdgeId {
+        let edge = EdgeId(self.next_edge);
+        self.next_edge = self.next_edge.wrapping_add(1);
+        self.edges.insert(edge, None);
+        edge
+    }
+
+    /// A connection that attached before this bus was restarted.
+    pub fn restore(&mut self, interest: Interest) -> EdgeId {
+        let edge = self.connect();
+        self.enter(edge, interest);
+        edge
+    }
+
+    /// A frame came from an edge.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
+    pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
+        match EdgeMessage::from_json(text)? {
+            EdgeMessage::Attach(interest) => self.attach(edge, interest),
+            EdgeMessage::Detach => {
+                self.disconnect(edge);
+                Ok(Received::Detached)
+            }
+        }
+    }
+
+    /// A connection went away.
+    pub fn disconnect(&mut self, edge: EdgeId) {
+        if let Some(Some(interest)) = self.edges.remove(&edge) {
+            self.index.remove(edge, &interest);
+        }
+    }
+
+    /// An event was published.
+    pub fn publish(&mut self, event: ServerEvent) -> Publication {
+        self.mark.position = self.mark.position.next();
+        let edges = self.index.matching(&event);
+        let position = self.mark.position;
+        let message = BusMessage::Event { position, event }.to_json();
+        Publication {
+            position,
+            message,
+            edges,
+        }
+    }
+
+    /// Where the log ends.
+    pub fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// How many edges are attached.
+    pub fn attached(&self) -> usize {
+        self.edges.values().flatten().count()
+    }
+
+    fn attach(&mut self, edge: EdgeId, interest: Interest) -> Result<Received, ProtocolError> {
+        if self.edges.get(&edge) != Some(&None) {
+            return Err(ProtocolError::OutOfPlace);
+        }
+        self.enter(edge, interest.clone());
+        let answer = BusMessage::Attached(self.mark.clone()).to_json();
+        Ok(Received::Attached { answer, interest })
+    }
+
+    fn enter(&mut self, edge: EdgeId, interest: Interest) {
+        self.index.insert(edge, &interest);
+        self.edges.insert(edge, Some(interest));
+    }
+}

@@ -1,0 +1,85 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{event::ServerEvent, uri::Uri};
+
+use super::protocol::Interest;
+
+/// One edge of a bus, as the bus numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EdgeId(pub u32);
+
+/// From an event's key to the edges that want it: publishing costs what matches, not what is attached.
+#[derive(Debug, Default)]
+pub struct Index {
+    everything: BTreeSet<EdgeId>,
+    tools: BTreeSet<EdgeId>,
+    prompts: BTreeSet<EdgeId>,
+    resources: BTreeSet<EdgeId>,
+    uris: BTreeMap<Uri, BTreeSet<EdgeId>>,
+}
+
+impl Index {
+    /// Enters `edge` under each key of its interest.
+    pub fn insert(&mut self, edge: EdgeId, interest: &Interest) {
+        for edges in self.kinds(interest) {
+            edges.insert(edge);
+        }
+        for uri in interest.uris() {
+            self.uris.entry(uri.clone()).or_default().insert(edge);
+        }
+    }
+
+    /// Takes `edge` out again; `interest` is what it was entered with.
+    pub fn remove(&mut self, edge: EdgeId, interest: &Interest) {
+        for edges in self.kinds(interest) {
+            edges.remove(&edge);
+        }
+        for uri in interest.uris() {
+            if let Some(edges) = self.uris.get_mut(uri) {
+                edges.remove(&edge);
+                if edges.is_empty() {
+                    self.uris.remove(uri);
+                }
+            }
+        }
+    }
+
+    /// The edges that want `event`, each once, in ascending order.
+    pub fn matching(&self, event: &ServerEvent) -> Vec<EdgeId> {
+        let of_key = match event {
+            ServerEvent::ToolsListChanged => Some(&self.tools),
+            ServerEvent::PromptsListChanged => Some(&self.prompts),
+            ServerEvent::ResourcesListChanged => Some(&self.resources),
+            ServerEvent::ResourceUpdated { uri } => self.uris.get(uri),
+        };
+        of_key.map_or_else(
+            || self.everything.iter().copied().collect(),
+            |edges| self.everything.union(edges).copied().collect(),
+        )
+    }
+
+    fn kinds(&mut self, interest: &Interest) -> impl Iterator<Item = &mut BTreeSet<EdgeId>> {
+        let (everything, filter) = match interest {
+            Interest::Everything => (true, None),
+            Interest::Filter(filter) => (false, Some(filter)),
+        };
+        let wants = |wanted: Option<bool>| wanted.unwrap_or_default();
+        [
+            (everything, &mut self.everything),
+            (
+                wants(filter.map(|by| by.tools_list_changed)),
+                &mut self.tools,
+            ),
+            (
+                wants(filter.map(|by| by.prompts_list_changed)),
+                &mut self.prompts,
+            ),
+            (
+                wants(filter.map(|by| by.resources_list_changed)),
+                &mut self.resources,
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(is_wanted, edges)| is_wanted.then_some(edges))
+    }
+}

@@ -1,0 +1,239 @@
+//! The messages between an edge and its bus: JSON text, one message a frame, each with
+//! the version `"v":1`. A receiver ignores members that it does not know, and drops
+//! messages of a version or type that it does not know, so that a new edge can meet an
+//! old bus and the other way round.
+
+use std::fmt;
+
+use crate::{
+    event::{EventError, ServerEvent},
+    filter::SubscriptionFilter,
+    json::{self, Document, Node},
+    limits::Limits,
+    uri::Uri,
+};
+
+use super::position::{Mark, Position};
+
+/// What an edge tells its bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EdgeMessage {
+    /// Send me these events from now on. Answered with [`BusMessage::Attached`].
+    Attach(Interest),
+    /// Send me nothing more.
+    Detach,
+}
+
+/// What a bus tells an edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BusMessage {
+    /// Every event after this mark that matches will be sent.
+    Attached(Mark),
+    /// A published event that matches.
+    Event {
+        /// Its place in the log.
+        position: Position,
+        /// What changed.
+        event: ServerEvent,
+    },
+}
+
+/// Which events an edge wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// All of them: for a receiver that filters by itself.
+    Everything,
+    /// Those that the filter accepts.
+    Filter(SubscriptionFilter),
+}
+
+/// Why a frame is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// Not a JSON object with the members that its type needs.
+    Malformed,
+    /// A version that this code does not speak.
+    UnknownVersion,
+    /// A type that this code does not know.
+    UnknownType,
+    /// An event that this code does not know.
+    Event(EventError),
+    /// A message that is out of place: a second attach, or one from an edge that is gone.
+    OutOfPlace,
+}
+
+impl EdgeMessage {
+    /// Reads one frame.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped.
+    pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
+        let document = read(text)?;
+        match type_of(&document)? {
+            "attach" => Interest::from_node(&document.root).map(Self::Attach),
+            "detach" => Ok(Self::Detach),
+            _ => Err(ProtocolError::UnknownType),
+        }
+    }
+
+    /// The message as one frame.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Attach(interest) => format!(
+                r#"{{"v":{VERSION},"type":"attach","interest":{}}}"#,
+                interest.to_json()
+            ),
+            Self::Detach => format!(r#"{{"v":{VERSION},"type":"detach"}}"#),
+        }
+    }
+}
+
+impl BusMessage {
+    /// Reads one frame.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped.
+    pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
+        let document = read(text)?;
+        let root = &document.root;
+        match type_of(&document)? {
+            "attached" => Ok(Self::Attached(Mark {
+                epoch: text_in(root, "epoch")?.into(),
+                position: position_in(root)?,
+            })),
+            "event" => Ok(Self::Event {
+                position: position_in(root)?,
+                event: ServerEvent::from_node(root.get("event").ok_or(ProtocolError::Malformed)?)
+                    .map_err(ProtocolError::Event)?,
+            }),
+            _ => Err(ProtocolError::UnknownType),
+        }
+    }
+
+    /// The message as one frame.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Attached(Mark { epoch, position }) => {
+                let mut epoch_text = String::new();
+                json::push_string(&mut epoch_text, epoch);
+                format!(
+                    r#"{{"v":{VERSION},"type":"attached","epoch":{epoch_text},"position":{}}}"#,
+                    position.0
+                )
+            }
+            Self::Event { position, event } => format!(
+                r#"{{"v":{VERSION},"type":"event","position":{},"event":{}}}"#,
+                position.0,
+                event.to_json()
+            ),
+        }
+    }
+}
+
+impl Interest {
+    /// Reads the JSON text of an interest: `"everything"`, or a filter.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`].
+    pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
+        Self::from_value(&parse(text)?.root)
+    }
+
+    /// The interest as compact JSON.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Everything => format!("\"{EVERYTHING}\""),
+            Self::Filter(filter) => filter.to_json(),
+        }
+    }
+
+    /// The URIs that it names.
+    pub fn uris(&self) -> &[Uri] {
+        match self {
+            Self::Everything => &[],
+            Self::Filter(filter) => &filter.resource_subscriptions,
+        }
+    }
+
+    fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
+        Self::from_value(root.get("interest").ok_or(ProtocolError::Malformed)?)
+    }
+
+    fn from_value(node: &Node<'_>) -> Result<Self, ProtocolError> {
+        if node.as_str() == Some(EVERYTHING) {
+            return Ok(Self::Everything);
+        }
+        SubscriptionFilter::from_node(node, &EDGE_LIMITS)
+            .map(Self::Filter)
+            .map_err(|_| ProtocolError::Malformed)
+    }
+}
+
+impl ProtocolError {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed-frame",
+            Self::UnknownVersion => "unknown-frame-version",
+            Self::UnknownType => "unknown-frame-type",
+            Self::Event(error) => error.code(),
+            Self::OutOfPlace => "frame-out-of-place",
+        }
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => formatter.write_str("the frame is malformed"),
+            Self::UnknownVersion => formatter.write_str("the frame's version is not known"),
+            Self::UnknownType => formatter.write_str("the frame's type is not known"),
+            Self::Event(error) => error.fmt(formatter),
+            Self::OutOfPlace => formatter.write_str("the frame is out of place"),
+        }
+    }
+}
+
+impl std::error::Error for ProtocolError {}
+
+fn read(text: &str) -> Result<Document<'_>, ProtocolError> {
+    let document = parse(text)?;
+    match document.root.get("v").and_then(Node::as_u53) {
+        Some(VERSION) => Ok(document),
+        Some(_) => Err(ProtocolError::UnknownVersion),
+        None => Err(ProtocolError::Malformed),
+    }
+}
+
+fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
+    json::read(text.as_bytes(), EDGE_LIMITS.depth)
+        .ok()
+        .filter(|document| !document.has_duplicate_key)
+        .ok_or(ProtocolError::Malformed)
+}
+
+fn type_of<'d>(document: &'d Document<'_>) -> Result<&'d str, ProtocolError> {
+    text_in(&document.root, "type")
+}
+
+fn text_in<'n>(node: &'n Node<'_>, key: &str) -> Result<&'n str, ProtocolError> {
+    let text = node.get(key).and_then(Node::as_str);
+    text.ok_or(ProtocolError::Malformed)
+}
+
+fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {
+    let number = node.get("position").and_then(Node::as_u53);
+    number.map(Position).ok_or(ProtocolError::Malformed)
+}
+
+const VERSION: u64 = 1;
+const EVERYTHING: &str = "everything";
+/// Edges are ours and have applied their own limits, which may be wider than the defaults.
+const EDGE_LIMITS: Limits = Limits {
+    body_bytes: usize::MAX,
+    depth: 64,
+    id_bytes: 256,
+    uris: usize::MAX,
+    uri_bytes: usize::MAX,
+};

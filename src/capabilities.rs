@@ -1,0 +1,91 @@
+//! What the server says that it notifies about.
+
+use serde::Deserialize;
+
+use crate::json::{self, Node};
+
+/// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities).
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the specification names four independent flags"
+)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Advertised")]
+pub struct Capabilities {
+    /// `tools.listChanged`
+    pub tools_list_changed: bool,
+    /// `prompts.listChanged`
+    pub prompts_list_changed: bool,
+    /// `resources.listChanged`
+    pub resources_list_changed: bool,
+    /// `resources.subscribe`
+    pub resources_subscribe: bool,
+}
+
+/// What a `server/discover` answer tells that matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    /// The server's capabilities.
+    pub capabilities: Capabilities,
+    /// `_meta["io.modelcontextprotocol/serverInfo"]` as compact JSON, where the server gives it.
+    pub server_info: Option<String>,
+}
+
+impl Discovered {
+    /// Reads the JSON-RPC answer to `server/discover`; `None` where it is not a result with capabilities.
+    pub fn from_answer(body: &[u8]) -> Option<Self> {
+        let document = json::read(body, MAX_DEPTH).ok()?;
+        let result = document.root.get("result")?;
+        let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
+        Some(Self {
+            capabilities: Capabilities::from_node(result.get("capabilities")?),
+            server_info: server_info.map(json::to_compact),
+        })
+    }
+}
+
+impl Capabilities {
+    fn from_node(node: &Node<'_>) -> Self {
+        let flag = |feature: &str, name: &str| {
+            let flag = node.get(feature).and_then(|feature| feature.get(name));
+            flag.and_then(Node::as_bool) == Some(true)
+        };
+        Self {
+            tools_list_changed: flag("tools", "listChanged"),
+            prompts_list_changed: flag("prompts", "listChanged"),
+            resources_list_changed: flag("resources", "listChanged"),
+            resources_subscribe: flag("resources", "subscribe"),
+        }
+    }
+}
+
+/// The shape of `ServerCapabilities` on the wire, as far as it matters here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Advertised {
+    tools: Feature,
+    prompts: Feature,
+    resources: Feature,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Feature {
+    list_changed: bool,
+    subscribe: bool,
+}
+
+impl From<Advertised> for Capabilities {
+    fn from(advertised: Advertised) -> Self {
+        Self {
+            tools_list_changed: advertised.tools.list_changed,
+            prompts_list_changed: advertised.prompts.list_changed,
+            resources_list_changed: advertised.resources.list_changed,
+            resources_subscribe: advertised.resources.subscribe,
+        }
+    }
+}
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// An answer of the server behind us may nest deeper than a request (JSON schemas in extensions).
+const MAX_DEPTH: usize = 128;

@@ -1,0 +1,159 @@
+//! Refusals: what a client is told when its listen request is not served.
+
+use std::fmt;
+
+use crate::id::RequestId;
+
+/// A refused request: what is wrong, and whose request it was where its id could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// What is wrong.
+    pub reason: Reason,
+    /// The id of the refused request; `None` where it could not be read.
+    pub id: Option<RequestId>,
+}
+
+/// Why a listen request is refused. Each reason has one HTTP status, one JSON-RPC
+/// code and one fixed text; nothing of the input is echoed but the id and the version asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The body is declared as something other than plain UTF-8 JSON.
+    UnsupportedMediaType,
+    /// The client does not take an event stream.
+    NotAcceptable,
+    /// The body is larger than allowed.
+    BodyTooLarge,
+    /// The body is not JSON.
+    ParseError,
+    /// The body is not one JSON-RPC 2.0 request with a usable id.
+    InvalidRequest(&'static str),
+    /// A routing header is missing or does not say what the body says.
+    HeaderMismatch(&'static str),
+    /// The protocol version asked for is not served here.
+    UnsupportedVersion {
+        /// The version as the client asked for it.
+        requested: String,
+    },
+    /// The parameters are not those of `subscriptions/listen`.
+    InvalidParams(&'static str),
+    /// The parameters exceed a limit.
+    LimitExceeded {
+        /// What is too large.
+        what: &'static str,
+        /// The largest value still accepted.
+        limit: usize,
+    },
+    /// The caller did not say who it is, or not credibly.
+    Unauthorized,
+    /// The caller may not listen here.
+    Forbidden,
+    /// The caller, or this isolate, holds as many streams as it may.
+    TooManyStreams,
+    /// The rights of the caller could not be established.
+    AuthorizerFailed,
+    /// The bus, or the server behind, does not answer.
+    Unavailable,
+    /// This server is shutting down.
+    Closing,
+}
+
+impl Rejection {
+    /// Refuses the request `id` for `reason`.
+    pub fn new(reason: Reason, id: Option<RequestId>) -> Self {
+        Self { reason, id }
+    }
+}
+
+impl Reason {
+    /// The HTTP status of the answer.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Unauthorized => 401,
+            Self::Forbidden => 403,
+            Self::NotAcceptable => 406,
+            Self::BodyTooLarge => 413,
+            Self::UnsupportedMediaType => 415,
+            Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
+                503
+            }
+            _ => 400,
+        }
+    }
+
+    /// The JSON-RPC error code of the answer (2026-07-28, Base protocol, Error Codes).
+    pub fn json_rpc_code(&self) -> i32 {
+        match self {
+            Self::ParseError => -32_700,
+            Self::HeaderMismatch(_) => -32_020,
+            Self::UnsupportedVersion { .. } => -32_022,
+            Self::InvalidParams(_) | Self::LimitExceeded { .. } => -32_602,
+            Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
+                -32_603
+            }
+            _ => -32_600,
+        }
+    }
+
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnsupportedMediaType => "unsupported-media-type",
+            Self::NotAcceptable => "not-acceptable",
+            Self::BodyTooLarge => "body-too-large",
+            Self::ParseError => "parse-error",
+            Self::InvalidRequest(_) => "invalid-request",
+            Self::HeaderMismatch(_) => "header-mismatch",
+            Self::UnsupportedVersion { .. } => "unsupported-version",
+            Self::InvalidParams(_) => "invalid-params",
+            Self::LimitExceeded { .. } => "limit-exceeded",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::TooManyStreams => "too-many-streams",
+            Self::AuthorizerFailed => "authorizer-failed",
+            Self::Unavailable => "unavailable",
+            Self::Closing => "closing",
+        }
+    }
+
+    /// Seconds after which a new attempt makes sense, for `Retry-After`; `None` where it makes none.
+    pub fn retry_after(&self) -> Option<u32> {
+        match self {
+            Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
+                Some(RETRY_AFTER_SECONDS)
+            }
+            _ => None,
+        }
+    }
+
+    /// The text of the answer.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Self::UnsupportedMediaType => "Content-Type must be application/json in UTF-8",
+            Self::NotAcceptable => "Accept must allow text/event-stream",
+            Self::BodyTooLarge => "The body is too large",
+            Self::ParseError => "The body is not JSON",
+            Self::InvalidRequest(text) | Self::HeaderMismatch(text) | Self::InvalidParams(text) => {
+                text
+            }
+            Self::UnsupportedVersion { .. } => "Unsupported protocol version",
+            Self::LimitExceeded { what, .. } => what,
+            Self::Unauthorized => "Authorization is required",
+            Self::Forbidden => "Not allowed to listen",
+            Self::TooManyStreams => "Subscription limit reached",
+            Self::AuthorizerFailed => "Authorization is unavailable",
+            Self::Unavailable => "Subscriptions are unavailable",
+            Self::Closing => "The server is shutting down",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.text())
+    }
+}
+
+impl std::error::Error for Reason {}
+
+const RETRY_AFTER_SECONDS: u32 = 2;

@@ -1,0 +1,133 @@
+//! What the bus carries: typed change events, never JSON-RPC.
+
+use std::fmt;
+
+use crate::{
+    json::{self, Node},
+    limits::Limits,
+    uri::{Uri, UriError},
+};
+
+/// A change that a server publishes, shaped as in the official TypeScript SDK:
+/// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerEvent {
+    /// The list of tools changed.
+    ToolsListChanged,
+    /// The list of prompts changed.
+    PromptsListChanged,
+    /// The list of resources changed.
+    ResourcesListChanged,
+    /// The content of one resource changed.
+    ResourceUpdated {
+        /// Which resource.
+        uri: Uri,
+    },
+}
+
+/// Why a text is no [`ServerEvent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EventError {
+    /// Not a JSON object, or one that names a key twice.
+    Malformed,
+    /// `kind` is missing or not one of the four.
+    UnknownKind,
+    /// `uri` is missing or not a string.
+    MissingUri,
+    /// `uri` is not one that can be listened to.
+    Uri(UriError),
+}
+
+impl ServerEvent {
+    /// Reads `{"kind":...}`; members beside `kind` and `uri` are ignored.
+    ///
+    /// # Errors
+    /// An [`EventError`] that says what is wrong.
+    pub fn from_json(text: &str) -> Result<Self, EventError> {
+        let limits = Limits::default();
+        let document =
+            json::read(text.as_bytes(), limits.depth).map_err(|_| EventError::Malformed)?;
+        if document.has_duplicate_key {
+            return Err(EventError::Malformed);
+        }
+        Self::from_node(&document.root)
+    }
+
+    /// Reads an event that stands inside a larger text.
+    ///
+    /// # Errors
+    /// An [`EventError`] that says what is wrong.
+    pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
+        let object = node.as_object().ok_or(EventError::Malformed)?;
+        let kind = object.get("kind").and_then(Node::as_str);
+        match kind.ok_or(EventError::UnknownKind)? {
+            TOOLS => Ok(Self::ToolsListChanged),
+            PROMPTS => Ok(Self::PromptsListChanged),
+            RESOURCES => Ok(Self::ResourcesListChanged),
+            UPDATED => {
+                let uri = object.get("uri").and_then(Node::as_str);
+                Uri::new(
+                    uri.ok_or(EventError::MissingUri)?,
+                    Limits::default().uri_bytes,
+                )
+                .map(|uri| Self::ResourceUpdated { uri })
+                .map_err(EventError::Uri)
+            }
+            _ => Err(EventError::UnknownKind),
+        }
+    }
+
+    /// The event as compact JSON.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from("{\"kind\":\"");
+        out.push_str(self.kind());
+        out.push('"');
+        if let Self::ResourceUpdated { uri } = self {
+            out.push_str(",\"uri\":");
+            json::push_string(&mut out, uri);
+        }
+        out.push('}');
+        out
+    }
+
+    /// The value of `kind`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ToolsListChanged => TOOLS,
+            Self::PromptsListChanged => PROMPTS,
+            Self::ResourcesListChanged => RESOURCES,
+            Self::ResourceUpdated { .. } => UPDATED,
+        }
+    }
+}
+
+impl EventError {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed-event",
+            Self::UnknownKind => "unknown-event-kind",
+            Self::MissingUri | Self::Uri(_) => "invalid-uri",
+        }
+    }
+}
+
+impl fmt::Display for EventError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => formatter.write_str("the event is not a JSON object"),
+            Self::UnknownKind => formatter.write_str("the event's kind is not known"),
+            Self::MissingUri => formatter.write_str("the event has no uri"),
+            Self::Uri(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for EventError {}
+
+const TOOLS: &str = "tools_list_changed";
+const PROMPTS: &str = "prompts_list_changed";
+const RESOURCES: &str = "resources_list_changed";
+const UPDATED: &str = "resource_updated";

@@ -1,0 +1,71 @@
+//! Request ids, exactly as they were written.
+
+use std::fmt;
+
+use crate::json::{self, Node, Value};
+
+/// A JSON-RPC request id as raw JSON text: a string or an integer-valued number.
+///
+/// `1` and `"1"` differ, `0` and `""` are ids, and twenty digits survive, because
+/// the text is kept and never a number (2026-07-28, Base protocol, Requests).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(Box<str>);
+
+impl RequestId {
+    /// The id that `node` spells, or `None` where it is no id: null, a fraction, a flag,
+    /// a container, or a string or number of more than `max_bytes` (a string's quotes and escapes not counted).
+    pub fn from_node(node: &Node<'_>, max_bytes: usize) -> Option<Self> {
+        let is_id = match &node.value {
+            Value::String(text) => text.len() <= max_bytes,
+            Value::Number => node.raw.len() <= max_bytes && is_integer_valued(node.raw),
+            _ => false,
+        };
+        is_id.then(|| Self(node.raw.into()))
+    }
+
+    /// The id that the JSON text `raw` spells; see [`RequestId::from_node`].
+    pub fn from_raw(raw: &str, max_bytes: usize) -> Option<Self> {
+        let document = json::read(raw.as_bytes(), 0).ok()?;
+        Self::from_node(&document.root, max_bytes)
+    }
+
+    /// The id as JSON text.
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Whether a JSON number has no fraction once its exponent is applied (`1`, `1.0`, `15e-1` is not).
+fn is_integer_valued(number: &str) -> bool {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole_zeros = trailing_zeros(whole.trim_start_matches('-'));
+    let fraction_digits = fraction.trim_end_matches('0').len();
+    let is_zero = fraction_digits == 0 && whole_zeros.is_none();
+    let shift = if fraction_digits > 0 {
+        i64::try_from(fraction_digits).unwrap_or(i64::MAX)
+    } else {
+        -whole_zeros.unwrap_or(0)
+    };
+    is_zero || exponent_at_least(exponent, shift)
+}
+
+/// How many zeros end the digits, or `None` where there is no other digit.
+fn trailing_zeros(digits: &str) -> Option<i64> {
+    let rest = digits.trim_end_matches('0');
+    (!rest.is_empty()).then(|| i64::try_from(digits.len() - rest.len()).unwrap_or(i64::MAX))
+}
+
+/// Exponents beyond `i64` are compared by their sign alone.
+fn exponent_at_least(exponent: &str, least: i64) -> bool {
+    let digits = exponent.trim_start_matches('+');
+    digits
+        .parse::<i64>()
+        .map_or(!digits.starts_with('-'), |value| value >= least)
+}

@@ -1,0 +1,13 @@
+//! JSON text, read once and strictly, and written compactly.
+//!
+//! The reader keeps the text of every value beside its meaning, because request ids
+//! travel exactly as they were written, and notices what lenient readers hide:
+//! duplicate keys, lone surrogates, broken UTF-8, depth.
+
+mod node;
+mod reader;
+mod writer;
+
+pub use node::{Document, Node, Object, Value};
+pub use reader::{ReadError, read};
+pub use writer::{push_string, to_compact};

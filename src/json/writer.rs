@@ -1,0 +1,57 @@
+use std::fmt::Write as _;
+
+use super::node::{Node, Value};
+
+/// Appends `text` as a JSON string; line breaks and all other control characters come out escaped.
+pub fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            // Writing to a string cannot fail.
+            '\0'..' ' => drop(write!(out, "\\u{:04x}", u32::from(character))),
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+}
+
+/// The value on one line, without insignificant white space; numbers as they were written.
+pub fn to_compact(node: &Node<'_>) -> String {
+    let mut out = String::with_capacity(node.raw.len());
+    push_node(&mut out, node);
+    out
+}
+
+fn push_node(out: &mut String, node: &Node<'_>) {
+    match &node.value {
+        Value::String(text) => push_string(out, text),
+        Value::Array(items) => push_list(out, ('[', ']'), items.iter(), push_node),
+        Value::Object(object) => push_list(out, ('{', '}'), object.iter(), |out, (name, node)| {
+            push_string(out, name);
+            out.push(':');
+            push_node(out, node);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number => out.push_str(node.raw),
+    }
+}
+
+fn push_list<T>(
+    out: &mut String,
+    (open, close): (char, char),
+    items: impl Iterator<Item = T>,
+    push: impl Fn(&mut String, T),
+) {
+    out.push(open);
+    for (place, item) in items.enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        push(out, item);
+    }
+    out.push(close);
+}

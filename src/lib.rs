@@ -1,0 +1,50 @@
+//! The sans-I/O core of `subscriptions/listen`, the live notifications of the
+//! Model Context Protocol (revision 2026-07-28).
+//!
+//! Bytes, events and the time go in; frames, rejections and deadlines come out.
+//! Nothing here reads a clock, a random source, a socket or a global, so the same
+//! code runs natively, in workerd, Node, Deno, Bun and browsers.
+//!
+//! The house, each room knowing only those above it:
+//!
+//! - [`clock`], [`json`], [`id`], [`error`]: time as an argument, JSON text, request ids, refusals
+//! - [`uri`], [`event`], [`capabilities`], [`filter`], [`limits`]: the vocabulary
+//! - [`message`]: every JSON-RPC message this crate ever writes
+//! - [`listen`]: accepting a listen request, and the server's side of its stream
+//! - [`bus`]: positions, the index from key to edges, the edge-bus protocol
+//! - [`edge`]: one client's stream joined to the bus
+//! - [`sse`]: messages as server-sent events; knows no MCP
+//! - `wasm` (wasm32 only): the bindings for JavaScript
+//!
+//! ```
+//! use mcp_listen::{
+//!     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
+//!     listen::{Output, ServerStream},
+//! };
+//!
+//! let id = RequestId::from_raw("1", 256).expect("a number is an id");
+//! let honored = SubscriptionFilter { tools_list_changed: true, ..Default::default() };
+//! let mut stream = ServerStream::new(id, honored, Millis(15_000), Millis(0));
+//! stream.handle_attached(Millis(1));
+//! stream.handle_event(&ServerEvent::ToolsListChanged);
+//! assert!(matches!(stream.poll_output(Millis(1)), Some(Output::Message(ack)) if ack.contains("acknowledged")));
+//! assert!(matches!(stream.poll_output(Millis(1)), Some(Output::Message(cue)) if cue.contains("tools/list_changed")));
+//! assert!(stream.poll_output(Millis(1)).is_none());
+//! ```
+
+pub mod bus;
+pub mod capabilities;
+pub mod clock;
+pub mod edge;
+pub mod error;
+pub mod event;
+pub mod filter;
+pub mod id;
+pub mod json;
+pub mod limits;
+pub mod listen;
+pub mod message;
+pub mod sse;
+pub mod uri;
+#[cfg(target_arch = "wasm32")]
+mod wasm;

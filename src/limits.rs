@@ -1,0 +1,31 @@
+//! How large a listen request may be.
+
+use serde::Deserialize;
+
+/// Upper bounds on one listen request; each is the largest value still accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Limits {
+    /// Bytes of the request's body (default 65,536).
+    pub body_bytes: usize,
+    /// Nesting of arrays and objects in the body (default 64).
+    pub depth: usize,
+    /// Bytes of a request id (default 256).
+    pub id_bytes: usize,
+    /// Different resource URIs in one filter (default 256).
+    pub uris: usize,
+    /// Bytes of one resource URI (default 2,048).
+    pub uri_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 65_536,
+            depth: 64,
+            id_bytes: 256,
+            uris: 256,
+            uri_bytes: 2_048,
+        }
+    }
+}

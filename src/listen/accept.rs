@@ -1,0 +1,95 @@
+use crate::{
+    error::{Reason, Rejection},
+    filter::SubscriptionFilter,
+    id::RequestId,
+    json::{self, Document, ReadError},
+    limits::Limits,
+    message::{LISTEN, PROTOCOL_VERSION},
+};
+
+use super::{headers::Headers, request};
+
+/// What becomes of an HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A listen request that can be served.
+    Accepted(Accepted),
+    /// A listen request that is answered with an error.
+    Rejected(Rejection),
+    /// Anything else: the server behind answers it.
+    NotOurs,
+}
+
+/// A well-formed listen request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The request's id, which becomes the subscription id.
+    pub id: RequestId,
+    /// What the client asks to hear.
+    pub requested: SubscriptionFilter,
+}
+
+/// Whether the body has to be read to tell; everything else is [`Verdict::NotOurs`] at once.
+pub fn may_be_listen(method: &str, headers: &Headers<'_>) -> bool {
+    method == "POST" && (claims_by_header(headers) || headers.declare_json())
+}
+
+/// Judges an HTTP request by its method, header fields and body; a body longer than
+/// `limits.body_bytes` may be given cut off anywhere beyond that.
+///
+/// The checks run in a fixed order (content type, accept, size, JSON, shape, headers
+/// against body, `_meta`, version, filter), and the first that fails answers.
+/// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
+pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+    if !may_be_listen(method, headers) {
+        return Verdict::NotOurs;
+    }
+    let is_whole = body.len() <= limits.body_bytes;
+    let document = is_whole.then(|| json::read(body, limits.depth));
+    let readable = document.as_ref().and_then(|read| read.as_ref().ok());
+    if !claims_by_header(headers) && !readable.is_some_and(|read| claims_by_body(headers, read)) {
+        return Verdict::NotOurs;
+    }
+    let id = readable.and_then(|document| request::id_of(document, limits));
+    match check(headers, document, id.as_ref(), limits) {
+        Ok(accepted) => Verdict::Accepted(accepted),
+        Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
+    }
+}
+
+fn check(
+    headers: &Headers<'_>,
+    document: Option<Result<Document<'_>, ReadError>>,
+    id: Option<&RequestId>,
+    limits: &Limits,
+) -> Result<Accepted, Reason> {
+    if !headers.declare_json() {
+        return Err(Reason::UnsupportedMediaType);
+    }
+    if !headers.accept_event_stream() {
+        return Err(Reason::NotAcceptable);
+    }
+    let document = document
+        .ok_or(Reason::BodyTooLarge)?
+        .map_err(|_| Reason::ParseError)?;
+    request::check_shape(&document, id.is_some())?;
+    request::check_headers(headers, &document.root)?;
+    request::check_meta(&document.root)?;
+    let requested = request::filter_of(&document.root, limits)?;
+    let id = id.cloned().ok_or(Reason::InvalidRequest("id is missing"))?;
+    Ok(Accepted { id, requested })
+}
+
+fn claims_by_header(headers: &Headers<'_>) -> bool {
+    headers.get("mcp-method") == Some(LISTEN)
+}
+
+/// Revisions are dates, so later ones sort after earlier ones.
+fn claims_by_body(headers: &Headers<'_>, document: &Document<'_>) -> bool {
+    let is_modern = request::version_of(&document.root).is_some()
+        || headers.get("mcp-method").is_some()
+        || headers
+            .get("mcp-protocol-version")
+            .is_some_and(|version| version >= PROTOCOL_VERSION);
+    request::is_listen(&document.root) && is_modern
+}

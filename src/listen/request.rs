@@ -1,0 +1,149 @@
+//! The parts of a listen request's body, each checked with its own refusal.
+
+use crate::{
+    error::Reason,
+    filter::{FilterError, SubscriptionFilter},
+    id::RequestId,
+    json::{Document, Node, Object},
+    limits::Limits,
+    message::{
+        LISTEN, META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, PROTOCOL_VERSION,
+    },
+    uri::UriError,
+};
+
+use super::headers::Headers;
+
+/// The id, where the body is an object that names exactly one usable id.
+pub(super) fn id_of(document: &Document<'_>, limits: &Limits) -> Option<RequestId> {
+    let object = document.root.as_object()?;
+    let id = RequestId::from_node(object.get("id")?, limits.id_bytes)?;
+    (object.count("id") == 1).then_some(id)
+}
+
+/// One JSON-RPC 2.0 request (2026-07-28, Base protocol, Requests).
+pub(super) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), Reason> {
+    let Some(object) = document.root.as_object() else {
+        return Err(Reason::InvalidRequest(
+            "The body must be one JSON-RPC request",
+        ));
+    };
+    let problem = if document.has_duplicate_key {
+        "A key is named twice"
+    } else if object.get("jsonrpc").and_then(Node::as_str) != Some("2.0") {
+        "jsonrpc must be \"2.0\""
+    } else if object.get("method").and_then(Node::as_str).is_none() {
+        "method must be a string"
+    } else if object.get("result").is_some() || object.get("error").is_some() {
+        "A request has no result and no error"
+    } else if !has_id {
+        "id must be a string or an integer"
+    } else {
+        return Ok(());
+    };
+    Err(Reason::InvalidRequest(problem))
+}
+
+/// The routing headers say what the body says (2026-07-28, Streamable HTTP, Server Validation).
+pub(super) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<(), Reason> {
+    let version = version_of(root).and_then(Node::as_str);
+    let problem = match headers.get("mcp-protocol-version") {
+        None => "The MCP-Protocol-Version header is missing",
+        Some(header) if version.is_some_and(|version| version != header) => {
+            "The MCP-Protocol-Version header does not match the body"
+        }
+        Some(_) => match headers.get("mcp-method") {
+            None => "The Mcp-Method header is missing",
+            Some(header) if root.get("method").and_then(Node::as_str) != Some(header) => {
+                "The Mcp-Method header does not match the body"
+            }
+            Some(_) => return Ok(()),
+        },
+    };
+    Err(Reason::HeaderMismatch(problem))
+}
+
+/// The `_meta` that every request carries (2026-07-28, Base protocol, Per-request fields).
+pub(super) fn check_meta(root: &Node<'_>) -> Result<(), Reason> {
+    let params = object_in(root.get("params"), "params must be an object")?;
+    let meta = object_in(params.get("_meta"), "params._meta must be an object")?;
+    let version = meta.get(META_PROTOCOL_VERSION).and_then(Node::as_str);
+    match version {
+        None => {
+            return Err(Reason::InvalidParams(
+                "_meta[\"io.modelcontextprotocol/protocolVersion\"] must be a string",
+            ));
+        }
+        Some(PROTOCOL_VERSION) => {}
+        Some(requested) => {
+            return Err(Reason::UnsupportedVersion {
+                requested: requested.to_owned(),
+            });
+        }
+    }
+    object_in(
+        meta.get(META_CLIENT_CAPABILITIES),
+        "_meta[\"io.modelcontextprotocol/clientCapabilities\"] must be an object",
+    )?;
+    match meta.get(META_CLIENT_INFO) {
+        Some(info) if !is_implementation(info) => Err(Reason::InvalidParams(
+            "_meta[\"io.modelcontextprotocol/clientInfo\"] must have a name and a version",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The filter in `params.notifications` (2026-07-28, Subscriptions: Notification Filter).
+pub(super) fn filter_of(root: &Node<'_>, limits: &Limits) -> Result<SubscriptionFilter, Reason> {
+    let node = root
+        .get("params")
+        .and_then(|params| params.get("notifications"));
+    let node = node.ok_or(Reason::InvalidParams(
+        "params.notifications must be an object",
+    ))?;
+    SubscriptionFilter::from_node(node, limits).map_err(|error| match error {
+        FilterError::NotAnObject => Reason::InvalidParams("params.notifications must be an object"),
+        FilterError::NotAFlag(_) => {
+            Reason::InvalidParams("A flag of the filter must be true or false")
+        }
+        FilterError::NotUris => {
+            Reason::InvalidParams("resourceSubscriptions must be an array of strings")
+        }
+        FilterError::Uri(UriError::TooLong) => Reason::LimitExceeded {
+            what: "A resource URI is too long",
+            limit: limits.uri_bytes,
+        },
+        FilterError::Uri(_) => {
+            Reason::InvalidParams("A resource URI must not be empty or hold control characters")
+        }
+        FilterError::TooManyUris => Reason::LimitExceeded {
+            what: "Too many resource URIs",
+            limit: limits.uris,
+        },
+    })
+}
+
+/// Whether the body asks for a subscription, in whatever era.
+pub(super) fn is_listen(root: &Node<'_>) -> bool {
+    root.get("method").and_then(Node::as_str) == Some(LISTEN)
+}
+
+/// The protocol version that the body names, whatever its type.
+pub(super) fn version_of<'n, 'a>(root: &'n Node<'a>) -> Option<&'n Node<'a>> {
+    let meta = root.get("params")?.get("_meta")?;
+    meta.get(META_PROTOCOL_VERSION)
+}
+
+fn object_in<'n, 'a>(
+    node: Option<&'n Node<'a>>,
+    problem: &'static str,
+) -> Result<&'n Object<'a>, Reason> {
+    node.and_then(Node::as_object)
+        .ok_or(Reason::InvalidParams(problem))
+}
+
+fn is_implementation(node: &Node<'_>) -> bool {
+    ["name", "version"]
+        .iter()
+        .all(|key| node.get(key).and_then(Node::as_str).is_some())
+}

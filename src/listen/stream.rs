@@ -1,0 +1,197 @@
+use crate::{
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId, message,
+};
+
+use super::cues::Cues;
+
+/// What a stream wants written next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// One JSON-RPC message.
+    Message(String),
+    /// A sign of life that carries nothing.
+    KeepAlive,
+    /// The stream ends here; nothing follows.
+    End,
+}
+
+/// The server's side of one subscription, from registration to its end
+/// (2026-07-28, Subscriptions).
+///
+/// Feed it with the `handle_*` methods; after each, and whenever the transport has
+/// room, call [`ServerStream::poll_output`] until it answers `None`. Call
+/// [`ServerStream::handle_timeout`] when [`ServerStream::poll_timeout`] says.
+/// What is not polled stays collapsed: one cue a key.
+#[derive(Debug)]
+pub struct ServerStream {
+    id: RequestId,
+    honored: SubscriptionFilter,
+    server_info: Option<String>,
+    state: State,
+    cues: Cues,
+    keep_alive: KeepAlive,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not yet registered with the bus: events are kept, nothing may be written.
+    Opening,
+    /// Registered. The acknowledgment goes out before anything else.
+    Open {
+        is_acknowledged: bool,
+    },
+    /// Closing gracefully: what is pending goes out, then the result.
+    Draining {
+        is_acknowledged: bool,
+    },
+    /// Everything is written, or given up; the end has yet to be told.
+    Ending,
+    Closed,
+}
+
+#[derive(Debug)]
+struct KeepAlive {
+    interval: Millis,
+    written_at: Millis,
+    is_due: bool,
+}
+
+impl ServerStream {
+    /// A stream that waits for its registration; `keep_alive` zero means no keep-alives.
+    pub fn new(
+        id: RequestId,
+        honored: SubscriptionFilter,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> Self {
+        Self {
+            id,
+            cues: Cues::new(&honored),
+            honored,
+            server_info: None,
+            state: State::Opening,
+            keep_alive: KeepAlive {
+                interval: keep_alive,
+                written_at: now,
+                is_due: false,
+            },
+        }
+    }
+
+    /// Names the server in the result that ends the stream; `server_info` is compact JSON.
+    #[must_use]
+    pub fn with_server_info(mut self, server_info: Option<String>) -> Self {
+        self.server_info = server_info;
+        self
+    }
+
+    /// The bus has confirmed the registration: the acknowledgment may go out.
+    pub fn handle_attached(&mut self, now: Millis) {
+        if self.state == State::Opening {
+            self.keep_alive.written_at = now;
+            self.state = State::Open {
+                is_acknowledged: false,
+            };
+        }
+    }
+
+    /// The bus delivered an event; what the filter does not honor is ignored.
+    pub fn handle_event(&mut self, event: &ServerEvent) {
+        if matches!(self.state, State::Opening | State::Open { .. }) {
+            self.cues.push(event);
+        }
+    }
+
+    /// The moment of [`ServerStream::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Millis) {
+        self.keep_alive.is_due |= self.poll_timeout().is_some_and(|deadline| deadline <= now);
+    }
+
+    /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
+    /// A stream that was never registered just ends.
+    pub fn close(&mut self) {
+        self.state = match self.state {
+            State::Opening => State::Ending,
+            State::Open { is_acknowledged } => State::Draining { is_acknowledged },
+            state => state,
+        };
+    }
+
+    /// Ends the stream at once and without a result, as a drop: a client then comes back.
+    pub fn abort(&mut self) {
+        self.cues.clear();
+        if self.state != State::Closed {
+            self.state = State::Ending;
+        }
+    }
+
+    /// The next thing to write, or `None` until something is handled again.
+    pub fn poll_output(&mut self, now: Millis) -> Option<Output> {
+        let output = match self.state {
+            State::Opening | State::Closed => return None,
+            State::Ending => {
+                self.state = State::Closed;
+                return Some(Output::End);
+            }
+            State::Open { is_acknowledged } => {
+                self.state = State::Open {
+                    is_acknowledged: true,
+                };
+                self.pending(is_acknowledged)
+                    .or_else(|| self.keep_alive.is_due.then_some(Output::KeepAlive))?
+            }
+            State::Draining { is_acknowledged } => {
+                self.state = State::Draining {
+                    is_acknowledged: true,
+                };
+                self.pending(is_acknowledged)
+                    .unwrap_or_else(|| self.result())
+            }
+        };
+        self.keep_alive.written_at = now;
+        self.keep_alive.is_due = false;
+        Some(output)
+    }
+
+    /// When to call [`ServerStream::handle_timeout`]; `None` while no keep-alive has to be made.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        let waits = matches!(self.state, State::Open { .. })
+            && self.keep_alive.interval > Millis(0)
+            && !self.keep_alive.is_due;
+        waits.then(|| self.keep_alive.written_at + self.keep_alive.interval)
+    }
+
+    /// The honored filter.
+    pub fn honored(&self) -> &SubscriptionFilter {
+        &self.honored
+    }
+
+    /// How many cues wait; never more than the filter has kinds and URIs.
+    pub fn pending_cues(&self) -> usize {
+        self.cues.len()
+    }
+
+    /// Whether the registration is still awaited.
+    pub fn is_opening(&self) -> bool {
+        self.state == State::Opening
+    }
+
+    fn pending(&mut self, is_acknowledged: bool) -> Option<Output> {
+        if !is_acknowledged {
+            return Some(Output::Message(message::acknowledged(
+                &self.id,
+                &self.honored,
+            )));
+        }
+        let event = self.cues.pop()?;
+        Some(Output::Message(message::notification(&self.id, &event)))
+    }
+
+    fn result(&mut self) -> Output {
+        self.state = State::Ending;
+        Output::Message(message::listen_result(
+            &self.id,
+            self.server_info.as_deref(),
+        ))
+    }
+}

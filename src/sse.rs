@@ -1,0 +1,17 @@
+//! Messages as server-sent events; knows nothing of MCP.
+
+/// One message as an event of type `message`; each line of the message becomes a `data:` line.
+pub fn event(message: &str) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(message.len() + 24);
+    frame.extend_from_slice(b"event: message\n");
+    for line in message.split(['\n', '\r']) {
+        frame.extend_from_slice(b"data: ");
+        frame.extend_from_slice(line.as_bytes());
+        frame.push(b'\n');
+    }
+    frame.push(b'\n');
+    frame
+}
+
+/// A comment, which every reader ignores: it keeps the connection in use and finds dead ones.
+pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";

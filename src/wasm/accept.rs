@@ -1,0 +1,190 @@
+use wasm_bindgen::prelude::*;
+
+use crate::{
+    error,
+    filter::SubscriptionFilter,
+    limits::Limits,
+    listen::{self, Headers, ServerStream},
+    message,
+};
+
+use super::{discovered::Discovered, edge::Edge, error::coded, millis};
+
+/// Judges HTTP requests; made once, with the limits.
+#[wasm_bindgen]
+pub struct Acceptor {
+    limits: Limits,
+}
+
+/// What became of one request; at most one of `accepted` and `rejection` is there to take.
+#[wasm_bindgen]
+pub struct Verdict(listen::Verdict);
+
+/// A well-formed listen request.
+#[wasm_bindgen]
+pub struct Accepted(listen::Accepted);
+
+/// A refusal as it goes on the wire.
+#[wasm_bindgen]
+pub struct Rejection(error::Rejection);
+
+/// Reasons to refuse that only the host can know.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Refusal {
+    /// 401: the caller did not say who it is.
+    Unauthorized,
+    /// 403: the caller may not listen.
+    Forbidden,
+    /// 503: this isolate holds as many streams as it may.
+    TooManyStreams,
+    /// 503: the caller's rights could not be established.
+    AuthorizerFailed,
+    /// 503: the bus or the handler does not answer.
+    Unavailable,
+    /// 503: shutting down.
+    Closing,
+}
+
+#[wasm_bindgen]
+impl Acceptor {
+    /// `limits`: an object with any of bodyBytes, depth, idBytes, uris, uriBytes; or undefined.
+    #[wasm_bindgen(constructor)]
+    pub fn new(limits: JsValue) -> Result<Self, JsValue> {
+        if limits.is_undefined() {
+            return Ok(Self {
+                limits: Limits::default(),
+            });
+        }
+        let limits = serde_wasm_bindgen::from_value(limits)
+            .map_err(|_| coded("invalid-options", "each limit must be a whole number"))?;
+        Ok(Self { limits })
+    }
+
+    /// Whether the body has to be read; `headers` are lines `name: value`.
+    #[wasm_bindgen(js_name = mayBeListen)]
+    pub fn may_be_listen(&self, method: &str, headers: &str) -> bool {
+        listen::may_be_listen(method, &Headers::new(headers))
+    }
+
+    /// The largest body of a listen request, in bytes.
+    #[wasm_bindgen(getter, js_name = bodyBytes)]
+    pub fn body_bytes(&self) -> usize {
+        self.limits.body_bytes
+    }
+
+    /// Judges a request; a body over the limit may be cut off anywhere beyond it.
+    pub fn accept(&self, method: &str, headers: &str, body: &[u8]) -> Verdict {
+        Verdict(listen::accept(
+            method,
+            &Headers::new(headers),
+            body,
+            &self.limits,
+        ))
+    }
+}
+
+#[wasm_bindgen]
+impl Verdict {
+    /// The listen request, if it can be served.
+    #[wasm_bindgen(getter)]
+    pub fn accepted(&self) -> Option<Accepted> {
+        match &self.0 {
+            listen::Verdict::Accepted(accepted) => Some(Accepted(accepted.clone())),
+            _ => None,
+        }
+    }
+
+    /// The answer, if it is a listen request that cannot be served.
+    #[wasm_bindgen(getter)]
+    pub fn rejection(&self) -> Option<Rejection> {
+        match &self.0 {
+            listen::Verdict::Rejected(rejection) => Some(Rejection(rejection.clone())),
+            _ => None,
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Accepted {
+    /// What the client asks to hear, as JSON text.
+    #[wasm_bindgen(getter)]
+    pub fn requested(&self) -> String {
+        self.0.requested.to_json()
+    }
+
+    /// The refusal of this request.
+    pub fn refuse(&self, refusal: Refusal) -> Rejection {
+        let reason = match refusal {
+            Refusal::Unauthorized => error::Reason::Unauthorized,
+            Refusal::Forbidden => error::Reason::Forbidden,
+            Refusal::TooManyStreams => error::Reason::TooManyStreams,
+            Refusal::AuthorizerFailed => error::Reason::AuthorizerFailed,
+            Refusal::Unavailable => error::Reason::Unavailable,
+            Refusal::Closing => error::Reason::Closing,
+        };
+        Rejection(error::Rejection::new(reason, Some(self.0.id.clone())))
+    }
+
+    /// Opens the stream: what is honored is what the server advertises and `authorized` (JSON
+    /// text of a filter; undefined: everything) names too. Keep-alives every `keepAliveMs`; 0: none.
+    pub fn open(
+        &self,
+        discovered: &Discovered,
+        authorized: Option<String>,
+        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
+        now: f64,
+    ) -> Result<Edge, JsValue> {
+        let authorized = authorized.as_deref().map(filter_of).transpose()?;
+        let honored = self
+            .0
+            .requested
+            .honored(discovered.0.capabilities, authorized.as_ref());
+        let stream = ServerStream::new(
+            self.0.id.clone(),
+            honored,
+            millis(keep_alive_ms),
+            millis(now),
+        );
+        Ok(Edge::new(
+            stream.with_server_info(discovered.0.server_info.clone()),
+        ))
+    }
+}
+
+#[wasm_bindgen]
+impl Rejection {
+    /// HTTP status.
+    #[wasm_bindgen(getter)]
+    pub fn status(&self) -> u16 {
+        self.0.reason.status()
+    }
+
+    /// A stable name of the reason.
+    #[wasm_bindgen(getter)]
+    pub fn code(&self) -> String {
+        self.0.reason.code().to_owned()
+    }
+
+    /// Seconds for `Retry-After`, if a later attempt makes sense.
+    #[wasm_bindgen(getter, js_name = retryAfter)]
+    pub fn retry_after(&self) -> Option<u32> {
+        self.0.reason.retry_after()
+    }
+
+    /// The JSON-RPC error.
+    #[wasm_bindgen(getter)]
+    pub fn body(&self) -> String {
+        message::error(&self.0)
+    }
+}
+
+/// An authorizer's answer; its size is the host's own affair.
+fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
+    let limits = Limits {
+        uris: usize::MAX,
+        ..Limits::default()
+    };
+    SubscriptionFilter::from_json(text, &limits)
+        .map_err(|error| coded("invalid-filter", &error.to_string()))
+}

@@ -1,0 +1,64 @@
+use wasm_bindgen::prelude::*;
+
+use crate::{capabilities::Discovered as Told, json, message};
+
+use super::error::coded;
+
+/// What is known of the server behind: its capabilities and its name.
+#[wasm_bindgen]
+pub struct Discovered(pub(super) Told);
+
+#[wasm_bindgen]
+impl Discovered {
+    /// Takes the members of MCP's `ServerCapabilities`, and `serverInfo` as JSON text.
+    #[wasm_bindgen(js_name = fromOptions)]
+    pub fn from_options(
+        capabilities: JsValue,
+        server_info: Option<String>,
+    ) -> Result<Self, JsValue> {
+        let capabilities = serde_wasm_bindgen::from_value(capabilities).map_err(|_| {
+            coded(
+                "invalid-options",
+                "capabilities must be an object of MCP server capabilities",
+            )
+        })?;
+        let server_info = server_info.map(|text| compact(&text)).transpose()?;
+        Ok(Self(Told {
+            capabilities,
+            server_info,
+        }))
+    }
+
+    /// Reads the body of an answer to `discoverRequest()`.
+    #[wasm_bindgen(js_name = fromAnswer)]
+    pub fn from_answer(body: &[u8]) -> Result<Self, JsValue> {
+        Told::from_answer(body).map(Self).ok_or_else(|| {
+            coded(
+                "discover-failed",
+                "the handler did not answer server/discover with capabilities",
+            )
+        })
+    }
+}
+
+/// The `server/discover` request that asks a handler for its capabilities, as JSON text.
+#[wasm_bindgen(js_name = discoverRequest)]
+pub fn discover_request() -> String {
+    message::discover_request()
+}
+
+/// The header fields that go with `discoverRequest()`, as lines `name: value`.
+#[wasm_bindgen(js_name = discoverHeaders)]
+pub fn discover_headers() -> String {
+    format!(
+        "content-type: application/json\naccept: application/json, text/event-stream\nmcp-protocol-version: {}\nmcp-method: {}",
+        message::PROTOCOL_VERSION,
+        message::DISCOVER
+    )
+}
+
+fn compact(text: &str) -> Result<String, JsValue> {
+    let problem = || coded("invalid-options", "serverInfo must be JSON");
+    let document = json::read(text.as_bytes(), 64).map_err(|_| problem())?;
+    Ok(json::to_compact(&document.root))
+}

@@ -1,0 +1,32 @@
+//! The bindings for JavaScript: text, bytes and numbers only, never an object per event.
+//!
+//! Every handle is freed by its owner; JavaScript that forgets leaves it to the host's
+//! finalizers. Errors are JavaScript `Error`s with a stable `code`.
+
+#![allow(
+    unreachable_pub,
+    clippy::float_cmp,
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    clippy::missing_errors_doc,
+    reason = "wasm_bindgen dictates signatures and generates code"
+)]
+
+mod accept;
+mod discovered;
+mod edge;
+mod error;
+mod hub;
+mod text;
+
+use crate::clock::Millis;
+
+/// The host's clock as the core takes it; what is no time counts as zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, and fractions of a millisecond do not matter"
+)]
+fn millis(now: f64) -> Millis {
+    Millis(now as u64)
+}

@@ -1,0 +1,59 @@
+use wasm_bindgen::prelude::*;
+
+use crate::{
+    bus::{BusMessage, EdgeMessage, Interest, Mark, Position},
+    event::ServerEvent,
+};
+
+use super::error::coded;
+
+/// The event as compact JSON text; throws with a `code` where it is none.
+#[wasm_bindgen(js_name = normalizeEvent)]
+pub fn normalize_event(event: &str) -> Result<String, JsValue> {
+    event_of(event).map(|event| event.to_json())
+}
+
+/// The frame with which an edge registers; `interest` is the JSON text of a filter, or `"everything"`.
+#[wasm_bindgen(js_name = attachMessage)]
+pub fn attach_message(interest: &str) -> Result<String, JsValue> {
+    let interest =
+        Interest::from_json(interest).map_err(|error| coded(error.code(), &error.to_string()))?;
+    Ok(EdgeMessage::Attach(interest).to_json())
+}
+
+/// The frame with which an edge takes its leave.
+#[wasm_bindgen(js_name = detachMessage)]
+pub fn detach_message() -> String {
+    EdgeMessage::Detach.to_json()
+}
+
+/// The frame that confirms a registration, for buses that have no log.
+#[wasm_bindgen(js_name = attachedMessage)]
+pub fn attached_message(epoch: &str) -> String {
+    BusMessage::Attached(Mark {
+        epoch: epoch.into(),
+        position: Position(0),
+    })
+    .to_json()
+}
+
+/// The frame that carries an event, given as JSON text, for buses that have no log.
+#[wasm_bindgen(js_name = eventMessage)]
+pub fn event_message(event: &str) -> Result<String, JsValue> {
+    let event = event_of(event)?;
+    let position = Position(0);
+    Ok(BusMessage::Event { position, event }.to_json())
+}
+
+/// The event in a bus frame as JSON text; undefined where the frame carries none.
+#[wasm_bindgen(js_name = eventIn)]
+pub fn event_in(message: &str) -> Option<String> {
+    match BusMessage::from_json(message) {
+        Ok(BusMessage::Event { event, .. }) => Some(event.to_json()),
+        _ => None,
+    }
+}
+
+pub(super) fn event_of(text: &str) -> Result<ServerEvent, JsValue> {
+    ServerEvent::from_json(text).map_err(|error| coded(error.code(), &error.to_string()))
+}
