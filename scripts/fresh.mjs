@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from './project.mjs';
+
+const stamps = join(root, '.build', 'stamps');
+
+/**
+ * Does the work unless its inputs, and the outputs it left the last time, are what they were then.
+ * @param {string} name of the piece of work; one word
+ * @param {{ inputs: string[], outputs: string[] }} paths files and folders in the repository
+ * @param {() => Promise<unknown>} work
+ */
+export async function unlessFresh(name, { inputs, outputs }, work) {
+  const stamp = join(stamps, name);
+  const before = await readFile(stamp, 'utf8').catch(() => '');
+  if (before !== '' && before === (await digest([...inputs, ...outputs]))) return;
+  const taken = await digest(inputs);
+  await work();
+  // An input edited while the work ran leaves no stamp: the outputs may be older than it.
+  if (taken !== (await digest(inputs))) return;
+  await mkdir(stamps, { recursive: true });
+  await writeFile(stamp, await digest([...inputs, ...outputs]));
+}
+
+/** @param {string[]} paths */
+async function digest(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    for (const file of await filesIn(path)) hash.update(`${file}\0`).update(await contentHash(file));
+    hash.update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/** @param {string} file */
+async function contentHash(file) {
+  return createHash('sha256').update(await readFile(join(root, file))).digest();
+}
+
+/**
+ * The files under a path, sorted; the path itself for a file, nothing for what does not exist.
+ * @param {string} path
+ * @returns {Promise<string[]>}
+ */
+async function filesIn(path) {
+  try {
+    const entries = await readdir(join(root, path), { withFileTypes: true, recursive: true });
+    return entries.filter((entry) => entry.isFile()).map((entry) => join(path, entry.parentPath.slice(join(root, path).length), entry.name)).sort();
+  } catch (error) {
+    const code = /** @type {NodeJS.ErrnoException} */ (error).code;
+    if (code === 'ENOENT') return [];
+    if (code === 'ENOTDIR') return [path];
+    throw error;
+  }
+}

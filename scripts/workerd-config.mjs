@@ -1,0 +1,132 @@
+import { readdir } from 'node:fs/promises';
+import { extname } from 'node:path';
+
+/**
+ * @typedef {object} Layout
+ * @property {string} modules folder of the bundled modules, relative to the configuration
+ * @property {string[]} files the modules, the main one first
+ * @property {number} edges
+ * @property {import('./worker-config.mjs').DurableObject[]} durableObjects
+ * @property {Record<string, string>} text
+ * @property {number | undefined} port
+ * @property {string} stateDir
+ * @property {string} compatibilityDate
+ * @property {string[]} compatibilityFlags
+ */
+
+/**
+ * The modules of a bundle, the main one first: it is the only script that wrangler puts there.
+ * @param {string} bundle
+ * @returns {Promise<string[]>}
+ */
+export async function bundledModules(bundle) {
+  const files = (await readdir(bundle)).filter((file) => extname(file) in moduleKinds).sort();
+  const scripts = files.filter((file) => moduleKinds[extname(file)] === 'esModule');
+  if (scripts.length !== 1) throw new Error(`a bundle holds one script, ${bundle} holds ${scripts.length}`);
+  return [...scripts, ...files.filter((file) => !scripts.includes(file))];
+}
+
+/**
+ * The configuration of one process: the bus with the objects, the edges bound to it, and with a port the router.
+ * @param {Layout} layout
+ * @returns {string} text for `workerd serve`
+ */
+export function workerdConfig(layout) {
+  const edges = Array.from({ length: layout.edges }, (_, index) => `edge-${index}`);
+  const routed = layout.port !== undefined;
+  const workers = ['bus', ...edges, ...(routed ? ['router'] : [])];
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "disk", disk = (path = ${quoted(layout.stateDir)}, writable = true)),
+${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).join('\n')}
+  ],
+  sockets = [
+${workers.map((name) => socket(name, name === 'router' ? layout.port : 0)).join('\n')}
+  ],
+);
+${worker('bus', layout, objectStorage(layout.durableObjects))}
+${edges.map((name) => worker(name, layout)).join('\n')}
+${routed ? router(edges, layout.compatibilityDate) : ''}`;
+}
+
+/**
+ * @param {string} name
+ * @param {number | undefined} port
+ */
+function socket(name, port) {
+  return `    (name = "${name}", address = "127.0.0.1:${port}", http = (), service = "${name}"),`;
+}
+
+/**
+ * @param {string} name
+ * @param {Layout} layout
+ * @param {string} [storage] what the service that holds the objects adds
+ */
+function worker(name, layout, storage = '') {
+  const { modules, files, durableObjects, text, compatibilityDate, compatibilityFlags } = layout;
+  const home = name === 'bus' ? '' : ', serviceName = "bus"';
+  const bindings = [
+    ...Object.entries({ ISOLATE: name, ...text }).map(([key, value]) => `(name = ${quoted(key)}, text = ${quoted(value)})`),
+    ...durableObjects.map(
+      ({ binding, className }) => `(name = ${quoted(binding)}, durableObjectNamespace = (className = ${quoted(className)}${home}))`,
+    ),
+  ];
+  return `const ${constant(name)} :Workerd.Worker = (
+  modules = [${files.map((file) => moduleEntry(modules, file)).join(', ')}],
+  bindings = [${bindings.join(', ')}],
+  compatibilityDate = ${quoted(compatibilityDate)},
+  compatibilityFlags = [${compatibilityFlags.map(quoted).join(', ')}],${storage}
+);`;
+}
+
+/** @param {Layout['durableObjects']} durableObjects */
+function objectStorage(durableObjects) {
+  const namespaces = durableObjects.map(
+    ({ className }) => `(className = ${quoted(className)}, uniqueKey = ${quoted(className)}, enableSql = true)`,
+  );
+  return `
+  durableObjectNamespaces = [${namespaces.join(', ')}],
+  durableObjectStorage = (localDisk = "disk"),`;
+}
+
+/**
+ * @param {string} folder
+ * @param {string} file
+ */
+function moduleEntry(folder, file) {
+  return `(name = ${quoted(file)}, ${moduleKinds[extname(file)]} = embed ${quoted(`${folder}/${file}`)})`;
+}
+
+/**
+ * @param {string[]} edges
+ * @param {string} compatibilityDate
+ */
+function router(edges, compatibilityDate) {
+  const script = `let turn = 0;
+export default { fetch: (request, env) => env[env.edges[turn++ % env.edges.length]].fetch(request) };`;
+  return `const router :Workerd.Worker = (
+  modules = [(name = "router.js", esModule = ${quoted(script)})],
+  bindings = [
+    (name = "edges", json = ${quoted(JSON.stringify(edges))}),
+    ${edges.map((name) => `(name = "${name}", service = "${name}")`).join(', ')}
+  ],
+  compatibilityDate = ${quoted(compatibilityDate)},
+);`;
+}
+
+/** @param {string} service */
+function constant(service) {
+  return service.replace('-', '');
+}
+
+/**
+ * Cap'n Proto text takes the escapes of JSON, except for code points above ASCII, which it takes as they are.
+ * @param {string} text
+ */
+function quoted(text) {
+  return JSON.stringify(text);
+}
+
+/** @type {Record<string, string>} */
+const moduleKinds = { '.js': 'esModule', '.mjs': 'esModule', '.wasm': 'wasm', '.html': 'text', '.txt': 'text', '.sql': 'text', '.bin': 'data' };
