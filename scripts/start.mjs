@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { build, workerBundle } from './build.mjs';
+import { main, onStop } from './main.mjs';
+import { setUp } from './setup.mjs';
+import { step } from './step.mjs';
+import { startWorkerd } from './workerd.mjs';
+
+async function start() {
+  const port = wantedPort(process.env['PORT'] ?? '8787');
+  await expectFree(port);
+  await setUp();
+  await build();
+  const workerd = await step('Starting workerd', () => startWorkerd({ bundle: workerBundle, port }));
+  let stopping = false;
+  onStop(() => {
+    stopping = true;
+    return workerd.stop();
+  });
+  process.exitCode = 0;
+  process.stdout.write(welcome(`http://127.0.0.1:${port}`));
+  await workerd.exited;
+  if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
+}
+
+/** @param {string} text */
+function wantedPort(text) {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port > 0 && port < 65_536) return port;
+  throw new Error(`PORT is ${JSON.stringify(text)}: it has to be a number from 1 to 65535`);
+}
+
+/** @param {number} port */
+async function expectFree(port) {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((error) => {
+    const cause = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code})`;
+    throw new Error(`port ${port} ${cause}: set another one, as in "PORT=${port === 65_535 ? 8787 : port + 1} npm start"`);
+  });
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** @param {string} origin */
+function welcome(origin) {
+  return `
+MCP endpoint  ${origin}/mcp
+Page          ${origin}/
+
+Two edge isolates hold the streams, in turn; one Durable Object is the bus between them.
+Listen in a second terminal:
+
+${request(origin, 'subscriptions/listen', '', listen)}
+
+Change the note in a third; the stream hears of it, whichever isolate the change went to:
+
+${request(origin, 'tools/call', " -H 'Mcp-Name: edit_note'", edit)}
+
+Ctrl-C stops everything.
+`;
+}
+
+/**
+ * @param {string} origin
+ * @param {string} method
+ * @param {string} headers further ones, as arguments for curl
+ * @param {object} params
+ */
+function request(origin, method, headers, params) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: envelope, ...params } });
+  return `curl -N ${origin}/mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: ${method}'${headers} -d '${body}'`;
+}
+
+const envelope = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const listen = { notifications: { toolsListChanged: true, resourceSubscriptions: ['note://todo'] } };
+const edit = { name: 'edit_note', arguments: { name: 'todo', text: 'buy oat milk' } };
+
+await main(import.meta.url, start);
