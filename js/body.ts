@@ -1,0 +1,54 @@
+/** The beginning of a request's body, and what was not read of it. */
+export interface BodyStart {
+  /** What was read: the whole body, or more than the limit of it. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The rest, where the body is longer than the limit. */
+  rest?: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+}
+
+/** Reads a body until it ends or exceeds `limit` bytes; nothing beyond the chunk that did so is read. */
+export async function readStart(request: Request, limit: number): Promise<BodyStart> {
+  const reader = request.body?.getReader();
+  if (reader === undefined) return { bytes: new Uint8Array() };
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  while (length <= limit) {
+    const { done, value } = await reader.read();
+    if (done) return { bytes: concat(chunks, length) };
+    chunks.push(value);
+    length += value.byteLength;
+  }
+  return { bytes: concat(chunks, length), rest: reader };
+}
+
+/** The request as it came, with its body to be read again. */
+export function replay(request: Request, { bytes, rest }: BodyStart): Request {
+  if (rest === undefined) return new Request(request, { body: bytes });
+  // Node takes a stream as a body only with `duplex`, which the type does not know.
+  return new Request(request, { body: resume(bytes, rest), duplex: 'half' } as RequestInit);
+}
+
+function resume(
+  bytes: Uint8Array<ArrayBuffer>,
+  rest: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(bytes),
+    async pull(controller) {
+      const { done, value } = await rest.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => rest.cancel(reason),
+  });
+}
+
+function concat(chunks: Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}

@@ -1,0 +1,62 @@
+import { eventText, type ServerEvent } from '../event.js';
+import type { SubscriptionFilter } from '../filter.js';
+import { attachedMessage, eventMessage } from '../wasm.js';
+import type { BusAttachment, BusLink, ListenBus, ServerEventBus } from './bus.js';
+
+/** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
+export class ForeignBus implements ListenBus {
+  readonly #bus: ServerEventBus;
+  readonly #onerror: (error: Error) => void;
+
+  constructor(bus: ServerEventBus, onerror: (error: Error) => void) {
+    this.#bus = bus;
+    this.#onerror = onerror;
+  }
+
+  publish(event: ServerEvent): Promise<void> {
+    const published = this.#forward(event);
+    published.catch(this.#onerror);
+    return published;
+  }
+
+  subscribe(listener: (event: ServerEvent) => void): () => void {
+    return this.#bus.subscribe(listener);
+  }
+
+  attach(_filter: SubscriptionFilter, link: BusLink): BusAttachment {
+    try {
+      const detach = this.#bus.subscribe((event) => this.#receive(event, link));
+      link.receive(attachedMessage(''));
+      return { detach: () => this.#detach(detach) };
+    } catch (error) {
+      link.lost(error as Error);
+      return { detach() {} };
+    }
+  }
+
+  async #forward(event: ServerEvent): Promise<void> {
+    eventText(event);
+    await this.#bus.publish(event);
+  }
+
+  #receive(event: ServerEvent, link: BusLink): void {
+    try {
+      link.receive(eventMessage(eventText(event)));
+    } catch (error) {
+      this.#onerror(error as Error);
+    }
+  }
+
+  #detach(unsubscribe: () => void): void {
+    try {
+      unsubscribe();
+    } catch (error) {
+      this.#onerror(error as Error);
+    }
+  }
+}
+
+/** The bus as it is where it filters by itself, and wrapped where it does not. */
+export function asListenBus(bus: ListenBus | ServerEventBus, onerror: (error: Error) => void): ListenBus {
+  return 'attach' in bus ? bus : new ForeignBus(bus, onerror);
+}

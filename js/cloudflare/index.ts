@@ -1,0 +1,7 @@
+/**
+ * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and listens on.
+ *
+ * @packageDocumentation
+ */
+export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './durable-object-bus.js';
+export { type BusStats, SubscriptionBus } from './subscription-bus.js';

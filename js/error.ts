@@ -1,0 +1,41 @@
+/** What went wrong; the values are stable, the messages are not. */
+export type ListenErrorCode =
+  | 'attach-timeout'
+  | 'authorizer-failed'
+  | 'authorizer-timeout'
+  | 'bus-frame-dropped'
+  | 'bus-lost'
+  | 'bus-unavailable'
+  | 'discover-failed'
+  | 'invalid-filter'
+  | 'invalid-options'
+  | 'invalid-uri'
+  | 'malformed-event'
+  | 'unknown-event-kind';
+
+/** Every error that this package throws or reports. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  /** A stable, kebab-case name of what went wrong. */
+  readonly code: ListenErrorCode;
+
+  constructor(code: ListenErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** An error of the core, which carries its `code`, as a {@link ListenError}. */
+export function fromCore(error: unknown): ListenError {
+  const { code, message } = error as { code: ListenErrorCode; message: string };
+  return new ListenError(code, message, { cause: error });
+}
+
+/** Runs `action` of the core; what it throws becomes a {@link ListenError}. */
+export function calling<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw fromCore(error);
+  }
+}

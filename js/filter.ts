@@ -1,0 +1,11 @@
+/** What a subscription asks for, or the subset that is honored (2026-07-28, Subscriptions: Notification Filter). */
+export interface SubscriptionFilter {
+  /** Changes of the list of tools. */
+  toolsListChanged?: boolean;
+  /** Changes of the list of prompts. */
+  promptsListChanged?: boolean;
+  /** Changes of the list of resources. */
+  resourcesListChanged?: boolean;
+  /** Updates of these resources, by exact URI. */
+  resourceSubscriptions?: string[];
+}

@@ -1,0 +1,196 @@
+import { type Authorize, ask, type Denial } from './authorize.js';
+import { type BodyStart, readStart, replay } from './body.js';
+import type { ListenBus, ServerEventBus } from './bus/bus.js';
+import { asListenBus } from './bus/foreign.js';
+import { InMemoryBus } from './bus/memory.js';
+import { declared, discover, type ListenCapabilities } from './discover.js';
+import { calling, fromCore } from './error.js';
+import type { SubscriptionFilter } from './filter.js';
+import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
+import { DEFAULT_LIMITS, type ListenLimits } from './limits.js';
+import { type Notifier, notifierOn } from './notify.js';
+import { report } from './report.js';
+import { ListenStream } from './stream.js';
+import { type Accepted, Acceptor, type Discovered, type Edge, Refusal, type Rejection } from './wasm.js';
+
+/** How `serveListen` serves. */
+export interface ListenOptions {
+  /** Carries events between publishers and streams (default: a new {@link InMemoryBus}). */
+  bus?: ListenBus | ServerEventBus;
+  /** What the server notifies about (default: asked of the handler once, with `server/discover`). */
+  capabilities?: ListenCapabilities;
+  /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
+  serverInfo?: { name: string; version: string };
+  /** Says what a caller may hear (default: everything). */
+  authorize?: Authorize;
+  /** Upper bounds. */
+  limits?: ListenLimits;
+  /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */
+  keepAliveMs?: number;
+  /** Told of every error that no caller sees (default: `console.error`). */
+  onerror?: (error: Error) => void;
+}
+
+/** A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. */
+export interface ListenServer {
+  /** Answers one HTTP request; may be detached from this object. */
+  fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
+  /** Publishes changes. */
+  notify: Notifier;
+  /** Ends all streams gracefully; new ones are refused from now on. Resolves when the last one has ended. */
+  close: () => Promise<void>;
+  /** The bus in use. */
+  bus: ListenBus;
+}
+
+/**
+ * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. Listens are answered here;
+ * all other requests reach `handler` with body bytes and headers as they came.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function serveListen(handler: McpHandler, options: ListenOptions = {}): ListenServer {
+  const front = new ListenFront(asFetch(handler), options);
+  return { fetch: front.fetch, notify: notifierOn(front.bus), close: front.close, bus: front.bus };
+}
+
+class ListenFront {
+  readonly bus: ListenBus;
+  readonly #handler: FetchHandler;
+  readonly #acceptor: Acceptor;
+  readonly #limits: typeof DEFAULT_LIMITS;
+  readonly #authorize: Authorize | undefined;
+  readonly #keepAliveMs: number;
+  readonly #onerror: (error: Error) => void;
+  readonly #streams = new Set<ListenStream>();
+  #discovered: Discovered | undefined;
+  #opening = 0;
+  #isClosing = false;
+
+  constructor(handler: FetchHandler, options: ListenOptions) {
+    const { authorize, capabilities, keepAliveMs = 15_000, limits, onerror = report, serverInfo } = options;
+    this.#handler = handler;
+    this.#acceptor = calling(() => new Acceptor(limits));
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#authorize = authorize;
+    this.#keepAliveMs = keepAliveMs >= 1 && keepAliveMs <= LONGEST_TIMER ? keepAliveMs : 0;
+    this.#onerror = onerror;
+    this.#discovered = capabilities && declared(capabilities, serverInfo);
+    this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+  }
+
+  readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
+    const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
+    if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
+      return this.#handler(request, ...rest);
+    }
+    const body = await readStart(request, this.#acceptor.bodyBytes);
+    const verdict = this.#acceptor.accept(request.method, headers, body.bytes);
+    try {
+      const { accepted, rejection } = verdict;
+      if (accepted) return await this.#listen(accepted, request, rest);
+      if (rejection) return await refuse(rejection, body);
+    } finally {
+      verdict.free();
+    }
+    return this.#handler(replay(request, body), ...rest);
+  };
+
+  readonly close = async (): Promise<void> => {
+    this.#isClosing = true;
+    const streams = [...this.#streams];
+    for (const stream of streams) stream.close();
+    const late = setTimeout(() => {
+      for (const stream of streams) stream.abort();
+    }, this.#limits.closeMs);
+    await Promise.all(streams.map((stream) => stream.ended));
+    clearTimeout(late);
+  };
+
+  async #listen(accepted: Accepted, request: Request, rest: unknown[]): Promise<Response> {
+    const isFull = this.#streams.size + this.#opening >= this.#limits.streams;
+    this.#opening += 1;
+    try {
+      if (this.#isClosing) return answer(accepted.refuse(Refusal.Closing));
+      if (isFull) return answer(accepted.refuse(Refusal.TooManyStreams));
+      const permit = await this.#permit(accepted, request);
+      if (permit instanceof Response) return permit;
+      return await this.#open(accepted, permit, request, rest);
+    } finally {
+      this.#opening -= 1;
+      accepted.free();
+    }
+  }
+
+  /** The filter that the caller is allowed as JSON text, `undefined` for everything, or the refusal. */
+  async #permit(accepted: Accepted, request: Request): Promise<string | undefined | Response> {
+    if (this.#authorize === undefined) return undefined;
+    const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
+    try {
+      const authorization = await ask(this.#authorize, { request, requested }, this.#limits.authorizeMs);
+      return 'denied' in authorization ? deny(accepted, authorization) : JSON.stringify(authorization);
+    } catch (error) {
+      this.#onerror(error as Error);
+      return answer(accepted.refuse(Refusal.AuthorizerFailed));
+    }
+  }
+
+  async #open(
+    accepted: Accepted,
+    permit: string | undefined,
+    request: Request,
+    rest: unknown[],
+  ): Promise<Response> {
+    try {
+      this.#discovered ??= await discover(this.#handler, request, rest);
+      const edge = this.#edge(accepted, this.#discovered, permit);
+      const { attachMs } = this.#limits;
+      const options = { bus: this.bus, signal: request.signal, attachMs, onerror: this.#onerror };
+      const stream = await ListenStream.open(edge, options);
+      this.#hold(stream);
+      return stream.response();
+    } catch (error) {
+      this.#onerror(error as Error);
+      return answer(accepted.refuse(this.#isClosing ? Refusal.Closing : Refusal.Unavailable));
+    }
+  }
+
+  /** Every stream has its own keep-alive interval, so that those opened together do not tick together. */
+  #edge(accepted: Accepted, discovered: Discovered, permit: string | undefined): Edge {
+    const interval = this.#keepAliveMs * (0.8 + 0.4 * Math.random());
+    try {
+      return accepted.open(discovered, permit, Math.round(interval), performance.now());
+    } catch (error) {
+      throw fromCore(error);
+    }
+  }
+
+  #hold(stream: ListenStream): void {
+    this.#streams.add(stream);
+    void stream.ended.then(() => this.#streams.delete(stream));
+    if (this.#isClosing) stream.close();
+  }
+}
+
+/** Refuses a request whose body may not have been read to its end. */
+async function refuse(rejection: Rejection, { rest }: BodyStart): Promise<Response> {
+  await rest?.cancel();
+  return answer(rejection);
+}
+
+function deny(accepted: Accepted, { denied, wwwAuthenticate }: Denial): Response {
+  const response = answer(accepted.refuse(denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden));
+  if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
+  return response;
+}
+
+function answer(rejection: Rejection): Response {
+  const { body, retryAfter, status } = rejection;
+  rejection.free();
+  const headers = new Headers({ 'content-type': 'application/json' });
+  if (retryAfter !== undefined) headers.set('retry-after', String(retryAfter));
+  return new Response(body, { status, headers });
+}
+
+/** Hosts fire timers that are longer than this at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;

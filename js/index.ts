@@ -1,0 +1,16 @@
+/**
+ * Live notifications for MCP servers: `subscriptions/listen` in front of any handler, on any bus.
+ *
+ * @packageDocumentation
+ */
+export type { Authorization, Authorize, AuthorizeContext, Denial } from './authorize.js';
+export type { BusAttachment, BusLink, ListenBus, ServerEventBus } from './bus/bus.js';
+export { InMemoryBus } from './bus/memory.js';
+export type { ListenCapabilities } from './discover.js';
+export { ListenError, type ListenErrorCode } from './error.js';
+export type { ServerEvent } from './event.js';
+export type { SubscriptionFilter } from './filter.js';
+export type { McpHandler } from './handler.js';
+export { type ListenOptions, type ListenServer, serveListen } from './http.js';
+export type { ListenLimits } from './limits.js';
+export type { Notifier } from './notify.js';

@@ -1,0 +1,24 @@
+/** Upper bounds; each is the largest value still accepted. */
+export interface ListenLimits {
+  /** Bytes of a listen request's body (default 65,536). */
+  bodyBytes?: number;
+  /** Nesting of arrays and objects in it (default 64). */
+  depth?: number;
+  /** Bytes of a request id (default 256). */
+  idBytes?: number;
+  /** Different resource URIs in one filter (default 256). */
+  uris?: number;
+  /** Bytes of one resource URI (default 2,048). */
+  uriBytes?: number;
+  /** Streams that this handler holds at once (default 4,000). */
+  streams?: number;
+  /** Milliseconds that `authorize` may take (default 2,000). */
+  authorizeMs?: number;
+  /** Milliseconds that the bus may take to confirm a registration (default 5,000). */
+  attachMs?: number;
+  /** Milliseconds that `close` waits for readers to take what is pending (default 5,000). */
+  closeMs?: number;
+}
+
+/** The limits that apply where none are given. */
+export const DEFAULT_LIMITS = { streams: 4_000, authorizeMs: 2_000, attachMs: 5_000, closeMs: 5_000 };

@@ -1,0 +1,185 @@
+import type { BusAttachment, ListenBus } from './bus/bus.js';
+import { deferred } from './deferred.js';
+import { ListenError } from './error.js';
+import type { SubscriptionFilter } from './filter.js';
+import type { Edge } from './wasm.js';
+
+/** How a stream is wired up. */
+export interface StreamOptions {
+  bus: ListenBus;
+  /** Aborted when the client is gone. */
+  signal: AbortSignal;
+  /** How long the bus may take to confirm, in milliseconds. */
+  attachMs: number;
+  onerror: (error: Error) => void;
+}
+
+/**
+ * One open subscription: moves frames of the bus into the core, and bytes of the core into the
+ * response, never more than the reader has room for. What waits meanwhile waits collapsed in the core.
+ */
+export class ListenStream {
+  /** Resolves when the stream has ended, whatever ended it. */
+  readonly ended: Promise<void>;
+  readonly #edge: Edge;
+  readonly #options: StreamOptions;
+  readonly #attached = deferred();
+  readonly #closing = deferred();
+  readonly #ended = deferred();
+  #attachment: BusAttachment | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isPumping = false;
+  #isEnded = false;
+
+  private constructor(edge: Edge, options: StreamOptions) {
+    this.#edge = edge;
+    this.#options = options;
+    this.ended = this.#ended.promise;
+    // `open` tells its caller; where it has already returned there is nobody left to tell.
+    this.#attached.promise.catch(() => {});
+  }
+
+  /**
+   * Registers the stream with its bus; takes over `edge` and frees it in the end.
+   *
+   * @throws ListenError `attach-timeout`, `bus-lost` or `bus-unavailable`; nothing is then registered any more.
+   */
+  static async open(edge: Edge, options: StreamOptions): Promise<ListenStream> {
+    const stream = new ListenStream(edge, options);
+    options.signal.addEventListener('abort', stream.#end);
+    // A stream may be closed from another request. What it then does must run on behalf of
+    // its own, as continuations do: workerd lets a request touch only its own sockets.
+    void stream.#closing.promise.then(() => stream.#drain());
+    try {
+      await stream.#attach();
+    } catch (error) {
+      stream.#end();
+      throw error;
+    }
+    return stream;
+  }
+
+  /** The answer to the listen request: its body is the stream. */
+  response(): Response {
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#pump(),
+        cancel: this.#end,
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: ROOM }),
+    );
+    return new Response(body, { headers: SSE_HEADERS });
+  }
+
+  /** Ends the stream gracefully: pending cues go out, then the result. */
+  close(): void {
+    this.#closing.resolve();
+  }
+
+  /** Ends the stream at once and without a result: the client takes it for a drop and comes back. */
+  abort(): void {
+    if (this.#isEnded) return;
+    this.#edge.abort();
+    this.#end();
+  }
+
+  async #attach(): Promise<void> {
+    if (this.#options.signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
+    if (this.#edge.honorsNothing) {
+      this.#edge.finishWithoutBus(performance.now());
+      return;
+    }
+    const { attachMs, bus } = this.#options;
+    const late = setTimeout(() => {
+      this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
+    }, attachMs);
+    const filter = JSON.parse(this.#edge.honored) as SubscriptionFilter;
+    this.#attachment = bus.attach(filter, { receive: this.#receive, lost: this.#lost });
+    await this.#attached.promise.finally(() => clearTimeout(late));
+  }
+
+  readonly #receive = (frame: string): void => {
+    if (this.#isEnded) return;
+    const dropped = this.#edge.receive(frame, performance.now());
+    if (dropped !== undefined) {
+      this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
+    }
+    if (!this.#edge.isOpening) this.#attached.resolve();
+    this.#pump();
+  };
+
+  readonly #lost = (error: Error): void => {
+    this.#attached.reject(error);
+    this.abort();
+  };
+
+  #drain(): void {
+    if (this.#isEnded) return;
+    this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
+    this.#edge.close();
+    this.#pump();
+  }
+
+  /** Enqueueing may ask for more at once, so the loop must not start within itself. */
+  #pump(): void {
+    if (this.#isEnded || this.#isPumping || this.#controller === undefined) return;
+    this.#isPumping = true;
+    while ((this.#controller.desiredSize ?? 0) > 0) {
+      const frame = this.#edge.poll(performance.now());
+      if (frame === undefined) break;
+      this.#controller.enqueue(frame);
+    }
+    this.#isPumping = false;
+    if (this.#edge.isEnded) this.#end();
+    else this.#arm();
+  }
+
+  /** One timer at a time: writes move the deadline, and the timer catches up when it fires. */
+  #arm(): void {
+    const { deadline } = this.#edge;
+    if (deadline === undefined || this.#timer !== undefined) return;
+    this.#timer = setTimeout(this.#tick, Math.max(deadline - performance.now(), 0) + 1);
+    // Node alone has `unref`: a stream nobody reads must not keep the process alive.
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  readonly #tick = (): void => {
+    this.#timer = undefined;
+    this.#edge.timeout(performance.now());
+    this.#pump();
+  };
+
+  /** Every way in which a stream ends comes through here. */
+  readonly #end = (): void => {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+    this.#options.signal.removeEventListener('abort', this.#end);
+    this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
+    this.#attachment?.detach();
+    this.#edge.free();
+    this.#closeBody();
+    this.#ended.resolve();
+  };
+
+  #closeBody(): void {
+    try {
+      this.#controller?.close();
+    } catch {
+      // The reader has cancelled: there is no body left to close.
+    }
+  }
+}
+
+/** Bytes a response may hold that its reader has not taken. */
+const ROOM = 16_384;
+
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
