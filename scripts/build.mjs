@@ -13,14 +13,18 @@ export const workerBundle = join(root, '.build', 'worker');
 
 /** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue) and the notebook Worker. */
 export async function build() {
-  await unlessFresh('core', { inputs: [...tools, 'src', 'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml'], outputs: ['pkg'] }, () =>
-    step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
+  await unlessFresh(
+    'core',
+    { inputs: [...tools, 'src', 'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml'], outputs: ['pkg'] },
+    () => step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
   );
   await unlessFresh('glue', { inputs: [...tools, 'js', 'pkg', 'tsconfig.base.json'], outputs: ['dist'] }, () =>
     step('Building the glue: tsc', buildGlue),
   );
-  await unlessFresh('worker', { inputs: [...tools, 'wrangler.toml', 'examples', 'dist', 'pkg'], outputs: ['.build/worker'] }, () =>
-    step('Bundling the Worker: wrangler', bundleWorker),
+  await unlessFresh(
+    'worker',
+    { inputs: [...tools, 'wrangler.toml', 'examples', 'dist', 'pkg'], outputs: ['.build/worker'] },
+    () => step('Bundling the Worker: wrangler', bundleWorker),
   );
 }
 
@@ -29,9 +33,16 @@ async function buildCore() {
   await emptied('pkg');
   const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
   await run('wasm-bindgen', ['--target', 'web', '--out-dir', 'pkg', '--out-name', 'mcp_listen', compiled]);
-  await run('wasm-opt', ['-Oz', ...wasmFeatures.map((name) => `--enable-${name}`), 'pkg/mcp_listen_bg.wasm', '-o', 'pkg/mcp_listen_bg.wasm']);
+  await run('wasm-opt', [
+    '-Oz',
+    ...wasmFeatures.map((name) => `--enable-${name}`),
+    'pkg/mcp_listen_bg.wasm',
+    '-o',
+    'pkg/mcp_listen_bg.wasm',
+  ]);
   const foreign = await foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'));
-  if (foreign.length > 0) throw new Error(`the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`);
+  if (foreign.length > 0)
+    throw new Error(`the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`);
 }
 
 async function buildGlue() {
@@ -53,7 +64,14 @@ async function emptied(folder) {
 const tools = ['scripts/build.mjs', 'package.json', 'package-lock.json'];
 
 /** What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of WebAssembly. */
-const wasmFeatures = ['bulk-memory', 'multivalue', 'mutable-globals', 'nontrapping-float-to-int', 'reference-types', 'sign-ext'];
+const wasmFeatures = [
+  'bulk-memory',
+  'multivalue',
+  'mutable-globals',
+  'nontrapping-float-to-int',
+  'reference-types',
+  'sign-ext',
+];
 
 await main(import.meta.url, async () => {
   await setUp();

@@ -22,8 +22,13 @@ export function run(command, args, { env = environment, cwd = root } = {}) {
   onStop(() => void child.kill());
   let output = '';
   let all = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; all += text; });
-  child.stderr.setEncoding('utf8').on('data', (text) => { all += text; });
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+    all += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    all += text;
+  });
   return new Promise((resolve, reject) => {
     child.on('error', (error) => reject(new Error(`${command} cannot be started: ${error.message}`)));
     child.on('close', (code) => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from './project.mjs';
 
@@ -35,7 +35,9 @@ async function digest(paths) {
 
 /** @param {string} file */
 async function contentHash(file) {
-  return createHash('sha256').update(await readFile(join(root, file))).digest();
+  return createHash('sha256')
+    .update(await readFile(join(root, file)))
+    .digest();
 }
 
 /**
@@ -46,7 +48,10 @@ async function contentHash(file) {
 async function filesIn(path) {
   try {
     const entries = await readdir(join(root, path), { withFileTypes: true, recursive: true });
-    return entries.filter((entry) => entry.isFile()).map((entry) => join(path, entry.parentPath.slice(join(root, path).length), entry.name)).sort();
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(path, entry.parentPath.slice(join(root, path).length), entry.name))
+      .sort();
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;
     if (code === 'ENOENT') return [];

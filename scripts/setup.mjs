@@ -14,7 +14,9 @@ export async function setUp() {
 
 async function npmPackages() {
   if (!(await packagesMatchLock())) {
-    await step('Installing the npm packages of package-lock.json', () => run('npm', ['ci'], { env: environmentWithoutPackages() }));
+    await step('Installing the npm packages of package-lock.json', () =>
+      run('npm', ['ci'], { env: environmentWithoutPackages() }),
+    );
   }
   await run(join(npmBin, 'node'), ['--version']).catch(() => {
     throw new Error('the npm package "node" is not complete: run "npm ci --ignore-scripts=false"');
@@ -28,7 +30,10 @@ async function rustToolchain() {
     (part) => !installed.some((name) => name === part || name.startsWith(`${part}-`)),
   );
   if (missing.length === 0) return;
-  const parts = [...components.flatMap((part) => ['--component', part]), ...targets.flatMap((target) => ['--target', target])];
+  const parts = [
+    ...components.flatMap((part) => ['--component', part]),
+    ...targets.flatMap((target) => ['--target', target]),
+  ];
   await step(`Installing Rust ${channel}: ${missing.join(', ')}`, () =>
     run('rustup', ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts]),
   );
@@ -69,8 +74,15 @@ function environmentWithoutPackages() {
 async function wantedToolchain() {
   const toml = await readFile(join(root, 'rust-toolchain.toml'), 'utf8');
   /** @param {string} key */
-  const list = (key) => [...(toml.match(new RegExp(`^${key} = \\[(.*)\\]`, 'm'))?.[1] ?? '').matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? '');
-  return { channel: toml.match(/^channel = "(.+)"/m)?.[1] ?? 'stable', components: list('components'), targets: list('targets') };
+  const list = (key) =>
+    [...(toml.match(new RegExp(`^${key} = \\[(.*)\\]`, 'm'))?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(
+      (match) => match[1] ?? '',
+    );
+  return {
+    channel: toml.match(/^channel = "(.+)"/m)?.[1] ?? 'stable',
+    components: list('components'),
+    targets: list('targets'),
+  };
 }
 
 /** @param {string} channel */

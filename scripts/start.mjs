@@ -35,7 +35,9 @@ async function expectFree(port) {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening').catch((error) => {
     const cause = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code})`;
-    throw new Error(`port ${port} ${cause}: set another one, as in "PORT=${port === 65_535 ? 8787 : port + 1} npm start"`);
+    throw new Error(
+      `port ${port} ${cause}: set another one, as in "PORT=${port === 65_535 ? 8787 : port + 1} npm start"`,
+    );
   });
   await new Promise((resolve) => server.close(resolve));
 }

@@ -8,7 +8,9 @@
 export async function step(label, work) {
   const started = performance.now();
   const elapsed = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
-  const ticking = process.stdout.isTTY ? setInterval(() => process.stdout.write(`\r${label} ... ${elapsed()}`), 1000) : undefined;
+  const ticking = process.stdout.isTTY
+    ? setInterval(() => process.stdout.write(`\r${label} ... ${elapsed()}`), 1000)
+    : undefined;
   process.stdout.write(`${label} ...`);
   try {
     const result = await work();

@@ -67,9 +67,12 @@ function worker(name, layout, storage = '') {
   const { modules, files, durableObjects, text, compatibilityDate, compatibilityFlags } = layout;
   const home = name === 'bus' ? '' : ', serviceName = "bus"';
   const bindings = [
-    ...Object.entries({ ISOLATE: name, ...text }).map(([key, value]) => `(name = ${quoted(key)}, text = ${quoted(value)})`),
+    ...Object.entries({ ISOLATE: name, ...text }).map(
+      ([key, value]) => `(name = ${quoted(key)}, text = ${quoted(value)})`,
+    ),
     ...durableObjects.map(
-      ({ binding, className }) => `(name = ${quoted(binding)}, durableObjectNamespace = (className = ${quoted(className)}${home}))`,
+      ({ binding, className }) =>
+        `(name = ${quoted(binding)}, durableObjectNamespace = (className = ${quoted(className)}${home}))`,
     ),
   ];
   return `const ${constant(name)} :Workerd.Worker = (
@@ -129,4 +132,12 @@ function quoted(text) {
 }
 
 /** @type {Record<string, string>} */
-const moduleKinds = { '.js': 'esModule', '.mjs': 'esModule', '.wasm': 'wasm', '.html': 'text', '.txt': 'text', '.sql': 'text', '.bin': 'data' };
+const moduleKinds = {
+  '.js': 'esModule',
+  '.mjs': 'esModule',
+  '.wasm': 'wasm',
+  '.html': 'text',
+  '.txt': 'text',
+  '.sql': 'text',
+  '.bin': 'data',
+};

@@ -5,8 +5,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { bundledModules, workerdConfig } from './workerd-config.mjs';
 import { workerConfig } from './worker-config.mjs';
+import { bundledModules, workerdConfig } from './workerd-config.mjs';
 
 /**
  * @typedef {object} WorkerdOptions
@@ -55,7 +55,10 @@ export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDi
  * @param {boolean} routed
  */
 async function serve(folder, edges, routed) {
-  const child = spawn(workerdPath(), ['serve', '--control-fd=3', 'workerd.capnp'], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
+  const child = spawn(workerdPath(), ['serve', '--control-fd=3', 'workerd.capnp'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
   const log = collected(child);
   const exited = removedAfter(child, folder);
   const origins = await listening(child, edges + (routed ? 2 : 1), exited).catch((error) => {
@@ -79,7 +82,10 @@ async function serve(folder, edges, routed) {
 /** @param {import('node:child_process').ChildProcess} child */
 function collected(child) {
   let log = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => { log += text; });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => {
+      log += text;
+    });
   return () => log;
 }
 

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from './command.mjs';
+import { main } from './main.mjs';
+import { root } from './project.mjs';
+import { foreignImports } from './wasm.mjs';
+
+/** @typedef {{ path: string, lines: string[] }} SourceFile */
+
+/** Checks that nobody crosses a border of the house; one TAP line each. */
+async function borders() {
+  const files = await sourceFiles();
+  let failed = 0;
+  for (const [index, [name, find]] of checks.entries()) {
+    const found = await find(files);
+    if (found.length > 0) failed += 1;
+    process.stdout.write(`${found.length > 0 ? 'not ok' : 'ok'} ${index + 1} - ${name}\n`);
+    for (const place of found) process.stdout.write(`  # ${place}\n`);
+  }
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+/** @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>} */
+const checks = [
+  ['only src/wasm names the bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
+  ['only src/wasm reads a clock or a random source', (files) => places(core(files), hostSources)],
+  ['in js/ only node/ and runtime/node.ts import node:', (files) => places(glue(files, nodeFiles), importOf('node'))],
+  [
+    'in js/ only cloudflare/ imports cloudflare:',
+    (files) => places(glue(files, /^js\/cloudflare\//), importOf('cloudflare')),
+  ],
+  ['the built core imports its own bindings only', () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'))],
+  ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
+  ['no file of js/runtime has more than 15 lines', (files) => longerThan(15, matching(files, /^js\/runtime\//))],
+  ['no file names a path of one machine', (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/)],
+  ['package-lock.json names no host', (files) => places(matching(files, /^package-lock\.json$/), /"resolved":/)],
+];
+
+const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
+const nodeFiles = /^js\/(node\/|runtime\/node\.ts$)/;
+const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
+
+/** @param {string} scheme of a module's name */
+function importOf(scheme) {
+  return new RegExp(`(from|import)\\s*\\(?\\s*['"]${scheme}:`);
+}
+
+/** @param {SourceFile[]} files */
+function core(files) {
+  return files.filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/wasm'));
+}
+
+/**
+ * @param {SourceFile[]} files
+ * @param {RegExp} except
+ */
+function glue(files, except) {
+  return files.filter(({ path }) => path.startsWith('js/') && !except.test(path));
+}
+
+/**
+ * @param {SourceFile[]} files
+ * @param {RegExp} path
+ */
+function matching(files, path) {
+  return files.filter((file) => path.test(file.path));
+}
+
+/**
+ * @param {SourceFile[]} files
+ * @param {RegExp} pattern
+ */
+function places(files, pattern) {
+  return files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : [])),
+  );
+}
+
+/**
+ * @param {number} limit
+ * @param {SourceFile[]} files
+ */
+function longerThan(limit, files) {
+  return files.filter(({ lines }) => lines.length > limit).map(({ path, lines }) => `${path} has ${lines.length}`);
+}
+
+/** Every file that is, or is about to be, in the repository. */
+async function sourceFiles() {
+  const list = await run('git', ['ls-files', '-co', '--exclude-standard', '-z']);
+  const files = await Promise.all(
+    list
+      .split('\0')
+      .filter((path) => path !== '')
+      .map(sourceFile),
+  );
+  return files.filter((file) => file !== undefined);
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<SourceFile | undefined>} undefined for a file that is deleted and not yet committed so
+ */
+async function sourceFile(path) {
+  const text = await readFile(join(root, path), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : { path, lines: text.replace(/\n$/, '').split('\n') };
+}
+
+await main(import.meta.url, borders);

@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { environment } from './command.mjs';
+import { main, onStop } from './main.mjs';
+import { root } from './project.mjs';
+
+/** @typedef {{ passed: number, failed: number, skipped: number, reason?: string }} Tally */
+
+/** The exit status of a lane whose outside tool cannot be had. */
+export const UNAVAILABLE = 77;
+
+/**
+ * Where a lane notes what its commands counted: one line of JSON each.
+ * @param {string} lane
+ */
+export function tallyFile(lane) {
+  return join(root, '.build', 'tally', lane);
+}
+
+/**
+ * What the commands of a lane counted together.
+ * @param {string} lane
+ * @returns {Promise<Tally>}
+ */
+export async function laneTally(lane) {
+  const lines = (await readFile(tallyFile(lane), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+  return sum(lines.map((line) => JSON.parse(line)));
+}
+
+/** Runs `tally.mjs <format> <command> ...`: streams the command's output, counts its tests and notes them for the lane. */
+async function tally() {
+  const [format = '', ...command] = process.argv.slice(2);
+  const lane = process.env['LANE'] ?? 'command';
+  if (format === 'unavailable') return note(lane, { passed: 0, failed: 0, skipped: 1, reason: command.join(' ') });
+  const { status, counted } = await counting(format, command, lane);
+  await note(lane, counted);
+  const executed = counted.passed + counted.failed;
+  if (executed === 0) process.stderr.write(`${command.join(' ')}: not one test ran\n`);
+  process.exitCode = executed === 0 ? status || 1 : status;
+}
+
+/**
+ * @param {string} format
+ * @param {string[]} command
+ * @param {string} lane
+ * @returns {Promise<{ status: number, counted: Tally }>}
+ */
+async function counting(format, command, lane) {
+  if (format === 'vitest') return countingReport(command, `${tallyFile(lane)}.json`);
+  const { status, output } = await streamed(command, format === 'check' ? 'inherit' : 'pipe');
+  if (format === 'cargo') return { status, counted: cargoTally(output) };
+  if (format === 'tap') return { status, counted: tapTally(output) };
+  if (format === 'check') return { status, counted: checkTally(command, status) };
+  throw new Error(`there is no format ${format}`);
+}
+
+/**
+ * @param {string[]} command
+ * @param {string} report file that vitest writes
+ */
+async function countingReport(command, report) {
+  await rm(report, { force: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const { status } = await streamed([...command, ...reporters], 'inherit');
+  const result = JSON.parse(await readFile(report, 'utf8').catch(() => '{}'));
+  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0 } = result;
+  return {
+    status,
+    counted: { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests },
+  };
+}
+
+/**
+ * @param {string[]} command
+ * @param {'inherit' | 'pipe'} stdout
+ * @returns {Promise<{ status: number, output: string }>}
+ */
+function streamed([program = '', ...args], stdout) {
+  const child = spawn(program, args, { cwd: root, env: environment, stdio: ['ignore', stdout, 'inherit'] });
+  onStop(() => void child.kill());
+  let output = '';
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    output += text;
+    process.stdout.write(text);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ status: code ?? 1, output }));
+  });
+}
+
+/** @param {string} output */
+function cargoTally(output) {
+  const results = [...output.matchAll(/^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored/gm)];
+  return sum(
+    results.map(([, passed, failed, skipped]) => ({
+      passed: Number(passed),
+      failed: Number(failed),
+      skipped: Number(skipped),
+    })),
+  );
+}
+
+/** @param {string} output */
+function tapTally(output) {
+  const lines = output.split('\n').filter((line) => /^(not )?ok /.test(line));
+  const skipped = lines.filter((line) => / # SKIP /.test(line)).length;
+  const failed = lines.filter((line) => line.startsWith('not ok')).length;
+  return { passed: lines.length - failed - skipped, failed, skipped };
+}
+
+/**
+ * @param {string[]} command
+ * @param {number} status
+ */
+function checkTally(command, status) {
+  process.stdout.write(`${status === 0 ? 'ok' : 'not ok'} - ${command.join(' ')}\n`);
+  return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
+}
+
+/**
+ * @param {string} lane
+ * @param {Tally} counted
+ */
+async function note(lane, counted) {
+  await mkdir(dirname(tallyFile(lane)), { recursive: true });
+  await appendFile(tallyFile(lane), `${JSON.stringify(counted)}\n`);
+}
+
+/**
+ * @param {Tally[]} tallies
+ * @returns {Tally}
+ */
+export function sum(tallies) {
+  /** @type {Tally} */
+  const all = { passed: 0, failed: 0, skipped: 0 };
+  for (const { passed, failed, skipped, reason } of tallies) {
+    all.passed += passed;
+    all.failed += failed;
+    all.skipped += skipped;
+    if (reason !== undefined) all.reason = reason;
+  }
+  return all;
+}
+
+await main(import.meta.url, tally);
