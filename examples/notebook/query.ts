@@ -1,0 +1,58 @@
+import { type Refusal, refused } from './outcome.js';
+
+/** A query that is safe to run: every identifier comes from the lists below, every value is bound. */
+export interface Query {
+  refused: false;
+  sql: string;
+  values: string[];
+}
+
+/**
+ * Reads `SELECT * | COUNT(*) | columns FROM table [WHERE column =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
+ *
+ * Free SQL, even read-only, could keep the object busy for ever (a recursive query), so only this much is understood.
+ */
+export function parseQuery(text: string): Query | Refusal {
+  const parts = SELECT.exec(text)?.groups;
+  if (parts === undefined) return refused(GRAMMAR);
+  const table = parts['table']?.toLowerCase() ?? '';
+  if (!TABLES.includes(table)) return refused(`Unknown table. Tables: ${TABLES.join(', ')}.`);
+  const unknown = columnsIn(parts).find((column) => !COLUMNS.includes(column));
+  if (unknown !== undefined) return refused(`Unknown column. Columns: ${COLUMNS.join(', ')}.`);
+  const values = parts['value'] === undefined ? [] : [unquoted(parts['value'])];
+  return { refused: false, sql: statement(table, parts), values };
+}
+
+function columnsIn({ what = '', field = '', order = '' }: Parts): string[] {
+  const listed = what === '*' || COUNT.test(what) ? [] : what.split(',');
+  return [...listed, field, order].map((column) => column.trim().toLowerCase()).filter((column) => column !== '');
+}
+
+function statement(table: string, { what = '*', field, operator = '=', order, direction = '', limit }: Parts): string {
+  const where = field === undefined ? '' : ` WHERE ${field} ${operator} ?`;
+  const sorted = order === undefined ? '' : ` ORDER BY ${order} ${direction}`;
+  return `SELECT ${what} FROM ${table}${where}${sorted} LIMIT ${Math.min(Number(limit ?? MAX_ROWS), MAX_ROWS)}`;
+}
+
+function unquoted(value: string): string {
+  return value.replaceAll("''", "'");
+}
+
+type Parts = Partial<Record<string, string>>;
+
+const TABLES = ['notes', 'prompts', 'connections'];
+const COLUMNS = ['name', 'text'];
+const MAX_ROWS = 50;
+const COUNT = /^count\(\*\)$/i;
+
+const SELECT = new RegExp(
+  [
+    String.raw`^\s*select\s+(?<what>\*|count\(\*\)|[a-z]+(?:\s*,\s*[a-z]+)*)\s+from\s+(?<table>[a-z]+)`,
+    String.raw`(?:\s+where\s+(?<field>[a-z]+)\s*(?<operator>=|<>|\blike\b)\s*'(?<value>(?:[^']|'')*)')?`,
+    String.raw`(?:\s+order\s+by\s+(?<order>[a-z]+)(?:\s+(?<direction>asc|desc))?)?(?:\s+limit\s+(?<limit>\d{1,3}))?\s*$`,
+  ].join(''),
+  'i',
+);
+
+const GRAMMAR =
+  "Only this is understood: SELECT * | COUNT(*) | columns FROM notes | prompts | connections [WHERE column = | <> | LIKE 'value'] [ORDER BY column [ASC | DESC]] [LIMIT n], without a semicolon.";

@@ -1,0 +1,124 @@
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import type { ServerEvent } from 'mcp-listen';
+import { z } from 'zod';
+import type { Catalogue, Notebook } from './notebook.js';
+import type { Outcome } from './outcome.js';
+
+/** Announces changes to whoever listens, in their order. */
+export type Publish = (changes: readonly ServerEvent[]) => Promise<void>;
+
+/** Registers the tools that are always there and those that the notebook has been given. */
+export function addTools(
+  server: McpServer,
+  notebook: DurableObjectStub<Notebook>,
+  catalogue: Catalogue,
+  publish: Publish,
+): void {
+  const told = async (outcome: Promise<Outcome>) => announced(await outcome, publish);
+  addNoteTools(server, notebook, told);
+  addCatalogueTools(server, notebook, told);
+  if (catalogue.searchable) addSearch(server, notebook);
+  for (const name of catalogue.connections) addQuery(server, notebook, name);
+}
+
+function addNoteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, told: Told): void {
+  server.registerTool(
+    'edit_note',
+    {
+      description: 'Writes a note: note://<name> changes, and a new note joins the resource list',
+      inputSchema: named(NOTE_TEXT),
+    },
+    ({ name, text }) => told(notebook.editNote(name, text)),
+  );
+  server.registerTool(
+    'delete_note',
+    { description: 'Deletes a note: it leaves the resource list', inputSchema: z.object({ name: NAME }) },
+    ({ name }) => told(notebook.deleteNote(name)),
+  );
+  server.registerTool(
+    'run_analysis',
+    {
+      description: 'Counts a text and writes analysis://latest-result',
+      inputSchema: z.object({ text: ANALYSED_TEXT }),
+    },
+    ({ text }) => told(notebook.runAnalysis(text)),
+  );
+}
+
+function addCatalogueTools(server: McpServer, notebook: DurableObjectStub<Notebook>, told: Told): void {
+  server.registerTool('enable_search', { description: 'Adds the tool search', inputSchema: NOTHING }, () =>
+    told(notebook.enableSearch()),
+  );
+  server.registerTool('disable_search', { description: 'Takes the tool search away', inputSchema: NOTHING }, () =>
+    told(notebook.disableSearch()),
+  );
+  server.registerTool(
+    'connect_database',
+    { description: "Adds the tool query_<name> over the notebook's own tables", inputSchema: z.object({ name: NAME }) },
+    ({ name }) => told(notebook.connectDatabase(name)),
+  );
+  server.registerTool(
+    'add_prompt',
+    { description: 'Adds a prompt, or replaces its text', inputSchema: named(PROMPT_TEXT) },
+    ({ name, text }) => told(notebook.addPrompt(name, text)),
+  );
+}
+
+function addSearch(server: McpServer, notebook: DurableObjectStub<Notebook>): void {
+  server.registerTool(
+    'search',
+    { description: 'Finds the notes that hold some words', inputSchema: z.object({ query: QUERY }) },
+    async ({ query }) => json({ hits: await notebook.search(query) }),
+  );
+}
+
+function addQuery(server: McpServer, notebook: DurableObjectStub<Notebook>, name: string): void {
+  server.registerTool(
+    `query_${name}`,
+    {
+      description: 'Runs one small SELECT over the tables notes, prompts and connections (name, text)',
+      inputSchema: z.object({ sql: QUERY }),
+    },
+    async ({ sql }) => {
+      const answer = await notebook.query(sql);
+      return answer.refused ? failure(answer.says) : json({ rows: answer.rows });
+    },
+  );
+}
+
+async function announced(outcome: Outcome, publish: Publish): Promise<CallToolResult> {
+  if (outcome.refused) return failure(outcome.says);
+  try {
+    await publish(outcome.changes);
+  } catch {
+    // The bus has reported its error; the caller must know that the write stands and that nobody heard of it.
+    return failure(`${outcome.says} It could not be announced.`);
+  }
+  return { content: [{ type: 'text', text: outcome.says }], structuredContent: { changes: outcome.changes } };
+}
+
+function json(value: Record<string, unknown>): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
+}
+
+function failure(says: string): CallToolResult {
+  return { content: [{ type: 'text', text: says }], isError: true };
+}
+
+function named(text: z.ZodString) {
+  return z.object({ name: NAME, text });
+}
+
+type Told = (outcome: Promise<Outcome>) => Promise<CallToolResult>;
+
+// The same names serve as the authority of a URI and as part of a tool's name.
+const NAME_RULE = '1 to 40 lower-case letters, digits, "-" or "_", the first a letter or digit';
+const NAME = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, `Must be ${NAME_RULE}`)
+  .describe(NAME_RULE);
+const NOTE_TEXT = z.string().max(10_000);
+const PROMPT_TEXT = z.string().min(1).max(2_000);
+const ANALYSED_TEXT = z.string().min(1).max(50_000);
+const QUERY = z.string().min(1).max(500);
+const NOTHING = z.object({});
