@@ -7,7 +7,7 @@ import { step } from './step.mjs';
 import { startWorkerd } from './workerd.mjs';
 
 async function start() {
-  const port = wantedPort(process.env['PORT'] ?? '8787');
+  const port = wantedPort(process.env['PORT'] || '8787');
   await expectFree(port);
   await setUp();
   await build();

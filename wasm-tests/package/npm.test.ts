@@ -1,0 +1,101 @@
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+import { startWorkerd } from '../../scripts/workerd.mjs';
+
+let project: string;
+let tarball: string;
+let packed: string[];
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'mcp-listen-package-'));
+  await cp(join(root, 'wasm-tests', 'package', 'project'), project, { recursive: true });
+  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', project]));
+  tarball = join(project, report.filename);
+  packed = report.files.map((file: { path: string }) => file.path);
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project });
+});
+
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+describe('the npm package', () => {
+  test('holds what users run and read, and nothing else', () => {
+    const folders = new Set(packed.map((path) => path.replace(/\/.*/, '/')));
+    expect([...folders].sort()).toEqual(
+      ['CHANGELOG.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'dist/', 'package.json', 'pkg/'].sort(),
+    );
+    expect(packed).toContain('pkg/mcp_listen_bg.wasm');
+    expect(packed.filter((path) => !/\.(js|ts|map|wasm|md|json)$|^LICENSE-/.test(path))).toEqual([]);
+  });
+
+  test('needs no other package and runs nothing when it is installed', async () => {
+    const manifest = JSON.parse(await readFile(join(project, 'node_modules', 'mcp-listen', 'package.json'), 'utf8'));
+    expect(manifest.dependencies ?? {}).toEqual({});
+    expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?(install|prepare|pack)/.test(name))).toEqual([]);
+    expect(await readdir(join(project, 'node_modules'))).toEqual(
+      expect.not.arrayContaining(['typescript', 'wrangler']),
+    );
+  });
+
+  test('passes publint', async () => {
+    await run('publint', ['run', '--strict', tarball]);
+  });
+
+  test('gives every kind of resolution its types', async () => {
+    await run('attw', [tarball, '--profile', 'esm-only', '--no-emoji']);
+  });
+
+  test('serves a listen stream in Node', async () => {
+    const frames = await run('node', ['listen.mjs'], { cwd: project });
+    const methods = [...frames.matchAll(/"method":"([^"]+)"/g)].map((match) => match[1]);
+    expect(methods).toEqual(['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed']);
+    expect(frames).toContain('"resultType":"complete"');
+  });
+
+  test('serves a listen stream in workerd, heard across isolates', async () => {
+    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project });
+    const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
+    const workerd = await startWorkerd({ bundle: join(project, 'worker'), durableObjects });
+    try {
+      const stream = (await listen(`${workerd.edges[0]}/mcp`)).getReader();
+      expect((await stream.read()).value).toContain('notifications/subscriptions/acknowledged');
+      await fetch(`${workerd.edges[1]}/publish`, { method: 'POST' });
+      expect((await stream.read()).value).toContain('notifications/tools/list_changed');
+      await stream.cancel();
+    } finally {
+      await workerd.stop();
+    }
+  });
+});
+
+async function listen(url: string): Promise<ReadableStream<string>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      Accept: 'application/json, text/event-stream',
+      'Content-Type': 'application/json',
+      'MCP-Protocol-Version': '2026-07-28',
+      'Mcp-Method': 'subscriptions/listen',
+    },
+    body: LISTEN,
+  });
+  if (response.status !== 200 || response.body === null)
+    throw new Error(`${response.status}: ${await response.text()}`);
+  return response.body.pipeThrough(new TextDecoderStream());
+}
+
+const LISTEN = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'subscriptions/listen',
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+    notifications: { toolsListChanged: true },
+  },
+});

@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startWorkerd, type WorkerdOptions } from '../../scripts/workerd.mjs';
+
+const durableObjects = [{ binding: 'COUNTER', className: 'Counter' }];
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mcp-listen-harness-'));
+  await writeFile(join(folder, 'worker.js'), COUNTING_WORKER);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the workerd harness', () => {
+  test('runs every edge in an isolate of its own, all on one object', async () => {
+    const { edges, bus } = await started({ edges: 3 });
+    const answers = await inTurn([...edges, ...edges, bus]);
+    expect(answers).toEqual([
+      'edge-0 global 1 object 1',
+      'edge-1 global 1 object 2',
+      'edge-2 global 1 object 3',
+      'edge-0 global 2 object 4',
+      'edge-1 global 2 object 5',
+      'edge-2 global 2 object 6',
+      'bus global 1 object 7',
+    ]);
+  });
+
+  test('routes requests to the edges in turn', async () => {
+    const { url = '' } = await started({ port: 0 });
+    const answers = await inTurn([url, url, url]);
+    expect(answers.map((answer) => answer.split(' ')[0])).toEqual(['edge-0', 'edge-1', 'edge-0']);
+  });
+
+  test('has no router without a port', async () => {
+    expect((await started({})).url).toBeUndefined();
+  });
+
+  test('keeps the objects of a state directory over a SIGKILL', async () => {
+    const stateDir = join(folder, 'state');
+    const first = await started({ stateDir });
+    await inTurn([first.edges[0] ?? '']);
+    await first.kill();
+    const second = await started({ stateDir });
+    expect(await inTurn([second.edges[0] ?? ''])).toEqual(['edge-0 global 1 object 2']);
+  });
+
+  test('stops although a stream is open, and its process is gone', async () => {
+    const { edges, stop, pid } = await started({});
+    const response = await fetch(`${edges[0]}/stream`);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await stop();
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    await expect(reader?.read()).rejects.toThrow();
+  });
+
+  test('tells why a bundle does not start', async () => {
+    const broken = join(folder, 'broken');
+    await expect(startWorkerd({ bundle: broken, durableObjects })).rejects.toThrow('ENOENT');
+  });
+
+  test('tells that its port is taken', async () => {
+    const { url = '' } = await started({ port: 0 });
+    const again = startWorkerd({ bundle: folder, durableObjects, port: Number(new URL(url).port) });
+    await expect(again).rejects.toThrow('Address already in use');
+  });
+});
+
+async function started(options: Partial<WorkerdOptions>) {
+  const workerd = await startWorkerd({ bundle: folder, durableObjects, ...options });
+  onTestFinished(workerd.stop);
+  return workerd;
+}
+
+async function inTurn(urls: string[]): Promise<string[]> {
+  const answers = [];
+  for (const url of urls) answers.push(await (await fetch(url)).text());
+  return answers;
+}
+
+const COUNTING_WORKER = `
+import { DurableObject } from 'cloudflare:workers';
+
+export class Counter extends DurableObject {
+  count() {
+    const count = (this.ctx.storage.kv.get('count') ?? 0) + 1;
+    this.ctx.storage.kv.put('count', count);
+    return count;
+  }
+}
+
+let count = 0;
+export default {
+  async fetch(request, env) {
+    if (new URL(request.url).pathname === '/stream') return new Response(endless());
+    return new Response(\`\${env.ISOLATE} global \${++count} object \${await env.COUNTER.getByName('one').count()}\`);
+  },
+};
+
+function endless() {
+  return new ReadableStream({
+    start(controller) {
+      setInterval(() => controller.enqueue(new Uint8Array([46])), 20);
+    },
+  });
+}
+`;
