@@ -1,0 +1,48 @@
+/** The answer to one MCP request: its HTTP status and the members of its JSON-RPC message. */
+export interface Answer<Result> {
+  status: number;
+  result?: Result;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+/** What `tools/call` answers. */
+export interface ToolResult {
+  content: { type: string; text: string }[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+/** Sends one request to the endpoint at `url` as revision 2026-07-28 has it. */
+export async function call<Result>(url: string, method: string, params: Params = {}): Promise<Answer<Result>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: headersOf(method, params),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
+  });
+  return { status: response.status, ...((await response.json()) as object) };
+}
+
+/** Calls a tool and answers its result; throws when the server answers with an error instead. */
+export async function callTool(url: string, name: string, args: Record<string, unknown> = {}): Promise<ToolResult> {
+  const { result, error } = await call<ToolResult>(url, 'tools/call', { name, arguments: args });
+  if (result === undefined) throw new Error(`${name} was answered with ${JSON.stringify(error)}`);
+  return result;
+}
+
+function headersOf(method: string, { name, uri }: Params): Record<string, string> {
+  const target = name ?? uri;
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(typeof target === 'string' ? { 'mcp-name': target } : {}),
+  };
+}
+
+type Params = Record<string, unknown>;
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
