@@ -27,7 +27,7 @@ export interface ListenOptions {
   limits?: ListenLimits;
   /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */
   keepAliveMs?: number;
-  /** Told of every error that no caller sees (default: `console.error`). */
+  /** Told of every error behind a 503, a lost stream or a failed publish (default: `console.error`). */
   onerror?: (error: Error) => void;
 }
 

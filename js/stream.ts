@@ -129,9 +129,9 @@ export class ListenStream {
     if (this.#isEnded || this.#isPumping || this.#controller === undefined) return;
     this.#isPumping = true;
     while ((this.#controller.desiredSize ?? 0) > 0) {
-      const frame = this.#edge.poll(performance.now());
-      if (frame === undefined) break;
-      this.#controller.enqueue(frame);
+      const frames = this.#edge.poll(performance.now());
+      if (frames === undefined) break;
+      this.#controller.enqueue(frames);
     }
     this.#isPumping = false;
     if (this.#edge.isEnded) this.#end();
@@ -175,8 +175,11 @@ export class ListenStream {
   }
 }
 
-/** Bytes a response may hold that its reader has not taken. */
-const ROOM = 16_384;
+/**
+ * Bytes of room in the response: one write at a time. While the reader has not taken it, cues wait
+ * in the core, where they collapse.
+ */
+const ROOM = 1;
 
 const SSE_HEADERS = {
   'content-type': 'text/event-stream',

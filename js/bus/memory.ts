@@ -11,7 +11,7 @@ export class InMemoryBus implements ListenBus {
   readonly #links = new Map<number, BusLink>();
   readonly #onerror: (error: Error) => void;
 
-  /** @param onerror - told of listeners that throw and of publishes that nobody awaits and that fail. */
+  /** @param onerror - told of listeners that throw and of publishes that fail, awaited or not. */
   constructor(onerror: (error: Error) => void = report) {
     this.#onerror = onerror;
   }

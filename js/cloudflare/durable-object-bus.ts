@@ -15,7 +15,7 @@ export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObje
 export interface DurableObjectBusOptions {
   /** Which bus of the namespace: servers with the same name hear each other (default `mcp-listen`). */
   name?: string;
-  /** Told of publishes that nobody awaits and that fail, and of listeners that lost events (default `console.error`). */
+  /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
   onerror?: (error: Error) => void;
 }
 

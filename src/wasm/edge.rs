@@ -77,15 +77,18 @@ impl Edge {
         self.edge.stream().abort();
     }
 
-    /// The next bytes to write; undefined: nothing now, or nothing any more (see `isEnded`).
+    /// The next bytes to write, several frames at once where several wait; undefined: nothing
+    /// now, or nothing any more (see `isEnded`).
     pub fn poll(&mut self, now: f64) -> Option<Vec<u8>> {
-        match self.edge.poll_frame(millis(now))? {
-            Frame::Bytes(bytes) => Some(bytes),
-            Frame::End => {
-                self.is_ended = true;
-                None
+        let mut bytes = Vec::new();
+        while bytes.len() < CHUNK_BYTES {
+            match self.edge.poll_frame(millis(now)) {
+                Some(Frame::Bytes(frame)) => bytes.extend(frame),
+                Some(Frame::End) => self.is_ended = true,
+                None => break,
             }
         }
+        (!bytes.is_empty()).then_some(bytes)
     }
 }
 
@@ -97,3 +100,6 @@ impl Edge {
         }
     }
 }
+
+/// A write of about this size is worth its cost; what waits beyond it may still collapse.
+const CHUNK_BYTES: usize = 16_384;

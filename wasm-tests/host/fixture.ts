@@ -1,0 +1,99 @@
+import { get, type IncomingMessage } from 'node:http';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { bundled } from './bundle.ts';
+import { type ListenInit, listen, type WireStream } from './listen.ts';
+
+/** The fixture Worker on real workerd: two edge isolates, the bus in a third. */
+export class Fixture {
+  readonly #workerd: Workerd;
+  #streams: WireStream[] = [];
+
+  constructor(workerd: Workerd) {
+    this.#workerd = workerd;
+  }
+
+  /** The MCP endpoint of an edge isolate. */
+  mcp(edge: number): string {
+    return `${this.#workerd.edges[edge]}/mcp`;
+  }
+
+  /** Opens a subscription that an edge isolate holds. */
+  async subscribe(edge: number, filter: unknown, init?: ListenInit): Promise<WireStream> {
+    const stream = await listen(this.mcp(edge), filter, init);
+    this.#streams.push(stream);
+    return stream;
+  }
+
+  /** Publishes from an edge isolate; resolves with the HTTP status once the bus has the event. */
+  async publish(edge: number, event: unknown): Promise<number> {
+    const { status } = await this.post(edge, '/publish', JSON.stringify(event));
+    return status;
+  }
+
+  /** Calls one of the fixture's own routes. */
+  async post(edge: number, path: string, body?: string): Promise<Response> {
+    return await fetch(`${this.#workerd.edges[edge]}${path}`, { method: 'POST', body: body ?? null });
+  }
+
+  /** Asks the bus object. */
+  async bus<T>(question: string): Promise<T> {
+    return (await (await this.post(1, `/bus/${question}`)).json()) as T;
+  }
+
+  /** Asks the bus for a socket with these header fields; resolves with the HTTP status. */
+  upgrade(edge: number, headers: Record<string, string>): Promise<number> {
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+    const key = { 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
+    return new Promise((resolve, reject) => {
+      const asked = get(`${this.#workerd.edges[edge]}/bus/socket`, { headers: { ...upgrade, ...key, ...headers } });
+      const settle = ({ statusCode = 0 }: IncomingMessage): void => {
+        resolve(statusCode);
+        asked.destroy();
+      };
+      asked.once('response', settle).once('upgrade', settle).once('error', reject);
+    });
+  }
+
+  /** A socket to the bus as edges have it, without an edge behind it. */
+  async rawEdge(edge: number): Promise<WebSocket> {
+    const url = `${this.#workerd.edges[edge]}/bus/socket`.replace('http', 'ws');
+    // Node takes header fields for a WebSocket, which the type does not know.
+    const init = { headers: { 'mcp-listen-bus': '1' } } as unknown as string[];
+    const socket = new WebSocket(url, init);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener('open', resolve);
+      socket.addEventListener('error', reject);
+    });
+    return socket;
+  }
+
+  /** Resolves once the bus knows just so many streams and has no other socket. */
+  async attached(count: number): Promise<void> {
+    const stats = () => this.bus('stats');
+    await expect.poll(stats, { timeout: 10_000 }).toMatchObject({ attached: count, sockets: count });
+  }
+
+  /** Drops all streams; resolves once the bus has forgotten them. */
+  async dropAll(): Promise<void> {
+    for (const stream of this.#streams) stream.drop();
+    this.#streams = [];
+    await this.attached(0);
+  }
+}
+
+/** Starts the fixture for a file of tests, each of which begins without a stream. */
+export function useFixture(): () => Fixture {
+  let workerd: Workerd | undefined;
+  let fixture: Fixture;
+  beforeAll(async () => {
+    const bundle = await bundled('wasm-tests/workerd/fixture');
+    const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
+    // workerd notices that a client has gone when it next writes: keep-alives are frequent here.
+    workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text: { KEEP_ALIVE_MS: '500' } });
+    fixture = new Fixture(workerd);
+  });
+  afterEach(() => fixture?.dropAll());
+  afterAll(() => workerd?.stop());
+  return () => fixture;
+}

@@ -1,0 +1,104 @@
+/** What a test asks to hear, and how. */
+export interface ListenInit {
+  /** The request id as raw JSON text (default `1`). */
+  id?: string;
+  /** Header fields beside the usual ones; `undefined` takes one away. */
+  headers?: Record<string, string | undefined>;
+}
+
+/** A listen stream as bytes on the wire: every server-sent event, whole and in order. */
+export class WireStream {
+  readonly response: Response;
+  readonly #abort: AbortController;
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  #text = '';
+
+  constructor(response: Response, abort: AbortController) {
+    this.response = response;
+    this.#abort = abort;
+    const body = response.body as ReadableStream<BufferSource>;
+    this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  /** The next block up to its blank line, which is left out; `undefined` when the stream has ended. */
+  async block(): Promise<string | undefined> {
+    for (;;) {
+      const end = this.#text.indexOf('\n\n');
+      if (end >= 0) {
+        const block = this.#text.slice(0, end);
+        this.#text = this.#text.slice(end + 2);
+        return block;
+      }
+      const { done, value } = await this.#reader.read();
+      if (done) return undefined;
+      this.#text += value;
+    }
+  }
+
+  /** The next event with its field names; keep-alives are passed over. */
+  async event(): Promise<string | undefined> {
+    let block = await this.block();
+    while (block?.startsWith(':')) block = await this.block();
+    return block;
+  }
+
+  /** The next message as JSON text. */
+  async message(): Promise<string | undefined> {
+    return (await this.event())?.replace(/^event: message\ndata: /, '');
+  }
+
+  /** Drops the connection. */
+  drop(): void {
+    this.#abort.abort();
+  }
+}
+
+/** The body of a listen request. */
+export function listenBody(filter: unknown, id = '1'): string {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = JSON.stringify({ _meta: meta, notifications: filter });
+  return `{"jsonrpc":"2.0","id":${id},"method":"subscriptions/listen","params":${params}}`;
+}
+
+/** The header fields of a listen request. */
+export const LISTEN_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'subscriptions/listen',
+};
+
+/** Opens a subscription at `url`. */
+export async function listen(url: string, filter: unknown, init: ListenInit = {}): Promise<WireStream> {
+  const abort = new AbortController();
+  const fields = Object.entries({ ...LISTEN_HEADERS, ...init.headers }).filter(([, value]) => value !== undefined);
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: Object.fromEntries(fields) as Record<string, string>,
+    body: listenBody(filter, init.id),
+    signal: abort.signal,
+  });
+  return new WireStream(response, abort);
+}
+
+/** The acknowledgment of subscription `id` (raw JSON text), as it must stand on the wire. */
+export function acknowledged(id: string, honored: unknown): string {
+  return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${stamp(id)},"notifications":${JSON.stringify(honored)}}}`;
+}
+
+/** A list-changed notification for subscription `id`. */
+export function listChanged(id: string, list: 'tools' | 'prompts' | 'resources'): string {
+  return `{"jsonrpc":"2.0","method":"notifications/${list}/list_changed","params":{${stamp(id)}}}`;
+}
+
+/** A resource-updated notification for subscription `id`. */
+export function updated(id: string, uri: string): string {
+  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${stamp(id)},"uri":${JSON.stringify(uri)}}}`;
+}
+
+function stamp(id: string): string {
+  return `"_meta":{"io.modelcontextprotocol/subscriptionId":${id}}`;
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { useFixture } from '../host/fixture.ts';
+import { acknowledged, listChanged, updated } from '../host/listen.ts';
+
+const fixture = useFixture();
+
+test('the ack waits for the bus, and what is published after it is delivered', async () => {
+  await fixture().post(1, '/bus/delay?ms=300');
+  const started = performance.now();
+  const stream = await fixture().subscribe(0, { toolsListChanged: true });
+  expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+  expect(performance.now() - started).toBeGreaterThanOrEqual(300);
+  await fixture().publish(1, { kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  await fixture().post(1, '/bus/delay?ms=0');
+});
+
+test('a bus that does not confirm in time is a 503, and nothing stays registered', async () => {
+  await fixture().post(1, '/bus/delay?ms=4000');
+  const { response } = await fixture().subscribe(0, { toolsListChanged: true });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('2');
+  await fixture().post(1, '/bus/delay?ms=0');
+  await fixture().attached(0);
+});
+
+test('publishing while streams open loses nothing after the ack, and nothing comes before it', async () => {
+  let isOver = false;
+  const publisher = (async () => {
+    while (!isOver) await fixture().publish(1, { kind: 'tools_list_changed' });
+  })();
+  for (let round = 0; round < 50; round += 1) {
+    const uri = `race://${round}`;
+    const stream = await fixture().subscribe(round % 2, { toolsListChanged: true, resourceSubscriptions: [uri] });
+    expect(await stream.message()).toContain('acknowledged');
+    await fixture().publish(1 - (round % 2), { kind: 'resource_updated', uri });
+    let message = await stream.message();
+    while (message === listChanged('1', 'tools')) message = await stream.message();
+    expect(message).toBe(updated('1', uri));
+    stream.drop();
+  }
+  isOver = true;
+  await publisher;
+});
