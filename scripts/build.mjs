@@ -13,18 +13,14 @@ export const workerBundle = join(root, '.build', 'worker');
 
 /** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue) and the notebook Worker. */
 export async function build() {
-  await unlessFresh(
-    'core',
-    { inputs: [...tools, 'src', 'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml'], outputs: ['pkg'] },
-    () => step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
+  await unlessFresh('core', { inputs: [...tools, ...crate], outputs: ['pkg'] }, () =>
+    step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
   );
-  await unlessFresh('glue', { inputs: [...tools, 'js', 'pkg', 'tsconfig.base.json'], outputs: ['dist'] }, () =>
+  await unlessFresh('glue', { inputs: [...tools, 'tsconfig.base.json', 'js', 'pkg'], outputs: ['dist'] }, () =>
     step('Building the glue: tsc', buildGlue),
   );
-  await unlessFresh(
-    'worker',
-    { inputs: [...tools, 'wrangler.toml', 'examples', 'dist', 'pkg'], outputs: ['.build/worker'] },
-    () => step('Bundling the Worker: wrangler', bundleWorker),
+  await unlessFresh('worker', { inputs: [...tools, ...worker], outputs: ['.build/worker'] }, () =>
+    step('Bundling the Worker: wrangler', bundleWorker),
   );
 }
 
@@ -61,7 +57,9 @@ async function emptied(folder) {
   await mkdir(join(root, folder), { recursive: true });
 }
 
-const tools = ['scripts/build.mjs', 'package.json', 'package-lock.json'];
+const tools = ['scripts/build.mjs', 'package-lock.json'];
+const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'];
+const worker = ['wrangler.toml', 'package.json', 'examples', 'dist', 'pkg'];
 
 /** What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of WebAssembly. */
 const wasmFeatures = [
