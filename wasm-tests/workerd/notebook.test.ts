@@ -1,8 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { workerBundle } from '../../scripts/build.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { call, callTool, type ToolResult } from '../host/call.ts';
 import { listen, type WireStream } from '../host/listen.ts';
+
+// A change that never comes must not hold the lane for a minute.
+vi.setConfig({ testTimeout: 10_000 });
 
 let workerd: Workerd;
 /** Where changes are made. */
