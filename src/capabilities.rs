@@ -2,7 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::json::{self, Node};
+use crate::{
+    json::{self, Node},
+    sse,
+};
 
 /// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities).
 #[expect(
@@ -32,9 +35,19 @@ pub struct Discovered {
 }
 
 impl Discovered {
-    /// Reads the JSON-RPC answer to `server/discover`; `None` where it is not a result with capabilities.
+    /// Reads the answer to `server/discover`, a JSON body or an event stream; `None` where it holds
+    /// no result with capabilities.
     pub fn from_answer(body: &[u8]) -> Option<Self> {
-        let document = json::read(body, MAX_DEPTH).ok()?;
+        let messages = sse::data(std::str::from_utf8(body).ok()?);
+        Self::from_message(body).or_else(|| {
+            messages
+                .iter()
+                .find_map(|message| Self::from_message(message.as_bytes()))
+        })
+    }
+
+    fn from_message(message: &[u8]) -> Option<Self> {
+        let document = json::read(message, MAX_DEPTH).ok()?;
         let result = document.root.get("result")?;
         let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
         Some(Self {

@@ -7,13 +7,13 @@
 //!
 //! The house, each room knowing only those above it:
 //!
-//! - [`clock`], [`json`], [`id`], [`error`]: time as an argument, JSON text, request ids, refusals
+//! - [`clock`], [`json`], [`sse`], [`id`], [`error`]: time as an argument, JSON text, server-sent
+//!   events, request ids, refusals
 //! - [`uri`], [`event`], [`capabilities`], [`filter`], [`limits`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
 //! - [`listen`]: accepting a listen request, and the server's side of its stream
 //! - [`bus`]: positions, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
-//! - [`sse`]: messages as server-sent events; knows no MCP
 //! - `wasm` (wasm32 only): the bindings for JavaScript
 //!
 //! ```

@@ -110,11 +110,11 @@ impl ServerStream {
     /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
     /// A stream that was never registered just ends.
     pub fn close(&mut self) {
-        self.state = match self.state {
-            State::Opening => State::Ending,
-            State::Open { is_acknowledged } => State::Draining { is_acknowledged },
-            state => state,
-        };
+        match self.state {
+            State::Opening => self.abort(),
+            State::Open { is_acknowledged } => self.state = State::Draining { is_acknowledged },
+            State::Draining { .. } | State::Ending | State::Closed => {}
+        }
     }
 
     /// Ends the stream at once and without a result, as a drop: a client then comes back.

@@ -1,0 +1,205 @@
+use mcp_listen::{
+    bus::{
+        BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError, Received,
+    },
+    event::ServerEvent,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, check, updated};
+
+fn hub() -> Hub {
+    Hub::new(Mark {
+        epoch: "e".into(),
+        position: Position(7),
+    })
+}
+
+fn attach(hub: &mut Hub, interest: Interest) -> EdgeId {
+    let edge = hub.connect();
+    let received = hub.handle_message(edge, &EdgeMessage::Attach(interest).to_json());
+    assert!(matches!(received, Ok(Received::Attached { .. })));
+    edge
+}
+
+#[test]
+fn an_attach_is_answered_with_the_end_of_the_log() {
+    let mut hub = hub();
+    let edge = hub.connect();
+    assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, []);
+    let message = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
+    let Ok(Received::Attached { answer, interest }) = hub.handle_message(edge, message) else {
+        panic!("not attached");
+    };
+    assert_eq!(
+        answer,
+        r#"{"v":1,"type":"attached","epoch":"e","position":8}"#
+    );
+    assert_eq!(interest.to_json(), r#"{"toolsListChanged":true}"#);
+    assert_eq!(hub.attached(), 1);
+}
+
+#[test]
+fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
+    let mut hub = hub();
+    let everything = attach(&mut hub, Interest::Everything);
+    let _nothing = hub.connect();
+    let publication = hub.publish(updated("note://a"));
+    assert_eq!(publication.position, Position(8));
+    assert_eq!(publication.edges, [everything]);
+    assert_eq!(
+        publication.message,
+        r#"{"v":1,"type":"event","position":8,"event":{"kind":"resource_updated","uri":"note://a"}}"#
+    );
+    assert_eq!(hub.publish(updated("note://a")).position, Position(9));
+}
+
+#[test]
+fn detached_and_disconnected_edges_get_nothing() {
+    let mut hub = hub();
+    let one = attach(&mut hub, Interest::Everything);
+    let two = attach(&mut hub, Interest::Everything);
+    assert_eq!(
+        hub.handle_message(one, r#"{"v":1,"type":"detach"}"#),
+        Ok(Received::Detached)
+    );
+    hub.disconnect(two);
+    hub.disconnect(two);
+    assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, []);
+    assert_eq!(hub.attached(), 0);
+    assert_eq!(
+        hub.handle_message(one, r#"{"v":1,"type":"attach","interest":"everything"}"#),
+        Err(ProtocolError::OutOfPlace)
+    );
+}
+
+#[test]
+fn a_second_attach_is_out_of_place_and_changes_nothing() {
+    let mut hub = hub();
+    let edge = attach(
+        &mut hub,
+        Interest::from_json(r#"{"toolsListChanged":true}"#).unwrap(),
+    );
+    let again = hub.handle_message(edge, r#"{"v":1,"type":"attach","interest":"everything"}"#);
+    assert_eq!(again, Err(ProtocolError::OutOfPlace));
+    assert_eq!(hub.publish(ServerEvent::PromptsListChanged).edges, []);
+    assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, [edge]);
+}
+
+#[test]
+fn frames_that_are_not_ours_are_refused_by_name() {
+    let mut hub = hub();
+    let edge = hub.connect();
+    for (text, error) in [
+        ("", ProtocolError::Malformed),
+        ("null", ProtocolError::Malformed),
+        (
+            r#"{"type":"attach","interest":"everything"}"#,
+            ProtocolError::Malformed,
+        ),
+        (
+            r#"{"v":1,"interest":"everything"}"#,
+            ProtocolError::Malformed,
+        ),
+        (r#"{"v":1,"type":"attach"}"#, ProtocolError::Malformed),
+        (
+            r#"{"v":1,"type":"attach","interest":"some"}"#,
+            ProtocolError::Malformed,
+        ),
+        (r#"{"v":1,"v":1,"type":"detach"}"#, ProtocolError::Malformed),
+        (
+            r#"{"v":2,"type":"attach","interest":"everything"}"#,
+            ProtocolError::UnknownVersion,
+        ),
+        (r#"{"v":1,"type":"listen"}"#, ProtocolError::UnknownType),
+    ] {
+        assert_eq!(hub.handle_message(edge, text), Err(error), "{text}");
+    }
+    assert_eq!(hub.attached(), 0);
+}
+
+#[test]
+fn members_of_a_newer_peer_are_ignored() {
+    let text = r#"{"v":1,"type":"event","position":3,"event":{"kind":"tools_list_changed","x":1},"after":2}"#;
+    let event = ServerEvent::ToolsListChanged;
+    assert_eq!(
+        BusMessage::from_json(text),
+        Ok(BusMessage::Event {
+            position: Position(3),
+            event
+        })
+    );
+    let text = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true,"x":1},"since":9}"#;
+    assert!(EdgeMessage::from_json(text).is_ok());
+}
+
+#[test]
+fn every_message_survives_the_way_to_json_and_back() {
+    check(
+        (any_event(), any_filter(), 0..1u64 << 53, "\\PC{0,8}"),
+        |(event, filter, position, epoch)| {
+            let position = Position(position);
+            let attached = BusMessage::Attached(Mark {
+                epoch: epoch.into(),
+                position,
+            });
+            for message in [attached, BusMessage::Event { position, event }] {
+                assert_eq!(BusMessage::from_json(&message.to_json()), Ok(message));
+            }
+            let from_edges =
+                [Interest::Everything, Interest::Filter(filter)].map(EdgeMessage::Attach);
+            for message in from_edges.into_iter().chain([EdgeMessage::Detach]) {
+                assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
+            }
+        },
+    );
+}
+
+#[test]
+fn the_index_answers_as_asking_each_filter_would() {
+    let strategy = (
+        vec((any_filter(), any::<bool>()), 0..8),
+        vec(any_event(), 1..8),
+    );
+    check(strategy, |(edges, events)| {
+        let mut hub = hub();
+        let mut alive = Vec::new();
+        for (filter, stays) in edges {
+            let edge = attach(&mut hub, Interest::Filter(filter.clone()));
+            if stays {
+                alive.push((edge, filter));
+            } else {
+                hub.disconnect(edge);
+            }
+        }
+        for event in events {
+            let expected: Vec<EdgeId> = alive
+                .iter()
+                .filter(|(_, filter)| filter.accepts(&event))
+                .map(|(edge, _)| *edge)
+                .collect();
+            assert_eq!(hub.publish(event).edges, expected);
+        }
+    });
+}
+
+#[test]
+fn a_restored_edge_hears_what_it_heard_before() {
+    check((any_filter(), any_event()), |(filter, event)| {
+        let mut before = hub();
+        let edge = before.connect();
+        let message = EdgeMessage::Attach(Interest::Filter(filter)).to_json();
+        let Ok(Received::Attached { interest, .. }) = before.handle_message(edge, &message) else {
+            panic!("not attached");
+        };
+        let mut after = Hub::new(before.mark().clone());
+        after.restore(Interest::from_json(&interest.to_json()).unwrap());
+        assert_eq!(
+            after.publish(event.clone()).edges.len(),
+            before.publish(event).edges.len()
+        );
+        assert_eq!(after.mark(), before.mark());
+    });
+}

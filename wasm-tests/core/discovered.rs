@@ -1,0 +1,41 @@
+use mcp_listen::capabilities::{Capabilities, Discovered};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","capabilities":{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true,"listChanged":false},"experimental":{"x":[{}]}},"_meta":{"io.modelcontextprotocol/serverInfo":{ "name":"n",
+ "version":"1" }}}}"#;
+
+#[test]
+fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
+    let told = Discovered {
+        capabilities: Capabilities {
+            tools_list_changed: true,
+            resources_subscribe: true,
+            ..Capabilities::default()
+        },
+        server_info: Some(r#"{"name":"n","version":"1"}"#.to_owned()),
+    };
+    assert_eq!(
+        Discovered::from_answer(ANSWER.as_bytes()),
+        Some(told.clone())
+    );
+    let stream = format!(
+        ": x\n\nevent: message\ndata: {}\n\n",
+        ANSWER.replace('\n', "")
+    );
+    assert_eq!(Discovered::from_answer(stream.as_bytes()), Some(told));
+}
+
+#[test]
+fn an_answer_without_capabilities_tells_nothing() {
+    for body in [
+        "",
+        "x",
+        "{}",
+        r#"{"error":{"code":-32601}}"#,
+        r#"{"result":{}}"#,
+        "data: {}\n\n",
+    ] {
+        assert_eq!(Discovered::from_answer(body.as_bytes()), None, "{body}");
+    }
+}

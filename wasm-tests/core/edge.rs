@@ -1,0 +1,136 @@
+use mcp_listen::{
+    bus::{Hub, Mark, Position, ProtocolError, Received},
+    clock::Millis,
+    edge::{Edge, Frame},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    listen::ServerStream,
+    message, sse,
+};
+use proptest::collection::vec;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, check};
+
+fn edge(filter: SubscriptionFilter) -> Edge {
+    let id = RequestId::from_raw("1", 256).unwrap();
+    Edge::new(ServerStream::new(id, filter, Millis(15_000), Millis(0)))
+}
+
+fn frames(edge: &mut Edge) -> Vec<Frame> {
+    std::iter::from_fn(|| edge.poll_frame(Millis(0))).collect()
+}
+
+fn bytes(message: &str) -> Frame {
+    Frame::Bytes(sse::event(message))
+}
+
+#[test]
+fn an_event_before_the_confirmation_is_out_of_place() {
+    let mut edge = edge(SubscriptionFilter::default());
+    let event = r#"{"v":1,"type":"event","position":1,"event":{"kind":"tools_list_changed"}}"#;
+    assert_eq!(
+        edge.handle_bus_message(event, Millis(0)),
+        Err(ProtocolError::OutOfPlace)
+    );
+    assert_eq!(edge.mark(), None);
+}
+
+#[test]
+fn a_frame_that_is_not_ours_changes_nothing() {
+    let mut edge = edge(SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    });
+    for text in [
+        "",
+        "{}",
+        r#"{"v":9,"type":"attached"}"#,
+        r#"{"v":1,"type":"attached","epoch":1,"position":1}"#,
+    ] {
+        assert!(edge.handle_bus_message(text, Millis(0)).is_err());
+    }
+    assert_eq!(frames(&mut edge), []);
+    assert!(edge.stream().is_opening());
+}
+
+#[test]
+fn nothing_to_register_is_acknowledged_and_ends() {
+    let mut edge = edge(SubscriptionFilter::default());
+    edge.finish_without_bus(Millis(0));
+    let id = RequestId::from_raw("1", 256).unwrap();
+    assert_eq!(
+        frames(&mut edge),
+        [
+            bytes(&message::acknowledged(&id, &SubscriptionFilter::default())),
+            bytes(&message::listen_result(&id, None)),
+            Frame::End,
+        ]
+    );
+}
+
+#[test]
+fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
+    check(
+        (any_filter(), vec(any_event(), 0..20)),
+        |(filter, events)| {
+            let mut hub = Hub::new(Mark {
+                epoch: "e".into(),
+                position: Position(0),
+            });
+            let mut edge = edge(filter.clone());
+            let number = hub.connect();
+            let Ok(Received::Attached { answer, .. }) =
+                hub.handle_message(number, &edge.attach_message())
+            else {
+                panic!("not attached");
+            };
+            edge.handle_bus_message(&answer, Millis(0)).unwrap();
+            let id = RequestId::from_raw("1", 256).unwrap();
+            assert_eq!(
+                frames(&mut edge),
+                [bytes(&message::acknowledged(&id, &filter))]
+            );
+            for event in events {
+                let publication = hub.publish(event.clone());
+                assert_eq!(publication.edges.contains(&number), filter.accepts(&event));
+                let expected: Vec<Frame> = publication
+                    .edges
+                    .iter()
+                    .map(|_| bytes(&message::notification(&id, &event)))
+                    .collect();
+                for _ in &publication.edges {
+                    edge.handle_bus_message(&publication.message, Millis(0))
+                        .unwrap();
+                    assert_eq!(edge.mark().unwrap().position, publication.position);
+                }
+                assert_eq!(frames(&mut edge), expected);
+            }
+            assert_eq!(edge.mark().unwrap().epoch, hub.mark().epoch);
+        },
+    );
+}
+
+#[test]
+fn an_edge_filters_what_a_bus_that_does_not_filter_sends() {
+    let mut edge = edge(SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    });
+    let mut hub = Hub::new(Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    });
+    edge.handle_bus_message(
+        r#"{"v":1,"type":"attached","epoch":"e","position":0}"#,
+        Millis(0),
+    )
+    .unwrap();
+    frames(&mut edge);
+    let publication = hub.publish(ServerEvent::PromptsListChanged);
+    edge.handle_bus_message(&publication.message, Millis(0))
+        .unwrap();
+    assert_eq!(frames(&mut edge), []);
+}

@@ -1,0 +1,101 @@
+use mcp_listen::{
+    event::{EventError, ServerEvent},
+    uri::UriError,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, check, updated};
+
+#[test]
+fn events_look_as_in_the_typescript_sdk() {
+    for (event, json) in [
+        (
+            ServerEvent::ToolsListChanged,
+            r#"{"kind":"tools_list_changed"}"#,
+        ),
+        (
+            ServerEvent::PromptsListChanged,
+            r#"{"kind":"prompts_list_changed"}"#,
+        ),
+        (
+            ServerEvent::ResourcesListChanged,
+            r#"{"kind":"resources_list_changed"}"#,
+        ),
+        (
+            updated("note://a"),
+            r#"{"kind":"resource_updated","uri":"note://a"}"#,
+        ),
+    ] {
+        assert_eq!(event.to_json(), json);
+        assert_eq!(ServerEvent::from_json(json), Ok(event));
+    }
+}
+
+#[test]
+fn every_event_survives_the_way_to_json_and_back() {
+    check(any_event(), |event| {
+        assert_eq!(ServerEvent::from_json(&event.to_json()), Ok(event));
+    });
+}
+
+#[test]
+fn members_that_are_not_known_are_ignored() {
+    let text = r#"{"uri":"x","kind":"tools_list_changed","params":{"a":[1]}}"#;
+    assert_eq!(
+        ServerEvent::from_json(text),
+        Ok(ServerEvent::ToolsListChanged)
+    );
+}
+
+#[test]
+fn what_is_no_event_says_why() {
+    let long = format!(
+        r#"{{"kind":"resource_updated","uri":"{}"}}"#,
+        "x".repeat(2_049)
+    );
+    for (text, error, code) in [
+        ("", EventError::Malformed, "malformed-event"),
+        ("[]", EventError::Malformed, "malformed-event"),
+        (
+            r#"{"kind":"tools_list_changed","kind":"x"}"#,
+            EventError::Malformed,
+            "malformed-event",
+        ),
+        ("{}", EventError::UnknownKind, "unknown-event-kind"),
+        (
+            r#"{"kind":1}"#,
+            EventError::UnknownKind,
+            "unknown-event-kind",
+        ),
+        (
+            r#"{"kind":"Tools_list_changed"}"#,
+            EventError::UnknownKind,
+            "unknown-event-kind",
+        ),
+        (
+            r#"{"kind":"resource_updated"}"#,
+            EventError::MissingUri,
+            "invalid-uri",
+        ),
+        (
+            r#"{"kind":"resource_updated","uri":1}"#,
+            EventError::MissingUri,
+            "invalid-uri",
+        ),
+        (
+            r#"{"kind":"resource_updated","uri":""}"#,
+            EventError::Uri(UriError::Empty),
+            "invalid-uri",
+        ),
+        (
+            r#"{"kind":"resource_updated","uri":"a\n"}"#,
+            EventError::Uri(UriError::Control),
+            "invalid-uri",
+        ),
+        (&long, EventError::Uri(UriError::TooLong), "invalid-uri"),
+    ] {
+        assert_eq!(ServerEvent::from_json(text), Err(error), "{text}");
+        assert_eq!(error.code(), code);
+    }
+}

@@ -1,0 +1,25 @@
+//! The behaviour of the core, natively and as wasm32 in Node and in browsers.
+//!
+//! Each module brings its own `test`: on wasm32 that is the attribute of `wasm_bindgen_test`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests say what went wrong by panicking"
+)]
+
+mod accept;
+mod any;
+mod bus;
+mod discovered;
+mod edge;
+mod event;
+mod filter;
+mod id;
+mod json;
+mod message;
+mod sse;
+mod stream;

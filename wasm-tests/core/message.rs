@@ -1,0 +1,205 @@
+use mcp_listen::{
+    error::{Reason, Rejection},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    json, message,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, check, updated, uri};
+
+fn id(raw: &str) -> RequestId {
+    RequestId::from_raw(raw, 256).unwrap()
+}
+
+#[test]
+fn the_acknowledgment_names_the_honored_filter() {
+    let honored = SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("note://a"), uri("note://b")],
+        ..SubscriptionFilter::default()
+    };
+    assert_eq!(
+        message::acknowledged(&id("\"sub-1\""), &honored),
+        r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub-1"},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["note://a","note://b"]}}}"#
+    );
+}
+
+#[test]
+fn notifications_are_stamped_with_the_id_as_it_was_written() {
+    for raw in [
+        "1",
+        "\"1\"",
+        "0",
+        "\"\"",
+        "12345678901234567890",
+        "1.0",
+        "\"\\u0041\"",
+    ] {
+        assert_eq!(
+            message::notification(&id(raw), &updated("note://a")),
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{raw}}},"uri":"note://a"}}}}"#
+            )
+        );
+    }
+}
+
+#[test]
+fn each_event_has_its_method() {
+    for (event, method) in [
+        (
+            ServerEvent::ToolsListChanged,
+            "notifications/tools/list_changed",
+        ),
+        (
+            ServerEvent::PromptsListChanged,
+            "notifications/prompts/list_changed",
+        ),
+        (
+            ServerEvent::ResourcesListChanged,
+            "notifications/resources/list_changed",
+        ),
+        (updated("x"), "notifications/resources/updated"),
+    ] {
+        let text = message::notification(&id("1"), &event);
+        let document = json::read(text.as_bytes(), 64).unwrap();
+        assert_eq!(document.root.get("method").unwrap().as_str(), Some(method));
+    }
+}
+
+#[test]
+fn no_event_can_forge_a_frame() {
+    check(any_event(), |event| {
+        let text = message::notification(&id("\"\\n\""), &event);
+        assert!(!text.contains(['\n', '\r']));
+        assert!(json::read(text.as_bytes(), 64).is_ok());
+    });
+}
+
+#[test]
+fn the_result_is_complete_and_names_the_server_where_it_is_known() {
+    assert_eq!(
+        message::listen_result(&id("7"), None),
+        r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":7}}}"#
+    );
+    assert_eq!(
+        message::listen_result(&id("7"), Some(r#"{"name":"n","version":"v"}"#)),
+        r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":7,"io.modelcontextprotocol/serverInfo":{"name":"n","version":"v"}}}}"#
+    );
+}
+
+#[test]
+fn errors_carry_their_code_their_data_and_the_id_if_there_is_one() {
+    for (reason, id, text) in [
+        (
+            Reason::ParseError,
+            None,
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"The body is not JSON"}}"#,
+        ),
+        (
+            Reason::UnsupportedVersion {
+                requested: "2099-01-01\n".into(),
+            },
+            Some(id("3")),
+            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2099-01-01\n"}}}"#,
+        ),
+        (
+            Reason::LimitExceeded {
+                what: "Too many resource URIs",
+                limit: 256,
+            },
+            Some(id("\"a\"")),
+            r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"Too many resource URIs","data":{"limit":256}}}"#,
+        ),
+        (
+            Reason::TooManyStreams,
+            Some(id("0")),
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"Subscription limit reached"}}"#,
+        ),
+    ] {
+        assert_eq!(message::error(&Rejection::new(reason, id)), text);
+    }
+}
+
+#[test]
+fn every_reason_has_a_status_a_code_and_a_name() {
+    for (reason, status, code, name, retry_after) in [
+        (
+            Reason::UnsupportedMediaType,
+            415,
+            -32_600,
+            "unsupported-media-type",
+            None,
+        ),
+        (Reason::NotAcceptable, 406, -32_600, "not-acceptable", None),
+        (Reason::BodyTooLarge, 413, -32_600, "body-too-large", None),
+        (Reason::ParseError, 400, -32_700, "parse-error", None),
+        (
+            Reason::InvalidRequest("x"),
+            400,
+            -32_600,
+            "invalid-request",
+            None,
+        ),
+        (
+            Reason::HeaderMismatch("x"),
+            400,
+            -32_020,
+            "header-mismatch",
+            None,
+        ),
+        (
+            Reason::InvalidParams("x"),
+            400,
+            -32_602,
+            "invalid-params",
+            None,
+        ),
+        (Reason::Unauthorized, 401, -32_600, "unauthorized", None),
+        (Reason::Forbidden, 403, -32_600, "forbidden", None),
+        (
+            Reason::TooManyStreams,
+            503,
+            -32_603,
+            "too-many-streams",
+            Some(2),
+        ),
+        (
+            Reason::AuthorizerFailed,
+            503,
+            -32_603,
+            "authorizer-failed",
+            Some(2),
+        ),
+        (Reason::Unavailable, 503, -32_603, "unavailable", Some(2)),
+        (Reason::Closing, 503, -32_603, "closing", Some(2)),
+    ] {
+        assert_eq!(reason.status(), status, "{name}");
+        assert_eq!(reason.json_rpc_code(), code, "{name}");
+        assert_eq!(reason.code(), name);
+        assert_eq!(reason.retry_after(), retry_after, "{name}");
+    }
+}
+
+#[test]
+fn the_discover_request_is_one_that_a_server_of_this_revision_takes() {
+    let text = message::discover_request();
+    let document = json::read(text.as_bytes(), 64).unwrap();
+    assert!(!document.has_duplicate_key);
+    let meta = document.root.get("params").unwrap().get("_meta").unwrap();
+    assert_eq!(
+        meta.get("io.modelcontextprotocol/protocolVersion")
+            .unwrap()
+            .as_str(),
+        Some("2026-07-28")
+    );
+    assert!(
+        meta.get("io.modelcontextprotocol/clientCapabilities")
+            .unwrap()
+            .as_object()
+            .is_some()
+    );
+}
