@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../scripts/project.mjs';
+import { freePort, portOf } from '../host/port.ts';
 
 describe('npm start', () => {
   test('says in one line that its port is taken, and does nothing else', async () => {
@@ -63,19 +64,4 @@ async function takenPort(): Promise<number> {
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   return portOf(server);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function portOf(server: ReturnType<typeof createServer>): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
 }

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { environment } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+import { freePort } from './port.ts';
+
+/** What `npm start` serves. */
+export interface Started {
+  /** The MCP endpoint. */
+  url: string;
+  /** Ends it as Ctrl-C would. */
+  stop(): Promise<void>;
+}
+
+/** Runs `npm start` on a free port; resolves when it says that it serves. */
+export async function npmStart(): Promise<Started> {
+  const port = await freePort();
+  const child = spawn('npm', ['start'], { cwd: root, env: { ...environment, PORT: String(port) } });
+  let said = '';
+  const serving = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        said += text;
+        if (said.includes('Ctrl-C')) resolve();
+      });
+    }
+  });
+  const ended = once(child, 'exit');
+  await Promise.race([serving, ended.then(() => Promise.reject(new Error(`npm start ended\n${said}`)))]);
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

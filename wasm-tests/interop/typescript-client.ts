@@ -1,0 +1,43 @@
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+
+/** A client of the TypeScript SDK that speaks 2026-07-28, connected to `url`. */
+export async function typescriptClient(url: string, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client(
+    { name: 'interop', version: '1.0.0' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } }, ...options },
+  );
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  return client;
+}
+
+/** What a client hears, in order: each entry is the method without its prefix and, for an update, the URI. */
+export class Heard {
+  readonly #entries: string[] = [];
+  #wake: () => void = () => {};
+
+  /** Listens to everything that `client` is notified of from now on. */
+  constructor(client: Client) {
+    for (const list of ['tools', 'prompts', 'resources'] as const) {
+      client.setNotificationHandler(`notifications/${list}/list_changed`, () => this.#add(`${list}/list_changed`));
+    }
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
+      this.#add(`resources/updated ${params.uri}`),
+    );
+  }
+
+  /** The oldest entry that was not taken yet. */
+  async next(): Promise<string> {
+    for (;;) {
+      const entry = this.#entries.shift();
+      if (entry !== undefined) return entry;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #add(entry: string): void {
+    this.#entries.push(entry);
+    this.#wake();
+  }
+}
