@@ -32,6 +32,7 @@ const text = new TextDecoder();
 const reader = response.body.getReader();
 process.stdout.write(text.decode((await reader.read()).value));
 await server.notify.toolsChanged();
-await server.close();
+const closed = server.close();
 for (let part = await reader.read(); !part.done; part = await reader.read())
   process.stdout.write(text.decode(part.value));
+await closed;
