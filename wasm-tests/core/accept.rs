@@ -1,54 +1,12 @@
-use mcp_listen::{
-    error::Rejection,
-    limits::Limits,
-    listen::{self, Headers, Verdict},
-    message,
-};
+use mcp_listen::{listen::Verdict, message};
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::check;
-
-const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-
-fn body(id: &str, notifications: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{{META},"notifications":{notifications}}}}}"#
-    )
-}
-
-fn accept(headers: &str, body: impl AsRef<[u8]>) -> Verdict {
-    listen::accept(
-        "POST",
-        &Headers::new(headers),
-        body.as_ref(),
-        &Limits::default(),
-    )
-}
-
-#[track_caller]
-fn assert_rejected(verdict: Verdict, status: u16, code: i32, id: Option<&str>) {
-    let Verdict::Rejected(Rejection { reason, id: read }) = verdict else {
-        panic!("{verdict:?} is no rejection");
-    };
-    assert_eq!(
-        (reason.status(), reason.json_rpc_code()),
-        (status, code),
-        "{reason}"
-    );
-    assert_eq!(read.as_ref().map(mcp_listen::id::RequestId::raw), id);
-}
-
-#[track_caller]
-fn assert_accepted(verdict: Verdict, id: &str, filter: &str) {
-    let Verdict::Accepted(accepted) = verdict else {
-        panic!("{verdict:?} is not accepted");
-    };
-    assert_eq!(accepted.id.raw(), id);
-    assert_eq!(accepted.requested.to_json(), filter);
-}
+use crate::{
+    any::check,
+    request::{HEADERS, accept, assert_accepted, assert_rejected, body},
+};
 
 #[test]
 fn a_listen_request_is_accepted_with_its_id_and_filter() {
@@ -339,85 +297,6 @@ fn what_exceeds_a_limit_names_the_limit() {
         assert_eq!(rejection.reason.json_rpc_code(), -32_602);
         assert!(message::error(&rejection).contains(&format!("\"data\":{{\"limit\":{limit}}}")));
     }
-}
-
-#[test]
-fn everything_else_is_not_ours() {
-    let json = "content-type: application/json";
-    let modern_tool =
-        "content-type: application/json\nmcp-protocol-version: 2026-07-28\nmcp-method: tools/list";
-    for (method, headers, text) in [
-        ("GET", HEADERS, String::new()),
-        ("DELETE", HEADERS, String::new()),
-        ("OPTIONS", HEADERS, String::new()),
-        ("PUT", HEADERS, body("1", "{}")),
-        ("POST", "content-type: text/plain", body("1", "{}")),
-        (
-            "POST",
-            json,
-            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#.to_owned(),
-        ),
-        (
-            "POST",
-            json,
-            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(),
-        ),
-        (
-            "POST",
-            json,
-            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#
-                .to_owned(),
-        ),
-        ("POST", json, "not json".to_owned()),
-        ("POST", json, String::new()),
-        (
-            "POST",
-            modern_tool,
-            body("1", "{}").replace("subscriptions/listen", "tools/list"),
-        ),
-        // A listen without any sign of 2026-07-28 belongs to an earlier revision, which has none.
-        (
-            "POST",
-            json,
-            r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}"#.to_owned(),
-        ),
-        (
-            "POST",
-            "content-type: application/json\nmcp-protocol-version: 2025-11-25",
-            r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}"#.to_owned(),
-        ),
-    ] {
-        let verdict = listen::accept(
-            method,
-            &Headers::new(headers),
-            text.as_bytes(),
-            &Limits::default(),
-        );
-        assert_eq!(verdict, Verdict::NotOurs, "{method} {text}");
-    }
-}
-
-#[test]
-fn a_listen_that_shows_any_sign_of_this_revision_is_ours() {
-    let bare = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}"#;
-    for (headers, text) in [
-        ("content-type: application/json", body("1", "{}")),
-        (
-            "content-type: application/json\nmcp-method: tools/list",
-            bare.to_owned(),
-        ),
-        (
-            "content-type: application/json\nmcp-protocol-version: 2026-07-28",
-            bare.to_owned(),
-        ),
-        (
-            "content-type: application/json\nmcp-protocol-version: 2099-01-01",
-            bare.to_owned(),
-        ),
-    ] {
-        assert_rejected(accept(headers, text), 400, -32_020, Some("1"));
-    }
-    assert_rejected(accept(HEADERS, bare), 400, -32_602, Some("1"));
 }
 
 #[test]

@@ -8,12 +8,14 @@
     clippy::panic,
     clippy::indexing_slicing,
     missing_docs,
+    unreachable_pub,
     reason = "tests say what went wrong by panicking"
 )]
 
 mod accept;
 mod any;
 mod bus;
+mod claims;
 mod discovered;
 mod edge;
 mod event;
@@ -21,5 +23,6 @@ mod filter;
 mod id;
 mod json;
 mod message;
+mod request;
 mod sse;
 mod stream;
