@@ -20,8 +20,11 @@ async function borders() {
   process.exitCode = failed > 0 ? 1 : 0;
 }
 
-/** @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>} */
-const checks = [
+/**
+ * What may not be in the repository: each finds the places, in the files it is given, that cross one border.
+ * @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>}
+ */
+export const checks = [
   ['only src/wasm names the bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
   ['only src/wasm reads a clock or a random source', (files) => places(core(files), hostSources)],
   ['in js/ only node/ and runtime/node.ts import node:', (files) => places(glue(files, nodeFiles), importOf('node'))],

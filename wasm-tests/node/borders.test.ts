@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { checks } from '../../scripts/borders.mjs';
+
+// Put together here, so that this file itself names no machine.
+const elsewhere = ['', 'home', 'me', 'clone'].join('/');
+
+test.each([
+  ['only src/wasm names the bindings of JavaScript', 'src/uri.rs', 'use js_sys::Date;'],
+  ['only src/wasm reads a clock or a random source', 'src/uri.rs', 'use std::time::{Duration, Instant};'],
+  ['only src/wasm reads a clock or a random source', 'src/uri.rs', 'let seed = rand::random();'],
+  ['in js/ only node/ and runtime/node.ts import node:', 'js/http.ts', "import { readFile } from 'node:fs';"],
+  ['in js/ only node/ and runtime/node.ts import node:', 'js/runtime/workerd.ts', "import 'node:fs';"],
+  ['in js/ only node/ and runtime/node.ts import node:', 'js/http.ts', "const fs = await import('node:fs');"],
+  ['in js/ only cloudflare/ imports cloudflare:', 'js/http.ts', "import { env } from 'cloudflare:workers';"],
+  ['no file of js/runtime has more than 15 lines', 'js/runtime/deno.ts', '\n'.repeat(15)],
+  ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
+  ['no file names a path of one machine', 'README.md', `cd ${elsewhere}`],
+  ['package-lock.json names no host', 'package-lock.json', '"resolved": "https://example.org/a.tgz",'],
+])('"%s" finds %s: %s', async (name, path, text) => {
+  expect(await crossings(path, text)).toEqual([name]);
+});
+
+test.each([
+  ['src/wasm/clock.rs', 'use js_sys::Date;'],
+  ['src/clock.rs', '// An Instant would panic on wasm32.'],
+  ['src/clock.rs', 'use std::time::Duration;'],
+  ['js/runtime/node.ts', "import { readFileSync } from 'node:fs';"],
+  ['js/node/http.ts', "import { createServer } from 'node:http';"],
+  ['js/cloudflare/index.ts', "import { DurableObject } from 'cloudflare:workers';"],
+  ['examples/notebook/worker.ts', "import { env } from 'cloudflare:workers';"],
+  ['wasm-tests/all.test.ts', '\n'.repeat(399)],
+  ['package-lock.json', '\n'.repeat(5000)],
+  ['README.md', 'see https://example.org/home/me'],
+])('nothing is wrong with %s: %s', async (path, text) => {
+  expect(await crossings(path, text)).toEqual([]);
+});
+
+/** The checks that find something in a repository of this one file and the core as it is built. */
+async function crossings(path: string, text: string): Promise<string[]> {
+  const found = await Promise.all(checks.map(([, find]) => find([{ path, lines: text.split('\n') }])));
+  return checks.flatMap(([name], index) => (found[index]?.length ? [name] : []));
+}

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { root } from '../../scripts/project.mjs';
+import { laneTally, tallyFile } from '../../scripts/tally.mjs';
+
+const CARGO = `
+test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 filtered out; finished in 3.56s
+`;
+const TAP = `
+ok 1 - a
+  # a remark
+not ok 2 - b
+ok 3 - c # SKIP no tool
+`;
+
+test.each([
+  ['cargo', CARGO, { passed: 7, failed: 2, skipped: 1 }],
+  ['tap', TAP, { passed: 1, failed: 1, skipped: 1 }],
+  ['check', '', { passed: 1, failed: 0, skipped: 0 }],
+])('counts what %s reports, and ends as its command does', async (format, report, counted) => {
+  expect(await tallied(format, 'printf', '%s', report)).toEqual({ status: 0, counted });
+});
+
+test('a failed check is one failed test', async () => {
+  expect(await tallied('check', 'false')).toEqual({ status: 1, counted: { passed: 0, failed: 1, skipped: 0 } });
+});
+
+test('a command that runs no test fails', async () => {
+  const none = { passed: 0, failed: 0, skipped: 0 };
+  expect(await tallied('cargo', 'printf', 'no tests to run!')).toEqual({ status: 1, counted: none });
+  expect(await tallied('tap', 'printf', 'ok 1 - a # SKIP no tool\n')).toEqual({
+    status: 1,
+    counted: { ...none, skipped: 1 },
+  });
+});
+
+test('what could not run is skipped for a reason', async () => {
+  const { counted } = await tallied('unavailable', 'python3 is not installed');
+  expect(counted).toEqual({ passed: 0, failed: 0, skipped: 1, reason: 'python3 is not installed' });
+});
+
+async function tallied(...args: string[]) {
+  const lane = `tally-test-${crypto.randomUUID()}`;
+  onTestFinished(() => rm(tallyFile(lane), { force: true }));
+  const env = { ...process.env, LANE: lane };
+  const child = spawn(process.execPath, [join(root, 'scripts', 'tally.mjs'), ...args], { env, stdio: 'ignore' });
+  const [status] = await once(child, 'exit');
+  return { status: status as number, counted: await laneTally(lane) };
+}
