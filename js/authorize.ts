@@ -35,7 +35,9 @@ export async function ask(authorize: Authorize, context: AuthorizeContext, ms: n
     late.reject(new ListenError('authorizer-timeout', 'authorize took too long'));
   }, ms);
   try {
-    return await Promise.race([authorize(context), late.promise]);
+    const authorization: unknown = await Promise.race([authorize(context), late.promise]);
+    if (typeof authorization === 'object' && authorization !== null) return authorization;
+    throw new ListenError('authorizer-failed', 'authorize answered neither a filter nor a denial');
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('authorizer-failed', 'authorize threw', { cause });

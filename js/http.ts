@@ -135,12 +135,7 @@ class ListenFront {
     }
   }
 
-  async #open(
-    accepted: Accepted,
-    permit: string | undefined,
-    request: Request,
-    rest: unknown[],
-  ): Promise<Response> {
+  async #open(accepted: Accepted, permit: string | undefined, request: Request, rest: unknown[]): Promise<Response> {
     try {
       this.#discovered ??= await discover(this.#handler, request, rest);
       const edge = this.#edge(accepted, this.#discovered, permit);
@@ -150,7 +145,8 @@ class ListenFront {
       this.#hold(stream);
       return stream.response();
     } catch (error) {
-      this.#onerror(error as Error);
+      // A client that left while its stream was opening is nobody's error, and hears no answer.
+      if (!request.signal.aborted) this.#onerror(error as Error);
       return answer(accepted.refuse(this.#isClosing ? Refusal.Closing : Refusal.Unavailable));
     }
   }

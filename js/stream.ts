@@ -94,12 +94,16 @@ export class ListenStream {
       return;
     }
     const { attachMs, bus } = this.#options;
+    const filter = JSON.parse(this.#edge.honored) as SubscriptionFilter;
     const late = setTimeout(() => {
       this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
     }, attachMs);
-    const filter = JSON.parse(this.#edge.honored) as SubscriptionFilter;
-    this.#attachment = bus.attach(filter, { receive: this.#receive, lost: this.#lost });
-    await this.#attached.promise.finally(() => clearTimeout(late));
+    try {
+      this.#attachment = bus.attach(filter, { receive: this.#receive, lost: this.#lost });
+      await this.#attached.promise;
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   readonly #receive = (frame: string): void => {

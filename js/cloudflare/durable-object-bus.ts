@@ -77,7 +77,11 @@ class DurableObjectBus implements ListenBus {
   }
 
   #join(interest: string, link: BusLink): BusAttachment {
-    return new BusSocket(this.#stub(), calling(() => attachMessage(interest)), link);
+    return new BusSocket(
+      this.#stub(),
+      calling(() => attachMessage(interest)),
+      link,
+    );
   }
 
   async #publish(event: ServerEvent): Promise<void> {

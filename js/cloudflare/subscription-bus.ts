@@ -1,9 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
 import { fromCore } from '../error.js';
 import { Hub } from '../wasm.js';
+import { BUS_HEADER } from './bus-header.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
-import { BUS_HEADER } from './bus-header.js';
 
 /** What a bus is doing. */
 export interface BusStats {

@@ -54,7 +54,13 @@ test('a bus accepts sockets only, and only those of edges', async () => {
 test('frames that are not ours are dropped and counted, and the socket is kept', async () => {
   const before = await fixture().bus<{ dropped: number }>('stats');
   const socket = await fixture().rawEdge(0);
-  for (const frame of ['', 'null', '{"v":2,"type":"attach"}', '{"v":1,"type":"unheard-of"}', '{"v":1,"type":"attach"}']) {
+  for (const frame of [
+    '',
+    'null',
+    '{"v":2,"type":"attach"}',
+    '{"v":1,"type":"unheard-of"}',
+    '{"v":1,"type":"attach"}',
+  ]) {
     socket.send(frame);
   }
   socket.send(new Uint8Array([1, 2, 3]));

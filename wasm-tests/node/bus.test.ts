@@ -1,0 +1,214 @@
+import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
+import { InMemoryBus, ListenError, type ServerEvent, serveListen } from 'mcp-listen';
+import { describe, expect, test, vi } from 'vitest';
+import { listChanged, updated } from '../host/listen.ts';
+import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from './serving.ts';
+
+const TOOLS = { toolsListChanged: true };
+const NOT_EVENTS: [unknown, string][] = [
+  [undefined, 'malformed-event'],
+  [[], 'malformed-event'],
+  [{ kind: 'unheard-of' }, 'unknown-event-kind'],
+  [{ kind: 'resource_updated' }, 'invalid-uri'],
+  [{ kind: 'resource_updated', uri: '' }, 'invalid-uri'],
+  [{ kind: 'resource_updated', uri: 'a\r\nb' }, 'invalid-uri'],
+  [{ kind: 'resource_updated', uri: 'x'.repeat(2_049) }, 'invalid-uri'],
+];
+
+describe.each([
+  ['the in-memory bus', (onerror: (error: Error) => void) => new InMemoryBus(onerror)],
+  ['a bus written for the SDK', () => new InMemoryServerEventBus() as ServerEventBus],
+])('%s', (_name, make) => {
+  test('carries all four events to the streams that asked for them', async () => {
+    const server = serving({ bus: make(() => {}) });
+    const all = { ...TOOLS, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: ['note://a'] };
+    const stream = await open(server, all);
+    await stream.message();
+    await server.notify.toolsChanged();
+    await server.notify.promptsChanged();
+    await server.notify.resourcesChanged();
+    await server.notify.resourceUpdated('note://a');
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await stream.message()).toBe(listChanged('1', 'prompts'));
+    expect(await stream.message()).toBe(listChanged('1', 'resources'));
+    expect(await stream.message()).toBe(updated('1', 'note://a'));
+  });
+
+  test('takes a publish that nobody listens to', async () => {
+    const { notify } = serving({ bus: make(() => {}) });
+    await expect(notify.toolsChanged()).resolves.toBeUndefined();
+    await expect(notify.resourceUpdated('note://a')).resolves.toBeUndefined();
+  });
+
+  test.each(NOT_EVENTS)('refuses %o with a coded error, awaited or not', async (event, code) => {
+    const onerror = vi.fn();
+    const server = serving({ bus: make(onerror), onerror });
+    const published = server.bus.publish(event as ServerEvent);
+    await expect(published).rejects.toThrow(ListenError);
+    await expect(published).rejects.toMatchObject({ code });
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code }));
+  });
+
+  test('gives up a stream that has ended', async () => {
+    const server = serving({ bus: make(() => {}) });
+    const stream = await open(server, TOOLS);
+    await stream.message();
+    stream.drop();
+    await server.notify.toolsChanged();
+    await server.close();
+  });
+});
+
+describe('the in-memory bus', () => {
+  test('tells subscribers, until they leave, and keeps one that throws away from the others', async () => {
+    const onerror = vi.fn();
+    const bus = new InMemoryBus(onerror);
+    const problem = new Error('listener');
+    bus.subscribe(() => {
+      throw problem;
+    });
+    const heard: ServerEvent[] = [];
+    const leave = bus.subscribe((event) => heard.push(event));
+    await bus.publish({ kind: 'resource_updated', uri: 'note://a' });
+    leave();
+    leave();
+    await bus.publish({ kind: 'tools_list_changed' });
+    expect(heard).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
+    expect(onerror).toHaveBeenCalledTimes(2);
+    expect(onerror).toHaveBeenCalledWith(problem);
+  });
+
+  test('survives a listener that publishes and one that leaves while it is told', async () => {
+    const bus = new InMemoryBus();
+    const heard: string[] = [];
+    const leave = bus.subscribe(({ kind }) => {
+      leave();
+      heard.push(kind);
+      void bus.publish({ kind: 'prompts_list_changed' });
+    });
+    bus.subscribe(({ kind }) => heard.push(kind));
+    await bus.publish({ kind: 'tools_list_changed' });
+    expect(heard).toEqual(['tools_list_changed', 'prompts_list_changed', 'tools_list_changed']);
+  });
+
+  test('serves the SDK as its bus', async () => {
+    const bus = new InMemoryBus();
+    const handler = createMcpHandler(notebook, { bus });
+    const response = await handler.fetch(listenRequest(TOOLS));
+    const reader = response.body?.getReader();
+    await reader?.read();
+    handler.notify.toolsChanged();
+    const { value } = (await reader?.read()) ?? {};
+    expect(new TextDecoder().decode(value)).toContain('notifications/tools/list_changed');
+    await reader?.cancel();
+    expect(bus.attached).toBe(0);
+  });
+});
+
+describe('a bus written for the SDK', () => {
+  test('is subscribed to before the ack, and left when the stream ends', async () => {
+    const bus = new InMemoryServerEventBus();
+    const server = serving({ bus: bus as ServerEventBus });
+    const stream = await open(server, TOOLS);
+    expect(bus.listenerCount).toBe(1);
+    stream.drop();
+    expect(bus.listenerCount).toBe(0);
+  });
+
+  test('that throws is a 503 when it subscribes, and an error told when it lets go', async () => {
+    const onerror = vi.fn();
+    const bus = {
+      publish() {},
+      subscribe: vi.fn(() => () => {
+        throw new Error('unsubscribe');
+      }),
+    };
+    const server = serving({ bus, onerror });
+    const stream = await open(server, TOOLS);
+    stream.drop();
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'unsubscribe' }));
+    bus.subscribe.mockImplementation(() => {
+      throw new Error('subscribe');
+    });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
+  });
+
+  test('that delivers what is no event loses that alone', async () => {
+    const onerror = vi.fn();
+    const bus = new InMemoryServerEventBus();
+    const server = serving({ bus: bus as ServerEventBus, onerror });
+    const stream = await open(server, TOOLS);
+    await stream.message();
+    bus.publish({ kind: 'unheard-of' } as unknown as ServerEvent);
+    bus.publish({ kind: 'tools_list_changed' });
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'unknown-event-kind' }));
+  });
+});
+
+describe('capabilities', () => {
+  test('are asked of the handler once, with the credentials of the caller, and name the server in the result', async () => {
+    const handler = createMcpHandler(notebook);
+    const asked: (string | null)[] = [];
+    const server = serveListen((request: Request) => {
+      asked.push(request.headers.get('mcp-method'), request.headers.get('authorization'));
+      return handler.fetch(request);
+    });
+    const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions: ['note://a'] };
+    const first = await server.fetch(listenRequest(filter, { headers: { authorization: 'Bearer t' } }));
+    expect(asked).toEqual(['server/discover', 'Bearer t']);
+    expect(new TextDecoder().decode((await first.body?.getReader().read())?.value)).toContain(
+      '"notifications":{"toolsListChanged":true}',
+    );
+    const second = await open(server, TOOLS);
+    expect(asked).toHaveLength(2);
+    await second.message();
+    void server.close();
+    expect(await second.message()).toContain(
+      '"io.modelcontextprotocol/serverInfo":{"name":"notebook","version":"1.0.0"}',
+    );
+  });
+
+  test('that come as an event stream are understood', async () => {
+    const handler = createMcpHandler(notebook, { responseMode: 'sse' });
+    const stream = await open(serveListen(handler), TOOLS);
+    expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
+  });
+
+  test.each([
+    ['answers otherwise', () => new Response('no', { status: 500 })],
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+  ])('of a handler that %s: 503, and the next listen asks again', async (_name, broken) => {
+    const onerror = vi.fn();
+    let isBroken = true;
+    const handler = createMcpHandler(notebook);
+    const server = serveListen((request: Request) => (isBroken ? broken() : handler.fetch(request)), { onerror });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
+      status: 503,
+      code: -32603,
+      retryAfter: '2',
+    });
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
+    isBroken = false;
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+  });
+
+  test('given as an object are not asked for', async () => {
+    const handler = vi.fn(() => new Response());
+    const server = serveListen(handler, { capabilities: CAPABILITIES });
+    await server.fetch(listenRequest(TOOLS));
+    expect(handler).not.toHaveBeenCalled();
+    await server.fetch(new Request(URL));
+    expect(handler).toHaveBeenCalledOnce();
+  });
+});
+
+function notebook(): McpServer {
+  const capabilities = { tools: { listChanged: true } };
+  return new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });
+}

@@ -1,0 +1,173 @@
+import { InMemoryBus, ListenError, serveListen } from 'mcp-listen';
+import { describe, expect, test, vi } from 'vitest';
+import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from './serving.ts';
+
+const TOOLS = { toolsListChanged: true };
+
+describe('a listen that cannot be served', () => {
+  test.each([
+    ['nothing that is JSON', '{', 400, -32700],
+    ['no request', '[]', 400, -32600],
+    ['no id that is one', listenBody({}, 'null'), 400, -32600],
+    ['no filter that is one', listenBody({ toolsListChanged: 1 }), 400, -32602],
+    ['a body that is too large', listenBody({}) + ' '.repeat(65_537), 413, -32600],
+  ])('%s', async (_name, body, status, code) => {
+    const response = await serving().fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await refusal(response)).toEqual({ status, code, retryAfter: null });
+  });
+
+  test('limits are options', async () => {
+    const server = serving({ limits: { uris: 1, bodyBytes: 1_000, idBytes: 2 } });
+    expect(await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a', 'b'] })))).toMatchObject({
+      code: -32602,
+    });
+    expect(
+      await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a'.repeat(1_000)] }))),
+    ).toMatchObject({ status: 413 });
+    expect(await refusal(await server.fetch(listenRequest({}, { id: '"abc"' })))).toMatchObject({ code: -32600 });
+    expect((await server.fetch(listenRequest({ resourceSubscriptions: ['a'] }, { id: '"ab"' }))).status).toBe(200);
+  });
+
+  test('options that are none are told at once', () => {
+    expect(() => serving({ limits: { uris: 'many' as unknown as number } })).toThrow(ListenError);
+    expect(() => serving({ capabilities: 7 as unknown as object })).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  });
+});
+
+describe('the number of streams is bounded', () => {
+  test('one more is refused before the ack, and an end makes room', async () => {
+    const server = serving({ limits: { streams: 2 } });
+    const one = await open(server, TOOLS);
+    await open(server, TOOLS);
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
+      status: 503,
+      code: -32603,
+      retryAfter: '2',
+    });
+    one.drop();
+    await vi.waitFor(async () => expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200));
+  });
+
+  test('streams that are still opening count', async () => {
+    const server = serving({ limits: { streams: 1 }, authorize: () => new Promise(() => {}) });
+    void server.fetch(listenRequest(TOOLS));
+    await vi.waitFor(async () => expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503));
+  });
+
+  test('what was refused or has ended at once holds no place', async () => {
+    const server = serving({ limits: { streams: 1 } });
+    for (let round = 0; round < 3; round += 1) {
+      expect((await open(server, { toolsListChanged: 1 })).response.status).toBe(400);
+      const empty = await open(server, {});
+      while ((await empty.message()) !== undefined);
+    }
+    expect((await open(server, TOOLS)).response.status).toBe(200);
+  });
+});
+
+describe('a bus that fails', () => {
+  test('while a stream opens: 503, told to onerror, nothing left behind', async () => {
+    const onerror = vi.fn();
+    const bus = new InMemoryBus();
+    const attach = vi.spyOn(bus, 'attach').mockImplementation((_filter, link) => {
+      link.lost(new ListenError('bus-unavailable', 'down'));
+      return { detach() {} };
+    });
+    const server = serving({ bus, onerror });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
+      status: 503,
+      code: -32603,
+      retryAfter: '2',
+    });
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+    attach.mockRestore();
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+  });
+
+  test('by throwing: the same', async () => {
+    const bus = new InMemoryBus();
+    vi.spyOn(bus, 'attach').mockImplementation(() => {
+      throw new Error('broken');
+    });
+    const server = serving({ bus, onerror: vi.fn() });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
+  });
+
+  test('by never answering: 503 after its limit, and detached', async () => {
+    const detach = vi.fn();
+    const bus = new InMemoryBus();
+    vi.spyOn(bus, 'attach').mockReturnValue({ detach });
+    const onerror = vi.fn();
+    const server = serving({ bus, onerror, limits: { attachMs: 20 } });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
+    expect(detach).toHaveBeenCalledOnce();
+  });
+});
+
+describe('authorize', () => {
+  test('narrows what is honored to what it names', async () => {
+    const requests: unknown[] = [];
+    const server = serving({
+      authorize: ({ request, requested }) => {
+        requests.push([request.headers.get('authorization'), requested]);
+        return { toolsListChanged: true, resourceSubscriptions: ['a', 'z'] };
+      },
+    });
+    const filter = { promptsListChanged: true, resourceSubscriptions: ['a', 'b'] };
+    const stream = await server.fetch(listenRequest(filter, { headers: { authorization: 'Bearer t' } }));
+    expect(await stream.body?.getReader().read()).toMatchObject({ done: false });
+    expect(requests).toEqual([['Bearer t', filter]]);
+    const wire = await open(server, filter);
+    expect(await wire.message()).toContain('"notifications":{"resourceSubscriptions":["a"]}');
+  });
+
+  test.each([401, 403] as const)('denies with %s', async (denied) => {
+    const server = serving({ authorize: async () => ({ denied, wwwAuthenticate: 'Bearer realm="x"' }) });
+    const response = await server.fetch(listenRequest(TOOLS));
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="x"');
+    expect(await refusal(response)).toEqual({ status: denied, code: -32600, retryAfter: null });
+  });
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('secret path');
+      },
+      'authorizer-failed',
+    ],
+    ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
+    ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+    ['answers with no filter', () => undefined as unknown as object, 'authorizer-failed'],
+    ['answers with a filter of wrong types', () => ({ toolsListChanged: 1 }) as unknown as object, 'invalid-filter'],
+  ])('that %s is a 503 that tells nothing', async (_name, authorize, code) => {
+    const onerror = vi.fn();
+    const server = serving({ authorize, onerror, limits: { authorizeMs: 20 } });
+    const response = await server.fetch(listenRequest(TOOLS));
+    expect(await response.clone().text()).not.toContain('secret');
+    expect(await refusal(response)).toEqual({ status: 503, code: -32603, retryAfter: '2' });
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code }));
+  });
+
+  test('is not asked about what is malformed', async () => {
+    const authorize = vi.fn(() => ({}));
+    await serving({ authorize }).fetch(listenRequest({ toolsListChanged: 1 }));
+    expect(authorize).not.toHaveBeenCalled();
+  });
+});
+
+test('what reaches the caller of a server without onerror is in the log', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const server = serveListen(() => new Response(), {
+    capabilities: CAPABILITIES,
+    authorize: () => Promise.reject(new Error('x')),
+  });
+  await server.fetch(listenRequest(TOOLS));
+  expect(log).toHaveBeenCalledWith('mcp-listen:', expect.objectContaining({ code: 'authorizer-failed' }));
+  log.mockRestore();
+});

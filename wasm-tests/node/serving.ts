@@ -1,0 +1,45 @@
+import { type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
+
+/** Where the tests' handlers pretend to be. */
+export const URL = 'http://localhost/mcp';
+
+/** All four capabilities. */
+export const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+};
+
+/** A server that has nothing behind it but an echo. */
+export function serving(options: ListenOptions = {}): ListenServer {
+  return serveListen(() => new Response('from the handler', { status: 418 }), {
+    capabilities: CAPABILITIES,
+    ...options,
+  });
+}
+
+/** A listen request. */
+export function listenRequest(
+  filter: unknown,
+  init: { id?: string; signal?: AbortSignal; headers?: object } = {},
+): Request {
+  const headers = { ...LISTEN_HEADERS, ...init.headers };
+  const body = listenBody(filter, init.id);
+  return new Request(URL, { method: 'POST', headers, body, signal: init.signal ?? null });
+}
+
+/** Opens a subscription without a network in between. */
+export async function open(server: ListenServer, filter: unknown, init: { id?: string } = {}): Promise<WireStream> {
+  const abort = new AbortController();
+  const response = await server.fetch(listenRequest(filter, { ...init, signal: abort.signal }));
+  return new WireStream(response, abort);
+}
+
+/** The status and JSON-RPC error code of an answer. */
+export async function refusal(
+  response: Response,
+): Promise<{ status: number; code: number; retryAfter: string | null }> {
+  const { error } = (await response.json()) as { error: { code: number } };
+  return { status: response.status, code: error.code, retryAfter: response.headers.get('retry-after') };
+}

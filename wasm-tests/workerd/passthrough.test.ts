@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { useFixture } from '../host/fixture.ts';
+import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+
+const fixture = useFixture();
+
+test.each([
+  ['a tool call', '{ "jsonrpc" : "2.0", "id":1,\n"method":"tools/call" }'],
+  ['nonsense', 'not json'],
+  ['nothing', ''],
+  ['a body larger than a listen may be', `"${'é'.repeat(400_000)}"`],
+])('%s reaches the handler as it came', async (_name, body) => {
+  const headers = { 'content-type': 'application/json', 'x-custom': 'a, b', authorization: 'Bearer t' };
+  const response = await fetch(fixture().mcp(0), { method: 'POST', headers, body });
+  expect(await response.json()).toMatchObject({ method: 'POST', headers, body });
+});
+
+test('a listen that cannot be served is answered here', async () => {
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    fetch(fixture().mcp(0), { method: 'POST', headers: { ...LISTEN_HEADERS, ...headers }, body });
+  const broken = await post('{');
+  expect(broken.status).toBe(400);
+  expect(broken.headers.get('content-type')).toBe('application/json');
+  expect(await broken.json()).toEqual({ jsonrpc: '2.0', error: { code: -32700, message: expect.any(String) } });
+  expect((await post(listenBody({ toolsListChanged: 1 }))).status).toBe(400);
+  expect((await post(listenBody({}) + ' '.repeat(70_000))).status).toBe(413);
+  expect((await post(listenBody({}), { accept: 'application/json' })).status).toBe(406);
+  expect((await post(listenBody({}), { 'content-type': 'text/plain' })).status).toBe(415);
+  expect(await fixture().bus('stats')).toMatchObject({ sockets: 0 });
+});
