@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { workerBundle } from '../../scripts/build.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { call, callTool, type ToolResult } from '../host/call.ts';
@@ -303,6 +303,18 @@ describe('bad input', () => {
     expect(await heard(stream)).toEqual([]);
     expect(await listed('prompts')).toHaveLength(100);
   });
+});
+
+test('a change that cannot be announced is written, and its caller is told', async () => {
+  const durableObjects = [{ binding: 'NOTEBOOK', className: 'Notebook' }];
+  const busless = await startWorkerd({ bundle: workerBundle, durableObjects, edges: 1 });
+  onTestFinished(() => busless.stop());
+  const url = `${busless.edges[0]}/mcp`;
+  const result = await callTool(url, 'edit_note', { name: 'todo', text: 'buy oat milk' });
+  expect(result).toMatchObject({ isError: true });
+  expect(says(result)).toBe('Changed note://todo. It could not be announced.');
+  const { result: read } = await call(url, 'resources/read', { uri: 'note://todo' });
+  expect(read).toMatchObject({ contents: [{ text: 'buy oat milk' }] });
 });
 
 describe('the page', () => {
