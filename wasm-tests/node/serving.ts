@@ -1,4 +1,4 @@
-import { type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { InMemoryBus, type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
 import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
 
 /** Where the tests' handlers pretend to be. */
@@ -17,6 +17,18 @@ export function serving(options: ListenOptions = {}): ListenServer {
     capabilities: CAPABILITIES,
     ...options,
   });
+}
+
+/** A filter that one capability covers. */
+export const TOOLS = { toolsListChanged: true };
+/** The result that ends subscription 1. */
+export const RESULT =
+  '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}';
+
+/** A server, its bus, and how many streams the bus knows. */
+export function watched(options: ListenOptions = {}) {
+  const bus = new InMemoryBus();
+  return { server: serving({ bus, ...options }), attached: () => bus.attached };
 }
 
 /** A listen request. */
