@@ -18,16 +18,16 @@ async function start() {
     return workerd.stop();
   });
   process.exitCode = 0;
-  process.stdout.write(welcome(`http://127.0.0.1:${port}`));
+  process.stdout.write(welcome(workerd.url ?? ''));
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
 }
 
-/** @param {string} text */
+/** @param {string} text a port, 0 for any that is free */
 function wantedPort(text) {
   const port = Number(text);
-  if (/^\d+$/.test(text) && port > 0 && port < 65_536) return port;
-  throw new Error(`PORT is ${JSON.stringify(text)}: it has to be a number from 1 to 65535`);
+  if (/^\d+$/.test(text) && port < 65_536) return port;
+  throw new Error(`PORT is ${JSON.stringify(text)}: it has to be a number from 0 to 65535`);
 }
 
 /** @param {number} port */

@@ -34,7 +34,8 @@ export async function bundledModules(bundle) {
 export function workerdConfig(layout) {
   const edges = Array.from({ length: layout.edges }, (_, index) => `edge-${index}`);
   const routed = layout.port !== undefined;
-  const workers = ['bus', ...edges, ...(routed ? ['router'] : [])];
+  // The router comes first: a socket that takes any free port must not take the router's.
+  const workers = [...(routed ? ['router'] : []), 'bus', ...edges];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [

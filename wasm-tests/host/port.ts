@@ -1,15 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
-
-/** A port of 127.0.0.1 that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+import type { Server } from 'node:net';
 
 /** The port that `server` listens on. */
 export function portOf(server: Server): number {

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { environment } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
-import { freePort } from './port.ts';
 
 /** What `npm start` serves. */
 export interface Started {
@@ -12,10 +11,9 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** Runs `npm start` on a free port; resolves when it says that it serves. */
+/** Runs `npm start` on any free port; resolves when it says that it serves. */
 export async function npmStart(): Promise<Started> {
-  const port = await freePort();
-  const child = spawn('npm', ['start'], { cwd: root, env: { ...environment, PORT: String(port) } });
+  const child = spawn('npm', ['start'], { cwd: root, env: { ...environment, PORT: '0' } });
   let said = '';
   const serving = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
@@ -28,7 +26,7 @@ export async function npmStart(): Promise<Started> {
   const ended = once(child, 'exit');
   await Promise.race([serving, ended.then(() => Promise.reject(new Error(`npm start ended\n${said}`)))]);
   return {
-    url: `http://127.0.0.1:${port}/mcp`,
+    url: said.match(/http:\S+\/mcp/)?.[0] ?? '',
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

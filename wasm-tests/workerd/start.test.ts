@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../scripts/project.mjs';
-import { freePort, portOf } from '../host/port.ts';
+import { portOf } from '../host/port.ts';
 
 describe('npm start', () => {
   test('says in one line that its port is taken, and does nothing else', async () => {
@@ -14,21 +14,20 @@ describe('npm start', () => {
     expect(stderr).toMatch(new RegExp(`^port ${port} is taken: .*\\n$`));
   });
 
-  test.each(['x', '0', '65536', '80.5', '-1'])('refuses "%s" as a port', async (port) => {
+  test.each(['x', '65536', '80.5', '-1'])('refuses "%s" as a port', async (port) => {
     const { code, stderr } = await start(port);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^PORT is ".*": it has to be a number from 1 to 65535\n$/);
+    expect(stderr).toMatch(/^PORT is ".*": it has to be a number from 0 to 65535\n$/);
   });
 
   test('serves the page, and leaves nothing running after SIGTERM', async () => {
-    const port = await freePort();
-    const child = startScript(String(port));
-    const text = await until(child.stdout, 'Ctrl-C');
-    expect(text).toContain(`http://127.0.0.1:${port}/mcp`);
-    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+    const child = startScript('0');
+    const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+    const page = new URL('/', endpoint);
+    expect((await fetch(page)).status).toBe(200);
     child.kill('SIGTERM');
     expect((await once(child, 'exit'))[0]).toBe(0);
-    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    await expect(fetch(page)).rejects.toThrow();
   });
 });
 
