@@ -4,15 +4,17 @@ import { type Refusal, refused } from './outcome.js';
 export interface Query {
   refused: false;
   sql: string;
-  values: string[];
+  values: (string | number)[];
 }
 
 /**
- * Reads `SELECT * | COUNT(*) | columns FROM table [WHERE column =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
+ * Reads `SELECT 1`, `SELECT 'text'` and `SELECT * | COUNT(*) | columns FROM table [WHERE column =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
  *
  * Free SQL, even read-only, could keep the object busy for ever (a recursive query), so only this much is understood.
  */
 export function parseQuery(text: string): Query | Refusal {
+  const literal = LITERAL.exec(text)?.groups;
+  if (literal !== undefined) return { refused: false, sql: 'SELECT ? AS value', values: [literalOf(literal)] };
   const parts = SELECT.exec(text)?.groups;
   if (parts === undefined) return refused(GRAMMAR);
   const table = parts['table']?.toLowerCase() ?? '';
@@ -34,6 +36,10 @@ function statement(table: string, { what = '*', field, operator = '=', order, di
   return `SELECT ${what} FROM ${table}${where}${sorted} LIMIT ${Math.min(Number(limit ?? MAX_ROWS), MAX_ROWS)}`;
 }
 
+function literalOf({ number, value = '' }: Parts): string | number {
+  return number === undefined ? unquoted(value) : Number(number);
+}
+
 function unquoted(value: string): string {
   return value.replaceAll("''", "'");
 }
@@ -45,6 +51,8 @@ const COLUMNS = ['name', 'text'];
 const MAX_ROWS = 50;
 const COUNT = /^count\(\*\)$/i;
 
+const LITERAL = /^\s*select\s+(?:(?<number>\d{1,15})|'(?<value>(?:[^']|'')*)')\s*$/i;
+
 const SELECT = new RegExp(
   [
     String.raw`^\s*select\s+(?<what>\*|count\(\*\)|[a-z]+(?:\s*,\s*[a-z]+)*)\s+from\s+(?<table>[a-z]+)`,
@@ -55,4 +63,4 @@ const SELECT = new RegExp(
 );
 
 const GRAMMAR =
-  "Only this is understood: SELECT * | COUNT(*) | columns FROM notes | prompts | connections [WHERE column = | <> | LIKE 'value'] [ORDER BY column [ASC | DESC]] [LIMIT n], without a semicolon.";
+  "Only this is understood: SELECT 1, SELECT 'text', SELECT * | COUNT(*) | columns FROM notes | prompts | connections [WHERE column = | <> | LIKE 'value'] [ORDER BY column [ASC | DESC]] [LIMIT n], without a semicolon.";

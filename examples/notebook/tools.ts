@@ -112,10 +112,10 @@ function named(text: z.ZodString) {
 type Told = (outcome: Promise<Outcome>) => Promise<CallToolResult>;
 
 // The same names serve as the authority of a URI and as part of a tool's name.
-const NAME_RULE = '1 to 40 lower-case letters, digits, "-" or "_", the first a letter or digit';
+const NAME_RULE = '1 to 40 letters, digits, "-", "_" or ".", the first a letter or digit';
 const NAME = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, `Must be ${NAME_RULE}`)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/, `Must be ${NAME_RULE}`)
   .describe(NAME_RULE);
 const NOTE_TEXT = z.string().max(10_000);
 const PROMPT_TEXT = z.string().min(1).max(2_000);

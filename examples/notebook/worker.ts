@@ -24,20 +24,7 @@ export default {
 };
 
 async function publish(changes: readonly ServerEvent[]): Promise<void> {
-  for (const change of changes) await announce(change);
-}
-
-function announce(change: ServerEvent): Promise<void> {
-  switch (change.kind) {
-    case 'tools_list_changed':
-      return mcp.notify.toolsChanged();
-    case 'prompts_list_changed':
-      return mcp.notify.promptsChanged();
-    case 'resources_list_changed':
-      return mcp.notify.resourcesChanged();
-    case 'resource_updated':
-      return mcp.notify.resourceUpdated(change.uri);
-  }
+  for (const change of changes) await mcp.bus.publish(change);
 }
 
 function home(request: Request, url: URL): Response {
