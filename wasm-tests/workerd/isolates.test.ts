@@ -50,6 +50,15 @@ test('two streams with the same id are independent', async () => {
   expect(await other.message()).toBe(listChanged('"same"', 'prompts'));
 });
 
+test('a publish that nobody awaits goes on after its response was sent', async () => {
+  const stream = await fixture().subscribe(0, { toolsListChanged: true });
+  await stream.message();
+  await fixture().post(1, '/bus/hold?ms=500');
+  const response = await fixture().post(1, '/publish-and-leave', JSON.stringify({ kind: 'tools_list_changed' }));
+  expect(response.status).toBe(200);
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+});
+
 test('a filter too large for a socket attachment is honored and heard', async () => {
   const uris = Array.from({ length: 200 }, (_, index) => `note://${index}/${'x'.repeat(200)}`);
   const stream = await fixture().subscribe(0, { resourceSubscriptions: uris });
