@@ -16,11 +16,11 @@ export class Interests {
     socket.serializeAttachment(isSmall ? { text } : { row: this.#insert(text) });
   }
 
-  /** The interest of a socket that attached, even if before a restart. */
+  /** The interest of a socket, even of one that attached before a restart; `undefined` if it has not attached. Throws if it is lost. */
   get(socket: WebSocket): string | undefined {
     const { row, text } = attachmentOf(socket);
     if (row === undefined) return text;
-    return this.#sql.exec<{ text: string }>('SELECT text FROM interest WHERE id = ?', row).toArray()[0]?.text;
+    return this.#sql.exec<{ text: string }>('SELECT text FROM interest WHERE id = ?', row).one().text;
   }
 
   /** Forgets the interest of a socket. */

@@ -106,9 +106,14 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     }
   }
 
+  /** What cannot be restored is closed, so that its stream ends and its client comes back: it must not stay and hear nothing. */
   #restore(socket: WebSocket): void {
-    const interest = this.#interests.get(socket);
-    this.#enter(socket, interest === undefined ? this.#hub.connect() : this.#hub.restore(interest));
+    try {
+      const interest = this.#interests.get(socket);
+      this.#enter(socket, interest === undefined ? this.#hub.connect() : this.#hub.restore(interest));
+    } catch {
+      socket.close(TRY_AGAIN_LATER);
+    }
   }
 
   #enter(socket: WebSocket, edge: number): void {
@@ -139,3 +144,4 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 }
 
 const NORMAL_CLOSURE = 1000;
+const TRY_AGAIN_LATER = 1013;

@@ -11,6 +11,9 @@ test('an idle bus hibernates, and wakes to deliver to the streams that stayed op
   const large = await fixture().subscribe(1, { resourceSubscriptions: uris });
   await small.message();
   await large.message();
+  const spoilt = await fixture().subscribe(0, { resourceSubscriptions: ['note://spoilt'] });
+  await spoilt.message();
+  await fixture().post(1, '/bus/spoil', 'note://spoilt');
   const wakes = await fixture().bus<number>('wakes');
   await setTimeout(IDLE_MS);
   await fixture().publish(1, { kind: 'tools_list_changed' });
@@ -18,6 +21,8 @@ test('an idle bus hibernates, and wakes to deliver to the streams that stayed op
   expect(await small.message()).toBe(listChanged('1', 'tools'));
   await fixture().publish(0, { kind: 'resource_updated', uri: uris[99] });
   expect(await large.message()).toBe(updated('1', uris[99] ?? ''));
+  // Whose filter could not be restored must not go on and hear nothing.
+  expect(await spoilt.message()).toBeUndefined();
 });
 
 test('each publish has its position in the log before it resolves', async () => {
