@@ -43,7 +43,7 @@ async function wasmBindgen() {
   const version = await lockedVersion('wasm-bindgen');
   const installed = await run(join(cargoBin, 'wasm-bindgen'), ['--version']).catch(() => '');
   if (installed.trim() === `wasm-bindgen ${version}`) return;
-  await step(`Compiling wasm-bindgen ${version}, about three minutes once`, () =>
+  await step(`Compiling wasm-bindgen ${version}, once, for some minutes`, () =>
     // Without --locked: the lock it ships with names crates that not every mirror serves.
     run('cargo', ['install', 'wasm-bindgen-cli', '--version', version, '--root', '.tools', '--force']),
   );
