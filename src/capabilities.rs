@@ -4,13 +4,14 @@ use serde::Deserialize;
 
 use crate::{
     json::{self, Node},
-    sse,
+    sse, task,
 };
 
-/// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities).
+/// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities;
+/// SEP-2663, Capability Negotiation).
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "the specification names four independent flags"
+    reason = "each flag is independent of the others"
 )]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "Advertised")]
@@ -23,6 +24,8 @@ pub struct Capabilities {
     pub resources_list_changed: bool,
     /// `resources.subscribe`
     pub resources_subscribe: bool,
+    /// `extensions["io.modelcontextprotocol/tasks"]`
+    pub tasks: bool,
 }
 
 /// What a `server/discover` answer tells that matters here.
@@ -68,8 +71,16 @@ impl Capabilities {
             prompts_list_changed: flag("prompts", "listChanged"),
             resources_list_changed: flag("resources", "listChanged"),
             resources_subscribe: flag("resources", "subscribe"),
+            tasks: declare_tasks(node),
         }
     }
+}
+
+/// Whether a client's or server's capabilities declare the Tasks extension (SEP-2663, Capability Negotiation).
+pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
+    let extensions = capabilities.get("extensions");
+    let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
+    settings.and_then(Node::as_object).is_some()
 }
 
 /// The shape of `ServerCapabilities` on the wire, as far as it matters here.
@@ -79,6 +90,7 @@ struct Advertised {
     tools: Feature,
     prompts: Feature,
     resources: Feature,
+    extensions: Extensions,
 }
 
 #[derive(Default, Deserialize)]
@@ -88,6 +100,17 @@ struct Feature {
     subscribe: bool,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Extensions {
+    #[serde(rename = "io.modelcontextprotocol/tasks")]
+    tasks: Option<Settings>,
+}
+
+/// The extension has no settings as yet.
+#[derive(Deserialize)]
+struct Settings {}
+
 impl From<Advertised> for Capabilities {
     fn from(advertised: Advertised) -> Self {
         Self {
@@ -95,6 +118,7 @@ impl From<Advertised> for Capabilities {
             prompts_list_changed: advertised.prompts.list_changed,
             resources_list_changed: advertised.resources.list_changed,
             resources_subscribe: advertised.resources.subscribe,
+            tasks: advertised.extensions.tasks.is_some(),
         }
     }
 }

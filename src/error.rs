@@ -35,6 +35,8 @@ pub enum Reason {
         /// The version as the client asked for it.
         requested: String,
     },
+    /// The filter needs an extension, here named, that the client has not declared.
+    MissingExtension(&'static str),
     /// The parameters are not those of `subscriptions/listen`.
     InvalidParams(&'static str),
     /// The parameters exceed a limit.
@@ -86,6 +88,7 @@ impl Reason {
         match self {
             Self::ParseError => -32_700,
             Self::HeaderMismatch(_) => -32_020,
+            Self::MissingExtension(_) => -32_021,
             Self::UnsupportedVersion { .. } => -32_022,
             Self::InvalidParams(_) | Self::LimitExceeded { .. } => -32_602,
             Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
@@ -105,6 +108,7 @@ impl Reason {
             Self::InvalidRequest(_) => "invalid-request",
             Self::HeaderMismatch(_) => "header-mismatch",
             Self::UnsupportedVersion { .. } => "unsupported-version",
+            Self::MissingExtension(_) => "missing-extension",
             Self::InvalidParams(_) => "invalid-params",
             Self::LimitExceeded { .. } => "limit-exceeded",
             Self::Unauthorized => "unauthorized",
@@ -137,6 +141,9 @@ impl Reason {
                 text
             }
             Self::UnsupportedVersion { .. } => "Unsupported protocol version",
+            Self::MissingExtension(_) => {
+                "The filter needs an extension that the client has not declared"
+            }
             Self::LimitExceeded { what, .. } => what,
             Self::Unauthorized => "Authorization is required",
             Self::Forbidden => "Not allowed to listen",

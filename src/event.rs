@@ -5,11 +5,13 @@ use std::fmt;
 use crate::{
     json::{self, Node},
     limits::Limits,
+    task::{Task, TaskError},
     uri::{Uri, UriError},
 };
 
 /// A change that a server publishes, shaped as in the official TypeScript SDK:
-/// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`.
+/// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`; and, which the
+/// SDK does not have, `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEvent {
@@ -24,6 +26,11 @@ pub enum ServerEvent {
         /// Which resource.
         uri: Uri,
     },
+    /// The state of one task changed (Tasks extension, SEP-2663).
+    TaskStatus {
+        /// The whole state as it is now.
+        task: Task,
+    },
 }
 
 /// Why a text is no [`ServerEvent`].
@@ -32,16 +39,18 @@ pub enum ServerEvent {
 pub enum EventError {
     /// Not a JSON object, or one that names a key twice.
     Malformed,
-    /// `kind` is missing or not one of the four.
+    /// `kind` is missing or not one of the five.
     UnknownKind,
     /// `uri` is missing or not a string.
     MissingUri,
     /// `uri` is not one that can be listened to.
     Uri(UriError),
+    /// `task` is no state of a task.
+    Task(TaskError),
 }
 
 impl ServerEvent {
-    /// Reads `{"kind":...}`; members beside `kind` and `uri` are ignored.
+    /// Reads `{"kind":...}`; members beside `kind`, `uri` and `task` are ignored.
     ///
     /// # Errors
     /// An [`EventError`] that says what is wrong.
@@ -75,6 +84,9 @@ impl ServerEvent {
                 .map(|uri| Self::ResourceUpdated { uri })
                 .map_err(EventError::Uri)
             }
+            TASK => Task::from_node(object.get("task"))
+                .map(|task| Self::TaskStatus { task })
+                .map_err(EventError::Task),
             _ => Err(EventError::UnknownKind),
         }
     }
@@ -84,9 +96,17 @@ impl ServerEvent {
         let mut out = String::from("{\"kind\":\"");
         out.push_str(self.kind());
         out.push('"');
-        if let Self::ResourceUpdated { uri } = self {
-            out.push_str(",\"uri\":");
-            json::push_string(&mut out, uri);
+        match self {
+            Self::ResourceUpdated { uri } => {
+                out.push_str(",\"uri\":");
+                json::push_string(&mut out, uri);
+            }
+            Self::TaskStatus { task } => {
+                out.push_str(",\"task\":{");
+                out.push_str(task.members());
+                out.push('}');
+            }
+            _ => {}
         }
         out.push('}');
         out
@@ -99,6 +119,7 @@ impl ServerEvent {
             Self::PromptsListChanged => PROMPTS,
             Self::ResourcesListChanged => RESOURCES,
             Self::ResourceUpdated { .. } => UPDATED,
+            Self::TaskStatus { .. } => TASK,
         }
     }
 }
@@ -110,6 +131,7 @@ impl EventError {
             Self::Malformed => "malformed-event",
             Self::UnknownKind => "unknown-event-kind",
             Self::MissingUri | Self::Uri(_) => "invalid-uri",
+            Self::Task(_) => "invalid-task",
         }
     }
 }
@@ -120,7 +142,8 @@ impl fmt::Display for EventError {
             Self::Malformed => formatter.write_str("the event is not a JSON object"),
             Self::UnknownKind => formatter.write_str("the event's kind is not known"),
             Self::MissingUri => formatter.write_str("the event has no uri"),
-            Self::Uri(error) => error.fmt(formatter),
+            Self::Uri(error) => write!(formatter, "the uri {error}"),
+            Self::Task(error) => error.fmt(formatter),
         }
     }
 }
@@ -131,3 +154,4 @@ const TOOLS: &str = "tools_list_changed";
 const PROMPTS: &str = "prompts_list_changed";
 const RESOURCES: &str = "resources_list_changed";
 const UPDATED: &str = "resource_updated";
+const TASK: &str = "task_status";

@@ -1,13 +1,15 @@
 //! The notification filter: what a client asks to hear, and what of it is honored.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, ops::Deref};
 
 use crate::{
     capabilities::Capabilities,
     event::ServerEvent,
     json::{self, Node, Object},
     limits::Limits,
-    uri::{Uri, UriError},
+    name::NameError,
+    task::TaskId,
+    uri::Uri,
 };
 
 /// What one subscription asks for, or the subset that is honored
@@ -22,6 +24,8 @@ pub struct SubscriptionFilter {
     pub resources_list_changed: bool,
     /// Updates of these resources: exact URIs, each once, in the order in which they were first named.
     pub resource_subscriptions: Vec<Uri>,
+    /// States of these tasks (SEP-2663, Task Status Notifications): exact ids, as the URIs above.
+    pub task_ids: Vec<TaskId>,
 }
 
 /// Why a JSON value is no notification filter.
@@ -35,9 +39,15 @@ pub enum FilterError {
     /// `resourceSubscriptions` is not an array of strings.
     NotUris,
     /// One of the URIs cannot be listened to.
-    Uri(UriError),
+    Uri(NameError),
     /// More different URIs than allowed.
     TooManyUris,
+    /// `taskIds` is not an array of strings.
+    NotTaskIds,
+    /// One of the task ids cannot be listened to.
+    TaskId(NameError),
+    /// More different task ids than allowed.
+    TooManyTaskIds,
 }
 
 impl SubscriptionFilter {
@@ -53,6 +63,10 @@ impl SubscriptionFilter {
             resources_list_changed: flag(object, RESOURCES)?,
             resource_subscriptions: match object.get(URIS) {
                 Some(node) => uris(node, limits)?,
+                None => Vec::new(),
+            },
+            task_ids: match object.get(TASKS) {
+                Some(node) => task_ids(node, limits)?,
                 None => Vec::new(),
             },
         })
@@ -80,6 +94,9 @@ impl SubscriptionFilter {
             capabilities.resources_subscribe
                 && authorized.is_none_or(|by| by.resource_subscriptions.contains(*uri))
         };
+        let may_follow = |id: &&TaskId| {
+            capabilities.tasks && authorized.is_none_or(|by| by.task_ids.contains(*id))
+        };
         Self {
             tools_list_changed: may(
                 self.tools_list_changed,
@@ -102,16 +119,18 @@ impl SubscriptionFilter {
                 .filter(may_watch)
                 .cloned()
                 .collect(),
+            task_ids: self.task_ids.iter().filter(may_follow).cloned().collect(),
         }
     }
 
-    /// Whether a subscription with this filter hears `event`; URIs match as exact strings.
+    /// Whether a subscription with this filter hears `event`; URIs and task ids match as exact strings.
     pub fn accepts(&self, event: &ServerEvent) -> bool {
         match event {
             ServerEvent::ToolsListChanged => self.tools_list_changed,
             ServerEvent::PromptsListChanged => self.prompts_list_changed,
             ServerEvent::ResourcesListChanged => self.resources_list_changed,
             ServerEvent::ResourceUpdated { uri } => self.resource_subscriptions.contains(uri),
+            ServerEvent::TaskStatus { task } => self.task_ids.contains(task.id()),
         }
     }
 
@@ -121,6 +140,7 @@ impl SubscriptionFilter {
             && !self.prompts_list_changed
             && !self.resources_list_changed
             && self.resource_subscriptions.is_empty()
+            && self.task_ids.is_empty()
     }
 
     /// Whether every event that this filter accepts is accepted by `other` too.
@@ -132,6 +152,7 @@ impl SubscriptionFilter {
                 .resource_subscriptions
                 .iter()
                 .all(|uri| other.resource_subscriptions.contains(uri))
+            && self.task_ids.iter().all(|id| other.task_ids.contains(id))
     }
 
     /// The filter as compact JSON; what is not asked for is left out.
@@ -147,22 +168,25 @@ impl SubscriptionFilter {
             }
         }
         if !self.resource_subscriptions.is_empty() {
-            members.push(format!("\"{URIS}\":{}", self.uris_json()));
+            members.push(format!("\"{URIS}\":{}", list(&self.resource_subscriptions)));
+        }
+        if !self.task_ids.is_empty() {
+            members.push(format!("\"{TASKS}\":{}", list(&self.task_ids)));
         }
         format!("{{{}}}", members.join(","))
     }
+}
 
-    fn uris_json(&self) -> String {
-        let mut out = String::from("[");
-        for (place, uri) in self.resource_subscriptions.iter().enumerate() {
-            if place > 0 {
-                out.push(',');
-            }
-            json::push_string(&mut out, uri);
+fn list(names: &[impl Deref<Target = str>]) -> String {
+    let mut out = String::from("[");
+    for (place, name) in names.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
         }
-        out.push(']');
-        out
+        json::push_string(&mut out, name);
     }
+    out.push(']');
+    out
 }
 
 fn flag(object: &Object<'_>, name: &'static str) -> Result<bool, FilterError> {
@@ -173,19 +197,42 @@ fn flag(object: &Object<'_>, name: &'static str) -> Result<bool, FilterError> {
 }
 
 fn uris(node: &Node<'_>, limits: &Limits) -> Result<Vec<Uri>, FilterError> {
-    let mut known = BTreeSet::new();
-    let mut uris = Vec::new();
-    for item in node.as_array().ok_or(FilterError::NotUris)? {
+    let uri = |item: &Node<'_>| {
         let text = item.as_str().ok_or(FilterError::NotUris)?;
-        let uri = Uri::new(text, limits.uri_bytes).map_err(FilterError::Uri)?;
-        if known.insert(uri.clone()) {
-            uris.push(uri);
+        Uri::new(text, limits.uri_bytes).map_err(FilterError::Uri)
+    };
+    let items = node.as_array().ok_or(FilterError::NotUris)?;
+    distinct(items.iter().map(uri), limits.uris, FilterError::TooManyUris)
+}
+
+fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Vec<TaskId>, FilterError> {
+    let task_id = |item: &Node<'_>| {
+        let text = item.as_str().ok_or(FilterError::NotTaskIds)?;
+        TaskId::new(text, limits.task_id_bytes).map_err(FilterError::TaskId)
+    };
+    let items = node.as_array().ok_or(FilterError::NotTaskIds)?;
+    let ids = items.iter().map(task_id);
+    distinct(ids, limits.task_ids, FilterError::TooManyTaskIds)
+}
+
+/// Each name once, in its first place.
+fn distinct<T: Clone + Ord>(
+    items: impl Iterator<Item = Result<T, FilterError>>,
+    most: usize,
+    too_many: FilterError,
+) -> Result<Vec<T>, FilterError> {
+    let mut known = BTreeSet::new();
+    let mut names = Vec::new();
+    for name in items {
+        let name = name?;
+        if known.insert(name.clone()) {
+            names.push(name);
         }
-        if uris.len() > limits.uris {
-            return Err(FilterError::TooManyUris);
+        if names.len() > most {
+            return Err(too_many);
         }
     }
-    Ok(uris)
+    Ok(names)
 }
 
 impl fmt::Display for FilterError {
@@ -194,8 +241,11 @@ impl fmt::Display for FilterError {
             Self::NotAnObject => formatter.write_str("notifications is not an object"),
             Self::NotAFlag(name) => write!(formatter, "{name} is not true or false"),
             Self::NotUris => formatter.write_str("resourceSubscriptions is not an array of uris"),
-            Self::Uri(error) => error.fmt(formatter),
+            Self::Uri(error) => write!(formatter, "a resource uri {error}"),
             Self::TooManyUris => formatter.write_str("too many resource uris"),
+            Self::NotTaskIds => formatter.write_str("taskIds is not an array of task ids"),
+            Self::TaskId(error) => write!(formatter, "a task id {error}"),
+            Self::TooManyTaskIds => formatter.write_str("too many task ids"),
         }
     }
 }
@@ -206,3 +256,4 @@ const TOOLS: &str = "toolsListChanged";
 const PROMPTS: &str = "promptsListChanged";
 const RESOURCES: &str = "resourcesListChanged";
 const URIS: &str = "resourceSubscriptions";
+const TASKS: &str = "taskIds";

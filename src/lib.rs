@@ -9,7 +9,7 @@
 //!
 //! - [`clock`], [`json`], [`sse`], [`id`], [`error`]: time as an argument, JSON text, server-sent
 //!   events, request ids, refusals
-//! - [`uri`], [`event`], [`capabilities`], [`filter`], [`limits`]: the vocabulary
+//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
 //! - [`listen`]: accepting a listen request, and the server's side of its stream
 //! - [`bus`]: positions, the index from key to edges, the edge-bus protocol
@@ -44,7 +44,9 @@ pub mod json;
 pub mod limits;
 pub mod listen;
 pub mod message;
+pub mod name;
 pub mod sse;
+pub mod task;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]
 mod wasm;

@@ -16,6 +16,10 @@ pub struct Limits {
     pub uris: usize,
     /// Bytes of one resource URI (default 2,048).
     pub uri_bytes: usize,
+    /// Different task ids in one filter (default 256).
+    pub task_ids: usize,
+    /// Bytes of one task id (default 2,048).
+    pub task_id_bytes: usize,
 }
 
 impl Default for Limits {
@@ -26,6 +30,8 @@ impl Default for Limits {
             id_bytes: 256,
             uris: 256,
             uri_bytes: 2_048,
+            task_ids: 256,
+            task_id_bytes: 2_048,
         }
     }
 }

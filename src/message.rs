@@ -33,7 +33,7 @@ pub fn acknowledged(id: &RequestId, honored: &SubscriptionFilter) -> String {
 }
 
 /// The notification that tells the subscription `id` of `event`
-/// (2026-07-28, Subscriptions: Receiving Notifications).
+/// (2026-07-28, Subscriptions: Receiving Notifications; SEP-2663, Task Status Notifications).
 pub fn notification(id: &RequestId, event: &ServerEvent) -> String {
     match event {
         ServerEvent::ToolsListChanged => stamped("notifications/tools/list_changed", id, ""),
@@ -45,6 +45,9 @@ pub fn notification(id: &RequestId, event: &ServerEvent) -> String {
             let mut params = String::from(",\"uri\":");
             json::push_string(&mut params, uri);
             stamped("notifications/resources/updated", id, &params)
+        }
+        ServerEvent::TaskStatus { task } => {
+            stamped("notifications/tasks", id, &format!(",{}", task.members()))
         }
     }
 }
@@ -98,6 +101,9 @@ fn error_data(reason: &Reason) -> String {
             json::push_string(&mut data, requested);
             data.push('}');
             data
+        }
+        Reason::MissingExtension(name) => {
+            format!(r#","data":{{"requiredCapabilities":{{"extensions":{{"{name}":{{}}}}}}}}"#)
         }
         Reason::LimitExceeded { limit, .. } => format!(r#","data":{{"limit":{limit}}}"#),
         _ => String::new(),

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{event::ServerEvent, uri::Uri};
+use crate::{event::ServerEvent, task::TaskId, uri::Uri};
 
 use super::protocol::Interest;
 
@@ -16,6 +16,7 @@ pub struct Index {
     prompts: BTreeSet<EdgeId>,
     resources: BTreeSet<EdgeId>,
     uris: BTreeMap<Uri, BTreeSet<EdgeId>>,
+    tasks: BTreeMap<TaskId, BTreeSet<EdgeId>>,
 }
 
 impl Index {
@@ -27,6 +28,9 @@ impl Index {
         for uri in interest.uris() {
             self.uris.entry(uri.clone()).or_default().insert(edge);
         }
+        for task in interest.tasks() {
+            self.tasks.entry(task.clone()).or_default().insert(edge);
+        }
     }
 
     /// Takes `edge` out again; `interest` is what it was entered with.
@@ -35,12 +39,10 @@ impl Index {
             edges.remove(&edge);
         }
         for uri in interest.uris() {
-            if let Some(edges) = self.uris.get_mut(uri) {
-                edges.remove(&edge);
-                if edges.is_empty() {
-                    self.uris.remove(uri);
-                }
-            }
+            remove_from(&mut self.uris, uri, edge);
+        }
+        for task in interest.tasks() {
+            remove_from(&mut self.tasks, task, edge);
         }
     }
 
@@ -51,6 +53,7 @@ impl Index {
             ServerEvent::PromptsListChanged => Some(&self.prompts),
             ServerEvent::ResourcesListChanged => Some(&self.resources),
             ServerEvent::ResourceUpdated { uri } => self.uris.get(uri),
+            ServerEvent::TaskStatus { task } => self.tasks.get(task.id()),
         };
         of_key.map_or_else(
             || self.everything.iter().copied().collect(),
@@ -81,5 +84,14 @@ impl Index {
         ]
         .into_iter()
         .filter_map(|(is_wanted, edges)| is_wanted.then_some(edges))
+    }
+}
+
+fn remove_from<K: Ord>(map: &mut BTreeMap<K, BTreeSet<EdgeId>>, key: &K, edge: EdgeId) {
+    if let Some(edges) = map.get_mut(key) {
+        edges.remove(&edge);
+        if edges.is_empty() {
+            map.remove(key);
+        }
     }
 }

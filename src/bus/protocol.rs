@@ -10,6 +10,7 @@ use crate::{
     filter::SubscriptionFilter,
     json::{self, Document, Node},
     limits::Limits,
+    task::TaskId,
     uri::Uri,
 };
 
@@ -156,6 +157,14 @@ impl Interest {
         }
     }
 
+    /// The tasks that it names.
+    pub fn tasks(&self) -> &[TaskId] {
+        match self {
+            Self::Everything => &[],
+            Self::Filter(filter) => &filter.task_ids,
+        }
+    }
+
     fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
         Self::from_value(root.get("interest").ok_or(ProtocolError::Malformed)?)
     }
@@ -230,10 +239,13 @@ fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {
 const VERSION: u64 = 1;
 const EVERYTHING: &str = "everything";
 /// Edges are ours and have applied their own limits, which may be wider than the defaults.
+/// A frame nests one deeper than the event in it.
 const EDGE_LIMITS: Limits = Limits {
     body_bytes: usize::MAX,
-    depth: 64,
+    depth: 65,
     id_bytes: 256,
     uris: usize::MAX,
     uri_bytes: usize::MAX,
+    task_ids: usize::MAX,
+    task_id_bytes: usize::MAX,
 };

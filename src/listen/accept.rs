@@ -38,7 +38,7 @@ pub fn may_be_listen(method: &str, headers: &Headers<'_>) -> bool {
 /// `limits.body_bytes` may be given cut off anywhere beyond that.
 ///
 /// The checks run in a fixed order (content type, accept, size, JSON, shape, headers
-/// against body, `_meta`, version, filter), and the first that fails answers.
+/// against body, `_meta`, version, filter, extensions), and the first that fails answers.
 /// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
 pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     if !may_be_listen(method, headers) {
@@ -76,6 +76,7 @@ fn check(
     request::check_headers(headers, &document.root)?;
     request::check_meta(&document.root)?;
     let requested = request::filter_of(&document.root, limits)?;
+    request::check_extensions(&document.root, &requested)?;
     let id = id.cloned().ok_or(Reason::InvalidRequest("id is missing"))?;
     Ok(Accepted { id, requested })
 }

@@ -1,52 +1,58 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{event::ServerEvent, filter::SubscriptionFilter, uri::Uri};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
 
-/// The pending cues of one stream: at most one for each honored kind and URI, however
-/// many events came, in the order in which each key first became pending.
+/// The pending cues of one stream: at most one for each key that is honored, however many
+/// events came, in the order in which each key first became pending. A key is a kind, a URI or a
+/// task; what waits for it is its latest event.
 #[derive(Debug)]
 pub(super) struct Cues {
-    kinds: [Option<Place>; 3],
-    uris: BTreeMap<Uri, Place>,
-    queue: VecDeque<ServerEvent>,
+    keys: Keys,
+    waiting: Vec<Option<ServerEvent>>,
+    queue: VecDeque<Key>,
 }
 
-/// Whether a key's cue waits in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Idle,
-    Queued,
+/// The place of a key's event in `waiting`.
+type Key = usize;
+
+#[derive(Debug, Default)]
+struct Keys {
+    tools: Option<Key>,
+    prompts: Option<Key>,
+    resources: Option<Key>,
+    uris: BTreeMap<Uri, Key>,
+    tasks: BTreeMap<TaskId, Key>,
 }
 
 impl Cues {
     pub(super) fn new(honored: &SubscriptionFilter) -> Self {
-        let kind = |is_honored: bool| is_honored.then_some(Place::Idle);
-        let uris = honored.resource_subscriptions.iter();
+        let (keys, count) = Keys::of(honored);
         Self {
-            kinds: [
-                kind(honored.tools_list_changed),
-                kind(honored.prompts_list_changed),
-                kind(honored.resources_list_changed),
-            ],
-            uris: uris.map(|uri| (uri.clone(), Place::Idle)).collect(),
+            keys,
+            waiting: vec![None; count],
             queue: VecDeque::new(),
         }
     }
 
-    /// Queues a cue for the event's key, unless one waits already or the key is not honored.
+    /// Queues the event unless its key is not honored; one that waits for the key already gives
+    /// way to it, and leaves it its place in the queue.
     pub(super) fn push(&mut self, event: &ServerEvent) {
-        if let Some(place @ Place::Idle) = self.place(event) {
-            *place = Place::Queued;
-            self.queue.push_back(event.clone());
+        let Some(key) = self.keys.of_event(event) else {
+            return;
+        };
+        match self.waiting.get_mut(key) {
+            Some(Some(waiting)) if waiting != event => *waiting = event.clone(),
+            Some(slot @ None) => {
+                *slot = Some(event.clone());
+                self.queue.push_back(key);
+            }
+            _ => {}
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<ServerEvent> {
-        let event = self.queue.pop_front()?;
-        if let Some(place) = self.place(&event) {
-            *place = Place::Idle;
-        }
-        Some(event)
+        let key = self.queue.pop_front()?;
+        self.waiting.get_mut(key)?.take()
     }
 
     pub(super) fn clear(&mut self) {
@@ -56,14 +62,37 @@ impl Cues {
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
+}
 
-    fn place(&mut self, event: &ServerEvent) -> Option<&mut Place> {
-        let [tools, prompts, resources] = &mut self.kinds;
+impl Keys {
+    /// The keys of a filter, numbered from zero, and how many they are.
+    fn of(honored: &SubscriptionFilter) -> (Self, usize) {
+        let mut count = 0;
+        let mut next = || {
+            count += 1;
+            count - 1
+        };
+        let keys = Self {
+            tools: honored.tools_list_changed.then(&mut next),
+            prompts: honored.prompts_list_changed.then(&mut next),
+            resources: honored.resources_list_changed.then(&mut next),
+            uris: numbered(&honored.resource_subscriptions, &mut next),
+            tasks: numbered(&honored.task_ids, &mut next),
+        };
+        (keys, count)
+    }
+
+    fn of_event(&self, event: &ServerEvent) -> Option<Key> {
         match event {
-            ServerEvent::ToolsListChanged => tools.as_mut(),
-            ServerEvent::PromptsListChanged => prompts.as_mut(),
-            ServerEvent::ResourcesListChanged => resources.as_mut(),
-            ServerEvent::ResourceUpdated { uri } => self.uris.get_mut(uri),
+            ServerEvent::ToolsListChanged => self.tools,
+            ServerEvent::PromptsListChanged => self.prompts,
+            ServerEvent::ResourcesListChanged => self.resources,
+            ServerEvent::ResourceUpdated { uri } => self.uris.get(uri).copied(),
+            ServerEvent::TaskStatus { task } => self.tasks.get(task.id()).copied(),
         }
     }
+}
+
+fn numbered<N: Clone + Ord>(names: &[N], next: &mut impl FnMut() -> Key) -> BTreeMap<N, Key> {
+    names.iter().map(|name| (name.clone(), next())).collect()
 }

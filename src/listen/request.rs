@@ -1,6 +1,7 @@
 //! The parts of a listen request's body, each checked with its own refusal.
 
 use crate::{
+    capabilities,
     error::Reason,
     filter::{FilterError, SubscriptionFilter},
     id::RequestId,
@@ -9,7 +10,8 @@ use crate::{
     message::{
         LISTEN, META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, PROTOCOL_VERSION,
     },
-    uri::UriError,
+    name::NameError,
+    task,
 };
 
 use super::headers::Headers;
@@ -109,7 +111,7 @@ pub(super) fn filter_of(root: &Node<'_>, limits: &Limits) -> Result<Subscription
         FilterError::NotUris => {
             Reason::InvalidParams("resourceSubscriptions must be an array of strings")
         }
-        FilterError::Uri(UriError::TooLong) => Reason::LimitExceeded {
+        FilterError::Uri(NameError::TooLong) => Reason::LimitExceeded {
             what: "A resource URI is too long",
             limit: limits.uri_bytes,
         },
@@ -120,7 +122,32 @@ pub(super) fn filter_of(root: &Node<'_>, limits: &Limits) -> Result<Subscription
             what: "Too many resource URIs",
             limit: limits.uris,
         },
+        FilterError::NotTaskIds => Reason::InvalidParams("taskIds must be an array of strings"),
+        FilterError::TaskId(NameError::TooLong) => Reason::LimitExceeded {
+            what: "A task id is too long",
+            limit: limits.task_id_bytes,
+        },
+        FilterError::TaskId(_) => {
+            Reason::InvalidParams("A task id must not be empty or hold control characters")
+        }
+        FilterError::TooManyTaskIds => Reason::LimitExceeded {
+            what: "Too many task ids",
+            limit: limits.task_ids,
+        },
     })
+}
+
+/// Whoever asks for an extension's notifications has declared it (SEP-2663, Task Status Notifications).
+pub(super) fn check_extensions(
+    root: &Node<'_>,
+    requested: &SubscriptionFilter,
+) -> Result<(), Reason> {
+    let meta = root.get("params").and_then(|params| params.get("_meta"));
+    let declared = meta.and_then(|meta| meta.get(META_CLIENT_CAPABILITIES));
+    if requested.task_ids.is_empty() || declared.is_some_and(capabilities::declare_tasks) {
+        return Ok(());
+    }
+    Err(Reason::MissingExtension(task::EXTENSION))
 }
 
 /// Whether the body asks for a subscription, in whatever era.

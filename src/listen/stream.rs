@@ -166,7 +166,7 @@ impl ServerStream {
         &self.honored
     }
 
-    /// How many cues wait; never more than the filter has kinds and URIs.
+    /// How many cues wait; never more than the filter has kinds, URIs and tasks.
     pub fn pending_cues(&self) -> usize {
         self.cues.len()
     }

@@ -48,7 +48,7 @@ pub enum Refusal {
 
 #[wasm_bindgen]
 impl Acceptor {
-    /// `limits`: an object with any of bodyBytes, depth, idBytes, uris, uriBytes; or undefined.
+    /// `limits`: an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes; or undefined.
     #[wasm_bindgen(constructor)]
     pub fn new(limits: JsValue) -> Result<Self, JsValue> {
         if limits.is_undefined() {
@@ -183,6 +183,7 @@ impl Rejection {
 fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
     let limits = Limits {
         uris: usize::MAX,
+        task_ids: usize::MAX,
         ..Limits::default()
     };
     SubscriptionFilter::from_json(text, &limits)

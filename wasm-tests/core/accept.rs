@@ -29,6 +29,7 @@ fn an_empty_filter_is_accepted() {
         "{}",
         r#"{"toolsListChanged":false}"#,
         r#"{"resourceSubscriptions":[]}"#,
+        r#"{"taskIds":[]}"#,
         r#"{"unheardOf":1}"#,
     ] {
         assert_accepted(accept(HEADERS, body("1", filter)), "1", "{}");
@@ -264,6 +265,9 @@ fn parameters_that_are_not_those_of_a_listen_are_invalid() {
         body("1", r#"{"resourceSubscriptions":["a\r"]}"#),
         body("1", r#"{"resourceSubscriptions":["a\n"]}"#),
         body("1", r#"{"resourceSubscriptions":["a\u0000"]}"#),
+        body("1", r#"{"taskIds":"x"}"#),
+        body("1", r#"{"taskIds":[""]}"#),
+        body("1", r#"{"taskIds":["a\r"]}"#),
     ] {
         assert_rejected(accept(HEADERS, text), 400, -32_602, Some("1"));
     }
@@ -281,7 +285,10 @@ fn a_client_that_names_itself_properly_is_accepted() {
 #[test]
 fn what_exceeds_a_limit_names_the_limit() {
     let uris: Vec<String> = (0..257).map(|place| format!("\"u{place}\"")).collect();
+    let tasks: Vec<String> = (0..257).map(|place| format!("\"t{place}\"")).collect();
     for (filter, limit) in [
+        (format!(r#"{{"taskIds":[{}]}}"#, tasks.join(",")), 256),
+        (format!(r#"{{"taskIds":["{}"]}}"#, "x".repeat(2_049)), 2_048),
         (
             format!(r#"{{"resourceSubscriptions":[{}]}}"#, uris.join(",")),
             256,

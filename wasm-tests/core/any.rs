@@ -1,6 +1,12 @@
 //! What the properties draw from: few keys, so that events meet filters often.
 
-use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter, uri::Uri};
+use mcp_listen::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    json,
+    task::{Task, TaskId},
+    uri::Uri,
+};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -31,8 +37,49 @@ pub(crate) fn updated(text: &str) -> ServerEvent {
     ServerEvent::ResourceUpdated { uri: uri(text) }
 }
 
+pub(crate) fn task_id(text: &str) -> TaskId {
+    TaskId::new(text, 2_048).unwrap()
+}
+
+/// The state of a task, given as JSON text.
+pub(crate) fn task(text: &str) -> ServerEvent {
+    let document = json::read(text.as_bytes(), 64).unwrap();
+    let task = Task::from_node(Some(&document.root)).unwrap();
+    ServerEvent::TaskStatus { task }
+}
+
+/// Whether one notification stands for both: of a task, the latest.
+pub(crate) fn is_of_same_key(one: &ServerEvent, other: &ServerEvent) -> bool {
+    match (one, other) {
+        (ServerEvent::TaskStatus { task: one }, ServerEvent::TaskStatus { task: other }) => {
+            one.id() == other.id()
+        }
+        _ => one == other,
+    }
+}
+
 pub(crate) fn any_uri() -> impl Strategy<Value = Uri> {
     prop_oneof![4 => "[a-e]", 1 => "\\PC{1,20}"].prop_map(|text| uri(&text))
+}
+
+fn any_task_id() -> impl Strategy<Value = TaskId> {
+    prop_oneof![4 => "[a-e]", 1 => "\\PC{1,20}"].prop_map(|text| task_id(&text))
+}
+
+fn any_task() -> impl Strategy<Value = ServerEvent> {
+    let status = prop_oneof![Just("working"), Just("completed")];
+    (any_task_id(), status, any::<i64>(), "\\PC{0,8}").prop_map(|(id, status, ttl, message)| {
+        let (id, message) = (quoted(&id), quoted(&message));
+        task(&format!(
+            r#"{{"taskId":{id},"status":"{status}", "ttlMs" :{ttl},"statusMessage":{message}}}"#
+        ))
+    })
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    json::push_string(&mut out, text);
+    out
 }
 
 pub(crate) fn any_event() -> impl Strategy<Value = ServerEvent> {
@@ -41,22 +88,30 @@ pub(crate) fn any_event() -> impl Strategy<Value = ServerEvent> {
         Just(ServerEvent::PromptsListChanged),
         Just(ServerEvent::ResourcesListChanged),
         any_uri().prop_map(|uri| ServerEvent::ResourceUpdated { uri }),
+        any_task(),
     ]
 }
 
 pub(crate) fn any_filter() -> impl Strategy<Value = SubscriptionFilter> {
-    (any::<[bool; 3]>(), vec(any_uri(), 0..6)).prop_map(|([tools, prompts, resources], uris)| {
-        let mut filter = SubscriptionFilter {
+    let flags = any::<[bool; 3]>();
+    let names = (vec(any_uri(), 0..6), vec(any_task_id(), 0..6));
+    (flags, names).prop_map(
+        |([tools, prompts, resources], (uris, tasks))| SubscriptionFilter {
             tools_list_changed: tools,
             prompts_list_changed: prompts,
             resources_list_changed: resources,
-            resource_subscriptions: Vec::new(),
-        };
-        for uri in uris {
-            if !filter.resource_subscriptions.contains(&uri) {
-                filter.resource_subscriptions.push(uri);
-            }
+            resource_subscriptions: distinct(uris),
+            task_ids: distinct(tasks),
+        },
+    )
+}
+
+fn distinct<N: PartialEq>(names: Vec<N>) -> Vec<N> {
+    let mut distinct = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
         }
-        filter
-    })
+    }
+    distinct
 }

@@ -8,7 +8,7 @@ use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, any_filter, check, updated};
+use crate::any::{any_event, any_filter, check, task, updated};
 
 fn hub() -> Hub {
     Hub::new(Mark {
@@ -133,6 +133,40 @@ fn members_of_a_newer_peer_are_ignored() {
     );
     let text = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true,"x":1},"since":9}"#;
     assert!(EdgeMessage::from_json(text).is_ok());
+}
+
+#[test]
+fn the_deepest_event_that_is_one_survives_the_frame() {
+    let nested = |depth: usize| {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        ServerEvent::from_json(&format!(
+            r#"{{"kind":"task_status","task":{{"taskId":"t","status":"working","x":{open}{close}}}}}"#
+        ))
+    };
+    assert!(nested(63).is_err());
+    let mut hub = hub();
+    let publication = hub.publish(nested(62).unwrap());
+    assert!(matches!(
+        BusMessage::from_json(&publication.message),
+        Ok(BusMessage::Event { .. })
+    ));
+}
+
+#[test]
+fn a_task_goes_to_those_who_named_it() {
+    let mut hub = hub();
+    let interest = |text: &str| Interest::from_json(text).unwrap();
+    let named = attach(&mut hub, interest(r#"{"taskIds":["s","t"]}"#));
+    attach(
+        &mut hub,
+        interest(r#"{"taskIds":["s"],"resourceSubscriptions":["t"]}"#),
+    );
+    let publication = hub.publish(task(r#"{"taskId":"t","status":"working"}"#));
+    assert_eq!(publication.edges, [named]);
+    assert_eq!(
+        publication.message,
+        r#"{"v":1,"type":"event","position":8,"event":{"kind":"task_status","task":{"taskId":"t","status":"working"}}}"#
+    );
 }
 
 #[test]

@@ -5,10 +5,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, check, updated};
+use crate::any::{any_event, check, task, updated};
 
 #[test]
-fn events_look_as_in_the_typescript_sdk() {
+fn events_look_as_in_the_typescript_sdk_or_alike() {
     for (event, json) in [
         (
             ServerEvent::ToolsListChanged,
@@ -25,6 +25,10 @@ fn events_look_as_in_the_typescript_sdk() {
         (
             updated("note://a"),
             r#"{"kind":"resource_updated","uri":"note://a"}"#,
+        ),
+        (
+            task(r#"{"taskId":"t","status":"working","ttlMs":null}"#),
+            r#"{"kind":"task_status","task":{"taskId":"t","status":"working","ttlMs":null}}"#,
         ),
     ] {
         assert_eq!(event.to_json(), json);

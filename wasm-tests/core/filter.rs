@@ -2,7 +2,7 @@ use mcp_listen::{
     capabilities::Capabilities,
     filter::{FilterError, SubscriptionFilter},
     limits::Limits,
-    uri::UriError,
+    name::NameError,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -14,6 +14,7 @@ const ALL: Capabilities = Capabilities {
     prompts_list_changed: true,
     resources_list_changed: true,
     resources_subscribe: true,
+    tasks: true,
 };
 
 fn read(text: &str) -> Result<SubscriptionFilter, FilterError> {
@@ -24,21 +25,25 @@ fn read(text: &str) -> Result<SubscriptionFilter, FilterError> {
 fn absent_and_false_are_the_same() {
     assert_eq!(
         read("{}"),
-        read(r#"{"toolsListChanged":false,"resourceSubscriptions":[]}"#)
+        read(r#"{"toolsListChanged":false,"resourceSubscriptions":[],"taskIds":[]}"#)
     );
     assert!(read("{}").unwrap().is_empty());
 }
 
 #[test]
 fn unknown_members_are_left_out() {
-    let filter = read(r#"{"toolsListChanged":true,"taskIds":["t"],"ToolsListChanged":1}"#).unwrap();
+    let filter =
+        read(r#"{"toolsListChanged":true,"eventIds":["t"],"TaskIds":1,"ToolsListChanged":1}"#)
+            .unwrap();
     assert_eq!(filter.to_json(), r#"{"toolsListChanged":true}"#);
 }
 
 #[test]
-fn a_uri_named_often_is_listed_once_in_its_first_place() {
-    let filter = read(r#"{"resourceSubscriptions":["b","a","b","b","a"]}"#).unwrap();
-    assert_eq!(filter.to_json(), r#"{"resourceSubscriptions":["b","a"]}"#);
+fn a_name_given_often_is_listed_once_in_its_first_place() {
+    for member in ["resourceSubscriptions", "taskIds"] {
+        let filter = read(&format!(r#"{{"{member}":["b","a","b","b","a"]}}"#)).unwrap();
+        assert_eq!(filter.to_json(), format!(r#"{{"{member}":["b","a"]}}"#));
+    }
 }
 
 #[test]
@@ -63,11 +68,19 @@ fn wrong_types_say_which() {
         (r#"{"resourceSubscriptions":[["x"]]}"#, FilterError::NotUris),
         (
             r#"{"resourceSubscriptions":[""]}"#,
-            FilterError::Uri(UriError::Empty),
+            FilterError::Uri(NameError::Empty),
         ),
         (
             r#"{"resourceSubscriptions":["a\u0000"]}"#,
-            FilterError::Uri(UriError::Control),
+            FilterError::Uri(NameError::Control),
+        ),
+        (r#"{"taskIds":"x"}"#, FilterError::NotTaskIds),
+        (r#"{"taskIds":null}"#, FilterError::NotTaskIds),
+        (r#"{"taskIds":[1]}"#, FilterError::NotTaskIds),
+        (r#"{"taskIds":[""]}"#, FilterError::TaskId(NameError::Empty)),
+        (
+            r#"{"taskIds":["a\r"]}"#,
+            FilterError::TaskId(NameError::Control),
         ),
     ] {
         assert_eq!(read(text), Err(error), "{text}");
@@ -100,7 +113,20 @@ fn the_length_of_a_uri_is_bounded() {
     };
     assert!(named(2_047).is_ok());
     assert!(named(2_048).is_ok());
-    assert_eq!(named(2_049), Err(FilterError::Uri(UriError::TooLong)));
+    assert_eq!(named(2_049), Err(FilterError::Uri(NameError::TooLong)));
+}
+
+#[test]
+fn the_number_and_the_length_of_task_ids_are_bounded() {
+    let many = |count: usize| {
+        let ids: Vec<String> = (0..count).map(|place| format!("\"t{place}\"")).collect();
+        read(&format!(r#"{{"taskIds":[{}]}}"#, ids.join(",")))
+    };
+    assert_eq!(many(256).unwrap().task_ids.len(), 256);
+    assert_eq!(many(257), Err(FilterError::TooManyTaskIds));
+    let long = |length: usize| read(&format!(r#"{{"taskIds":["{}"]}}"#, "x".repeat(length)));
+    assert!(long(2_048).is_ok());
+    assert_eq!(long(2_049), Err(FilterError::TaskId(NameError::TooLong)));
 }
 
 #[test]
@@ -114,6 +140,23 @@ fn uris_match_as_exact_strings() {
     ] {
         let event = mcp_listen::event::ServerEvent::ResourceUpdated { uri: uri(text) };
         assert_eq!(filter.accepts(&event), is_accepted, "{text}");
+    }
+}
+
+#[test]
+fn each_member_asks_for_something_that_the_empty_filter_does_not() {
+    let empty = SubscriptionFilter::default();
+    for text in [
+        r#"{"toolsListChanged":true}"#,
+        r#"{"promptsListChanged":true}"#,
+        r#"{"resourcesListChanged":true}"#,
+        r#"{"resourceSubscriptions":["a"]}"#,
+        r#"{"taskIds":["a"]}"#,
+    ] {
+        let filter = read(text).unwrap();
+        assert!(!filter.is_empty(), "{text}");
+        assert!(!filter.is_subset_of(&empty), "{text}");
+        assert!(empty.is_subset_of(&filter), "{text}");
     }
 }
 
@@ -144,7 +187,7 @@ fn what_is_honored_is_requested_and_advertised_and_authorized() {
 
 #[test]
 fn each_capability_opens_its_own_kind() {
-    let all = read(r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a"]}"#).unwrap();
+    let all = read(r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a"],"taskIds":["a"]}"#).unwrap();
     let none = Capabilities::default();
     for (capabilities, honored) in [
         (
@@ -174,6 +217,13 @@ fn each_capability_opens_its_own_kind() {
                 ..none
             },
             r#"{"resourceSubscriptions":["a"]}"#,
+        ),
+        (
+            Capabilities {
+                tasks: true,
+                ..none
+            },
+            r#"{"taskIds":["a"]}"#,
         ),
     ] {
         assert_eq!(all.honored(capabilities, None).to_json(), honored);

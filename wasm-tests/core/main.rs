@@ -26,3 +26,4 @@ mod message;
 mod request;
 mod sse;
 mod stream;
+mod task;

@@ -8,7 +8,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, check, updated, uri};
+use crate::any::{any_event, check, task, updated, uri};
 
 fn id(raw: &str) -> RequestId {
     RequestId::from_raw(raw, 256).unwrap()
@@ -48,6 +48,17 @@ fn notifications_are_stamped_with_the_id_as_it_was_written() {
 }
 
 #[test]
+fn the_notification_of_a_task_carries_its_whole_state() {
+    let completed = task(
+        r#"{"taskId":"t","status":"completed","createdAt":"2026-11-21T10:00:00Z","lastUpdatedAt":"2026-11-21T10:00:01Z","ttlMs":60000,"_meta":{"io.modelcontextprotocol/subscriptionId":"forged"},"result":{"content":[],"isError":false}}"#,
+    );
+    assert_eq!(
+        message::notification(&id("\"s\""), &completed),
+        r#"{"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s"},"taskId":"t","status":"completed","createdAt":"2026-11-21T10:00:00Z","lastUpdatedAt":"2026-11-21T10:00:01Z","ttlMs":60000,"result":{"content":[],"isError":false}}}"#
+    );
+}
+
+#[test]
 fn each_event_has_its_method() {
     for (event, method) in [
         (
@@ -63,6 +74,10 @@ fn each_event_has_its_method() {
             "notifications/resources/list_changed",
         ),
         (updated("x"), "notifications/resources/updated"),
+        (
+            task(r#"{"taskId":"t","status":"working"}"#),
+            "notifications/tasks",
+        ),
     ] {
         let text = message::notification(&id("1"), &event);
         let document = json::read(text.as_bytes(), 64).unwrap();
@@ -75,7 +90,8 @@ fn no_event_can_forge_a_frame() {
     check(any_event(), |event| {
         let text = message::notification(&id("\"\\n\""), &event);
         assert!(!text.contains(['\n', '\r']));
-        assert!(json::read(text.as_bytes(), 64).is_ok());
+        let read = json::read(text.as_bytes(), 64).unwrap();
+        assert!(!read.has_duplicate_key);
     });
 }
 
@@ -113,6 +129,11 @@ fn errors_carry_their_code_their_data_and_the_id_if_there_is_one() {
             },
             Some(id("\"a\"")),
             r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"Too many resource URIs","data":{"limit":256}}}"#,
+        ),
+        (
+            Reason::MissingExtension("io.modelcontextprotocol/tasks"),
+            Some(id("5")),
+            r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32021,"message":"The filter needs an extension that the client has not declared","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#,
         ),
         (
             Reason::TooManyStreams,
@@ -156,6 +177,13 @@ fn every_reason_has_a_status_a_code_and_a_name() {
             400,
             -32_602,
             "invalid-params",
+            None,
+        ),
+        (
+            Reason::MissingExtension("x"),
+            400,
+            -32_021,
+            "missing-extension",
             None,
         ),
         (Reason::Unauthorized, 401, -32_600, "unauthorized", None),

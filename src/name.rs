@@ -1,0 +1,44 @@
+//! The rule for texts that name a subject: opaque, compared code point by code point.
+
+use std::fmt;
+
+/// Why a text names nothing that can be listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameError {
+    /// The text is empty.
+    Empty,
+    /// The text holds a control character (CR, LF and NUL among them).
+    Control,
+    /// The text has more bytes than allowed.
+    TooLong,
+}
+
+/// Takes `text` of at most `max_bytes` bytes as it stands, never normalised.
+///
+/// # Errors
+/// A [`NameError`]; nothing but emptiness, control characters and length is refused.
+pub fn checked(text: &str, max_bytes: usize) -> Result<Box<str>, NameError> {
+    if text.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if text.len() > max_bytes {
+        return Err(NameError::TooLong);
+    }
+    if text.chars().any(char::is_control) {
+        return Err(NameError::Control);
+    }
+    Ok(text.into())
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Empty => "is empty",
+            Self::Control => "holds a control character",
+            Self::TooLong => "is too long",
+        })
+    }
+}
+
+impl std::error::Error for NameError {}
