@@ -7,6 +7,8 @@ export interface ListenCapabilities {
   tools?: { listChanged?: boolean };
   prompts?: { listChanged?: boolean };
   resources?: { listChanged?: boolean; subscribe?: boolean };
+  /** By name; `io.modelcontextprotocol/tasks` is the one that concerns subscriptions. */
+  extensions?: { [name: string]: object };
 }
 
 /** What is known of a server whose capabilities are given. */

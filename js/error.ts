@@ -9,6 +9,7 @@ export type ListenErrorCode =
   | 'discover-failed'
   | 'invalid-filter'
   | 'invalid-options'
+  | 'invalid-task'
   | 'invalid-uri'
   | 'malformed-event'
   | 'unknown-event-kind';

@@ -8,4 +8,6 @@ export interface SubscriptionFilter {
   resourcesListChanged?: boolean;
   /** Updates of these resources, by exact URI. */
   resourceSubscriptions?: string[];
+  /** States of these tasks, by exact id (Tasks extension, SEP-2663). */
+  taskIds?: string[];
 }

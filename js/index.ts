@@ -14,3 +14,4 @@ export type { McpHandler } from './handler.js';
 export { type ListenOptions, type ListenServer, serveListen } from './http.js';
 export type { ListenLimits } from './limits.js';
 export type { Notifier } from './notify.js';
+export type { TaskState } from './task.js';

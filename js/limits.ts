@@ -10,6 +10,10 @@ export interface ListenLimits {
   uris?: number;
   /** Bytes of one resource URI (default 2,048). */
   uriBytes?: number;
+  /** Different task ids in one filter (default 256). */
+  taskIds?: number;
+  /** Bytes of one task id (default 2,048). */
+  taskIdBytes?: number;
   /** Streams that this handler holds at once (default 4,000). */
   streams?: number;
   /** Milliseconds that `authorize` may take (default 2,000). */

@@ -1,4 +1,5 @@
 import type { ListenBus } from './bus/bus.js';
+import type { TaskState } from './task.js';
 
 /**
  * Tells listeners that something changed. Each call resolves once the change is with the bus, is safe
@@ -13,6 +14,8 @@ export interface Notifier {
   resourcesChanged(): Promise<void>;
   /** The content of the resource `uri` changed. */
   resourceUpdated(uri: string): Promise<void>;
+  /** The state of a task changed; `task` is the whole state as it is now. */
+  taskStatus(task: TaskState): Promise<void>;
 }
 
 /** The notifier that publishes on `bus`. */
@@ -22,5 +25,6 @@ export function notifierOn(bus: ListenBus): Notifier {
     promptsChanged: () => bus.publish({ kind: 'prompts_list_changed' }),
     resourcesChanged: () => bus.publish({ kind: 'resources_list_changed' }),
     resourceUpdated: (uri) => bus.publish({ kind: 'resource_updated', uri }),
+    taskStatus: (task) => bus.publish({ kind: 'task_status', task }),
   };
 }

@@ -14,9 +14,15 @@ export interface ListenBus extends ServerEventBus {
   /**
    * Publishes a change; resolves once it cannot be lost any more.
    *
-   * @throws ListenError (as a rejection) `malformed-event`, `unknown-event-kind`, `invalid-uri`, `bus-unavailable`.
+   * @throws ListenError (as a rejection) `malformed-event`, `unknown-event-kind`, `invalid-uri`,
+   *   `invalid-task`, `bus-unavailable`.
    */
   publish(event: ServerEvent): Promise<void>;
+  /**
+   * Registers a listener; the answer takes it out again and may be called twice. One that does not
+   * know all kinds of events, as the SDK's does not know those of tasks, has to pass over the others.
+   */
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void;
   /**
    * Registers one stream for the events that `filter` accepts. The bus confirms through
    * `link.receive`; every publish that starts after that is delivered.

@@ -19,8 +19,8 @@ export class ForeignBus implements ListenBus {
     return published;
   }
 
-  subscribe(listener: (event: ServerEvent) => void): () => void {
-    return this.#bus.subscribe(listener);
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
+    return this.#bus.subscribe(listener as (event: ServerEvent) => void);
   }
 
   attach(_filter: SubscriptionFilter, link: BusLink): BusAttachment {

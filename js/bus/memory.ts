@@ -22,11 +22,11 @@ export class InMemoryBus implements ListenBus {
     return published;
   }
 
-  subscribe(listener: (event: ServerEvent) => void): () => void {
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     const { detach } = this.#join('"everything"', {
       receive: (frame) => {
         const event = eventIn(frame);
-        if (event !== undefined) listener(JSON.parse(event) as ServerEvent);
+        if (event !== undefined) listener(JSON.parse(event) as Known);
       },
       lost: this.#onerror,
     });

@@ -54,13 +54,13 @@ class DurableObjectBus implements ListenBus {
    * Hears every event, while the request lives that subscribed. When the bus is lost, `onerror` is
    * told and the listener attaches again; `attach` is for streams, which must not miss anything.
    */
-  subscribe(listener: (event: ServerEvent) => void): () => void {
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     let timer: ReturnType<typeof setTimeout> | null = null;
     const join = (): BusAttachment =>
       this.#join('"everything"', {
         receive: (frame) => {
           const event = eventIn(frame);
-          if (event !== undefined) listener(JSON.parse(event) as ServerEvent);
+          if (event !== undefined) listener(JSON.parse(event) as Known);
         },
         lost: (error) => {
           this.#onerror(error);

@@ -56,7 +56,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    * Publishes one event, given as JSON text. Resolves with its position once it is on disk:
    * the runtime holds the answer, and every frame, back until then.
    *
-   * @throws ListenError `malformed-event`, `unknown-event-kind` or `invalid-uri`.
+   * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
   publish(event: string): number {
     const { edges, message, position } = this.#publication(event);

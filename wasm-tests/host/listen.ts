@@ -1,9 +1,13 @@
+import type { TaskState } from 'mcp-listen';
+
 /** What a test asks to hear, and how. */
 export interface ListenInit {
   /** The request id as raw JSON text (default `1`). */
   id?: string;
   /** Header fields beside the usual ones; `undefined` takes one away. */
   headers?: Record<string, string | undefined>;
+  /** What the client declares (default: nothing). */
+  capabilities?: object;
 }
 
 /** A listen stream as bytes on the wire: every server-sent event, whole and in order. */
@@ -54,10 +58,10 @@ export class WireStream {
 }
 
 /** The body of a listen request. */
-export function listenBody(filter: unknown, id = '1'): string {
+export function listenBody(filter: unknown, id = '1', capabilities: object = {}): string {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
   };
   const params = JSON.stringify({ _meta: meta, notifications: filter });
   return `{"jsonrpc":"2.0","id":${id},"method":"subscriptions/listen","params":${params}}`;
@@ -78,7 +82,7 @@ export async function listen(url: string, filter: unknown, init: ListenInit = {}
   const response = await fetch(url, {
     method: 'POST',
     headers: Object.fromEntries(fields) as Record<string, string>,
-    body: listenBody(filter, init.id),
+    body: listenBody(filter, init.id, init.capabilities),
     signal: abort.signal,
   });
   return new WireStream(response, abort);
@@ -97,6 +101,20 @@ export function listChanged(id: string, list: 'tools' | 'prompts' | 'resources')
 /** A resource-updated notification for subscription `id`. */
 export function updated(id: string, uri: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${stamp(id)},"uri":${JSON.stringify(uri)}}}`;
+}
+
+/** What a client or a server declares that has the Tasks extension. */
+export const WITH_TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+/** A state of the task `taskId`. */
+export function taskState(taskId: string, status: 'working' | 'cancelled' = 'working'): TaskState {
+  const at = '2026-11-21T10:00:00Z';
+  return { taskId, status, createdAt: at, lastUpdatedAt: at, ttlMs: 60_000 };
+}
+
+/** A task's notification for subscription `id`. */
+export function taskNotification(id: string, task: object): string {
+  return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${stamp(id)},${JSON.stringify(task).slice(1)}}`;
 }
 
 function stamp(id: string): string {

@@ -139,7 +139,7 @@ describe('a bus written for the SDK', () => {
     const server = serving({ bus: bus as ServerEventBus, onerror });
     const stream = await open(server, TOOLS);
     await stream.message();
-    bus.publish({ kind: 'unheard-of' } as unknown as ServerEvent);
+    bus.publish({ kind: 'unheard-of' } as unknown as Parameters<typeof bus.publish>[0]);
     bus.publish({ kind: 'tools_list_changed' });
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'unknown-event-kind' }));

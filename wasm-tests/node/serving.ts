@@ -34,15 +34,19 @@ export function watched(options: ListenOptions = {}) {
 /** A listen request. */
 export function listenRequest(
   filter: unknown,
-  init: { id?: string; signal?: AbortSignal; headers?: object } = {},
+  init: { id?: string; signal?: AbortSignal; headers?: object; capabilities?: object } = {},
 ): Request {
   const headers = { ...LISTEN_HEADERS, ...init.headers };
-  const body = listenBody(filter, init.id);
+  const body = listenBody(filter, init.id, init.capabilities);
   return new Request(URL, { method: 'POST', headers, body, signal: init.signal ?? null });
 }
 
 /** Opens a subscription without a network in between. */
-export async function open(server: ListenServer, filter: unknown, init: { id?: string } = {}): Promise<WireStream> {
+export async function open(
+  server: ListenServer,
+  filter: unknown,
+  init: { id?: string; capabilities?: object } = {},
+): Promise<WireStream> {
   const abort = new AbortController();
   const response = await server.fetch(listenRequest(filter, { ...init, signal: abort.signal }));
   return new WireStream(response, abort);
