@@ -1,0 +1,104 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+
+/** A revision for which the suite has a frozen set of requirements. */
+export type Revision = '2026-07-28' | '2025-11-25';
+
+/** What the suite checked, and how it ended. */
+export interface Check {
+  id: string;
+  status: string;
+  errorMessage?: string;
+}
+
+/** The scenarios of a revision for servers, apart from those of extensions. */
+export interface RequirementSet {
+  /** What the suite's verdict depends on. */
+  scored: string[];
+  /** What the suite runs and reports beside it. */
+  unscored: string[];
+}
+
+/** Reads what the suite requires of servers of a revision. */
+export async function requirementSet(revision: Revision): Promise<RequirementSet> {
+  const folder = join(root, 'node_modules', '@modelcontextprotocol', 'conformance', 'requirements');
+  const text = await readFile(join(folder, `${revision}.yaml`), 'utf8');
+  const scored = text.match(/^server:\n((?: {2}- .+\n)+)/m)?.[1] ?? '';
+  const unscored = [...text.matchAll(/- scenario: (\S+)\n +leg: server\n +reason: (\S+)/g)];
+  return {
+    scored: [...scored.matchAll(/^ {2}- (\S+)$/gm)].map(([, name = '']) => name),
+    unscored: unscored.flatMap(([, name = '', reason]) => (reason === 'extension' ? [] : [name])),
+  };
+}
+
+/** How a run of the suite ended. */
+export interface Run {
+  /** `passed`, or what the suite printed. */
+  verdict: string;
+  /** The checks by scenario. */
+  checks: Map<string, Check[]>;
+}
+
+/**
+ * Runs the requirement set of a revision against the server at `url`. The suite fails where a scored check fails or
+ * warns, but for those of the scenarios in `failures`, and where one of these does neither.
+ */
+export async function requirements(url: string, revision: Revision, failures: string[]): Promise<Run> {
+  const { scored } = await requirementSet(revision);
+  const expected = scored.filter((name) => failures.includes(name));
+  return await inFolder(async (folder) => {
+    const file = join(folder, 'expected-failures.yml');
+    await writeFile(file, JSON.stringify({ server: expected }));
+    return await suite(folder, ['--url', url, '--requirements', revision, '--expected-failures', file]);
+  });
+}
+
+/** Runs one scenario against the server at `url`. */
+export function scenario(url: string, name: string, revision: Revision): Promise<Run> {
+  return inFolder((folder) => suite(folder, ['--url', url, '--scenario', name, '--spec-version', revision]));
+}
+
+/** What keeps a scenario from having passed; remarks, which the suite calls INFO, do not. */
+export function shortcomings(checks: Check[]): string[] {
+  const short = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
+  if (short.length > 0) return short.map(({ id, status, errorMessage = '' }) => `${status} ${id}: ${errorMessage}`);
+  return checks.some(({ id, status }) => status === 'SUCCESS' && id !== SCHEMA) ? [] : ['nothing was checked'];
+}
+
+/** The checks of these scenarios that have passed, one line each. */
+export function passed(scenarios: string[], checks: Run['checks']): string {
+  const lines = scenarios.flatMap((name) =>
+    (checks.get(name) ?? []).filter(({ status }) => status === 'SUCCESS').map(({ id }) => `${name} ${id}`),
+  );
+  return `${[...new Set(lines)].sort().join('\n')}\n`;
+}
+
+async function suite(folder: string, args: string[]): Promise<Run> {
+  const verdict = await run('conformance', ['server', ...args, '-o', folder]).then(
+    () => 'passed',
+    (error: Error) => error.message,
+  );
+  const files = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('checks.json'));
+  return { verdict, checks: new Map(await Promise.all(files.map((file) => checksIn(folder, file)))) };
+}
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The suite names its folders `server-SCENARIO-TIME`. */
+async function checksIn(folder: string, file: string): Promise<[string, Check[]]> {
+  const name = file.match(/^server-(.+)-\d{4}-\d\d-\d\dT[^/]*\//)?.[1] ?? file;
+  return [name, JSON.parse(await readFile(join(folder, file), 'utf8')) as Check[]];
+}
+
+/** The suite adds this to every scenario in which it saw a message. */
+const SCHEMA = 'wire-schema-valid';

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import { portOf } from './port.ts';
+
+/** What answers requests, as on every other host. */
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** A handler served on Node. */
+export interface NodeServer {
+  /** The origin, on a free port of 127.0.0.1. */
+  origin: string;
+  /** Ends the server and the connections it still has. */
+  stop(): Promise<void>;
+}
+
+/** Serves `fetch` by an HTTP server of Node. */
+export async function serveOnNode(fetch: Fetch): Promise<NodeServer> {
+  const server = createServer((incoming, outgoing) => void exchange(fetch, incoming, outgoing));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const closed = once(server, 'close');
+  return {
+    origin: `http://127.0.0.1:${portOf(server)}`,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function exchange(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once('close', () => gone.abort());
+  const response = await fetch(requestOf(incoming, gone.signal));
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers)).flushHeaders();
+  if (response.body === null) outgoing.end();
+  // A client that leaves ends its stream: nobody is left to be told.
+  else await pipeline(Readable.fromWeb(response.body as NodeReadableStream), outgoing).catch(() => {});
+}
+
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { headers, method = 'GET', url = '/' } = incoming;
+  const fields = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(incoming);
+  // Node takes a stream as a body only with `duplex`, which the type does not know.
+  const init = { method, headers: fields, body, signal, duplex: 'half' };
+  return new Request(`http://${headers.host}${url}`, init as unknown as RequestInit);
+}
