@@ -238,6 +238,14 @@ fn a_version_that_is_not_served_is_named_beside_the_one_that_is() {
 }
 
 #[test]
+fn a_body_that_names_an_earlier_revision_is_refused() {
+    let earlier = body("1", "{}").replace("2026-07-28", "2025-11-25");
+    assert_rejected(accept(HEADERS, &earlier), 400, -32_020, Some("1"));
+    let headers = HEADERS.replace("2026-07-28", "2025-11-25");
+    assert_rejected(accept(&headers, &earlier), 400, -32_022, Some("1"));
+}
+
+#[test]
 fn parameters_that_are_not_those_of_a_listen_are_invalid() {
     let valid = body("1", "{}");
     for text in [

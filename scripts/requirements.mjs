@@ -1,0 +1,58 @@
+/** @typedef {import('./manifest.mjs').Part} Part */
+/** @typedef {import('./manifest.mjs').Row} Row */
+
+/**
+ * The whole manifest as docs/requirements.md shows it.
+ * @param {Part[]} parts
+ */
+export function documentOf(parts) {
+  return `${INTRODUCTION}\n${summaryOf(parts)}${parts.map(sectionOf).join('')}`;
+}
+
+/**
+ * How many requirements of each part are proven, as the README shows it.
+ * @param {Part[]} parts
+ */
+export function summaryOf(parts) {
+  const lines = parts.map(({ part, title, rows }) => summaryLine(`${part}. ${title}`, rows));
+  const all = summaryLine(
+    '**All**',
+    parts.flatMap(({ rows }) => rows),
+  );
+  return ['| | proven | not yet | not ours |', '|---|---|---|---|', ...lines, all, ''].join('\n');
+}
+
+/**
+ * @param {string} title
+ * @param {Row[]} rows
+ */
+function summaryLine(title, rows) {
+  const notYet = rows.filter((row) => row.notYet !== undefined).length;
+  const notOurs = rows.filter((row) => row.notOurs !== undefined).length;
+  return `| ${title} | ${rows.length - notYet - notOurs} | ${notYet} | ${notOurs} |`;
+}
+
+/** @param {Part} part */
+function sectionOf({ part, title, rows }) {
+  const head = `\n## ${part}. ${title}\n\n| | level | requirement | source | evidence |\n|---|---|---|---|---|\n`;
+  return `${head}${rows.map(rowOf).join('')}`;
+}
+
+/** @param {Row} row */
+function rowOf({ id, level, spec, text, tests = [], notYet, notOurs }) {
+  const proof = tests.map((test) => `\`${test}\``).join('<br>');
+  const reason = notYet === undefined ? `*not ours*: ${notOurs}` : `*not yet*: ${notYet}`;
+  const cells = [id, level, text, spec, tests.length > 0 ? proof : reason];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+}
+
+const INTRODUCTION = `# Requirements
+
+What the specification asks of a server of \`subscriptions/listen\`, of those who share a wire with it, and of its clients; what we decided where
+the specification is silent; and which tests prove it. This page is written by \`npm run requirements\` from the files in \`wasm-tests/requirements\`;
+\`npm test -- lint\` fails when it names a test that does not exist.
+
+\`rust\` names a test of \`wasm-tests/core\`, a path one of \`wasm-tests\`, \`suite\` a check of the official conformance suite with the record in
+\`wasm-tests/conformance/checks\` that holds it. Beside the specification's own levels, \`schema\` is what its schema requires, \`note\` what it only
+remarks, and \`ours\` what we decided.
+`;
