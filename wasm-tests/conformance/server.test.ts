@@ -5,7 +5,10 @@ import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './sessions.ts';
-import { passed, type Revision, type Run, requirementSet, requirements, scenario, shortcomings } from './suite.ts';
+import { passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
+
+/** Who is tested by the requirements of which revision. */
+type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'node-2025-11-25';
 
 /**
  * Where the server asks its client something: a handler without sessions, as Workers have it, cannot. A handler
@@ -18,20 +21,21 @@ const QUESTIONS = [
   'elicitation-sep1330-enums',
 ];
 
-/** What passes once sessions of 2025-11-25 and the checks of Origin and Host are here: to be emptied then. */
-const WAITING: Record<Revision, string[]> = {
-  '2026-07-28': ['dns-rebinding-protection'],
-  '2025-11-25': [
+/** What needs our own sessions of 2025-11-25, or checks of Origin and Host: neither is here yet. */
+const WAITING: Record<Subject, string[]> = {
+  'worker-2026-07-28': ['dns-rebinding-protection'],
+  'worker-2025-11-25': [
     'dns-rebinding-protection',
     'resources-subscribe',
     'resources-unsubscribe',
     'server-session-lifecycle',
     'server-sse-multiple-streams',
   ],
+  'node-2025-11-25': ['dns-rebinding-protection'],
 };
 
-/** About the stream of a tool call, which is the handler's: it goes through as it comes. */
-const NOT_OURS = ['server-sse-polling'];
+/** Not scored: a tool call goes on in another stream, which again takes a handler with sessions. */
+const POLLING = 'server-sse-polling';
 
 let bundle: string;
 
@@ -39,70 +43,65 @@ beforeAll(async () => {
   bundle = await bundled('wasm-tests/conformance/fixture');
 });
 
-describe.each<Revision>(['2026-07-28', '2025-11-25'])(
-  'a Worker of two isolates, by the requirements of %s',
-  async (revision) => {
-    const { scored, unscored } = await requirementSet(revision);
-    const failures = [...WAITING[revision], ...(revision === '2025-11-25' ? QUESTIONS : [])];
-    const passing = [...scored, ...unscored].filter((name) => ![...failures, ...NOT_OURS].includes(name));
-    let outcome: Run;
+describe('a Worker of two isolates, by the requirements of 2026-07-28', async () => {
+  await meets('worker-2026-07-28', '2026-07-28', { serve: onWorkerd });
+});
 
-    beforeAll(async () => {
-      outcome = await ofWorker(revision, failures);
-    });
+describe('a Worker of two isolates, by the requirements of 2025-11-25', async () => {
+  await meets('worker-2025-11-25', '2025-11-25', { serve: onWorkerd, cannot: QUESTIONS, unjudged: [POLLING] });
+});
 
-    test('the suite is content', () => {
-      expect(outcome.verdict).toBe('passed');
-      expect(scored.length).toBeGreaterThanOrEqual(30);
-    });
+describe('a handler with sessions on Node, behind serveListen, by the requirements of 2025-11-25', async () => {
+  await meets('node-2025-11-25', '2025-11-25', { serve: onNode });
+});
 
-    test.each(passing)('%s', (name) => {
-      expect(shortcomings(outcome.checks.get(name) ?? [])).toEqual([]);
-    });
+interface Serving {
+  serve: () => Promise<{ url: string; stop: () => Promise<void> }>;
+  /** The scored scenarios that cannot pass. */
+  cannot?: string[];
+  /** The unscored scenarios that may end as they like. */
+  unjudged?: string[];
+}
 
-    test.each(failures)('%s fails here, as expected', (name) => {
-      expect(shortcomings(outcome.checks.get(name) ?? [])).not.toEqual([]);
-    });
-
-    test('just the checks that are on record have passed', async () => {
-      await expect(passed(passing, outcome.checks)).toMatchFileSnapshot(`checks/worker-${revision}.txt`);
-    });
-  },
-);
-
-describe('a handler with sessions on Node, behind serveListen', () => {
-  const checks: Run['checks'] = new Map();
-  const verdicts = new Map<string, string>();
+/** Declares the tests of one run of the suite. */
+async function meets(subject: Subject, revision: Revision, { serve, cannot = [], unjudged = [] }: Serving) {
+  const { scored, unscored } = await requirementSet(revision);
+  const failing = [...WAITING[subject], ...cannot];
+  const passing = [...scored, ...unscored].filter((name) => ![...failing, ...unjudged].includes(name));
+  let outcome: Run;
 
   beforeAll(async () => {
-    const handler = sessionHandler(() => everythingServer(server.notify));
-    const server = serveListen(handler, { capabilities: {} });
-    const { origin, stop } = await serveOnNode(server.fetch);
-    for (const name of QUESTIONS) {
-      const outcome = await scenario(`${origin}/mcp`, name, '2025-11-25');
-      verdicts.set(name, outcome.verdict);
-      checks.set(name, outcome.checks.get(name) ?? []);
-    }
-    await stop();
+    const { url, stop } = await serve();
+    outcome = await requirements(`${url}/mcp`, revision, failing).finally(stop);
   });
 
-  test.each(QUESTIONS)('%s', (name) => {
-    expect(verdicts.get(name)).toBe('passed');
-    expect(shortcomings(checks.get(name) ?? [])).toEqual([]);
+  test('the suite is content', () => {
+    expect(outcome.verdict).toBe('passed');
+    expect(scored.length).toBeGreaterThanOrEqual(30);
+  });
+
+  test.each(passing)('%s', (name) => {
+    expect(shortcomings(outcome.checks.get(name) ?? [])).toEqual([]);
+  });
+
+  test.each(failing)('%s fails here, as expected', (name) => {
+    expect(shortcomings(outcome.checks.get(name) ?? [])).not.toEqual([]);
   });
 
   test('just the checks that are on record have passed', async () => {
-    await expect(passed(QUESTIONS, checks)).toMatchFileSnapshot('checks/node-2025-11-25.txt');
+    await expect(passed(passing, outcome.checks)).toMatchFileSnapshot(`checks/${subject}.txt`);
   });
-});
+}
 
-/** Runs the requirements against a bus that has never run, and two isolates that take the requests in turn. */
-async function ofWorker(revision: Revision, failures: string[]): Promise<Run> {
+/** Two isolates that take the requests in turn, and a bus that has never run. */
+async function onWorkerd(): ReturnType<Serving['serve']> {
   const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  const workerd = await startWorkerd({ bundle, durableObjects, edges: 2, port: 0 });
-  try {
-    return await requirements(`${workerd.url}/mcp`, revision, failures);
-  } finally {
-    await workerd.stop();
-  }
+  const { url = '', stop } = await startWorkerd({ bundle, durableObjects, edges: 2, port: 0 });
+  return { url, stop };
+}
+
+async function onNode(): ReturnType<Serving['serve']> {
+  const server = serveListen(sessionHandler(() => everythingServer(server.notify)));
+  const { origin, stop } = await serveOnNode(server.fetch);
+  return { url: origin, stop };
 }

@@ -56,11 +56,6 @@ export async function requirements(url: string, revision: Revision, failures: st
   });
 }
 
-/** Runs one scenario against the server at `url`. */
-export function scenario(url: string, name: string, revision: Revision): Promise<Run> {
-  return inFolder((folder) => suite(folder, ['--url', url, '--scenario', name, '--spec-version', revision]));
-}
-
 /** What keeps a scenario from having passed; remarks, which the suite calls INFO, do not. */
 export function shortcomings(checks: Check[]): string[] {
   const short = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
