@@ -101,9 +101,8 @@ describe('between the revisions', () => {
     expect(await response.json()).toMatchObject({ error: { data: { supported: ['2026-07-28'] } } });
   });
 
-  test('initialize never selects 2026-07-28', async () => {
-    const params = { ...INITIALIZE, protocolVersion: '2026-07-28' };
-    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params };
+  test.each(['2026-07-28', '1999-01-01'])('initialize with %s is answered with 2025-11-25', async (protocolVersion) => {
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { ...INITIALIZE, protocolVersion } };
     const response = await everything().fetch(post(initialize, BARE));
     expect(await response.text()).toContain('"protocolVersion":"2025-11-25"');
   });
