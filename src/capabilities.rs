@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::{
+    clock::Millis,
     json::{self, Node},
     sse, task,
 };
@@ -35,27 +36,42 @@ pub struct Discovered {
     pub capabilities: Capabilities,
     /// `_meta["io.modelcontextprotocol/serverInfo"]` as compact JSON, where the server gives it.
     pub server_info: Option<String>,
+    /// Until when the answer may be reused; `None`: for ever.
+    pub fresh_until: Option<Millis>,
+    /// Whether it may be reused for other callers too.
+    pub is_public: bool,
 }
 
 impl Discovered {
-    /// Reads the answer to `server/discover`, a JSON body or an event stream; `None` where it holds
-    /// no result with capabilities.
-    pub fn from_answer(body: &[u8]) -> Option<Self> {
+    /// Reads the answer to `server/discover`, a JSON body or an event stream, asked for at `now`;
+    /// `None` where it holds no result with capabilities.
+    ///
+    /// The answer is fresh for its `ttlMs`, yet never longer than an hour, and belongs to one
+    /// caller unless its `cacheScope` is public (2026-07-28, Caching).
+    pub fn from_answer(body: &[u8], now: Millis) -> Option<Self> {
         let messages = sse::data(std::str::from_utf8(body).ok()?);
-        Self::from_message(body).or_else(|| {
+        Self::from_message(body, now).or_else(|| {
             messages
                 .iter()
-                .find_map(|message| Self::from_message(message.as_bytes()))
+                .find_map(|message| Self::from_message(message.as_bytes(), now))
         })
     }
 
-    fn from_message(message: &[u8]) -> Option<Self> {
+    /// Whether the answer still holds.
+    pub fn is_fresh(&self, now: Millis) -> bool {
+        self.fresh_until.is_none_or(|until| now < until)
+    }
+
+    fn from_message(message: &[u8], now: Millis) -> Option<Self> {
         let document = json::read(message, MAX_DEPTH).ok()?;
         let result = document.root.get("result")?;
+        let ttl = result.get("ttlMs").and_then(Node::as_u53).unwrap_or(0);
         let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
         Some(Self {
             capabilities: Capabilities::from_node(result.get("capabilities")?),
             server_info: server_info.map(json::to_compact),
+            fresh_until: Some(now + Millis(ttl.min(LONGEST_TTL_MS))),
+            is_public: result.get("cacheScope").and_then(Node::as_str) == Some("public"),
         })
     }
 }
@@ -124,5 +140,7 @@ impl From<Advertised> for Capabilities {
 }
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// An hour: so long may a change of the capabilities go unnoticed.
+const LONGEST_TTL_MS: u64 = 3_600_000;
 /// An answer of the server behind us may nest deeper than a request (JSON schemas in extensions).
 const MAX_DEPTH: usize = 128;

@@ -18,6 +18,12 @@ pub struct Rejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
+    /// The HTTP method is none of this endpoint's.
+    MethodNotAllowed,
+    /// The request was meant for another host.
+    ForbiddenHost,
+    /// The page that asks is of an origin that is not served.
+    ForbiddenOrigin,
     /// The body is declared as something other than plain UTF-8 JSON.
     UnsupportedMediaType,
     /// The client does not take an event stream.
@@ -72,7 +78,8 @@ impl Reason {
     pub fn status(&self) -> u16 {
         match self {
             Self::Unauthorized => 401,
-            Self::Forbidden => 403,
+            Self::Forbidden | Self::ForbiddenHost | Self::ForbiddenOrigin => 403,
+            Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
@@ -101,6 +108,9 @@ impl Reason {
     /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
+            Self::MethodNotAllowed => "method-not-allowed",
+            Self::ForbiddenHost => "forbidden-host",
+            Self::ForbiddenOrigin => "forbidden-origin",
             Self::UnsupportedMediaType => "unsupported-media-type",
             Self::NotAcceptable => "not-acceptable",
             Self::BodyTooLarge => "body-too-large",
@@ -133,6 +143,9 @@ impl Reason {
     /// The text of the answer.
     pub fn text(&self) -> &'static str {
         match self {
+            Self::MethodNotAllowed => "Method not allowed",
+            Self::ForbiddenHost => "Host is not served here",
+            Self::ForbiddenOrigin => "Origin is not allowed",
             Self::UnsupportedMediaType => "Content-Type must be application/json in UTF-8",
             Self::NotAcceptable => "Accept must allow text/event-stream",
             Self::BodyTooLarge => "The body is too large",

@@ -57,19 +57,19 @@ impl SubscriptionFilter {
     /// A [`FilterError`] that says what is wrong.
     pub fn from_node(node: &Node<'_>, limits: &Limits) -> Result<Self, FilterError> {
         let object = node.as_object().ok_or(FilterError::NotAnObject)?;
-        Ok(Self {
+        let uris = object.get(URIS).map(|node| uris(node, limits));
+        let (resource_subscriptions, beyond_uris) = uris.transpose()?.unwrap_or_default();
+        let task_ids = object.get(TASKS).map(|node| task_ids(node, limits));
+        let (task_ids, beyond_task_ids) = task_ids.transpose()?.unwrap_or_default();
+        let filter = Self {
             tools_list_changed: flag(object, TOOLS)?,
             prompts_list_changed: flag(object, PROMPTS)?,
             resources_list_changed: flag(object, RESOURCES)?,
-            resource_subscriptions: match object.get(URIS) {
-                Some(node) => uris(node, limits)?,
-                None => Vec::new(),
-            },
-            task_ids: match object.get(TASKS) {
-                Some(node) => task_ids(node, limits)?,
-                None => Vec::new(),
-            },
-        })
+            resource_subscriptions,
+            task_ids,
+        };
+        // Limits weigh least: whatever else is wrong is told first.
+        beyond_uris.or(beyond_task_ids).map_or(Ok(filter), Err)
     }
 
     /// Reads a filter from its JSON text; see [`SubscriptionFilter::from_node`].
@@ -196,7 +196,10 @@ fn flag(object: &Object<'_>, name: &'static str) -> Result<bool, FilterError> {
     })
 }
 
-fn uris(node: &Node<'_>, limits: &Limits) -> Result<Vec<Uri>, FilterError> {
+/// What is within the limits, and which limit was exceeded.
+type Bounded<T> = (Vec<T>, Option<FilterError>);
+
+fn uris(node: &Node<'_>, limits: &Limits) -> Result<Bounded<Uri>, FilterError> {
     let uri = |item: &Node<'_>| {
         let text = item.as_str().ok_or(FilterError::NotUris)?;
         Uri::new(text, limits.uri_bytes).map_err(FilterError::Uri)
@@ -205,7 +208,7 @@ fn uris(node: &Node<'_>, limits: &Limits) -> Result<Vec<Uri>, FilterError> {
     distinct(items.iter().map(uri), limits.uris, FilterError::TooManyUris)
 }
 
-fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Vec<TaskId>, FilterError> {
+fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Bounded<TaskId>, FilterError> {
     let task_id = |item: &Node<'_>| {
         let text = item.as_str().ok_or(FilterError::NotTaskIds)?;
         TaskId::new(text, limits.task_id_bytes).map_err(FilterError::TaskId)
@@ -215,24 +218,30 @@ fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Vec<TaskId>, FilterError
     distinct(ids, limits.task_ids, FilterError::TooManyTaskIds)
 }
 
-/// Each name once, in its first place.
+/// Each name once, in its first place, at most `most` of them.
 fn distinct<T: Clone + Ord>(
     items: impl Iterator<Item = Result<T, FilterError>>,
     most: usize,
     too_many: FilterError,
-) -> Result<Vec<T>, FilterError> {
+) -> Result<Bounded<T>, FilterError> {
     let mut known = BTreeSet::new();
     let mut names = Vec::new();
+    let mut beyond = None;
     for name in items {
-        let name = name?;
-        if known.insert(name.clone()) {
-            names.push(name);
-        }
-        if names.len() > most {
-            return Err(too_many);
+        match name {
+            Err(FilterError::Uri(NameError::TooLong) | FilterError::TaskId(NameError::TooLong)) => {
+                beyond = name.err();
+            }
+            Err(error) => return Err(error),
+            Ok(name) if known.contains(&name) => {}
+            Ok(_) if names.len() >= most => beyond = Some(too_many),
+            Ok(name) => {
+                known.insert(name.clone());
+                names.push(name);
+            }
         }
     }
-    Ok(names)
+    Ok((names, beyond))
 }
 
 impl fmt::Display for FilterError {

@@ -12,6 +12,7 @@
 //! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
 //! - [`listen`]: accepting a listen request, and the server's side of its stream
+//! - [`front`]: which methods, hosts and origins are served, and what browsers are told
 //! - [`bus`]: positions, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
 //! - `wasm` (wasm32 only): the bindings for JavaScript
@@ -39,6 +40,7 @@ pub mod edge;
 pub mod error;
 pub mod event;
 pub mod filter;
+pub mod front;
 pub mod id;
 pub mod json;
 pub mod limits;

@@ -22,11 +22,11 @@ pub fn checked(text: &str, max_bytes: usize) -> Result<Box<str>, NameError> {
     if text.is_empty() {
         return Err(NameError::Empty);
     }
-    if text.len() > max_bytes {
-        return Err(NameError::TooLong);
-    }
     if text.chars().any(char::is_control) {
         return Err(NameError::Control);
+    }
+    if text.len() > max_bytes {
+        return Err(NameError::TooLong);
     }
     Ok(text.into())
 }

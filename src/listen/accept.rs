@@ -29,22 +29,23 @@ pub struct Accepted {
     pub requested: SubscriptionFilter,
 }
 
-/// Whether the body has to be read to tell; everything else is [`Verdict::NotOurs`] at once.
-pub fn may_be_listen(method: &str, headers: &Headers<'_>) -> bool {
-    method == "POST" && (claims_by_header(headers) || headers.declare_json())
+/// Whether the request may be a listen; everything else is [`Verdict::NotOurs`] at once, unread.
+pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bool {
+    let is_readable = headers.declare_json() && !headers.declare_more_than(limits.body_bytes);
+    method == "POST" && (claims_by_header(headers) || is_readable)
 }
 
 /// Judges an HTTP request by its method, header fields and body; a body longer than
-/// `limits.body_bytes` may be given cut off anywhere beyond that.
+/// `limits.body_bytes` may be given cut off anywhere beyond that, or, where `Content-Length` says so, not at all.
 ///
 /// The checks run in a fixed order (content type, accept, size, JSON, shape, headers
 /// against body, `_meta`, version, filter, extensions), and the first that fails answers.
 /// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
 pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
-    if !may_be_listen(method, headers) {
+    if !may_be_listen(method, headers, limits) {
         return Verdict::NotOurs;
     }
-    let is_whole = body.len() <= limits.body_bytes;
+    let is_whole = body.len() <= limits.body_bytes && !headers.declare_more_than(limits.body_bytes);
     let document = is_whole.then(|| json::read(body, limits.depth));
     let readable = document.as_ref().and_then(|read| read.as_ref().ok());
     if !claims_by_header(headers) && !readable.is_some_and(|read| claims_by_body(headers, read)) {

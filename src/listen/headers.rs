@@ -12,16 +12,19 @@ impl<'a> Headers<'a> {
 
     /// The value of the first field `name`, trimmed (RFC 9110, 5.5).
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.lines
-            .lines()
-            .filter_map(|line| line.split_once(':'))
-            .find(|(field, _)| field.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.trim_matches([' ', '\t']))
+        self.all(name).next()
+    }
+
+    /// The value of the field `name`, where there is exactly one.
+    pub fn single(&self, name: &str) -> Option<&'a str> {
+        let mut values = self.all(name);
+        let first = values.next();
+        first.filter(|_| values.next().is_none())
     }
 
     /// Whether the body is declared as JSON in UTF-8 that is not compressed.
     pub fn declare_json(&self) -> bool {
-        let Some(content_type) = self.get("content-type") else {
+        let Some(content_type) = self.single("content-type") else {
             return false;
         };
         let mut parts = content_type.split(';').map(str::trim);
@@ -36,8 +39,28 @@ impl<'a> Headers<'a> {
 
     /// Whether the client takes an event stream; one that names nothing takes everything.
     pub fn accept_event_stream(&self) -> bool {
-        self.get("accept")
-            .is_none_or(|ranges| ranges.split(',').any(is_event_stream_range))
+        let ranges = self.all("accept").flat_map(|ranges| ranges.split(','));
+        let named: Vec<&str> = ranges.filter(|range| !range.trim().is_empty()).collect();
+        let best = EVENT_STREAM_RANGES
+            .iter()
+            .find_map(|media| named.iter().find(|range| is_range(range, media)));
+        named.is_empty() || best.is_some_and(|range| !is_refused(range))
+    }
+
+    /// Whether `Content-Length` announces more than `limit` bytes.
+    pub fn declare_more_than(&self, limit: usize) -> bool {
+        self.get("content-length").is_some_and(|length| {
+            let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+            is_number && length.parse().map_or(true, |length: usize| length > limit)
+        })
+    }
+
+    fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        self.lines
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim_matches([' ', '\t']))
     }
 }
 
@@ -47,12 +70,19 @@ fn is_no_other_charset(parameter: &str) -> bool {
         || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
 }
 
-fn is_event_stream_range(range: &str) -> bool {
-    let mut parts = range.split(';').map(str::trim);
-    let media = parts.next().unwrap_or_default();
-    let is_match = ["text/event-stream", "text/*", "*/*"]
-        .iter()
-        .any(|stream| media.eq_ignore_ascii_case(stream));
-    is_match
-        && !parts.any(|parameter| parameter.replace(' ', "").trim_end_matches(['0', '.']) == "q=")
+fn is_range(range: &str, media: &str) -> bool {
+    let named = range.split(';').next().unwrap_or_default();
+    named.trim().eq_ignore_ascii_case(media)
 }
+
+/// Whether a range carries the weight zero, which refuses what it names (RFC 9110, 12.4.2).
+fn is_refused(range: &str) -> bool {
+    range.split(';').skip(1).any(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let is_zero = value.trim().trim_end_matches(['0', '.']).is_empty();
+        name.trim().eq_ignore_ascii_case("q") && is_zero
+    })
+}
+
+/// What an event stream falls under; of those that a client names the most specific counts (RFC 9110, 12.5.1).
+const EVENT_STREAM_RANGES: [&str; 3] = ["text/event-stream", "text/*", "*/*"];

@@ -49,6 +49,13 @@ pub(super) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), R
 /// The routing headers say what the body says (2026-07-28, Streamable HTTP, Server Validation).
 pub(super) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<(), Reason> {
     let version = version_of(root).and_then(Node::as_str);
+    let is_repeated = |name: &&str| headers.get(name).is_some() && headers.single(name).is_none();
+    if ["mcp-protocol-version", "mcp-method"]
+        .iter()
+        .any(is_repeated)
+    {
+        return Err(Reason::HeaderMismatch("A routing header is given twice"));
+    }
     let problem = match headers.get("mcp-protocol-version") {
         None => "The MCP-Protocol-Version header is missing",
         Some(header) if version.is_some_and(|version| version != header) => {

@@ -61,10 +61,16 @@ impl Acceptor {
         Ok(Self { limits })
     }
 
-    /// Whether the body has to be read; `headers` are lines `name: value`.
+    /// Whether the request may be a listen and has to be judged; `headers` are lines `name: value`.
     #[wasm_bindgen(js_name = mayBeListen)]
     pub fn may_be_listen(&self, method: &str, headers: &str) -> bool {
-        listen::may_be_listen(method, &Headers::new(headers))
+        listen::may_be_listen(method, &Headers::new(headers), &self.limits)
+    }
+
+    /// Whether the body is announced as too large, and need not be read to be judged.
+    #[wasm_bindgen(js_name = declaresTooLarge)]
+    pub fn declares_too_large(&self, headers: &str) -> bool {
+        Headers::new(headers).declare_more_than(self.limits.body_bytes)
     }
 
     /// The largest body of a listen request, in bytes.

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{capabilities::Discovered as Told, json, message};
 
-use super::error::coded;
+use super::{error::coded, millis};
 
 /// What is known of the server behind: its capabilities and its name.
 #[wasm_bindgen]
@@ -26,18 +26,34 @@ impl Discovered {
         Ok(Self(Told {
             capabilities,
             server_info,
+            fresh_until: None,
+            is_public: true,
         }))
     }
 
-    /// Reads the body of an answer to `discoverRequest()`.
+    /// Reads the body of an answer to `discoverRequest()`, asked for at `now`.
     #[wasm_bindgen(js_name = fromAnswer)]
-    pub fn from_answer(body: &[u8]) -> Result<Self, JsValue> {
-        Told::from_answer(body).map(Self).ok_or_else(|| {
-            coded(
-                "discover-failed",
-                "the handler did not answer server/discover with capabilities",
-            )
-        })
+    pub fn from_answer(body: &[u8], now: f64) -> Result<Self, JsValue> {
+        Told::from_answer(body, millis(now))
+            .map(Self)
+            .ok_or_else(|| {
+                coded(
+                    "discover-failed",
+                    "the handler did not answer server/discover with capabilities",
+                )
+            })
+    }
+
+    /// Whether it may still be reused.
+    #[wasm_bindgen(js_name = isFresh)]
+    pub fn is_fresh(&self, now: f64) -> bool {
+        self.0.is_fresh(millis(now))
+    }
+
+    /// Whether it may be reused for other callers than the one on whose behalf it was asked for.
+    #[wasm_bindgen(getter, js_name = isPublic)]
+    pub fn is_public(&self) -> bool {
+        self.0.is_public
     }
 }
 

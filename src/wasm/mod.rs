@@ -16,6 +16,7 @@ mod accept;
 mod discovered;
 mod edge;
 mod error;
+mod front;
 mod hub;
 mod text;
 

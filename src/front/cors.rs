@@ -1,0 +1,51 @@
+//! What a browser is told, so that a page of another origin may ask and read the answer.
+
+use super::policy::Field;
+
+/// Goes with every answer to a page of `origin`.
+pub(super) fn answer(origin: &str) -> Vec<Field> {
+    vec![
+        ("access-control-allow-origin", origin.to_owned()),
+        ("access-control-expose-headers", EXPOSED.to_owned()),
+        ("vary", "Origin".to_owned()),
+    ]
+}
+
+/// Answers the question before a request; `asked` is `Access-Control-Request-Headers`.
+pub(super) fn preflight(origin: &str, methods: &[&str], asked: &str) -> Vec<Field> {
+    let params = asked
+        .split(',')
+        .map(str::trim)
+        .filter(|name| is_param(name));
+    let allowed: Vec<&str> = ALLOWED.into_iter().chain(params).collect();
+    let mut fields = answer(origin);
+    fields.push(("access-control-allow-methods", methods.join(", ")));
+    fields.push(("access-control-allow-headers", allowed.join(", ")));
+    fields.push(("access-control-max-age", MAX_AGE_SECONDS.to_owned()));
+    fields
+}
+
+/// `Mcp-Param-*`, whose names the tools of the server choose (2026-07-28, Streamable HTTP: Custom Headers).
+fn is_param(name: &str) -> bool {
+    let prefix = name.get(..PARAM.len());
+    prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(PARAM)) && name.bytes().all(is_token)
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+const PARAM: &str = "mcp-param-";
+const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
+const ALLOWED: [&str; 8] = [
+    "Content-Type",
+    "Accept",
+    "Authorization",
+    "MCP-Protocol-Version",
+    "Mcp-Method",
+    "Mcp-Name",
+    "Mcp-Session-Id",
+    "Last-Event-ID",
+];
+/// Browsers keep the answer for two hours at most.
+const MAX_AGE_SECONDS: &str = "7200";
