@@ -21,6 +21,12 @@ export async function readStart(request: Request, limit: number): Promise<BodySt
   return { bytes: concat(chunks, length), rest: reader };
 }
 
+/** A body of which nothing has been read, because there is too much of it. */
+export function unread(request: Request): BodyStart {
+  const rest = request.body?.getReader();
+  return rest === undefined ? { bytes: new Uint8Array() } : { bytes: new Uint8Array(), rest };
+}
+
 /** The request as it came, with its body to be read again. */
 export function replay(request: Request, { bytes, rest }: BodyStart): Request {
   if (rest === undefined) return new Request(request, { body: bytes });

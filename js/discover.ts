@@ -11,19 +11,62 @@ export interface ListenCapabilities {
   extensions?: { [name: string]: object };
 }
 
-/** What is known of a server whose capabilities are given. */
-export function declared(capabilities: ListenCapabilities, serverInfo?: { name: string; version: string }): Discovered {
+/** What is known of the server behind: asked of it, and asked again when that no longer holds. */
+export class Discovery {
+  readonly #handler: FetchHandler;
+  #known: Discovered | undefined;
+  /** On whose behalf it was asked for. */
+  #caller = '';
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(handler: FetchHandler, capabilities?: ListenCapabilities, serverInfo?: ServerInfo) {
+    this.#handler = handler;
+    this.#known = capabilities && declared(capabilities, serverInfo);
+  }
+
+  /**
+   * Calls `action` with what is known; it must not keep it. Results are shared between requests, questions are
+   * not: workerd lets no request wait for another one's.
+   *
+   * @throws ListenError `discover-failed`.
+   */
+  async use<T>(request: Request, rest: unknown[], action: (known: Discovered) => T): Promise<T> {
+    const now = performance.now();
+    const caller = credentialsOf(request);
+    if (this.#known?.isFresh(now) && (this.#known.isPublic || caller === this.#caller)) return action(this.#known);
+    const told = await discover(this.#handler, request, rest, now);
+    if (told.isFresh(performance.now())) this.#keep(told, caller);
+    try {
+      return action(told);
+    } finally {
+      if (told !== this.#known) told.free();
+    }
+  }
+
+  #keep(told: Discovered, caller: string): void {
+    this.#known?.free();
+    this.#known = told;
+    this.#caller = caller;
+  }
+}
+
+interface ServerInfo {
+  name: string;
+  version: string;
+}
+
+function declared(capabilities: ListenCapabilities, serverInfo?: ServerInfo): Discovered {
   const info = serverInfo && JSON.stringify(serverInfo);
   return calling(() => Discovered.fromOptions(capabilities, info));
 }
 
-/**
- * Asks the handler for its capabilities with `server/discover`, on behalf of `request`: its
- * credentials come along.
- *
- * @throws ListenError `discover-failed`.
- */
-export async function discover(handler: FetchHandler, request: Request, rest: unknown[]): Promise<Discovered> {
+/** What tells callers apart, as far as a server's answer may depend on it. */
+function credentialsOf({ headers }: Request): string {
+  return JSON.stringify([headers.get('authorization'), headers.get('cookie')]);
+}
+
+/** Asks the handler with `server/discover`, on behalf of `request`: its credentials come along. */
+async function discover(handler: FetchHandler, request: Request, rest: unknown[], now: number): Promise<Discovered> {
   const headers = new Headers(request.headers);
   headers.delete('content-length');
   for (const line of discoverHeaders().split('\n')) {
@@ -34,7 +77,7 @@ export async function discover(handler: FetchHandler, request: Request, rest: un
   try {
     const question = new Request(url, { method: 'POST', headers, body: discoverRequest(), signal });
     const answer = await handler(question, ...rest);
-    return Discovered.fromAnswer(new Uint8Array(await answer.arrayBuffer()));
+    return Discovered.fromAnswer(new Uint8Array(await answer.arrayBuffer()), now);
   } catch (cause) {
     const problem = 'the handler did not answer server/discover with its capabilities';
     throw new ListenError('discover-failed', problem, { cause });

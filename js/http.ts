@@ -1,11 +1,12 @@
 import { type Authorize, ask, type Denial } from './authorize.js';
-import { type BodyStart, readStart, replay } from './body.js';
+import { type BodyStart, readStart, replay, unread } from './body.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
-import { declared, discover, type ListenCapabilities } from './discover.js';
+import { Discovery, type ListenCapabilities } from './discover.js';
 import { calling, fromCore } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
+import { Front, type FrontOptions } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
 import { DEFAULT_LIMITS, type ListenLimits } from './limits.js';
 import { type Notifier, notifierOn } from './notify.js';
@@ -14,10 +15,10 @@ import { ListenStream } from './stream.js';
 import { type Accepted, Acceptor, type Discovered, type Edge, Refusal, type Rejection } from './wasm.js';
 
 /** How `serveListen` serves. */
-export interface ListenOptions {
+export interface ListenOptions extends FrontOptions {
   /** Carries events between publishers and streams (default: a new {@link InMemoryBus}). */
   bus?: ListenBus | ServerEventBus;
-  /** What the server notifies about (default: asked of the handler once, with `server/discover`). */
+  /** What the server notifies about (default: asked of the handler with `server/discover`, again when its `ttlMs` is over). */
   capabilities?: ListenCapabilities;
   /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
   serverInfo?: { name: string; version: string };
@@ -45,7 +46,8 @@ export interface ListenServer {
 
 /**
  * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. Listens are answered here;
- * all other requests reach `handler` with body bytes and headers as they came.
+ * all other requests that name this host, and come from a page that may ask or from no page at all, reach
+ * `handler` with body bytes and headers as they came.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -56,44 +58,34 @@ export function serveListen(handler: McpHandler, options: ListenOptions = {}): L
 
 class ListenFront {
   readonly bus: ListenBus;
+  readonly #front: Front;
   readonly #handler: FetchHandler;
   readonly #acceptor: Acceptor;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorize: Authorize | undefined;
   readonly #keepAliveMs: number;
   readonly #onerror: (error: Error) => void;
+  readonly #discovery: Discovery;
   readonly #streams = new Set<ListenStream>();
-  #discovered: Discovered | undefined;
   #opening = 0;
   #isClosing = false;
 
   constructor(handler: FetchHandler, options: ListenOptions) {
     const { authorize, capabilities, keepAliveMs = 15_000, limits, onerror = report, serverInfo } = options;
+    this.#front = new Front(options);
     this.#handler = handler;
     this.#acceptor = calling(() => new Acceptor(limits));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#authorize = authorize;
     this.#keepAliveMs = keepAliveMs >= 1 && keepAliveMs <= LONGEST_TIMER ? keepAliveMs : 0;
     this.#onerror = onerror;
-    this.#discovered = capabilities && declared(capabilities, serverInfo);
+    this.#discovery = new Discovery(handler, capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
-    if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
-      return this.#handler(request, ...rest);
-    }
-    const body = await readStart(request, this.#acceptor.bodyBytes);
-    const verdict = this.#acceptor.accept(request.method, headers, body.bytes);
-    try {
-      const { accepted, rejection } = verdict;
-      if (accepted) return await this.#listen(accepted, request, rest);
-      if (rejection) return await refuse(rejection, body);
-    } finally {
-      verdict.free();
-    }
-    return this.#handler(replay(request, body), ...rest);
+    return this.#front.guard(request, headers, () => this.#answer(request, headers, rest));
   };
 
   readonly close = async (): Promise<void> => {
@@ -106,6 +98,23 @@ class ListenFront {
     await Promise.all(streams.map((stream) => stream.ended));
     clearTimeout(late);
   };
+
+  async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
+    if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
+      return this.#handler(request, ...rest);
+    }
+    const isTooLarge = this.#acceptor.declaresTooLarge(headers);
+    const body = isTooLarge ? unread(request) : await readStart(request, this.#acceptor.bodyBytes);
+    const verdict = this.#acceptor.accept(request.method, headers, body.bytes);
+    try {
+      const { accepted, rejection } = verdict;
+      if (accepted) return await this.#listen(accepted, request, rest);
+      if (rejection) return await refuse(rejection, body);
+    } finally {
+      verdict.free();
+    }
+    return this.#handler(replay(request, body), ...rest);
+  }
 
   async #listen(accepted: Accepted, request: Request, rest: unknown[]): Promise<Response> {
     const isFull = this.#streams.size + this.#opening >= this.#limits.streams;
@@ -137,8 +146,7 @@ class ListenFront {
 
   async #open(accepted: Accepted, permit: string | undefined, request: Request, rest: unknown[]): Promise<Response> {
     try {
-      this.#discovered ??= await discover(this.#handler, request, rest);
-      const edge = this.#edge(accepted, this.#discovered, permit);
+      const edge = await this.#discovery.use(request, rest, (known) => this.#edge(accepted, known, permit));
       const { attachMs } = this.#limits;
       const options = { bus: this.bus, signal: request.signal, attachMs, onerror: this.#onerror };
       const stream = await ListenStream.open(edge, options);

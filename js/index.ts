@@ -10,6 +10,7 @@ export type { ListenCapabilities } from './discover.js';
 export { ListenError, type ListenErrorCode } from './error.js';
 export type { ServerEvent } from './event.js';
 export type { SubscriptionFilter } from './filter.js';
+export type { FrontOptions } from './front.js';
 export type { McpHandler } from './handler.js';
 export { type ListenOptions, type ListenServer, serveListen } from './http.js';
 export type { ListenLimits } from './limits.js';

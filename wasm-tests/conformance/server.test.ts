@@ -21,17 +21,16 @@ const QUESTIONS = [
   'elicitation-sep1330-enums',
 ];
 
-/** What needs our own sessions of 2025-11-25, or checks of Origin and Host: neither is here yet. */
+/** What needs our own sessions of 2025-11-25, which are not here yet. */
 const WAITING: Record<Subject, string[]> = {
-  'worker-2026-07-28': ['dns-rebinding-protection'],
+  'worker-2026-07-28': [],
   'worker-2025-11-25': [
-    'dns-rebinding-protection',
     'resources-subscribe',
     'resources-unsubscribe',
     'server-session-lifecycle',
     'server-sse-multiple-streams',
   ],
-  'node-2025-11-25': ['dns-rebinding-protection'],
+  'node-2025-11-25': [],
 };
 
 /** Not scored: a tool call goes on in another stream, which again takes a handler with sessions. */

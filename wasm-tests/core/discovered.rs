@@ -1,4 +1,7 @@
-use mcp_listen::capabilities::{Capabilities, Discovered};
+use mcp_listen::{
+    capabilities::{Capabilities, Discovered},
+    clock::Millis,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -15,16 +18,21 @@ fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
             ..Capabilities::default()
         },
         server_info: Some(r#"{"name":"n","version":"1"}"#.to_owned()),
+        fresh_until: Some(Millis(7)),
+        is_public: false,
     };
     assert_eq!(
-        Discovered::from_answer(ANSWER.as_bytes()),
+        Discovered::from_answer(ANSWER.as_bytes(), Millis(7)),
         Some(told.clone())
     );
     let stream = format!(
         ": x\n\nevent: message\ndata: {}\n\n",
         ANSWER.replace('\n', "")
     );
-    assert_eq!(Discovered::from_answer(stream.as_bytes()), Some(told));
+    assert_eq!(
+        Discovered::from_answer(stream.as_bytes(), Millis(7)),
+        Some(told)
+    );
 }
 
 #[test]
@@ -52,6 +60,40 @@ fn an_answer_without_capabilities_tells_nothing() {
         r#"{"result":{}}"#,
         "data: {}\n\n",
     ] {
-        assert_eq!(Discovered::from_answer(body.as_bytes()), None, "{body}");
+        assert_eq!(
+            Discovered::from_answer(body.as_bytes(), Millis(0)),
+            None,
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_is_fresh_for_its_ttl_and_for_an_hour_at_most() {
+    for (ttl, fresh_ms) in [
+        ("0", 0),
+        ("1", 1),
+        ("60000", 60_000),
+        ("86400000", 3_600_000),
+        ("-1", 0),
+        ("1.5", 0),
+        ("null", 0),
+        ("\"60000\"", 0),
+        ("99999999999999999999", 0),
+    ] {
+        let answer = format!(r#"{{"result":{{"capabilities":{{}},"ttlMs":{ttl}}}}}"#);
+        let told = Discovered::from_answer(answer.as_bytes(), Millis(5)).unwrap();
+        assert!(!told.is_fresh(Millis(5 + fresh_ms)), "{ttl}");
+        assert!(told.is_fresh(Millis(4 + fresh_ms)), "{ttl}");
+        assert!(!told.is_public);
+    }
+}
+
+#[test]
+fn an_answer_is_for_everyone_only_where_it_says_so() {
+    for (scope, is_public) in [("\"public\"", true), ("\"private\"", false), ("1", false)] {
+        let answer = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
+        let told = Discovered::from_answer(answer.as_bytes(), Millis(0)).unwrap();
+        assert_eq!(told.is_public, is_public);
     }
 }

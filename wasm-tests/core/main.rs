@@ -15,11 +15,12 @@
 mod accept;
 mod any;
 mod bus;
-mod claims;
+mod corpus;
 mod discovered;
 mod edge;
 mod event;
 mod filter;
+mod front;
 mod id;
 mod json;
 mod message;

@@ -1,8 +1,8 @@
 import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
-import { InMemoryBus, ListenError, type ServerEvent, serveListen } from 'mcp-listen';
+import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
-import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from './serving.ts';
+import { listenRequest, open, refusal, serving } from './serving.ts';
 
 const TOOLS = { toolsListChanged: true };
 const NOT_EVENTS: [unknown, string][] = [
@@ -143,68 +143,6 @@ describe('a bus written for the SDK', () => {
     bus.publish({ kind: 'tools_list_changed' });
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'unknown-event-kind' }));
-  });
-});
-
-describe('capabilities', () => {
-  test('are asked of the handler once, with the credentials of the caller, and name the server in the result', async () => {
-    const handler = createMcpHandler(notebook);
-    const asked: (string | null)[] = [];
-    const server = serveListen((request: Request) => {
-      asked.push(request.headers.get('mcp-method'), request.headers.get('authorization'));
-      return handler.fetch(request);
-    });
-    const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions: ['note://a'] };
-    const first = await server.fetch(listenRequest(filter, { headers: { authorization: 'Bearer t' } }));
-    expect(asked).toEqual(['server/discover', 'Bearer t']);
-    expect(new TextDecoder().decode((await first.body?.getReader().read())?.value)).toContain(
-      '"notifications":{"toolsListChanged":true}',
-    );
-    const second = await open(server, TOOLS);
-    expect(asked).toHaveLength(2);
-    await second.message();
-    void server.close();
-    expect(await second.message()).toContain(
-      '"io.modelcontextprotocol/serverInfo":{"name":"notebook","version":"1.0.0"}',
-    );
-  });
-
-  test('that come as an event stream are understood', async () => {
-    const handler = createMcpHandler(notebook, { responseMode: 'sse' });
-    const stream = await open(serveListen(handler), TOOLS);
-    expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
-  });
-
-  test.each([
-    ['answers otherwise', () => new Response('no', { status: 500 })],
-    [
-      'throws',
-      () => {
-        throw new Error('broken');
-      },
-    ],
-  ])('of a handler that %s: 503, and the next listen asks again', async (_name, broken) => {
-    const onerror = vi.fn();
-    let isBroken = true;
-    const handler = createMcpHandler(notebook);
-    const server = serveListen((request: Request) => (isBroken ? broken() : handler.fetch(request)), { onerror });
-    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
-      status: 503,
-      code: -32603,
-      retryAfter: '2',
-    });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
-    isBroken = false;
-    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
-  });
-
-  test('given as an object are not asked for', async () => {
-    const handler = vi.fn(() => new Response());
-    const server = serveListen(handler, { capabilities: CAPABILITIES });
-    await server.fetch(listenRequest(TOOLS));
-    expect(handler).not.toHaveBeenCalled();
-    await server.fetch(new Request(URL));
-    expect(handler).toHaveBeenCalledOnce();
   });
 });
 

@@ -61,7 +61,7 @@ describe('what is not a listen reaches the handler as it came', () => {
     expect(Buffer.concat(chunks).equals(Buffer.from(seen[0]?.body ?? []))).toBe(true);
   });
 
-  test.each(['GET', 'DELETE', 'OPTIONS', 'PUT', 'PATCH', 'HEAD'])('%s', async (method) => {
+  test.each(['GET', 'DELETE', 'OPTIONS'])('%s', async (method) => {
     const { seen, server } = recording();
     const request = new Request(URL, { method, headers: LISTEN_HEADERS });
     await server.fetch(request);

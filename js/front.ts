@@ -1,0 +1,70 @@
+import { calling, ListenError } from './error.js';
+import { Policy, type Screening } from './wasm.js';
+
+/** Which hosts and pages are served beside those that are by themselves. */
+export interface FrontOptions {
+  /** Origins of pages that may ask, such as `https://app.example`, beside the server's own; `'*'`: every origin. */
+  allowedOrigins?: readonly string[];
+  /** Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others; `'*'`: every host. */
+  allowedHosts?: readonly string[];
+}
+
+/** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
+export class Front {
+  readonly #policy: Policy;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor({ allowedOrigins = [], allowedHosts }: FrontOptions) {
+    const hosts = allowedHosts && linesOf(allowedHosts);
+    this.#policy = calling(() => new Policy(linesOf(allowedOrigins), hosts));
+  }
+
+  /** Answers what goes no further; everything else `inner` answers. `headers` are lines `name: value`. */
+  async guard(request: Request, headers: string, inner: () => Promise<Response>): Promise<Response> {
+    const screening = this.#policy.screen(request.method, request.url, headers);
+    const fields = fieldsOf(screening);
+    const { body, status } = screening;
+    screening.free();
+    if (status === undefined) return marked(await inner(), fields);
+    await request.body?.cancel();
+    const response = new Response(body ?? null, { status, headers: fields });
+    if (body !== undefined) response.headers.set('content-type', 'application/json');
+    return response;
+  }
+}
+
+/** An empty entry would be no line. */
+function linesOf(entries: readonly string[]): string {
+  const isList = Array.isArray(entries) && entries.every((entry) => typeof entry === 'string' && /^\S+$/.test(entry));
+  if (!isList) throw new ListenError('invalid-options', 'allowedOrigins and allowedHosts must be lists of texts');
+  return entries.join('\n');
+}
+
+type Field = [name: string, value: string];
+
+function fieldsOf({ headers }: Screening): Field[] {
+  const lines = headers === '' ? [] : headers.split('\n');
+  return lines.map((line) => {
+    const [name = '', ...value] = line.split(': ');
+    return [name, value.join(': ')];
+  });
+}
+
+/** The answer with these fields, except for those that it has of its own. */
+function marked(response: Response, fields: Field[]): Response {
+  // A switch of protocols is no answer that a page could read, and cannot be made anew.
+  if (fields.length === 0 || response.status < 200) return response;
+  // What came from `fetch` has header fields that cannot be changed.
+  const own = new Response(response.body, response);
+  for (const [name, value] of fields) {
+    const present = own.headers.get(name);
+    if (present === null) own.headers.set(name, value);
+    else if (name === 'vary' && !varies(present, value)) own.headers.append(name, value);
+  }
+  return own;
+}
+
+function varies(present: string, name: string): boolean {
+  const names = present.split(',').map((field) => field.trim().toLowerCase());
+  return names.includes('*') || names.includes(name.toLowerCase());
+}

@@ -1,0 +1,284 @@
+//! The wire files of the corpus, as the core answers them; the glue is given the same in Node and on workerd.
+
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    capabilities::Capabilities,
+    error::Rejection,
+    front::{Policy, Screening},
+    limits::Limits,
+    listen::{self, Headers, Verdict},
+    message,
+};
+use serde::Deserialize;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Case {
+    name: String,
+    #[serde(default = "post")]
+    method: String,
+    #[serde(default = "localhost")]
+    url: String,
+    headers: Option<Vec<(String, String)>>,
+    body: Option<Body>,
+    #[serde(default)]
+    options: Options,
+    #[serde(default)]
+    not_on: BTreeMap<String, String>,
+    #[serde(default)]
+    expect: Expect,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Options {
+    allowed_origins: Vec<String>,
+    allowed_hosts: Option<Vec<String>>,
+    limits: Limits,
+    capabilities: Option<Capabilities>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Expect {
+    status: Option<u16>,
+    code: Option<i32>,
+    id: Option<Text>,
+    data: Option<String>,
+    ack: Option<Text>,
+    headers: BTreeMap<String, Option<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Body {
+    Text(Text),
+    Bytes { base64: String },
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Text {
+    Whole(String),
+    Pieces(Vec<Piece>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Piece {
+    Once(String),
+    Times(String, usize),
+}
+
+macro_rules! corpus {
+    ($($test:ident $file:literal)*) => {
+        $(
+            #[test]
+            fn $test() {
+                run(include_str!(concat!("../corpus/2026-07-28/", $file, ".json")));
+            }
+        )*
+
+        #[cfg(not(target_arch = "wasm32"))]
+        const FILES: &[&str] = &[$($file),*];
+    };
+}
+
+corpus! {
+    accepted_filters "accept/filters"
+    accepted_headers "accept/headers"
+    accepted_ids "accept/ids"
+    accepted_members "accept/members"
+    accepted_hosts_and_origins "accept/policy"
+    answered_preflights "accept/preflight"
+    refused_by_headers_against_the_body "reject/headers"
+    refused_by_http "reject/http"
+    refused_ids "reject/ids"
+    refused_json "reject/json"
+    refused_by_limits "reject/limits"
+    refused_by_the_first_check_that_fails "reject/order"
+    refused_params "reject/params"
+    refused_hosts_and_origins "reject/policy"
+    refused_shapes "reject/shape"
+    refused_versions "reject/version"
+    passed_on "pass/requests"
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn every_file_of_the_corpus_is_tested() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/wasm-tests/corpus/2026-07-28");
+    for kind in ["accept", "reject", "pass"] {
+        for file in std::fs::read_dir(format!("{root}/{kind}")).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            let path = format!("{kind}/{}", name.trim_end_matches(".json"));
+            assert!(FILES.contains(&path.as_str()), "{path}");
+        }
+    }
+}
+
+fn run(file: &str) {
+    let cases: Vec<Case> = serde_json::from_str(file).unwrap();
+    assert!(!cases.is_empty());
+    for case in cases {
+        assert!(!case.not_on.contains_key("core"), "{}", case.name);
+        let lines: Vec<String> = match &case.headers {
+            Some(fields) => fields
+                .iter()
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect(),
+            None => HEADERS.iter().map(|&line| line.to_owned()).collect(),
+        };
+        let lines = lines.join("\n");
+        let headers = Headers::new(&lines);
+        let origins = case.options.allowed_origins.join("\n");
+        let hosts = case
+            .options
+            .allowed_hosts
+            .as_ref()
+            .map(|hosts| hosts.join("\n"));
+        let policy = Policy::new(&origins, hosts.as_deref()).unwrap();
+        let screening = policy.screen(&case.method, &case.url, &headers);
+        case.check_fields(&screening);
+        match &screening {
+            Screening::Preflight(_) => assert_eq!(case.expect.status, Some(204), "{}", case.name),
+            Screening::Refused(reason, _) => {
+                case.check_rejection(&Rejection::new(reason.clone(), None));
+            }
+            Screening::Passed(_) => case.check_verdict(&headers),
+        }
+    }
+}
+
+impl Case {
+    fn check_verdict(&self, headers: &Headers<'_>) {
+        let Self {
+            name,
+            method,
+            expect,
+            options,
+            ..
+        } = self;
+        let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
+        match listen::accept(method, headers, &body, &options.limits) {
+            Verdict::Accepted(accepted) => {
+                let everything = Capabilities {
+                    tools_list_changed: true,
+                    prompts_list_changed: true,
+                    resources_list_changed: true,
+                    resources_subscribe: true,
+                };
+                let honored = accepted
+                    .requested
+                    .honored(options.capabilities.unwrap_or(everything), None);
+                assert_eq!(
+                    Some(accepted.id.raw().to_owned()),
+                    text(expect.id.as_ref()),
+                    "{name}"
+                );
+                assert_eq!(Some(honored.to_json()), text(expect.ack.as_ref()), "{name}");
+            }
+            Verdict::Rejected(rejection) => self.check_rejection(&rejection),
+            Verdict::NotOurs => {
+                assert!(
+                    expect.status.is_none() && expect.ack.is_none(),
+                    "{name} passed"
+                );
+            }
+        }
+    }
+
+    fn check_rejection(&self, rejection: &Rejection) {
+        let Self { name, expect, .. } = self;
+        assert_eq!(Some(rejection.reason.status()), expect.status, "{name}");
+        let Some(code) = expect.code else { return };
+        let id = text(expect.id.as_ref()).map_or_else(String::new, |id| format!("\"id\":{id},"));
+        let head = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":{code},\"message\":\"");
+        let tail = expect
+            .data
+            .as_ref()
+            .map_or("\"}}".to_owned(), |data| format!("\",\"data\":{data}}}}}"));
+        let answer = message::error(rejection);
+        assert!(
+            answer.starts_with(&head) && answer.ends_with(&tail),
+            "{name}: {answer}"
+        );
+    }
+
+    fn check_fields(&self, screening: &Screening) {
+        for (name, value) in &self.expect.headers {
+            let given = screening.fields().iter().find(|(field, _)| field == name);
+            assert_eq!(
+                given.map(|(_, value)| value),
+                value.as_ref(),
+                "{}: {name}",
+                self.name
+            );
+        }
+    }
+}
+
+impl Body {
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.join().into_bytes(),
+            Self::Bytes { base64 } => decode(base64),
+        }
+    }
+}
+
+impl Text {
+    fn join(&self) -> String {
+        match self {
+            Self::Whole(text) => text.clone(),
+            Self::Pieces(pieces) => pieces.iter().map(Piece::text).collect(),
+        }
+    }
+}
+
+impl Piece {
+    fn text(&self) -> String {
+        match self {
+            Self::Once(text) => text.clone(),
+            Self::Times(text, times) => text.repeat(*times),
+        }
+    }
+}
+
+fn text(text: Option<&Text>) -> Option<String> {
+    text.map(Text::join)
+}
+
+/// Base64 with the standard alphabet; bits that fill no byte are dropped.
+fn decode(base64: &str) -> Vec<u8> {
+    const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = base64
+        .trim_end_matches('=')
+        .chars()
+        .map(|digit| ALPHABET.find(digit).unwrap());
+    let bits: Vec<usize> = digits
+        .flat_map(|digit| (0..6).rev().map(move |bit| digit >> bit & 1))
+        .collect();
+    let bytes = bits
+        .chunks_exact(8)
+        .map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit));
+    bytes.map(|byte| u8::try_from(byte).unwrap()).collect()
+}
+
+fn post() -> String {
+    "POST".to_owned()
+}
+
+fn localhost() -> String {
+    "http://localhost/mcp".to_owned()
+}
+
+const HEADERS: [&str; 4] = [
+    "Content-Type: application/json",
+    "Accept: application/json, text/event-stream",
+    "MCP-Protocol-Version: 2026-07-28",
+    "Mcp-Method: subscriptions/listen",
+];

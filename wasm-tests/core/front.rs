@@ -1,0 +1,76 @@
+use mcp_listen::{
+    front::{Policy, PolicyError, Screening},
+    listen::Headers,
+};
+use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::check;
+
+#[test]
+fn options_that_are_no_origins_or_hosts_are_refused() {
+    for origin in [
+        "null",
+        "app.example",
+        "https://",
+        "https://app.example/",
+        "**",
+        "",
+    ] {
+        let error = Policy::new(&format!("*\n{origin}\n"), None).unwrap_err();
+        assert_eq!(error, PolicyError::NotAnOrigin, "{origin}");
+    }
+    for host in [
+        "https://mcp.example",
+        "mcp.example/",
+        "mcp.example:x",
+        "*.example",
+    ] {
+        let error = Policy::new("", Some(host)).unwrap_err();
+        assert_eq!(error, PolicyError::NotAHost, "{host}");
+    }
+}
+
+#[test]
+fn any_request_gets_a_screening() {
+    let policy = Policy::new("https://app.example", None).unwrap();
+    check(
+        ("\\PC{0,8}", "\\PC{0,30}", "\\PC{0,60}"),
+        |(method, url, headers)| {
+            drop(policy.screen(&method, &url, &Headers::new(&headers)));
+            for name in ["Origin", "Host", "Access-Control-Request-Headers"] {
+                let lines = format!(
+                    "Origin: https://app.example\nAccess-Control-Request-Method: x\n{name}: {headers}"
+                );
+                drop(policy.screen("OPTIONS", "https://mcp.example/", &Headers::new(&lines)));
+            }
+        },
+    );
+}
+
+/// A page on another origin is let through only where the list names it, byte for byte as it calls itself.
+#[test]
+fn nothing_but_listed_origins_is_told_to_browsers() {
+    let policy = Policy::new("https://app.example", None).unwrap();
+    let origin = prop_oneof![
+        Just("https://app.example".to_owned()),
+        "https?://[a-c.:0-9\\[\\]]{0,6}",
+        "[ -~]{0,20}",
+    ];
+    check(origin, |origin| {
+        let lines = format!("Origin: {origin}");
+        let screening = policy.screen("POST", "https://mcp.example/mcp", &Headers::new(&lines));
+        let is_named = screening
+            .fields()
+            .iter()
+            .any(|(name, value)| *name == "access-control-allow-origin" && *value == origin.trim());
+        let is_listed = origin.eq_ignore_ascii_case("https://app.example");
+        assert_eq!(is_named, is_listed, "{origin}");
+        assert_eq!(
+            matches!(screening, Screening::Passed(_)),
+            is_listed,
+            "{origin}"
+        );
+    });
+}

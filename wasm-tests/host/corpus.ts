@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { root } from '../../scripts/project.mjs';
+import { acknowledged, LISTEN_HEADERS } from './listen.ts';
+
+/** One case of the corpus; see wasm-tests/corpus/README.md. */
+export interface Case {
+  name: string;
+  method: string;
+  url: string;
+  headers: [name: string, value: string][];
+  body: Buffer;
+  options: object;
+  notOn: Record<string, string>;
+  expect: {
+    status?: number;
+    code?: number;
+    id?: Text;
+    data?: string;
+    ack?: Text;
+    headers?: Record<string, string | null>;
+  };
+}
+
+/** What a host answered to a case. */
+export interface CaseAnswer {
+  status: number;
+  headers: Headers;
+  /** The body, or as much of a stream as holds its first event. */
+  text: string;
+  /** What reached the handler behind, if anything did. */
+  passed?: Passed | undefined;
+}
+
+/** A request as the handler behind got it. */
+export interface Passed {
+  method: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** The files of the corpus, each with the cases that `host` can be asked. */
+export function corpusFor(host: 'node' | 'workerd'): { file: string; cases: Case[] }[] {
+  return KINDS.flatMap((kind) =>
+    readdirSync(join(FOLDER, kind)).map((name) => {
+      const cases = JSON.parse(readFileSync(join(FOLDER, kind, name), 'utf8')) as WireCase[];
+      return { file: `${kind}/${name}`, cases: cases.map(caseOf).filter(({ notOn }) => notOn[host] === undefined) };
+    }),
+  );
+}
+
+/** Checks that an answer is the one that the case expects. */
+export function expectAnswer(wanted: Case, answer: CaseAnswer): void {
+  const { ack, headers = {}, status } = wanted.expect;
+  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name), name).toBe(value);
+  if (ack === undefined && status === undefined) expectPassed(wanted, answer.passed);
+  else expectOurs(wanted.expect, answer);
+}
+
+function expectOurs({ ack, code, data, id, status }: Case['expect'], answer: CaseAnswer): void {
+  expect(answer.passed).toBeUndefined();
+  expect(answer.status).toBe(status ?? 200);
+  expect(answer.headers.get('mcp-session-id')).toBeNull();
+  if (ack !== undefined) {
+    const [first] = answer.text.split('\n\n', 1);
+    expect(first).toBe(`event: message\ndata: ${acknowledged(textOf(id), JSON.parse(textOf(ack)))}`);
+  } else if (code === undefined) {
+    expect(answer.text).toBe('');
+  } else {
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    const start = `{"jsonrpc":"2.0",${id === undefined ? '' : `"id":${textOf(id)},`}"error":{"code":${code},"message":`;
+    const message = (JSON.parse(answer.text) as { error: { message: string } }).error.message;
+    const end = data === undefined ? '' : `,"data":${data}`;
+    expect(answer.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
+  }
+}
+
+function expectPassed({ body, headers, method }: Case, passed: Passed | undefined): void {
+  expect(passed?.method).toBe(method);
+  for (const [name, value] of headers) expect(passed?.headers[name.toLowerCase()], name).toBe(value);
+  expect(body.equals(passed?.body ?? Buffer.of(0))).toBe(true);
+}
+
+type Text = string | (string | [text: string, times: number])[];
+
+interface WireCase extends Partial<Omit<Case, 'name' | 'body'>> {
+  name: string;
+  body?: Text | { base64: string };
+}
+
+function caseOf({ body = '', ...rest }: WireCase): Case {
+  const isText = typeof body === 'string' || Array.isArray(body);
+  const bytes = isText ? Buffer.from(textOf(body)) : Buffer.from(body.base64, 'base64');
+  return { ...DEFAULTS, ...rest, body: bytes };
+}
+
+function textOf(text: Text = ''): string {
+  if (typeof text === 'string') return text;
+  return text.map((piece) => (typeof piece === 'string' ? piece : piece[0].repeat(piece[1]))).join('');
+}
+
+const DEFAULTS = {
+  method: 'POST',
+  url: 'http://localhost/mcp',
+  headers: Object.entries(LISTEN_HEADERS) as [string, string][],
+  options: {},
+  notOn: {},
+  expect: {},
+};
+const KINDS = ['accept', 'reject', 'pass'];
+const FOLDER = join(root, 'wasm-tests/corpus/2026-07-28');
