@@ -12,15 +12,19 @@ pub(super) fn answer(origin: &str) -> Vec<Field> {
 }
 
 /// Answers the question before a request; `asked` is `Access-Control-Request-Headers`.
-pub(super) fn preflight(origin: &str, methods: &[&str], asked: &str) -> Vec<Field> {
-    let params = asked
+pub(super) fn preflight(origin: &str, methods: &str, asked: &str) -> Vec<Field> {
+    let mut allowed = ALLOWED.to_owned();
+    for name in asked
         .split(',')
         .map(str::trim)
-        .filter(|name| is_param(name));
-    let allowed: Vec<&str> = ALLOWED.into_iter().chain(params).collect();
+        .filter(|name| is_param(name))
+    {
+        allowed.push_str(", ");
+        allowed.push_str(name);
+    }
     let mut fields = answer(origin);
-    fields.push(("access-control-allow-methods", methods.join(", ")));
-    fields.push(("access-control-allow-headers", allowed.join(", ")));
+    fields.push(("access-control-allow-methods", methods.to_owned()));
+    fields.push(("access-control-allow-headers", allowed));
     fields.push(("access-control-max-age", MAX_AGE_SECONDS.to_owned()));
     fields
 }
@@ -37,15 +41,6 @@ fn is_token(byte: u8) -> bool {
 
 const PARAM: &str = "mcp-param-";
 const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
-const ALLOWED: [&str; 8] = [
-    "Content-Type",
-    "Accept",
-    "Authorization",
-    "MCP-Protocol-Version",
-    "Mcp-Method",
-    "Mcp-Name",
-    "Mcp-Session-Id",
-    "Last-Event-ID",
-];
+const ALLOWED: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID";
 /// Browsers keep the answer for two hours at most.
 const MAX_AGE_SECONDS: &str = "7200";

@@ -61,18 +61,21 @@ impl Host {
 impl Origin {
     /// Reads an origin as RFC 6454 serializes it; `None` for `null` and for anything else.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let (scheme, host) = text.split_once("://")?;
-        let scheme = scheme.to_ascii_lowercase();
-        let host = Host::parse(host)?.under(&scheme);
-        is_scheme(&scheme).then_some(Self { scheme, host })
+        let (scheme, rest) = text.split_once(':')?;
+        Self::of_parts(scheme, rest.strip_prefix("//")?)
     }
 
     /// The origin of an absolute URL.
     pub(super) fn of_url(url: &str) -> Option<Self> {
-        let authority = url.find("://")? + "://".len();
-        let rest = url.get(authority..)?;
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        Self::parse(url.get(..authority + end)?)
+        let (scheme, rest) = url.split_once(':')?;
+        let host = rest.strip_prefix("//")?.split(['/', '?', '#']).next()?;
+        Self::of_parts(scheme, host)
+    }
+
+    fn of_parts(scheme: &str, host: &str) -> Option<Self> {
+        let scheme = scheme.to_ascii_lowercase();
+        let host = Host::parse(host)?.under(&scheme);
+        is_scheme(&scheme).then_some(Self { scheme, host })
     }
 
     /// Whether this is a page that this machine serves.
