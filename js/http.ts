@@ -117,16 +117,14 @@ class ListenFront {
   }
 
   async #listen(accepted: Accepted, request: Request, rest: unknown[]): Promise<Response> {
-    const isFull = this.#streams.size + this.#opening >= this.#limits.streams;
-    this.#opening += 1;
     try {
-      if (this.#isClosing) return answer(accepted.refuse(Refusal.Closing));
-      if (isFull) return answer(accepted.refuse(Refusal.TooManyStreams));
       const permit = await this.#permit(accepted, request);
       if (permit instanceof Response) return permit;
+      if (this.#isClosing) return answer(accepted.refuse(Refusal.Closing));
+      const isFull = this.#streams.size + this.#opening >= this.#limits.streams;
+      if (isFull) return answer(accepted.refuse(Refusal.TooManyStreams));
       return await this.#open(accepted, permit, request, rest);
     } finally {
-      this.#opening -= 1;
       accepted.free();
     }
   }
@@ -145,6 +143,7 @@ class ListenFront {
   }
 
   async #open(accepted: Accepted, permit: string | undefined, request: Request, rest: unknown[]): Promise<Response> {
+    this.#opening += 1;
     try {
       const edge = await this.#discovery.use(request, rest, (known) => this.#edge(accepted, known, permit));
       const { attachMs } = this.#limits;
@@ -156,6 +155,8 @@ class ListenFront {
       // A client that left while its stream was opening is nobody's error, and hears no answer.
       if (!request.signal.aborted) this.#onerror(error as Error);
       return answer(accepted.refuse(this.#isClosing ? Refusal.Closing : Refusal.Unavailable));
+    } finally {
+      this.#opening -= 1;
     }
   }
 

@@ -53,9 +53,18 @@ describe('the number of streams is bounded', () => {
   });
 
   test('streams that are still opening count', async () => {
-    const server = serving({ limits: { streams: 1 }, authorize: () => new Promise(() => {}) });
+    const bus = new InMemoryBus();
+    vi.spyOn(bus, 'attach').mockReturnValue({ detach() {} });
+    const server = serving({ bus, limits: { streams: 1 } });
     void server.fetch(listenRequest(TOOLS));
     await vi.waitFor(async () => expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503));
+  });
+
+  test('who may not listen at all is told that, not that there is no room', async () => {
+    const server = serving({ limits: { streams: 0 }, authorize: () => ({ denied: 401 }) });
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
+    await server.close();
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
   });
 
   test('what was refused or has ended at once holds no place', async () => {
