@@ -35,18 +35,10 @@ export class Discovery {
     const caller = credentialsOf(request);
     if (this.#known?.isFresh(now) && (this.#known.isPublic || caller === this.#caller)) return action(this.#known);
     const told = await discover(this.#handler, request, rest, now);
-    if (told.isFresh(performance.now())) this.#keep(told, caller);
-    try {
-      return action(told);
-    } finally {
-      if (told !== this.#known) told.free();
-    }
-  }
-
-  #keep(told: Discovered, caller: string): void {
     this.#known?.free();
     this.#known = told;
     this.#caller = caller;
+    return action(told);
   }
 }
 
