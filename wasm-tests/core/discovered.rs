@@ -45,7 +45,7 @@ fn an_extension_is_declared_by_an_object_under_its_name() {
         ("[]", false),
     ] {
         let body = format!(r#"{{"result":{{"capabilities":{{"extensions":{extensions}}}}}}}"#);
-        let told = Discovered::from_answer(body.as_bytes()).unwrap();
+        let told = Discovered::from_answer(body.as_bytes(), Millis(0)).unwrap();
         assert_eq!(told.capabilities.tasks, tasks, "{extensions}");
     }
 }

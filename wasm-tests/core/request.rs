@@ -37,3 +37,12 @@ pub fn assert_rejected(verdict: Verdict, status: u16, code: i32, id: Option<&str
     );
     assert_eq!(read.as_ref().map(RequestId::raw), id);
 }
+
+#[track_caller]
+pub fn assert_accepted(verdict: Verdict, id: &str, filter: &str) {
+    let Verdict::Accepted(accepted) = verdict else {
+        panic!("{verdict:?} is not accepted");
+    };
+    assert_eq!(accepted.id.raw(), id);
+    assert_eq!(accepted.requested.to_json(), filter);
+}

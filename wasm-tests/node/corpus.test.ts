@@ -7,6 +7,8 @@ describe.each(corpusFor('node'))('$file', ({ cases }) => {
   test.each(cases)('$name', async (wanted) => expectAnswer(wanted, await ask(wanted)));
 });
 
+const EVERYTHING = { ...CAPABILITIES, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
 async function ask(wanted: Case): Promise<CaseAnswer> {
   const { body, headers: fields, method, options, url } = wanted;
   let passed: Passed | undefined;
@@ -15,7 +17,7 @@ async function ask(wanted: Case): Promise<CaseAnswer> {
     passed = { method: request.method, headers: Object.fromEntries(request.headers), body };
     return new Response();
   };
-  const server = serveListen(handler, { capabilities: CAPABILITIES, ...options });
+  const server = serveListen(handler, { capabilities: EVERYTHING, ...options });
   const headers = new Headers();
   for (const [name, value] of fields) headers.append(name, value);
   const hasBody = method !== 'GET' && method !== 'HEAD';
