@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
@@ -27,4 +29,13 @@ test('a listen that cannot be served is answered here', async () => {
   expect((await post(listenBody({}), { accept: 'application/json' })).status).toBe(406);
   expect((await post(listenBody({}), { 'content-type': 'text/plain' })).status).toBe(415);
   expect(await fixture().bus('stats')).toMatchObject({ sockets: 0 });
+});
+
+test('a listen whose body is too large is answered before its body ends', async () => {
+  const asked = request(fixture().mcp(0), { method: 'POST', headers: LISTEN_HEADERS, agent: false });
+  const answered = once(asked, 'response');
+  asked.write(' '.repeat(70_000));
+  const [response] = (await answered) as [IncomingMessage];
+  expect(response.statusCode).toBe(413);
+  asked.destroy();
 });
