@@ -26,7 +26,8 @@ export class Front {
     const { body, status } = screening;
     screening.free();
     if (status === undefined) return marked(await inner(), fields);
-    await request.body?.cancel();
+    // A body that someone else reads is that one's to cancel.
+    if (request.body?.locked === false) await request.body.cancel();
     const response = new Response(body ?? null, { status, headers: fields });
     if (body !== undefined) response.headers.set('content-type', 'application/json');
     return response;

@@ -103,6 +103,13 @@ describe('a body that is not wanted is not read', () => {
   });
 });
 
+test('a body that someone else reads is left to that one', async () => {
+  const { cancel, request } = streaming({ ...LISTEN_HEADERS, origin: 'http://evil.example' });
+  request.body?.getReader();
+  expect((await serving().fetch(request)).status).toBe(403);
+  expect(cancel).not.toHaveBeenCalled();
+});
+
 /** A request whose body never ends, 8 KiB at a time. */
 function streaming(headers: Record<string, string>) {
   const cancel = vi.fn();
