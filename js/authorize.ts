@@ -2,12 +2,15 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 
-/** Says what of a request a caller may hear. Called for each listen request, before anything is registered. */
+/**
+ * Says what of a request a caller may hear. Called for each listen request, and in sessions of earlier revisions
+ * for each `resources/subscribe` and each GET of a stream, before anything is registered.
+ */
 export type Authorize = (context: AuthorizeContext) => Authorization | Promise<Authorization>;
 
 /** Who asks for what. */
 export interface AuthorizeContext {
-  /** The listen request; its body has been read. */
+  /** The request; its body has been read. */
   request: Request;
   /** What it asks for. */
   requested: SubscriptionFilter;

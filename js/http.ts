@@ -1,13 +1,18 @@
-import { type Authorize, ask, type Denial } from './authorize.js';
-import { type BodyStart, readStart, replay, unread } from './body.js';
+import { answer, denied } from './answer.js';
+import { type Authorization, type Authorize, ask } from './authorize.js';
+import { type BodyStart, readStart, unread } from './body.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
 import { Discovery, type ListenCapabilities } from './discover.js';
-import { calling, fromCore } from './error.js';
+import { calling, fromCore, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import { Front, type FrontOptions } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
+import { type Exchange, pass } from './legacy/exchange.js';
+import { LegacyFront } from './legacy/legacy-front.js';
+import { type Principal, SessionFront } from './legacy/session-front.js';
+import type { SessionStore, SessionStream } from './legacy/session-store.js';
 import { DEFAULT_LIMITS, type ListenLimits } from './limits.js';
 import { type Notifier, notifierOn } from './notify.js';
 import { report } from './report.js';
@@ -24,6 +29,14 @@ export interface ListenOptions extends FrontOptions {
   serverInfo?: { name: string; version: string };
   /** Says what a caller may hear (default: everything). */
   authorize?: Authorize;
+  /**
+   * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
+   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error.
+   * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does; otherwise `stateless`.
+   */
+  legacy?: 'sessions' | 'stateless' | 'reject';
+  /** Names the caller of a request: a session is its principal's alone (default: whoever's knows its id). */
+  principal?: Principal;
   /** Upper bounds. */
   limits?: ListenLimits;
   /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */
@@ -67,6 +80,7 @@ class ListenFront {
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
   readonly #streams = new Set<ListenStream>();
+  readonly #legacy: LegacyFront | undefined;
   #opening = 0;
   #isClosing = false;
 
@@ -81,6 +95,7 @@ class ListenFront {
     this.#onerror = onerror;
     this.#discovery = new Discovery(handler, capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+    this.#legacy = this.#legacyFront(options);
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
@@ -101,7 +116,7 @@ class ListenFront {
 
   async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
     if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
-      return this.#handler(request, ...rest);
+      return this.#other({ request, headers, rest });
     }
     const isTooLarge = this.#acceptor.declaresTooLarge(headers);
     const body = isTooLarge ? unread(request) : await readStart(request, this.#acceptor.bodyBytes);
@@ -113,16 +128,41 @@ class ListenFront {
     } finally {
       verdict.free();
     }
-    return this.#handler(replay(request, body), ...rest);
+    return this.#other({ request, headers, body, rest });
+  }
+
+  #legacyFront({ legacy, principal }: ListenOptions): LegacyFront | undefined {
+    const mode = legacy ?? (this.bus.sessions?.isShared ? 'sessions' : 'stateless');
+    if (mode === 'stateless') return undefined;
+    const sessions = mode === 'sessions' ? this.#sessionFront(principal) : undefined;
+    return new LegacyFront(this.#acceptor, this.#handler, sessions);
+  }
+
+  #sessionFront(principal: Principal | undefined): SessionFront {
+    const host = {
+      handler: this.#handler,
+      principal,
+      limits: this.#limits,
+      uris: this.#acceptor.uris,
+      onerror: this.#onerror,
+      capabilities: this.#capabilities.bind(this),
+      authorize: this.#ask.bind(this),
+      open: this.#openSession.bind(this),
+    };
+    return new SessionFront(host, sessionsOf(this.bus));
+  }
+
+  /** Whatever is no listen. */
+  #other(exchange: Exchange): Response | Promise<Response> {
+    return this.#legacy === undefined ? pass(this.#handler, exchange) : this.#legacy.fetch(exchange);
   }
 
   async #listen(accepted: Accepted, request: Request, rest: unknown[]): Promise<Response> {
     try {
       const permit = await this.#permit(accepted, request);
       if (permit instanceof Response) return permit;
-      if (this.#isClosing) return answer(accepted.refuse(Refusal.Closing));
-      const isFull = this.#streams.size + this.#opening >= this.#limits.streams;
-      if (isFull) return answer(accepted.refuse(Refusal.TooManyStreams));
+      const refusal = this.#refusal();
+      if (refusal !== undefined) return answer(accepted.refuse(refusal));
       return await this.#open(accepted, permit, request, rest);
     } finally {
       accepted.free();
@@ -132,13 +172,53 @@ class ListenFront {
   /** The filter that the caller is allowed as JSON text, `undefined` for everything, or the refusal. */
   async #permit(accepted: Accepted, request: Request): Promise<string | undefined | Response> {
     if (this.#authorize === undefined) return undefined;
-    const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
     try {
-      const authorization = await ask(this.#authorize, { request, requested }, this.#limits.authorizeMs);
-      return 'denied' in authorization ? deny(accepted, authorization) : JSON.stringify(authorization);
+      const authorization = await this.#ask(request, JSON.parse(accepted.requested) as SubscriptionFilter);
+      if (!('denied' in authorization)) return JSON.stringify(authorization);
+      const refusal = authorization.denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden;
+      return denied(accepted.refuse(refusal), authorization);
     } catch (error) {
       this.#onerror(error as Error);
       return answer(accepted.refuse(Refusal.AuthorizerFailed));
+    }
+  }
+
+  async #ask(request: Request, requested: SubscriptionFilter): Promise<Authorization> {
+    if (this.#authorize === undefined) return requested;
+    return await ask(this.#authorize, { request, requested }, this.#limits.authorizeMs);
+  }
+
+  /** Why no further stream can be opened now. */
+  #refusal(): Refusal | undefined {
+    if (this.#isClosing) return Refusal.Closing;
+    return this.#streams.size + this.#opening >= this.#limits.streams ? Refusal.TooManyStreams : undefined;
+  }
+
+  /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone. */
+  async #capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
+    try {
+      return await this.#discovery.use(request, rest, ({ capabilities }) => capabilities);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #openSession(
+    request: Request,
+    make: (keepAliveMs: number) => Edge,
+    session: SessionStream,
+  ): Promise<ListenStream | Refusal> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return refusal;
+    this.#opening += 1;
+    try {
+      const { attachMs } = this.#limits;
+      const options = { bus: this.bus, signal: request.signal, attachMs, onerror: this.#onerror, session };
+      const stream = await ListenStream.open(make(this.#interval()), options);
+      this.#hold(stream);
+      return stream;
+    } finally {
+      this.#opening -= 1;
     }
   }
 
@@ -160,14 +240,17 @@ class ListenFront {
     }
   }
 
-  /** Every stream has its own keep-alive interval, so that those opened together do not tick together. */
   #edge(accepted: Accepted, discovered: Discovered, permit: string | undefined): Edge {
-    const interval = this.#keepAliveMs * (0.8 + 0.4 * Math.random());
     try {
-      return accepted.open(discovered, permit, Math.round(interval), performance.now());
+      return accepted.open(discovered, permit, this.#interval(), performance.now());
     } catch (error) {
       throw fromCore(error);
     }
+  }
+
+  /** Every stream has its own keep-alive interval, so that those opened together do not tick together. */
+  #interval(): number {
+    return Math.round(this.#keepAliveMs * (0.8 + 0.4 * Math.random()));
   }
 
   #hold(stream: ListenStream): void {
@@ -183,18 +266,9 @@ async function refuse(rejection: Rejection, { rest }: BodyStart): Promise<Respon
   return answer(rejection);
 }
 
-function deny(accepted: Accepted, { denied, wwwAuthenticate }: Denial): Response {
-  const response = answer(accepted.refuse(denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden));
-  if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
-  return response;
-}
-
-function answer(rejection: Rejection): Response {
-  const { body, retryAfter, status } = rejection;
-  rejection.free();
-  const headers = new Headers({ 'content-type': 'application/json' });
-  if (retryAfter !== undefined) headers.set('retry-after', String(retryAfter));
-  return new Response(body, { status, headers });
+function sessionsOf({ sessions }: ListenBus): SessionStore {
+  if (sessions !== undefined) return sessions;
+  throw new ListenError('invalid-options', 'this bus holds no sessions');
 }
 
 /** Hosts fire timers that are longer than this at once. */

@@ -13,6 +13,8 @@ export type { SubscriptionFilter } from './filter.js';
 export type { FrontOptions } from './front.js';
 export type { McpHandler } from './handler.js';
 export { type ListenOptions, type ListenServer, serveListen } from './http.js';
+export type { Principal } from './legacy/session-front.js';
+export type { NewSession, SessionState, SessionStore, SessionStream } from './legacy/session-store.js';
 export type { ListenLimits } from './limits.js';
 export type { Notifier } from './notify.js';
 export type { TaskState } from './task.js';

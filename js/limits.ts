@@ -16,6 +16,10 @@ export interface ListenLimits {
   taskIdBytes?: number;
   /** Streams that this handler holds at once (default 4,000). */
   streams?: number;
+  /** Sessions of clients of earlier revisions that are alive at once (default 10,000). */
+  sessions?: number;
+  /** Milliseconds without a request or a stream after which such a session is over (default 1,800,000). */
+  sessionIdleMs?: number;
   /** Milliseconds that `authorize` may take (default 2,000). */
   authorizeMs?: number;
   /** Milliseconds that the bus may take to confirm a registration (default 5,000). */
@@ -25,4 +29,11 @@ export interface ListenLimits {
 }
 
 /** The limits that apply where none are given. */
-export const DEFAULT_LIMITS = { streams: 4_000, authorizeMs: 2_000, attachMs: 5_000, closeMs: 5_000 };
+export const DEFAULT_LIMITS = {
+  streams: 4_000,
+  sessions: 10_000,
+  sessionIdleMs: 1_800_000,
+  authorizeMs: 2_000,
+  attachMs: 5_000,
+  closeMs: 5_000,
+};

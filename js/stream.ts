@@ -2,6 +2,7 @@ import type { BusAttachment, ListenBus } from './bus/bus.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
+import type { SessionStream } from './legacy/session-store.js';
 import type { Edge } from './wasm.js';
 
 /** How a stream is wired up. */
@@ -12,6 +13,8 @@ export interface StreamOptions {
   /** How long the bus may take to confirm, in milliseconds. */
   attachMs: number;
   onerror: (error: Error) => void;
+  /** The session whose stream it is; none for a listen stream. */
+  session?: SessionStream;
 }
 
 /**
@@ -89,17 +92,17 @@ export class ListenStream {
 
   async #attach(): Promise<void> {
     if (this.#options.signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
-    if (this.#edge.honorsNothing) {
+    const { attachMs, bus, session } = this.#options;
+    if (this.#edge.honorsNothing && session === undefined) {
       this.#edge.finishWithoutBus(performance.now());
       return;
     }
-    const { attachMs, bus } = this.#options;
     const filter = JSON.parse(this.#edge.honored) as SubscriptionFilter;
     const late = setTimeout(() => {
       this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
     }, attachMs);
     try {
-      this.#attachment = bus.attach(filter, { receive: this.#receive, lost: this.#lost });
+      this.#attachment = bus.attach(filter, { receive: this.#receive, lost: this.#lost }, session);
       await this.#attached.promise;
     } finally {
       clearTimeout(late);

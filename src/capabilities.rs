@@ -77,7 +77,8 @@ impl Discovered {
 }
 
 impl Capabilities {
-    fn from_node(node: &Node<'_>) -> Self {
+    /// Reads an object of MCP's `ServerCapabilities`; members of another type count as missing.
+    pub fn from_node(node: &Node<'_>) -> Self {
         let flag = |feature: &str, name: &str| {
             let flag = node.get(feature).and_then(|feature| feature.get(name));
             flag.and_then(Node::as_bool) == Some(true)
@@ -89,6 +90,41 @@ impl Capabilities {
             resources_subscribe: flag("resources", "subscribe"),
             tasks: declare_tasks(node),
         }
+    }
+
+    /// The members of MCP's `ServerCapabilities` that hold the flags, with the flags of each.
+    pub fn features(self) -> [(&'static str, Vec<(&'static str, bool)>); 3] {
+        [
+            ("tools", vec![("listChanged", self.tools_list_changed)]),
+            ("prompts", vec![("listChanged", self.prompts_list_changed)]),
+            (
+                "resources",
+                vec![
+                    ("listChanged", self.resources_list_changed),
+                    ("subscribe", self.resources_subscribe),
+                ],
+            ),
+        ]
+    }
+
+    /// Reads what [`Capabilities::to_json`] wrote; text that is not JSON advertises nothing.
+    pub fn from_json(text: &str) -> Self {
+        json::read(text.as_bytes(), MAX_DEPTH).map_or_else(
+            |_| Self::default(),
+            |document| Self::from_node(&document.root),
+        )
+    }
+
+    /// The flags as compact JSON, in the shape of MCP's `ServerCapabilities`.
+    pub fn to_json(self) -> String {
+        let features = self.features().map(|(name, flags)| {
+            let flags: Vec<String> = flags
+                .iter()
+                .map(|(flag, is_set)| format!("\"{flag}\":{is_set}"))
+                .collect();
+            format!("\"{name}\":{{{}}}", flags.join(","))
+        });
+        format!("{{{}}}", features.join(","))
     }
 }
 

@@ -43,7 +43,7 @@ pub enum Reason {
     },
     /// The filter needs an extension, here named, that the client has not declared.
     MissingExtension(&'static str),
-    /// The parameters are not those of `subscriptions/listen`.
+    /// The parameters are not those of the method.
     InvalidParams(&'static str),
     /// The parameters exceed a limit.
     LimitExceeded {
@@ -52,6 +52,14 @@ pub enum Reason {
         /// The largest value still accepted.
         limit: usize,
     },
+    /// The server does not offer this method.
+    MethodNotFound,
+    /// There is no such session, or it is over, or it is another caller's.
+    SessionNotFound,
+    /// The session has a stream already.
+    StreamTaken,
+    /// As many sessions as may be are alive.
+    TooManySessions,
     /// The caller did not say who it is, or not credibly.
     Unauthorized,
     /// The caller may not listen here.
@@ -79,13 +87,13 @@ impl Reason {
         match self {
             Self::Unauthorized => 401,
             Self::Forbidden | Self::ForbiddenHost | Self::ForbiddenOrigin => 403,
+            Self::MethodNotFound | Self::SessionNotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
+            Self::StreamTaken => 409,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
-            Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
-                503
-            }
+            reason if reason.is_passing() => 503,
             _ => 400,
         }
     }
@@ -96,13 +104,25 @@ impl Reason {
             Self::ParseError => -32_700,
             Self::HeaderMismatch(_) => -32_020,
             Self::MissingExtension(_) => -32_021,
+            Self::MethodNotFound => -32_601,
+            Self::SessionNotFound => -32_001,
             Self::UnsupportedVersion { .. } => -32_022,
             Self::InvalidParams(_) | Self::LimitExceeded { .. } => -32_602,
-            Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
-                -32_603
-            }
+            reason if reason.is_passing() => -32_603,
             _ => -32_600,
         }
+    }
+
+    /// Whether the same request may succeed a little later.
+    fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::TooManyStreams
+                | Self::TooManySessions
+                | Self::AuthorizerFailed
+                | Self::Unavailable
+                | Self::Closing
+        )
     }
 
     /// A stable name for programs.
@@ -121,6 +141,10 @@ impl Reason {
             Self::MissingExtension(_) => "missing-extension",
             Self::InvalidParams(_) => "invalid-params",
             Self::LimitExceeded { .. } => "limit-exceeded",
+            Self::MethodNotFound => "method-not-found",
+            Self::SessionNotFound => "session-not-found",
+            Self::StreamTaken => "stream-taken",
+            Self::TooManySessions => "too-many-sessions",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::TooManyStreams => "too-many-streams",
@@ -133,9 +157,7 @@ impl Reason {
     /// Seconds after which a new attempt makes sense, for `Retry-After`; `None` where it makes none.
     pub fn retry_after(&self) -> Option<u32> {
         match self {
-            Self::TooManyStreams | Self::AuthorizerFailed | Self::Unavailable | Self::Closing => {
-                Some(RETRY_AFTER_SECONDS)
-            }
+            reason if reason.is_passing() => Some(RETRY_AFTER_SECONDS),
             _ => None,
         }
     }
@@ -158,6 +180,10 @@ impl Reason {
                 "The filter needs an extension that the client has not declared"
             }
             Self::LimitExceeded { what, .. } => what,
+            Self::MethodNotFound => "Method not found",
+            Self::SessionNotFound => "Session not found",
+            Self::StreamTaken => "The session has a stream already",
+            Self::TooManySessions => "Session limit reached",
             Self::Unauthorized => "Authorization is required",
             Self::Forbidden => "Not allowed to listen",
             Self::TooManyStreams => "Subscription limit reached",

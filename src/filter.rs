@@ -134,6 +134,32 @@ impl SubscriptionFilter {
         }
     }
 
+    /// The changes of all lists that the server advertises to notify about.
+    pub fn lists(capabilities: Capabilities) -> Self {
+        Self {
+            tools_list_changed: capabilities.tools_list_changed,
+            prompts_list_changed: capabilities.prompts_list_changed,
+            resources_list_changed: capabilities.resources_list_changed,
+            ..Self::default()
+        }
+    }
+
+    /// One event for each list and resource that this filter names.
+    pub fn subjects(&self) -> Vec<ServerEvent> {
+        let kinds = [
+            ServerEvent::ToolsListChanged,
+            ServerEvent::PromptsListChanged,
+            ServerEvent::ResourcesListChanged,
+        ];
+        let uris = self.resource_subscriptions.iter().cloned();
+        let updates = uris.map(|uri| ServerEvent::ResourceUpdated { uri });
+        kinds
+            .into_iter()
+            .filter(|event| self.accepts(event))
+            .chain(updates)
+            .collect()
+    }
+
     /// Whether nothing at all is asked for.
     pub fn is_empty(&self) -> bool {
         !self.tools_list_changed

@@ -9,11 +9,12 @@
 //!
 //! - [`clock`], [`json`], [`sse`], [`id`], [`error`]: time as an argument, JSON text, server-sent
 //!   events, request ids, refusals
-//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`capabilities`], [`filter`]: the vocabulary
+//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`position`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
 //! - [`listen`]: accepting a listen request, and the server's side of its stream
 //! - [`front`]: which methods, hosts and origins are served, and what browsers are told
-//! - [`bus`]: positions, the index from key to edges, the edge-bus protocol
+//! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
+//! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
 //! - `wasm` (wasm32 only): the bindings for JavaScript
 //!
@@ -43,10 +44,12 @@ pub mod filter;
 pub mod front;
 pub mod id;
 pub mod json;
+pub mod legacy;
 pub mod limits;
 pub mod listen;
 pub mod message;
 pub mod name;
+pub mod position;
 pub mod sse;
 pub mod task;
 pub mod uri;

@@ -35,21 +35,24 @@ pub fn acknowledged(id: &RequestId, honored: &SubscriptionFilter) -> String {
 /// The notification that tells the subscription `id` of `event`
 /// (2026-07-28, Subscriptions: Receiving Notifications; SEP-2663, Task Status Notifications).
 pub fn notification(id: &RequestId, event: &ServerEvent) -> String {
-    match event {
-        ServerEvent::ToolsListChanged => stamped("notifications/tools/list_changed", id, ""),
-        ServerEvent::PromptsListChanged => stamped("notifications/prompts/list_changed", id, ""),
-        ServerEvent::ResourcesListChanged => {
-            stamped("notifications/resources/list_changed", id, "")
-        }
-        ServerEvent::ResourceUpdated { uri } => {
-            let mut params = String::from(",\"uri\":");
-            json::push_string(&mut params, uri);
-            stamped("notifications/resources/updated", id, &params)
-        }
-        ServerEvent::TaskStatus { task } => {
-            stamped("notifications/tasks", id, &format!(",{}", task.members()))
-        }
-    }
+    let params = params_of(event).map_or_else(String::new, |params| format!(",{params}"));
+    stamped(method_of(event), id, &params)
+}
+
+/// The notification that tells a session of `event`: nothing of 2026-07-28 is on it
+/// (2025-11-25, Tools, Prompts, Resources).
+pub fn plain_notification(event: &ServerEvent) -> String {
+    let params =
+        params_of(event).map_or_else(String::new, |params| format!(",\"params\":{{{params}}}"));
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"{}"{params}}}"#,
+        method_of(event)
+    )
+}
+
+/// The result of the request `id`; `result` is compact JSON.
+pub fn result(id: &RequestId, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
 /// The result of the listen request `id`: its graceful end
@@ -86,6 +89,29 @@ pub fn discover_request() -> String {
         r#"{{"jsonrpc":"2.0","id":"mcp-listen:discover","method":"{DISCOVER}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{PROTOCOL_VERSION}","{META_CLIENT_CAPABILITIES}":{{}},"{META_CLIENT_INFO}":{{"name":"mcp-listen","version":"{}"}}}}}}}}"#,
         env!("CARGO_PKG_VERSION")
     )
+}
+
+fn method_of(event: &ServerEvent) -> &'static str {
+    match event {
+        ServerEvent::ToolsListChanged => "notifications/tools/list_changed",
+        ServerEvent::PromptsListChanged => "notifications/prompts/list_changed",
+        ServerEvent::ResourcesListChanged => "notifications/resources/list_changed",
+        ServerEvent::ResourceUpdated { .. } => "notifications/resources/updated",
+        ServerEvent::TaskStatus { .. } => "notifications/tasks",
+    }
+}
+
+/// The members of a notification's parameters, without the braces.
+fn params_of(event: &ServerEvent) -> Option<String> {
+    match event {
+        ServerEvent::ResourceUpdated { uri } => {
+            let mut params = String::from("\"uri\":");
+            json::push_string(&mut params, uri);
+            Some(params)
+        }
+        ServerEvent::TaskStatus { task } => Some(task.members().to_owned()),
+        _ => None,
+    }
 }
 
 fn stamped(method: &str, id: &RequestId, params: &str) -> String {

@@ -13,6 +13,16 @@ pub fn event(message: &str) -> Vec<u8> {
     frame
 }
 
+/// An event that carries no message, only the id to resume from.
+pub fn priming(id: &str) -> Vec<u8> {
+    format!("id: {id}\ndata: \n\n").into_bytes()
+}
+
+/// The event `frame` with an id to resume from.
+pub fn identified(id: &str, frame: &[u8]) -> Vec<u8> {
+    [format!("id: {id}\n").as_bytes(), frame].concat()
+}
+
 /// A comment, which every reader ignores: it keeps the connection in use and finds dead ones.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 

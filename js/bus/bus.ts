@@ -1,5 +1,6 @@
 import type { ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
+import type { SessionStore, SessionStream } from '../legacy/session-store.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
 export interface ServerEventBus {
@@ -25,9 +26,12 @@ export interface ListenBus extends ServerEventBus {
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void;
   /**
    * Registers one stream for the events that `filter` accepts. The bus confirms through
-   * `link.receive`; every publish that starts after that is delivered.
+   * `link.receive`; every publish that starts after that is delivered. Where the stream is a
+   * session's, what the session watches is added, and an earlier stream of it is let go.
    */
-  attach(filter: SubscriptionFilter, link: BusLink): BusAttachment;
+  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment;
+  /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
+  readonly sessions?: SessionStore;
 }
 
 /** The stream's end of an attachment. */

@@ -1,16 +1,22 @@
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
+import type { SessionStore, SessionStream } from '../legacy/session-store.js';
 import { attachedMessage, eventMessage } from '../wasm.js';
 import type { BusAttachment, BusLink, ListenBus, ServerEventBus } from './bus.js';
+import { InMemoryBus } from './memory.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
 export class ForeignBus implements ListenBus {
   readonly #bus: ServerEventBus;
   readonly #onerror: (error: Error) => void;
+  /** Holds the sessions, and the log that their streams come back to. */
+  readonly #local: InMemoryBus;
+  #isFollowed = false;
 
   constructor(bus: ServerEventBus, onerror: (error: Error) => void) {
     this.#bus = bus;
     this.#onerror = onerror;
+    this.#local = new InMemoryBus(onerror);
   }
 
   publish(event: ServerEvent): Promise<void> {
@@ -23,8 +29,14 @@ export class ForeignBus implements ListenBus {
     return this.#bus.subscribe(listener as (event: ServerEvent) => void);
   }
 
-  attach(_filter: SubscriptionFilter, link: BusLink): BusAttachment {
+  /** Sessions of clients of earlier revisions, in this process only. */
+  get sessions(): SessionStore {
+    return this.#local.sessions;
+  }
+
+  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
     try {
+      if (session !== undefined) return this.#followed().attach(filter, link, session);
       const detach = this.#bus.subscribe((event) => this.#receive(event, link));
       link.receive(attachedMessage(''));
       return { detach: () => this.#detach(detach) };
@@ -32,6 +44,13 @@ export class ForeignBus implements ListenBus {
       link.lost(error as Error);
       return { detach() {} };
     }
+  }
+
+  /** From the first stream of a session on, the log misses nothing: no earlier place in it was ever told. */
+  #followed(): InMemoryBus {
+    if (!this.#isFollowed) this.#bus.subscribe((event) => void this.#local.publish(event));
+    this.#isFollowed = true;
+    return this.#local;
   }
 
   async #forward(event: ServerEvent): Promise<void> {

@@ -1,19 +1,31 @@
-import { calling } from '../error.js';
+import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
+import { MemorySessions } from '../legacy/memory-sessions.js';
+import type { SessionStream } from '../legacy/session-store.js';
 import { report } from '../report.js';
-import { attachMessage, eventIn, Hub } from '../wasm.js';
+import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
 import type { BusAttachment, BusLink, ListenBus } from './bus.js';
+import { RecentEvents } from './recent-events.js';
 
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
 export class InMemoryBus implements ListenBus {
-  readonly #hub = new Hub(crypto.randomUUID(), 0);
+  /** Sessions of clients of earlier revisions, in this process only. */
+  readonly sessions: MemorySessions;
+  readonly #hub = new Hub(crypto.randomUUID(), 0, WINDOW);
+  readonly #log = new RecentEvents(WINDOW);
   readonly #links = new Map<number, BusLink>();
+  readonly #streams = new Map<string, number>();
   readonly #onerror: (error: Error) => void;
 
   /** @param onerror - told of listeners that throw and of publishes that fail, awaited or not. */
   constructor(onerror: (error: Error) => void = report) {
     this.#onerror = onerror;
+    this.sessions = new MemorySessions({
+      has: (id) => this.#streams.has(id),
+      watch: (id, uris) => this.#watch(id, uris),
+      end: (id) => this.#release(id, 'the session is over'),
+    });
   }
 
   publish(event: ServerEvent): Promise<void> {
@@ -33,8 +45,8 @@ export class InMemoryBus implements ListenBus {
     return detach;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink): BusAttachment {
-    return this.#join(JSON.stringify(filter), link);
+  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
+    return this.#join(JSON.stringify(filter), link, session);
   }
 
   /** How many streams and listeners are attached. */
@@ -45,8 +57,9 @@ export class InMemoryBus implements ListenBus {
   async #deliver(event: ServerEvent): Promise<void> {
     const text = eventText(event);
     const publication = this.#hub.publish(text);
-    const { message, edges } = publication;
+    const { message, edges, position } = publication;
     publication.free();
+    this.#log.append(position, text);
     for (const edge of edges) this.#send(edge, message);
   }
 
@@ -58,17 +71,54 @@ export class InMemoryBus implements ListenBus {
     }
   }
 
-  #join(interest: string, link: BusLink): BusAttachment {
-    const message = calling(() => attachMessage(interest));
+  #join(interest: string, link: BusLink, session?: SessionStream): BusAttachment {
+    const message = calling(() => attachMessage(interest, session?.id, session?.since));
     const edge = this.#hub.connect();
     const received = this.#hub.receive(edge, message);
     this.#links.set(edge, link);
+    if (session !== undefined) this.#enter(session.id, edge);
     this.#send(edge, received.answer ?? '');
+    this.#replay(edge, received);
     received.free();
-    return { detach: () => this.#leave(edge) };
+    return { detach: () => this.#leave(edge, session?.id) };
   }
 
-  #leave(edge: number): void {
-    if (this.#links.delete(edge)) this.#hub.disconnect(edge);
+  /** The stream of a session hears what it watches before it hears that it is attached. */
+  #enter(session: string, edge: number): void {
+    this.#release(session, 'another stream of the session has taken over');
+    this.#streams.set(session, edge);
+    this.#watch(session, this.sessions.uris(session));
+  }
+
+  #replay(edge: number, { replayAfter }: Received): void {
+    if (replayAfter === undefined) return;
+    const replay = this.#hub.replay(edge);
+    for (const { position, event } of this.#log.after(replayAfter)) replay?.push(position, event);
+    for (const frame of replay?.frames() ?? []) this.#send(edge, frame);
+  }
+
+  #watch(session: string, uris: string[]): void {
+    const edge = this.#streams.get(session);
+    const frame = edge === undefined ? undefined : this.#hub.watch(edge, uris);
+    if (edge !== undefined && frame !== undefined) this.#send(edge, frame);
+  }
+
+  #release(session: string, why: string): void {
+    const edge = this.#streams.get(session);
+    if (edge === undefined) return;
+    const link = this.#links.get(edge);
+    this.#leave(edge, session);
+    link?.lost(new ListenError('bus-lost', why));
+  }
+
+  #leave(edge: number, session?: string): void {
+    if (!this.#links.delete(edge)) return;
+    this.#hub.disconnect(edge);
+    if (session === undefined || this.#streams.get(session) !== edge) return;
+    this.#streams.delete(session);
+    this.sessions.touch(session);
   }
 }
+
+/** Events kept for streams that come back. */
+const WINDOW = 1_000;

@@ -3,9 +3,11 @@ import type { BusAttachment, BusLink, ListenBus } from '../bus/bus.js';
 import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
+import type { SessionStore, SessionStream } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { attachMessage, eventIn } from '../wasm.js';
 import { type BusDoor, BusSocket } from './bus-socket.js';
+import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
 import type { SubscriptionBus } from './subscription-bus.js';
 
 /** A binding of the class {@link SubscriptionBus}, typed or not. */
@@ -24,11 +26,13 @@ export function durableObjectBus(namespace: BusNamespace, options: DurableObject
   return new DurableObjectBus(namespace, options);
 }
 
-interface BusStub extends BusDoor {
+interface BusStub extends BusDoor, SessionStub {
   publish(event: string): Promise<number>;
 }
 
 class DurableObjectBus implements ListenBus {
+  /** Sessions of clients of earlier revisions, in the bus object. */
+  readonly sessions: SessionStore = new DurableObjectSessions(() => this.#stub());
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #onerror: (error: Error) => void;
@@ -46,8 +50,8 @@ class DurableObjectBus implements ListenBus {
     return published;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink): BusAttachment {
-    return this.#join(JSON.stringify(filter), link);
+  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
+    return this.#join(JSON.stringify(filter), link, session);
   }
 
   /**
@@ -76,12 +80,9 @@ class DurableObjectBus implements ListenBus {
     };
   }
 
-  #join(interest: string, link: BusLink): BusAttachment {
-    return new BusSocket(
-      this.#stub(),
-      calling(() => attachMessage(interest)),
-      link,
-    );
+  #join(interest: string, link: BusLink, session?: SessionStream): BusAttachment {
+    const frame = calling(() => attachMessage(interest, session?.id, session?.since));
+    return new BusSocket(this.#stub(), frame, link);
   }
 
   async #publish(event: ServerEvent): Promise<void> {

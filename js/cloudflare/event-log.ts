@@ -1,3 +1,5 @@
+import type { LoggedEvent } from '../bus/recent-events.js';
+
 /** The bus's log in SQLite: every published event with its position, back to a window's start. */
 export class EventLog {
   /** Tells this log from one that began on another disk. */
@@ -23,10 +25,18 @@ export class EventLog {
       this.#sql.exec('DELETE FROM event WHERE position <= ?', position - WINDOW);
     }
   }
+
+  /** The events beyond `position`, which must lie within the window. */
+  after(position: number): Iterable<LoggedEvent> {
+    return this.#sql.exec<{ position: number; event: string }>(
+      'SELECT position, event FROM event WHERE position > ? ORDER BY position',
+      position,
+    );
+  }
 }
 
 /** Events kept. */
-const WINDOW = 10_000;
+export const WINDOW = 10_000;
 /** Publishes between two trims: trimming in batches keeps a publish at one row written. */
 const TRIM_EVERY = 1_000;
 

@@ -10,10 +10,16 @@ export class Interests {
     sql.exec('CREATE TABLE IF NOT EXISTS interest (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)');
   }
 
-  /** Remembers the interest of a socket. */
-  put(socket: WebSocket, text: string): void {
+  /** Remembers the interest of a socket, and the session whose stream it belongs to. */
+  put(socket: WebSocket, text: string, session?: string): void {
     const isSmall = text.length * BYTES_PER_CHARACTER <= ATTACHMENT_BYTES;
-    socket.serializeAttachment(isSmall ? { text } : { row: this.#insert(text) });
+    const interest = isSmall ? { text } : { row: this.#insert(text) };
+    socket.serializeAttachment({ ...interest, session });
+  }
+
+  /** The session whose stream a socket belongs to. */
+  session(socket: WebSocket): string | undefined {
+    return attachmentOf(socket).session;
   }
 
   /** The interest of a socket, even of one that attached before a restart; `undefined` if it has not attached. Throws if it is lost. */
@@ -43,6 +49,7 @@ export class Interests {
 interface Attachment {
   text?: string;
   row?: number;
+  session?: string;
 }
 
 function attachmentOf(socket: WebSocket): Attachment {

@@ -1,9 +1,11 @@
 import { DurableObject } from 'cloudflare:workers';
 import { fromCore } from '../error.js';
-import { Hub } from '../wasm.js';
+import type { NewSession, SessionState } from '../legacy/session-store.js';
+import { Hub, type Received } from '../wasm.js';
 import { BUS_HEADER } from './bus-header.js';
-import { EventLog } from './event-log.js';
+import { EventLog, WINDOW } from './event-log.js';
 import { Interests } from './interests.js';
+import { SessionTable } from './session-table.js';
 
 /** What a bus is doing. */
 export interface BusStats {
@@ -13,6 +15,8 @@ export interface BusStats {
   sockets: number;
   /** Events published since the log began. */
   position: number;
+  /** Sessions of clients of earlier revisions. */
+  sessions: number;
   /** Frames from edges that had to be dropped since the object was last woken. */
   dropped: number;
 }
@@ -25,16 +29,20 @@ export interface BusStats {
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   readonly #log: EventLog;
   readonly #interests: Interests;
+  readonly #sessions: SessionTable;
   readonly #hub: Hub;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
+  /** The socket of each session that has a stream. */
+  readonly #streams = new Map<string, WebSocket>();
   #dropped = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#log = new EventLog(ctx.storage.sql);
     this.#interests = new Interests(ctx.storage.sql);
-    this.#hub = new Hub(this.#log.epoch, this.#log.position);
+    this.#sessions = new SessionTable(ctx.storage.sql);
+    this.#hub = new Hub(this.#log.epoch, this.#log.position, WINDOW);
     const sockets = ctx.getWebSockets();
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#restore(socket);
@@ -69,7 +77,56 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   stats(): BusStats {
     const { attached } = this.#hub;
     const { position } = this.#log;
-    return { attached, sockets: this.ctx.getWebSockets().length, position, dropped: this.#dropped };
+    const sockets = this.ctx.getWebSockets().length;
+    return { attached, sockets, position, sessions: this.#sessions.count, dropped: this.#dropped };
+  }
+
+  /** Begins a session; answers false where there are `limit` of them already. */
+  async createSession(session: NewSession, limit: number): Promise<boolean> {
+    if (this.#sessions.count >= limit) this.#endIdle();
+    if (this.#sessions.count >= limit) return false;
+    this.#sessions.create(session);
+    await this.#wakeBy(Date.now() + session.idleMs);
+    return true;
+  }
+
+  /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
+  findSession(id: string, principal: string | undefined): SessionState | undefined {
+    const capabilities = this.#sessions.capabilities(id, principal);
+    const isStreaming = this.#streams.has(id);
+    if (capabilities === undefined || (!isStreaming && this.#sessions.isIdle(id))) return undefined;
+    this.#sessions.touch(id);
+    return { capabilities, isStreaming };
+  }
+
+  /** Watches a resource in a session; answers false where it watches `limit` of them already. */
+  watchInSession(id: string, uri: string, limit: number): boolean {
+    const uris = this.#sessions.uris(id);
+    if (uris.includes(uri)) return true;
+    if (uris.length >= limit) return false;
+    this.#sessions.watch(id, uri);
+    this.#followSession(id);
+    return true;
+  }
+
+  /** Watches a resource in a session no longer. */
+  unwatchInSession(id: string, uri: string): void {
+    this.#sessions.unwatch(id, uri);
+    this.#followSession(id);
+  }
+
+  /** Ends a session and its stream. */
+  endSession(id: string): void {
+    this.#sessions.end(id);
+    const socket = this.#streams.get(id);
+    if (socket !== undefined) this.#leave(socket);
+  }
+
+  /** Ends the sessions that have idled for too long. */
+  override async alarm(): Promise<void> {
+    this.#endIdle();
+    const { nextEnd } = this.#sessions;
+    if (nextEnd !== undefined) await this.#wakeBy(nextEnd);
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
@@ -79,12 +136,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
       return;
     }
     const received = this.#hub.receive(edge, frame);
-    const { answer, dropped, interest, isDetached } = received;
+    if (received.dropped !== undefined) this.#dropped += 1;
+    this.#attach(socket, edge, received);
+    if (received.isDetached) this.#leave(socket);
     received.free();
-    if (dropped !== undefined) this.#dropped += 1;
-    if (interest !== undefined) this.#interests.put(socket, interest);
-    if (answer !== undefined) this.#send(edge, answer);
-    if (isDetached) this.#leave(socket);
   }
 
   override webSocketClose(socket: WebSocket): void {
@@ -110,10 +165,61 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   #restore(socket: WebSocket): void {
     try {
       const interest = this.#interests.get(socket);
-      this.#enter(socket, interest === undefined ? this.#hub.connect() : this.#hub.restore(interest));
+      const edge = interest === undefined ? this.#hub.connect() : this.#hub.restore(interest);
+      this.#enter(socket, edge);
+      this.#restoreSession(socket, edge);
     } catch {
       socket.close(TRY_AGAIN_LATER);
     }
+  }
+
+  #restoreSession(socket: WebSocket, edge: number): void {
+    const session = this.#interests.session(socket);
+    if (session === undefined) return;
+    this.#streams.set(session, socket);
+    this.#hub.watch(edge, this.#sessions.uris(session));
+  }
+
+  #attach(socket: WebSocket, edge: number, { answer, interest, replayAfter, session }: Received): void {
+    if (interest === undefined || answer === undefined) return;
+    this.#interests.put(socket, interest, session);
+    if (session !== undefined) this.#takeOver(session, socket);
+    this.#send(edge, answer);
+    if (replayAfter !== undefined) this.#replay(edge, replayAfter);
+  }
+
+  /** The stream of a session hears what it watches before it hears that it is attached. */
+  #takeOver(session: string, socket: WebSocket): void {
+    const former = this.#streams.get(session);
+    if (former !== undefined) this.#leave(former);
+    this.#streams.set(session, socket);
+    this.#followSession(session);
+  }
+
+  #replay(edge: number, position: number): void {
+    const replay = this.#hub.replay(edge);
+    for (const { position: at, event } of this.#log.after(position)) replay?.push(at, event);
+    for (const frame of replay?.frames() ?? []) this.#send(edge, frame);
+  }
+
+  /** The stream of a session follows what the session watches. */
+  #followSession(session: string): void {
+    const edge = this.#edges.get(this.#streams.get(session) as WebSocket);
+    const frame = edge === undefined ? undefined : this.#hub.watch(edge, this.#sessions.uris(session));
+    if (edge !== undefined && frame !== undefined) this.#send(edge, frame);
+  }
+
+  #endIdle(): void {
+    for (const id of this.#sessions.idle()) {
+      if (this.#streams.has(id)) this.#sessions.touch(id);
+      else this.#sessions.end(id);
+    }
+  }
+
+  /** Sets the alarm, unless one comes before. */
+  async #wakeBy(at: number): Promise<void> {
+    const next = await this.ctx.storage.getAlarm();
+    if (next === null || next > at) await this.ctx.storage.setAlarm(at);
   }
 
   #enter(socket: WebSocket, edge: number): void {
@@ -138,8 +244,16 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     this.#edges.delete(socket);
     this.#sockets.delete(edge);
     this.#hub.disconnect(edge);
+    this.#leaveSession(socket);
     this.#interests.delete(socket);
     socket.close(NORMAL_CLOSURE);
+  }
+
+  #leaveSession(socket: WebSocket): void {
+    const session = this.#interests.session(socket);
+    if (session === undefined || this.#streams.get(session) !== socket) return;
+    this.#streams.delete(session);
+    this.#sessions.touch(session);
   }
 }
 

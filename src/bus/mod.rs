@@ -2,10 +2,11 @@
 
 mod hub;
 mod index;
-mod position;
 mod protocol;
+mod replay;
 
+pub use crate::position::{Mark, Position};
 pub use hub::{Hub, Publication, Received};
 pub use index::{EdgeId, Index};
-pub use position::{Mark, Position};
-pub use protocol::{BusMessage, EdgeMessage, Interest, ProtocolError};
+pub use protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError};
+pub use replay::Replay;

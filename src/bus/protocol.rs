@@ -10,19 +10,31 @@ use crate::{
     filter::SubscriptionFilter,
     json::{self, Document, Node},
     limits::Limits,
+    position::{Mark, Position},
     task::TaskId,
     uri::Uri,
 };
-
-use super::position::{Mark, Position};
 
 /// What an edge tells its bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EdgeMessage {
     /// Send me these events from now on. Answered with [`BusMessage::Attached`].
-    Attach(Interest),
+    Attach(Attach),
     /// Send me nothing more.
     Detach,
+}
+
+/// How an edge attaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attach {
+    /// The events it wants.
+    pub interest: Interest,
+    /// The 2025 session whose stream it holds: the bus adds the URIs that the session
+    /// subscribed to, and says so with [`BusMessage::Interest`] whenever they change.
+    pub session: Option<Box<str>>,
+    /// What it has seen already: where the log still reaches back so far, the bus answers
+    /// with just this mark and goes on from there.
+    pub since: Option<Mark>,
 }
 
 /// What a bus tells an edge.
@@ -37,6 +49,8 @@ pub enum BusMessage {
         /// What changed.
         event: ServerEvent,
     },
+    /// From now on this is what the edge is sent.
+    Interest(Interest),
 }
 
 /// Which events an edge wants.
@@ -72,7 +86,7 @@ impl EdgeMessage {
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         let document = read(text)?;
         match type_of(&document)? {
-            "attach" => Interest::from_node(&document.root).map(Self::Attach),
+            "attach" => Attach::from_node(&document.root).map(Self::Attach),
             "detach" => Ok(Self::Detach),
             _ => Err(ProtocolError::UnknownType),
         }
@@ -81,10 +95,9 @@ impl EdgeMessage {
     /// The message as one frame.
     pub fn to_json(&self) -> String {
         match self {
-            Self::Attach(interest) => format!(
-                r#"{{"v":{VERSION},"type":"attach","interest":{}}}"#,
-                interest.to_json()
-            ),
+            Self::Attach(attach) => {
+                format!(r#"{{"v":{VERSION},"type":"attach",{}}}"#, attach.members())
+            }
             Self::Detach => format!(r#"{{"v":{VERSION},"type":"detach"}}"#),
         }
     }
@@ -99,10 +112,8 @@ impl BusMessage {
         let document = read(text)?;
         let root = &document.root;
         match type_of(&document)? {
-            "attached" => Ok(Self::Attached(Mark {
-                epoch: text_in(root, "epoch")?.into(),
-                position: position_in(root)?,
-            })),
+            "attached" => mark_in(root).map(Self::Attached),
+            "interest" => Interest::from_node(root).map(Self::Interest),
             "event" => Ok(Self::Event {
                 position: position_in(root)?,
                 event: ServerEvent::from_node(root.get("event").ok_or(ProtocolError::Malformed)?)
@@ -115,20 +126,57 @@ impl BusMessage {
     /// The message as one frame.
     pub fn to_json(&self) -> String {
         match self {
-            Self::Attached(Mark { epoch, position }) => {
-                let mut epoch_text = String::new();
-                json::push_string(&mut epoch_text, epoch);
+            Self::Attached(mark) => {
                 format!(
-                    r#"{{"v":{VERSION},"type":"attached","epoch":{epoch_text},"position":{}}}"#,
-                    position.0
+                    r#"{{"v":{VERSION},"type":"attached",{}}}"#,
+                    mark_members(mark)
                 )
             }
+            Self::Interest(interest) => format!(
+                r#"{{"v":{VERSION},"type":"interest","interest":{}}}"#,
+                interest.to_json()
+            ),
             Self::Event { position, event } => format!(
                 r#"{{"v":{VERSION},"type":"event","position":{},"event":{}}}"#,
                 position.0,
                 event.to_json()
             ),
         }
+    }
+}
+
+impl Attach {
+    /// An attach without a session and without a past.
+    pub fn new(interest: Interest) -> Self {
+        Self {
+            interest,
+            session: None,
+            since: None,
+        }
+    }
+
+    fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
+        Ok(Self {
+            interest: Interest::from_node(root)?,
+            session: root
+                .get("session")
+                .map(|session| session.as_str().ok_or(ProtocolError::Malformed))
+                .transpose()?
+                .map(Into::into),
+            since: root.get("since").map(mark_in).transpose()?,
+        })
+    }
+
+    fn members(&self) -> String {
+        let mut members = format!(r#""interest":{}"#, self.interest.to_json());
+        if let Some(session) = &self.session {
+            members.push_str(",\"session\":");
+            json::push_string(&mut members, session);
+        }
+        if let Some(since) = &self.since {
+            members.push_str(&format!(r#","since":{{{}}}"#, mark_members(since)));
+        }
+        members
     }
 }
 
@@ -146,6 +194,26 @@ impl Interest {
         match self {
             Self::Everything => format!("\"{EVERYTHING}\""),
             Self::Filter(filter) => filter.to_json(),
+        }
+    }
+
+    /// The same interest with `uris` for those that it names; everything stays everything.
+    #[must_use]
+    pub fn with_uris(&self, uris: Vec<Uri>) -> Self {
+        match self {
+            Self::Everything => Self::Everything,
+            Self::Filter(filter) => Self::Filter(SubscriptionFilter {
+                resource_subscriptions: uris,
+                ..filter.clone()
+            }),
+        }
+    }
+
+    /// Whether it takes `event` in.
+    pub fn accepts(&self, event: &ServerEvent) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Filter(filter) => filter.accepts(event),
         }
     }
 
@@ -229,6 +297,20 @@ fn type_of<'d>(document: &'d Document<'_>) -> Result<&'d str, ProtocolError> {
 fn text_in<'n>(node: &'n Node<'_>, key: &str) -> Result<&'n str, ProtocolError> {
     let text = node.get(key).and_then(Node::as_str);
     text.ok_or(ProtocolError::Malformed)
+}
+
+fn mark_in(node: &Node<'_>) -> Result<Mark, ProtocolError> {
+    Ok(Mark {
+        epoch: text_in(node, "epoch")?.into(),
+        position: position_in(node)?,
+    })
+}
+
+fn mark_members(mark: &Mark) -> String {
+    let mut members = String::from("\"epoch\":");
+    json::push_string(&mut members, &mark.epoch);
+    members.push_str(&format!(",\"position\":{}", mark.position.0));
+    members
 }
 
 fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {

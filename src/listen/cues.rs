@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
+use crate::{
+    event::ServerEvent, filter::SubscriptionFilter, position::Position, task::TaskId, uri::Uri,
+};
 
 /// The pending cues of one stream: at most one for each key that is honored, however many
 /// events came, in the order in which each key first became pending. A key is a kind, a URI or a
@@ -9,11 +11,13 @@ use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::U
 pub(super) struct Cues {
     keys: Keys,
     waiting: Vec<Option<ServerEvent>>,
-    queue: VecDeque<Key>,
+    queue: VecDeque<(Key, Place)>,
 }
 
 /// The place of a key's event in `waiting`.
 type Key = usize;
+/// Where in the log a key first became pending; `None` where that is not known.
+type Place = Option<Position>;
 
 #[derive(Debug, Default)]
 struct Keys {
@@ -36,7 +40,7 @@ impl Cues {
 
     /// Queues the event unless its key is not honored; one that waits for the key already gives
     /// way to it, and leaves it its place in the queue.
-    pub(super) fn push(&mut self, event: &ServerEvent) {
+    pub(super) fn push(&mut self, event: &ServerEvent, at: Place) {
         let Some(key) = self.keys.of_event(event) else {
             return;
         };
@@ -44,15 +48,35 @@ impl Cues {
             Some(Some(waiting)) if waiting != event => *waiting = event.clone(),
             Some(slot @ None) => {
                 *slot = Some(event.clone());
-                self.queue.push_back(key);
+                self.queue.push_back((key, at));
             }
             _ => {}
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<ServerEvent> {
-        let key = self.queue.pop_front()?;
+        let (key, _) = self.queue.pop_front()?;
         self.waiting.get_mut(key)?.take()
+    }
+
+    /// Goes on with another filter: what it does not honor is forgotten, pending or not.
+    pub(super) fn refilter(&mut self, honored: &SubscriptionFilter) {
+        let mut former = std::mem::replace(self, Self::new(honored));
+        for (key, at) in former.queue {
+            if let Some(event) = former.waiting.get_mut(key).and_then(Option::take) {
+                self.push(&event, at);
+            }
+        }
+    }
+
+    /// The position up to which nothing is pending, where `latest` is the last one known;
+    /// `None` while that cannot be told.
+    pub(super) fn covered(&self, latest: Position) -> Option<Position> {
+        if self.queue.iter().any(|(_, at)| at.is_none()) {
+            return None;
+        }
+        let first = self.queue.front().and_then(|(_, at)| *at);
+        Some(first.map_or(latest, Position::previous))
     }
 
     pub(super) fn clear(&mut self) {

@@ -37,6 +37,11 @@ impl<'a> Headers<'a> {
                 .is_none_or(|encoding| encoding.eq_ignore_ascii_case("identity"))
     }
 
+    /// Whether the client says that it takes an event stream.
+    pub fn name_event_stream(&self) -> bool {
+        self.get("accept").is_some() && self.accept_event_stream()
+    }
+
     /// Whether the client takes an event stream; one that names nothing takes everything.
     pub fn accept_event_stream(&self) -> bool {
         let ranges = self.all("accept").flat_map(|ranges| ranges.split(','));

@@ -8,4 +8,4 @@ mod stream;
 
 pub use accept::{Accepted, Verdict, accept, may_be_listen};
 pub use headers::Headers;
-pub use stream::{Output, ServerStream};
+pub use stream::{Output, ServerStream, Stamp};

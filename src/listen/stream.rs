@@ -1,5 +1,6 @@
 use crate::{
     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId, message,
+    position::Position,
 };
 
 use super::cues::Cues;
@@ -7,6 +8,8 @@ use super::cues::Cues;
 /// What a stream wants written next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
+    /// The stream is open; an unstamped stream says so without a message.
+    Opened,
     /// One JSON-RPC message.
     Message(String),
     /// A sign of life that carries nothing.
@@ -15,8 +18,18 @@ pub enum Output {
     End,
 }
 
-/// The server's side of one subscription, from registration to its end
-/// (2026-07-28, Subscriptions).
+/// What the messages of a stream carry beside their own content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// The id of the listen request that opened the stream; it is acknowledged first, and its
+    /// result ends the stream (2026-07-28, Subscriptions).
+    Subscription(RequestId),
+    /// Nothing: the stream of a session, which is neither acknowledged nor answered
+    /// (2025-11-25, Transports: Listening for Messages from the Server).
+    None,
+}
+
+/// The server's side of one stream of notifications, from registration to its end.
 ///
 /// Feed it with the `handle_*` methods; after each, and whenever the transport has
 /// room, call [`ServerStream::poll_output`] until it answers `None`. Call
@@ -24,7 +37,7 @@ pub enum Output {
 /// What is not polled stays collapsed: one cue a key.
 #[derive(Debug)]
 pub struct ServerStream {
-    id: RequestId,
+    stamp: Stamp,
     honored: SubscriptionFilter,
     server_info: Option<String>,
     state: State,
@@ -57,15 +70,25 @@ struct KeepAlive {
 }
 
 impl ServerStream {
-    /// A stream that waits for its registration; `keep_alive` zero means no keep-alives.
+    /// The stream of a subscription that waits for its registration; `keep_alive` zero means no keep-alives.
     pub fn new(
         id: RequestId,
         honored: SubscriptionFilter,
         keep_alive: Millis,
         now: Millis,
     ) -> Self {
+        Self::with_stamp(Stamp::Subscription(id), honored, keep_alive, now)
+    }
+
+    /// A stream with any stamp; otherwise as [`ServerStream::new`].
+    pub fn with_stamp(
+        stamp: Stamp,
+        honored: SubscriptionFilter,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> Self {
         Self {
-            id,
+            stamp,
             cues: Cues::new(&honored),
             honored,
             server_info: None,
@@ -97,9 +120,26 @@ impl ServerStream {
 
     /// The bus delivered an event; what the filter does not honor is ignored.
     pub fn handle_event(&mut self, event: &ServerEvent) {
-        if matches!(self.state, State::Opening | State::Open { .. }) {
-            self.cues.push(event);
+        self.push(event, None);
+    }
+
+    /// The bus delivered the event at `position` of its log; see [`ServerStream::covered`].
+    pub fn handle_event_at(&mut self, event: &ServerEvent, position: Position) {
+        self.push(event, Some(position));
+    }
+
+    /// Events may have been missed: every honored list and resource is cued once. The state of a task
+    /// is more than a cue, and cannot be made up.
+    pub fn handle_gap(&mut self) {
+        for event in self.honored.subjects() {
+            self.push(&event, None);
         }
+    }
+
+    /// From now on the filter is another one; cues that it does not honor are dropped.
+    pub fn handle_filter(&mut self, honored: SubscriptionFilter) {
+        self.cues.refilter(&honored);
+        self.honored = honored;
     }
 
     /// The moment of [`ServerStream::poll_timeout`] has come.
@@ -161,6 +201,17 @@ impl ServerStream {
         waits.then(|| self.keep_alive.written_at + self.keep_alive.interval)
     }
 
+    /// The position up to which everything has been polled, where `latest` is that of the last
+    /// event handled; `None` while a cue waits whose position is not known.
+    pub fn covered(&self, latest: Position) -> Option<Position> {
+        self.cues.covered(latest)
+    }
+
+    /// What the messages carry.
+    pub fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
     /// The honored filter.
     pub fn honored(&self) -> &SubscriptionFilter {
         &self.honored
@@ -178,20 +229,34 @@ impl ServerStream {
 
     fn pending(&mut self, is_acknowledged: bool) -> Option<Output> {
         if !is_acknowledged {
-            return Some(Output::Message(message::acknowledged(
-                &self.id,
-                &self.honored,
-            )));
+            return Some(self.opened());
         }
         let event = self.cues.pop()?;
-        Some(Output::Message(message::notification(&self.id, &event)))
+        Some(Output::Message(match &self.stamp {
+            Stamp::Subscription(id) => message::notification(id, &event),
+            Stamp::None => message::plain_notification(&event),
+        }))
+    }
+
+    fn opened(&self) -> Output {
+        match &self.stamp {
+            Stamp::Subscription(id) => Output::Message(message::acknowledged(id, &self.honored)),
+            Stamp::None => Output::Opened,
+        }
     }
 
     fn result(&mut self) -> Output {
+        let Stamp::Subscription(id) = &self.stamp else {
+            self.state = State::Closed;
+            return Output::End;
+        };
         self.state = State::Ending;
-        Output::Message(message::listen_result(
-            &self.id,
-            self.server_info.as_deref(),
-        ))
+        Output::Message(message::listen_result(id, self.server_info.as_deref()))
+    }
+
+    fn push(&mut self, event: &ServerEvent, at: Option<Position>) {
+        if matches!(self.state, State::Opening | State::Open { .. }) {
+            self.cues.push(event, at);
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::{discovered::Discovered, edge::Edge, error::coded, millis};
 /// Judges HTTP requests; made once, with the limits.
 #[wasm_bindgen]
 pub struct Acceptor {
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 /// What became of one request; at most one of `accepted` and `rejection` is there to take.
@@ -26,7 +26,7 @@ pub struct Accepted(listen::Accepted);
 
 /// A refusal as it goes on the wire.
 #[wasm_bindgen]
-pub struct Rejection(error::Rejection);
+pub struct Rejection(pub(super) error::Rejection);
 
 /// Reasons to refuse that only the host can know.
 #[wasm_bindgen]
@@ -44,6 +44,18 @@ pub enum Refusal {
     Unavailable,
     /// 503: shutting down.
     Closing,
+    /// 404: the server does not offer the method.
+    MethodNotFound,
+    /// 404: no such session.
+    SessionNotFound,
+    /// 409: the session has a stream already.
+    StreamTaken,
+    /// 503: no more sessions.
+    TooManySessions,
+    /// 400: the request needs a session.
+    SessionMissing,
+    /// 400: the session has been initialized.
+    SecondInitialize,
 }
 
 #[wasm_bindgen]
@@ -77,6 +89,12 @@ impl Acceptor {
     #[wasm_bindgen(getter, js_name = bodyBytes)]
     pub fn body_bytes(&self) -> usize {
         self.limits.body_bytes
+    }
+
+    /// The largest number of resource URIs that one stream or session names.
+    #[wasm_bindgen(getter)]
+    pub fn uris(&self) -> usize {
+        self.limits.uris
     }
 
     /// Judges a request; a body over the limit may be cut off anywhere beyond it.
@@ -121,15 +139,10 @@ impl Accepted {
 
     /// The refusal of this request.
     pub fn refuse(&self, refusal: Refusal) -> Rejection {
-        let reason = match refusal {
-            Refusal::Unauthorized => error::Reason::Unauthorized,
-            Refusal::Forbidden => error::Reason::Forbidden,
-            Refusal::TooManyStreams => error::Reason::TooManyStreams,
-            Refusal::AuthorizerFailed => error::Reason::AuthorizerFailed,
-            Refusal::Unavailable => error::Reason::Unavailable,
-            Refusal::Closing => error::Reason::Closing,
-        };
-        Rejection(error::Rejection::new(reason, Some(self.0.id.clone())))
+        Rejection(error::Rejection::new(
+            refusal.reason(),
+            Some(self.0.id.clone()),
+        ))
     }
 
     /// Opens the stream: what is honored is what the server advertises and `authorized` (JSON
@@ -155,6 +168,29 @@ impl Accepted {
         Ok(Edge::new(
             stream.with_server_info(discovered.0.server_info.clone()),
         ))
+    }
+}
+
+impl Refusal {
+    pub(super) fn reason(self) -> error::Reason {
+        match self {
+            Self::Unauthorized => error::Reason::Unauthorized,
+            Self::Forbidden => error::Reason::Forbidden,
+            Self::TooManyStreams => error::Reason::TooManyStreams,
+            Self::AuthorizerFailed => error::Reason::AuthorizerFailed,
+            Self::Unavailable => error::Reason::Unavailable,
+            Self::Closing => error::Reason::Closing,
+            Self::MethodNotFound => error::Reason::MethodNotFound,
+            Self::SessionNotFound => error::Reason::SessionNotFound,
+            Self::StreamTaken => error::Reason::StreamTaken,
+            Self::TooManySessions => error::Reason::TooManySessions,
+            Self::SessionMissing => {
+                error::Reason::InvalidRequest("The Mcp-Session-Id header is missing")
+            }
+            Self::SecondInitialize => {
+                error::Reason::InvalidRequest("This session is initialized already")
+            }
+        }
     }
 }
 
@@ -186,7 +222,7 @@ impl Rejection {
 }
 
 /// An authorizer's answer; its size is the host's own affair.
-fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
+pub(super) fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
     let limits = Limits {
         uris: usize::MAX,
         task_ids: usize::MAX,

@@ -31,6 +31,12 @@ impl Discovered {
         }))
     }
 
+    /// The capabilities as JSON text.
+    #[wasm_bindgen(getter)]
+    pub fn capabilities(&self) -> String {
+        self.0.capabilities.to_json()
+    }
+
     /// Reads the body of an answer to `discoverRequest()`, asked for at `now`.
     #[wasm_bindgen(js_name = fromAnswer)]
     pub fn from_answer(body: &[u8], now: f64) -> Result<Self, JsValue> {

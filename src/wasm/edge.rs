@@ -1,7 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    edge::{self, Frame},
+    edge::{self, Frame, Past},
     listen::ServerStream,
 };
 
@@ -94,8 +94,12 @@ impl Edge {
 
 impl Edge {
     pub(super) fn new(stream: ServerStream) -> Self {
+        Self::resuming(stream, Past::None)
+    }
+
+    pub(super) fn resuming(stream: ServerStream, past: Past) -> Self {
         Self {
-            edge: edge::Edge::new(stream),
+            edge: edge::Edge::resuming(stream, past),
             is_ended: false,
         }
     }

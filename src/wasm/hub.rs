@@ -3,6 +3,7 @@ use wasm_bindgen::prelude::*;
 use crate::{
     bus::{self, EdgeId, Interest, Mark, Position, ProtocolError},
     event::ServerEvent,
+    uri::Uri,
 };
 
 use super::{error::coded, text::event_of};
@@ -19,20 +20,25 @@ pub struct Received(Result<bus::Received, ProtocolError>);
 #[wasm_bindgen]
 pub struct Publication(bus::Publication);
 
+/// What one edge missed, collapsed.
+#[wasm_bindgen]
+pub struct Replay(bus::Replay);
+
 #[wasm_bindgen]
 impl Hub {
-    /// A bus whose log ends at `position` of `epoch`.
+    /// A bus whose log ends at `position` of `epoch` and keeps at least the last `window` events.
     #[wasm_bindgen(constructor)]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "positions are whole numbers below 2^53, and the cast saturates"
     )]
-    pub fn new(epoch: &str, position: f64) -> Self {
-        Self(bus::Hub::new(Mark {
+    pub fn new(epoch: &str, position: f64, window: u32) -> Self {
+        let hub = bus::Hub::new(Mark {
             epoch: epoch.into(),
             position: Position(position as u64),
-        }))
+        });
+        Self(hub.with_window(window.into()))
     }
 
     /// A connection came up; the answer is its number.
@@ -50,6 +56,18 @@ impl Hub {
     /// A frame came from an edge.
     pub fn receive(&mut self, edge: u32, message: &str) -> Received {
         Received(self.0.handle_message(EdgeId(edge), message))
+    }
+
+    /// The session of an attached edge watches these URIs now; the answer is the frame to send.
+    pub fn watch(&mut self, edge: u32, uris: Vec<String>) -> Option<String> {
+        let uris = uris.iter().filter_map(|uri| Uri::new(uri, usize::MAX).ok());
+        self.0.watch(EdgeId(edge), uris.collect())
+    }
+
+    /// What an attached edge missed, to be read from the log.
+    pub fn replay(&self, edge: u32) -> Option<Replay> {
+        let interest = self.0.interest(EdgeId(edge))?;
+        Some(Replay(bus::Replay::new(interest.clone())))
     }
 
     /// A connection went away.
@@ -100,6 +118,49 @@ impl Received {
     #[wasm_bindgen(getter)]
     pub fn dropped(&self) -> Option<String> {
         self.0.as_ref().err().map(|error| error.code().to_owned())
+    }
+}
+
+#[wasm_bindgen]
+impl Received {
+    /// The session whose URIs `Hub.watch` has to be told before the answer is sent.
+    #[wasm_bindgen(getter)]
+    pub fn session(&self) -> Option<String> {
+        match &self.0 {
+            Ok(bus::Received::Attached { session, .. }) => session.as_deref().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// The position beyond which the log has to be replayed after the answer.
+    #[wasm_bindgen(getter, js_name = replayAfter)]
+    #[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
+    pub fn replay_after(&self) -> Option<f64> {
+        match &self.0 {
+            Ok(bus::Received::Attached { replay_after, .. }) => {
+                replay_after.map(|position| position.0 as f64)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Replay {
+    /// The next event of the log, as JSON text.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positions are whole numbers below 2^53, and the cast saturates"
+    )]
+    pub fn push(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
+        self.0.push(Position(position as u64), &event_of(event)?);
+        Ok(())
+    }
+
+    /// The frames to send; the replay is over.
+    pub fn frames(self) -> Vec<String> {
+        self.0.frames()
     }
 }
 

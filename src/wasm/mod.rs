@@ -18,6 +18,7 @@ mod edge;
 mod error;
 mod front;
 mod hub;
+mod legacy;
 mod text;
 
 use crate::clock::Millis;

@@ -1,8 +1,9 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{BusMessage, EdgeMessage, Interest, Mark, Position},
+    bus::{Attach, BusMessage, EdgeMessage, Interest, Mark, Position},
     event::ServerEvent,
+    legacy::event_id,
 };
 
 use super::error::coded;
@@ -13,12 +14,22 @@ pub fn normalize_event(event: &str) -> Result<String, JsValue> {
     event_of(event).map(|event| event.to_json())
 }
 
-/// The frame with which an edge registers; `interest` is the JSON text of a filter, or `"everything"`.
+/// The frame with which an edge registers; `interest` is the JSON text of a filter, or
+/// `"everything"`. Where it holds the stream of a `session`, `since` is the last event id heard.
 #[wasm_bindgen(js_name = attachMessage)]
-pub fn attach_message(interest: &str) -> Result<String, JsValue> {
+pub fn attach_message(
+    interest: &str,
+    session: Option<String>,
+    since: Option<String>,
+) -> Result<String, JsValue> {
     let interest =
         Interest::from_json(interest).map_err(|error| coded(error.code(), &error.to_string()))?;
-    Ok(EdgeMessage::Attach(interest).to_json())
+    Ok(EdgeMessage::Attach(Attach {
+        session: session.map(Into::into),
+        since: since.and_then(|id| event_id::read(&id)),
+        ..Attach::new(interest)
+    })
+    .to_json())
 }
 
 /// The frame with which an edge takes its leave.

@@ -1,3 +1,5 @@
+//! Places in the log of a bus.
+
 /// An event's number in the bus log: 1 for the first, 0 before any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub u64);
@@ -7,6 +9,12 @@ impl Position {
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
+    }
+
+    /// The position before this one.
+    #[must_use]
+    pub fn previous(self) -> Self {
+        Self(self.0.saturating_sub(1))
     }
 }
 

@@ -1,0 +1,117 @@
+use crate::{
+    capabilities::Capabilities,
+    id::RequestId,
+    json::{self, Node},
+    message, sse,
+};
+
+use super::VERSIONS;
+
+/// The answer to an `initialize` request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initialized {
+    /// The JSON-RPC message.
+    pub answer: String,
+    /// What it says that the session is notified about.
+    pub capabilities: Capabilities,
+}
+
+/// The revision of a session that asked for `requested`: that one or, where sessions do not
+/// speak it, the latest (2025-11-25, Lifecycle: Version Negotiation).
+pub fn negotiate(requested: &str) -> &'static str {
+    let [latest, ..] = VERSIONS;
+    let mut versions = VERSIONS.into_iter();
+    versions
+        .find(|version| *version == requested)
+        .unwrap_or(latest)
+}
+
+/// Makes the answer to the request `id` from the one that the server behind gave, a JSON body or
+/// an event stream: name, instructions and capabilities are its own, except for those that concern
+/// notifications, where `known` is what it really notifies about. `None` where it gave no result.
+pub fn initialized(
+    id: &RequestId,
+    body: &[u8],
+    known: Option<Capabilities>,
+) -> Option<Initialized> {
+    let of_stream = || sse::data(std::str::from_utf8(body).unwrap_or_default());
+    from_message(id, body, known).or_else(|| {
+        let messages = of_stream();
+        let mut answers = messages.iter();
+        answers.find_map(|message| from_message(id, message.as_bytes(), known))
+    })
+}
+
+fn from_message(id: &RequestId, text: &[u8], known: Option<Capabilities>) -> Option<Initialized> {
+    let document = json::read(text, MAX_DEPTH).ok()?;
+    let result = document.root.get("result")?;
+    let offered = result.get("capabilities")?;
+    let capabilities = known.unwrap_or_else(|| Capabilities::from_node(offered));
+    let version = result.get("protocolVersion").and_then(Node::as_str)?;
+    let mut members = vec![
+        (
+            String::from("protocolVersion"),
+            format!("\"{}\"", negotiate(version)),
+        ),
+        (String::from("capabilities"), merged(offered, capabilities)),
+    ];
+    let own = result.as_object()?.iter();
+    members.extend(
+        own.filter(|(name, _)| !["protocolVersion", "capabilities"].contains(name))
+            .map(|(name, node)| (name.to_owned(), json::to_compact(node))),
+    );
+    Some(Initialized {
+        answer: message::result(id, &object(&members)),
+        capabilities,
+    })
+}
+
+/// The capabilities that the server behind offers, with what it notifies about set right.
+fn merged(offered: &Node<'_>, capabilities: Capabilities) -> String {
+    let notified = capabilities.features();
+    let mut members = Vec::new();
+    for (name, flags) in &notified {
+        members.extend(feature(offered.get(name), flags).map(|text| ((*name).to_owned(), text)));
+    }
+    let others = offered.as_object().into_iter().flat_map(json::Object::iter);
+    members.extend(
+        others
+            .filter(|(name, _)| notified.iter().all(|(feature, _)| feature != name))
+            .map(|(name, node)| (name.to_owned(), json::to_compact(node))),
+    );
+    object(&members)
+}
+
+/// One feature with its flags; `None` where it is neither offered nor notified about.
+fn feature(offered: Option<&Node<'_>>, flags: &[(&str, bool)]) -> Option<String> {
+    let is_notified = flags.iter().any(|(_, is_set)| *is_set);
+    if offered.is_none() && !is_notified {
+        return None;
+    }
+    let own = offered.and_then(Node::as_object).into_iter();
+    let mut members: Vec<(String, String)> = own
+        .flat_map(json::Object::iter)
+        .filter(|(name, _)| flags.iter().all(|(flag, _)| flag != name))
+        .map(|(name, node)| (name.to_owned(), json::to_compact(node)))
+        .collect();
+    let set = flags.iter().filter(|(_, is_set)| *is_set);
+    members.extend(set.map(|(flag, _)| ((*flag).to_owned(), String::from("true"))));
+    Some(object(&members))
+}
+
+fn object(members: &[(String, String)]) -> String {
+    let mut out = String::from("{");
+    for (place, (name, value)) in members.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        json::push_string(&mut out, name);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
+/// An answer of the server behind us may nest deeper than a request.
+const MAX_DEPTH: usize = 128;

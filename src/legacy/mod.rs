@@ -1,0 +1,12 @@
+//! Clients of 2025-11-25, 2025-06-18 and 2025-03-26: what their requests ask of a server that
+//! keeps sessions.
+
+pub mod event_id;
+mod initialize;
+mod request;
+
+pub use initialize::{Initialized, initialized, negotiate};
+pub use request::{Call, LegacyRequest, Verdict, judge, may_be_legacy};
+
+/// The revisions that sessions speak, the latest first.
+pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];

@@ -1,0 +1,224 @@
+use crate::{
+    error::{Reason, Rejection},
+    id::RequestId,
+    json::{self, Document, Node},
+    limits::Limits,
+    listen::Headers,
+    message::{META_PROTOCOL_VERSION, PROTOCOL_VERSION},
+    name::NameError,
+    uri::Uri,
+};
+
+use super::VERSIONS;
+
+/// What becomes of a request where sessions are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A request of an earlier revision.
+    Legacy(LegacyRequest),
+    /// One that no session can answer.
+    Rejected(Rejection),
+    /// Anything else: the server behind answers it.
+    NotOurs,
+}
+
+/// A request of an earlier revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegacyRequest {
+    /// The `Mcp-Session-Id` header.
+    pub session: Option<Box<str>>,
+    /// The JSON-RPC id, where there is one.
+    pub id: Option<RequestId>,
+    /// The protocol version that it names or, where it names none, the one to assume
+    /// (2025-11-25, Transports: Protocol Version Header).
+    pub version: Box<str>,
+    /// What it asks for.
+    pub call: Call,
+}
+
+/// What a request of an earlier revision asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `initialize`: a new session.
+    Initialize,
+    /// `notifications/initialized`: the session is in use.
+    Initialized,
+    /// `ping`
+    Ping,
+    /// `resources/subscribe`
+    Subscribe(Uri),
+    /// `resources/unsubscribe`
+    Unsubscribe(Uri),
+    /// One of the two, with parameters that are none.
+    Invalid(Reason),
+    /// GET: the session's stream, from where `Last-Event-ID` says.
+    Open {
+        /// The last event that the client has seen.
+        last_event_id: Option<Box<str>>,
+    },
+    /// DELETE: the session is over.
+    End,
+    /// What the server behind answers.
+    Other,
+}
+
+impl Call {
+    /// Whether nobody but a session can answer it.
+    pub fn needs_session(&self) -> bool {
+        matches!(
+            self,
+            Self::Subscribe(_)
+                | Self::Unsubscribe(_)
+                | Self::Invalid(_)
+                | Self::Open { .. }
+                | Self::End
+        )
+    }
+}
+
+/// Whether a request can be one of an earlier revision; where it is a POST, its body tells.
+pub fn may_be_legacy(method: &str, headers: &Headers<'_>) -> bool {
+    match method {
+        "POST" => headers.declare_json(),
+        "GET" | "DELETE" => headers.get(SESSION).is_some(),
+        _ => false,
+    }
+}
+
+/// Judges a request that is no listen; a body longer than `limits.body_bytes` may be cut off.
+///
+/// A request with the envelope of 2026-07-28, or with its version in the header and no session,
+/// is not ours, whatever its method.
+pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+    if !may_be_legacy(method, headers) {
+        return Verdict::NotOurs;
+    }
+    let session = headers.get(SESSION).map(Into::into);
+    let document = (method == "POST" && body.len() <= limits.body_bytes)
+        .then(|| json::read(body, limits.depth).ok())
+        .flatten();
+    let root = document.as_ref().map(|document| &document.root);
+    let is_enveloped = root.and_then(envelope).is_some();
+    let header = headers.get(VERSION_HEADER);
+    if is_enveloped || (session.is_none() && header == Some(PROTOCOL_VERSION)) {
+        return Verdict::NotOurs;
+    }
+    let id = root
+        .and_then(|root| root.get("id"))
+        .and_then(|id| RequestId::from_node(id, limits.id_bytes));
+    match call_of(method, headers, document.as_ref(), id.as_ref(), limits) {
+        Ok(call) => Verdict::Legacy(LegacyRequest {
+            session,
+            version: root
+                .and_then(|root| root.get("params")?.get("protocolVersion")?.as_str())
+                .or(header)
+                .unwrap_or(ASSUMED_VERSION)
+                .into(),
+            id,
+            call,
+        }),
+        Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
+    }
+}
+
+fn call_of(
+    method: &str,
+    headers: &Headers<'_>,
+    document: Option<&Document<'_>>,
+    id: Option<&RequestId>,
+    limits: &Limits,
+) -> Result<Call, Reason> {
+    let call = match (method, document) {
+        ("GET", _) => Call::Open {
+            last_event_id: headers.get("last-event-id").map(Into::into),
+        },
+        ("DELETE", _) => Call::End,
+        (_, Some(document)) => message_of(document, id, limits)?,
+        (_, None) => Call::Other,
+    };
+    if call != Call::Initialize {
+        check_version(headers)?;
+    }
+    if matches!(call, Call::Open { .. }) && !headers.name_event_stream() {
+        return Err(Reason::NotAcceptable);
+    }
+    Ok(call)
+}
+
+/// A header that names no revision of a session is refused; one that is missing is none
+/// (2025-11-25, Transports: Protocol Version Header).
+fn check_version(headers: &Headers<'_>) -> Result<(), Reason> {
+    let version = headers.get(VERSION_HEADER);
+    if version.is_none_or(|version| VERSIONS.contains(&version)) {
+        return Ok(());
+    }
+    Err(Reason::InvalidRequest(
+        "Unsupported protocol version in the MCP-Protocol-Version header",
+    ))
+}
+
+fn message_of(
+    document: &Document<'_>,
+    id: Option<&RequestId>,
+    limits: &Limits,
+) -> Result<Call, Reason> {
+    let root = &document.root;
+    if root.as_array().is_some() {
+        return Err(Reason::InvalidRequest(
+            "The body must be one message: there are no batches",
+        ));
+    }
+    let is_notification = root.get("id").is_none();
+    let call = match root.get("method").and_then(Node::as_str) {
+        Some("notifications/initialized") if is_notification => return Ok(Call::Initialized),
+        Some("initialize") => Call::Initialize,
+        Some("ping") => Call::Ping,
+        Some("resources/subscribe") => {
+            uri_in(root, limits).map_or_else(Call::Invalid, Call::Subscribe)
+        }
+        Some("resources/unsubscribe") => {
+            uri_in(root, limits).map_or_else(Call::Invalid, Call::Unsubscribe)
+        }
+        _ => return Ok(Call::Other),
+    };
+    check_request(document, id)?;
+    Ok(call)
+}
+
+fn check_request(document: &Document<'_>, id: Option<&RequestId>) -> Result<(), Reason> {
+    let problem = if document.has_duplicate_key {
+        "A key is named twice"
+    } else if document.root.get("jsonrpc").and_then(Node::as_str) != Some("2.0") {
+        "jsonrpc must be \"2.0\""
+    } else if id.is_none() {
+        "id must be a string or an integer"
+    } else {
+        return Ok(());
+    };
+    Err(Reason::InvalidRequest(problem))
+}
+
+fn uri_in(root: &Node<'_>, limits: &Limits) -> Result<Uri, Reason> {
+    let uri = root.get("params").and_then(|params| params.get("uri"));
+    let uri = uri
+        .and_then(Node::as_str)
+        .ok_or(Reason::InvalidParams("params.uri must be a string"))?;
+    Uri::new(uri, limits.uri_bytes).map_err(|error| match error {
+        NameError::TooLong => Reason::LimitExceeded {
+            what: "A resource URI is too long",
+            limit: limits.uri_bytes,
+        },
+        NameError::Empty | NameError::Control => {
+            Reason::InvalidParams("A resource URI must not be empty or hold control characters")
+        }
+    })
+}
+
+fn envelope<'n, 'a>(root: &'n Node<'a>) -> Option<&'n Node<'a>> {
+    root.get("params")?.get("_meta")?.get(META_PROTOCOL_VERSION)
+}
+
+const SESSION: &str = "mcp-session-id";
+const VERSION_HEADER: &str = "mcp-protocol-version";
+/// What a client without the header speaks.
+const ASSUMED_VERSION: &str = "2025-03-26";

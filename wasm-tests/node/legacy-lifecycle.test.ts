@@ -1,0 +1,158 @@
+import { expect, test, vi } from 'vitest';
+import { serveListen } from 'mcp-listen';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { initialize, LegacySession, post } from '../host/legacy.ts';
+import { sdkServer, sendTo, sessionServer } from './legacy-serving.ts';
+import { refusal } from './serving.ts';
+
+test('initialize is answered by the server behind, with a session and what it really notifies about', async () => {
+  const { send } = sessionServer({ capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } });
+  const response = await post(send, initialize('2025-11-25'));
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('mcp-session-id')).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await response.json()).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    result: {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} },
+      serverInfo: { name: 'behind', version: '1.2.3' },
+      instructions: 'Ask me.',
+    },
+  });
+});
+
+test.each([
+  ['2025-11-25', '2025-11-25'],
+  ['2025-06-18', '2025-06-18'],
+  ['2025-03-26', '2025-03-26'],
+  ['2026-07-28', '2025-11-25'],
+  ['1999-01-01', '2025-11-25'],
+])('a client that asks for %s gets %s', async (requested, version) => {
+  const { send } = sessionServer();
+  const response = await post(send, initialize(requested));
+  expect(await response.json()).toMatchObject({ result: { protocolVersion: version } });
+});
+
+test('the SDK behind serves the other requests of a session, its header and all', async () => {
+  const session = await LegacySession.begin(sessionServer().send);
+  expect(await session.ask('tools/call', { name: 'hello' })).toMatchObject({ result: { content: [{ text: 'Hello.' }] } });
+  expect(await session.ask('resources/list')).toMatchObject({ result: { resources: [{ uri: 'note://a' }] } });
+  expect(await session.ask('ping')).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
+});
+
+test('nothing of 2026-07-28 is on the wire of a session', async () => {
+  const { send } = sessionServer();
+  const session = await LegacySession.begin(send);
+  for (const method of ['ping', 'tools/list', 'resources/list', 'resources/subscribe']) {
+    const answer = JSON.stringify(await session.ask(method, { uri: 'note://a' }));
+    expect(answer).not.toMatch(/io\.modelcontextprotocol|resultType|ttlMs|cacheScope/);
+  }
+});
+
+test('notifications/initialized is accepted', async () => {
+  const session = await LegacySession.begin(sessionServer().send);
+  const response = await session.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  expect(response.status).toBe(202);
+  expect(await response.text()).toBe('');
+});
+
+test('a session that was ended is unknown from then on', async () => {
+  const session = await LegacySession.begin(sessionServer().send);
+  expect((await session.end()).status).toBe(200);
+  for (const response of [await session.end(), await session.get(), await session.post(ping())]) {
+    expect(await refusal(response)).toMatchObject({ status: 404, code: -32_001 });
+  }
+});
+
+test('a session belongs to the principal that began it', async () => {
+  const principal = (request: Request) => request.headers.get('x-user') ?? undefined;
+  const session = await LegacySession.begin(sessionServer({ principal }).send, { 'x-user': 'ann' });
+  expect((await session.post(ping(), { 'x-user': 'ann' })).status).toBe(200);
+  expect((await session.post(ping(), { 'x-user': 'bob' })).status).toBe(404);
+  expect((await session.post(ping())).status).toBe(404);
+});
+
+test('a principal that throws is reported, and the caller told nothing', async () => {
+  const onerror = vi.fn();
+  const principal = () => Promise.reject(new Error('secret'));
+  const response = await post(sessionServer({ principal, onerror }).send, initialize('2025-11-25'));
+  expect(response.status).toBe(503);
+  expect(await response.text()).not.toContain('secret');
+  expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
+});
+
+test.each([
+  ['an unknown session', ping(), { 'mcp-session-id': 'nonsense' }, 404, -32_001],
+  ['a second initialize', initialize('2025-11-25'), {}, 400, -32_600],
+  ['a batch', [ping()], {}, 400, -32_600],
+  ['an empty batch', [], {}, 400, -32_600],
+  ['an id that is none', { ...ping(), id: null }, {}, 400, -32_600],
+  ['no jsonrpc', { ...ping(), jsonrpc: '1.0' }, {}, 400, -32_600],
+  ['an unknown version', ping(), { 'mcp-protocol-version': '1999-01-01' }, 400, -32_600],
+  ['a modern version', ping(), { 'mcp-protocol-version': '2026-07-28' }, 400, -32_600],
+])('%s is refused', async (_name, message, headers, status, code) => {
+  const session = await LegacySession.begin(sessionServer().send);
+  expect(await refusal(await session.post(message, headers))).toMatchObject({ status, code });
+});
+
+test('an unsupported version is named as such', async () => {
+  const session = await LegacySession.begin(sessionServer().send);
+  const response = await session.post(ping(), { 'mcp-protocol-version': 'bogus' });
+  expect(await response.text()).toContain('Unsupported protocol version');
+});
+
+test('a request that needs a session and has none is refused', async () => {
+  const { send } = sessionServer();
+  const response = await post(send, { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'a:b' } });
+  expect(await refusal(response)).toMatchObject({ status: 400, code: -32_600 });
+});
+
+test('requests without a session reach the server behind', async () => {
+  const { send } = sessionServer();
+  const response = await post(send, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  expect(await response.text()).toContain('hello');
+  expect((await send({ method: 'GET', headers: { accept: 'text/event-stream' } })).status).toBe(405);
+  expect((await send({ method: 'DELETE' })).status).toBe(405);
+});
+
+test('a session that nobody uses is over, and makes room for another', async () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+  const { send, bus } = sessionServer({ limits: { sessions: 1, sessionIdleMs: 1_000 } });
+  const session = await LegacySession.begin(send);
+  expect(await refusal(await post(send, initialize('2025-11-25')))).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
+  now.mockReturnValue(1_000);
+  expect((await session.post(ping())).status).toBe(200);
+  now.mockReturnValue(2_001);
+  await LegacySession.begin(send);
+  expect((await session.post(ping())).status).toBe(404);
+  expect(bus.sessions.size).toBe(1);
+  now.mockRestore();
+});
+
+test('by default, a bus in memory leaves earlier revisions to the server behind', async () => {
+  const server = serveListen(createMcpHandler(() => sdkServer()));
+  const response = await post(sendTo(server), initialize('2025-11-25'));
+  expect(response.status).toBe(200);
+  expect(response.headers.get('mcp-session-id')).toBeNull();
+});
+
+test('earlier revisions can be refused', async () => {
+  const { send } = sessionServer({ legacy: 'reject' });
+  const response = await post(send, initialize('2025-11-25'));
+  expect(response.status).toBe(400);
+  expect(await response.json()).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    error: {
+      code: -32_022,
+      message: 'Unsupported protocol version',
+      data: { supported: ['2026-07-28'], requested: '2025-11-25' },
+    },
+  });
+});
+
+function ping(): object {
+  return { jsonrpc: '2.0', id: 2, method: 'ping' };
+}
