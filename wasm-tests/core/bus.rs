@@ -1,6 +1,6 @@
 use mcp_listen::{
     bus::{
-        BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError, Received,
+        Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError, Received,
     },
     event::ServerEvent,
 };
@@ -19,7 +19,7 @@ fn hub() -> Hub {
 
 fn attach(hub: &mut Hub, interest: Interest) -> EdgeId {
     let edge = hub.connect();
-    let received = hub.handle_message(edge, &EdgeMessage::Attach(interest).to_json());
+    let received = hub.handle_message(edge, &EdgeMessage::Attach(Attach::new(interest)).to_json());
     assert!(matches!(received, Ok(Received::Attached { .. })));
     edge
 }
@@ -30,7 +30,9 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     let edge = hub.connect();
     assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, []);
     let message = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
-    let Ok(Received::Attached { answer, interest }) = hub.handle_message(edge, message) else {
+    let Ok(Received::Attached {
+        answer, interest, ..
+    }) = hub.handle_message(edge, message) else {
         panic!("not attached");
     };
     assert_eq!(
@@ -183,7 +185,7 @@ fn every_message_survives_the_way_to_json_and_back() {
                 assert_eq!(BusMessage::from_json(&message.to_json()), Ok(message));
             }
             let from_edges =
-                [Interest::Everything, Interest::Filter(filter)].map(EdgeMessage::Attach);
+                [Interest::Everything, Interest::Filter(filter)].map(|interest| EdgeMessage::Attach(Attach::new(interest)));
             for message in from_edges.into_iter().chain([EdgeMessage::Detach]) {
                 assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
             }
@@ -224,7 +226,7 @@ fn a_restored_edge_hears_what_it_heard_before() {
     check((any_filter(), any_event()), |(filter, event)| {
         let mut before = hub();
         let edge = before.connect();
-        let message = EdgeMessage::Attach(Interest::Filter(filter)).to_json();
+        let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter))).to_json();
         let Ok(Received::Attached { interest, .. }) = before.handle_message(edge, &message) else {
             panic!("not attached");
         };

@@ -2,6 +2,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { bundled } from './bundle.ts';
+import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
 
 /** The fixture Worker on real workerd: two edge isolates, the bus in a third. */
@@ -21,6 +22,23 @@ export class Fixture {
   /** Opens a subscription that an edge isolate holds. */
   async subscribe(edge: number, filter: unknown, init?: ListenInit): Promise<WireStream> {
     const stream = await listen(this.mcp(edge), filter, init);
+    this.#streams.push(stream);
+    return stream;
+  }
+
+  /** Sends MCP requests to an edge isolate. */
+  via(edge: number): Send {
+    return (init) => fetch(this.mcp(edge), init);
+  }
+
+  /** Begins a session of 2025-11-25 at an edge isolate. */
+  session(edge: number, headers?: Record<string, string>): Promise<LegacySession> {
+    return LegacySession.begin(this.via(edge), headers);
+  }
+
+  /** Opens the stream of a session at an edge isolate. */
+  async open(session: LegacySession, edge: number, lastEventId?: string): Promise<WireStream> {
+    const stream = await session.via(this.via(edge)).open(lastEventId);
     this.#streams.push(stream);
     return stream;
   }
@@ -83,14 +101,14 @@ export class Fixture {
 }
 
 /** Starts the fixture for a file of tests, each of which begins without a stream. */
-export function useFixture(): () => Fixture {
+export function useFixture(text: Record<string, string> = {}): () => Fixture {
   let workerd: Workerd | undefined;
   let fixture: Fixture;
   beforeAll(async () => {
     const bundle = await bundled('wasm-tests/workerd/fixture');
     const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
     // workerd notices that a client has gone when it next writes: keep-alives are frequent here.
-    workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text: { KEEP_ALIVE_MS: '500' } });
+    workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text: { KEEP_ALIVE_MS: '500', ...text } });
     fixture = new Fixture(workerd);
   });
   afterEach(() => fixture?.dropAll());

@@ -57,6 +57,11 @@ export class LegacySession {
     return new WireStream(response, abort);
   }
 
+  /** The same session, reached by another way. */
+  via(send: Send): LegacySession {
+    return new LegacySession(this.id, this.initialized, send);
+  }
+
   /** Ends the session. */
   end(): Promise<Response> {
     return this.#send({ method: 'DELETE', headers: this.#headers() });
