@@ -1,6 +1,7 @@
 use mcp_listen::{
     bus::{
-        Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError, Received,
+        Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError,
+        Received,
     },
     event::ServerEvent,
 };
@@ -32,7 +33,8 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     let message = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
     let Ok(Received::Attached {
         answer, interest, ..
-    }) = hub.handle_message(edge, message) else {
+    }) = hub.handle_message(edge, message)
+    else {
         panic!("not attached");
     };
     assert_eq!(
@@ -184,8 +186,8 @@ fn every_message_survives_the_way_to_json_and_back() {
             for message in [attached, BusMessage::Event { position, event }] {
                 assert_eq!(BusMessage::from_json(&message.to_json()), Ok(message));
             }
-            let from_edges =
-                [Interest::Everything, Interest::Filter(filter)].map(|interest| EdgeMessage::Attach(Attach::new(interest)));
+            let from_edges = [Interest::Everything, Interest::Filter(filter)]
+                .map(|interest| EdgeMessage::Attach(Attach::new(interest)));
             for message in from_edges.into_iter().chain([EdgeMessage::Detach]) {
                 assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
             }

@@ -1,0 +1,123 @@
+use mcp_listen::{
+    capabilities::Capabilities,
+    id::RequestId,
+    legacy::{Initialized, initialized, negotiate},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn id() -> RequestId {
+    RequestId::from_raw("12345678901234567890", 256).unwrap()
+}
+
+fn answer(result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)
+}
+
+fn merged(result: &str, known: Option<Capabilities>) -> Initialized {
+    initialized(&id(), answer(result).as_bytes(), known).unwrap()
+}
+
+fn all() -> Capabilities {
+    Capabilities {
+        tools_list_changed: true,
+        prompts_list_changed: true,
+        resources_list_changed: true,
+        resources_subscribe: true,
+    }
+}
+
+#[test]
+fn a_requested_version_that_is_spoken_is_taken_and_any_other_becomes_the_latest() {
+    for version in ["2025-11-25", "2025-06-18", "2025-03-26"] {
+        assert_eq!(negotiate(version), version);
+    }
+    for version in ["2024-11-05", "1999-01-01", "2026-07-28", "", "2025-11-25 "] {
+        assert_eq!(negotiate(version), "2025-11-25");
+    }
+}
+
+#[test]
+fn the_answer_is_the_servers_own_with_the_id_as_it_was_written() {
+    let made = merged(
+        r#"{ "protocolVersion":"2025-06-18", "capabilities":{"logging":{},"tools":{"x":1}},
+             "serverInfo":{"name":"n","version":"1"}, "instructions":"Do.", "further":[1.0] }"#,
+        Some(Capabilities::default()),
+    );
+    assert_eq!(
+        made.answer,
+        r#"{"jsonrpc":"2.0","id":12345678901234567890,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"x":1},"logging":{}},"serverInfo":{"name":"n","version":"1"},"instructions":"Do.","further":[1.0]}}"#
+    );
+}
+
+#[test]
+fn what_is_known_of_the_notifications_replaces_what_the_server_said() {
+    let said = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"prompts":{"listChanged":true}}}"#;
+    let known = Capabilities {
+        tools_list_changed: true,
+        resources_subscribe: true,
+        ..Capabilities::default()
+    };
+    let made = merged(said, Some(known));
+    assert!(made.answer.contains(
+        r#""capabilities":{"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}}"#
+    ));
+    assert_eq!(made.capabilities, known);
+}
+
+#[test]
+fn where_nothing_is_known_the_server_is_believed() {
+    let said = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}}}"#;
+    assert_eq!(merged(said, None).capabilities, all());
+    let silent = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
+    assert_eq!(merged(silent, None).capabilities, Capabilities::default());
+}
+
+#[test]
+fn a_session_never_speaks_2026() {
+    let made = merged(
+        r#"{"protocolVersion":"2026-07-28","capabilities":{}}"#,
+        None,
+    );
+    assert!(made.answer.contains(r#""protocolVersion":"2025-11-25""#));
+}
+
+#[test]
+fn an_answer_on_an_event_stream_is_understood() {
+    let result = answer(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#);
+    let body = format!(": ping\n\nid: 1\ndata: \n\nevent: message\ndata: {result}\n\n");
+    assert!(initialized(&id(), body.as_bytes(), None).is_some());
+}
+
+#[test]
+fn an_answer_without_a_result_makes_none() {
+    for body in [
+        "",
+        "no JSON",
+        "[]",
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+    ] {
+        assert_eq!(initialized(&id(), body.as_bytes(), Some(all())), None);
+    }
+    assert_eq!(initialized(&id(), &[0xff, 0xfe], None), None);
+}
+
+#[test]
+fn capabilities_survive_as_text() {
+    for bits in 0..16u8 {
+        let capabilities = Capabilities {
+            tools_list_changed: bits & 1 > 0,
+            prompts_list_changed: bits & 2 > 0,
+            resources_list_changed: bits & 4 > 0,
+            resources_subscribe: bits & 8 > 0,
+        };
+        assert_eq!(
+            Capabilities::from_json(&capabilities.to_json()),
+            capabilities
+        );
+    }
+    assert_eq!(Capabilities::from_json("{"), Capabilities::default());
+}

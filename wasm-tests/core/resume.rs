@@ -1,0 +1,304 @@
+use mcp_listen::{
+    bus::{Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received, Replay},
+    clock::Millis,
+    edge::{Edge, Frame, Past},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    legacy::event_id,
+    listen::{ServerStream, Stamp},
+    message, sse,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, check, updated, uri};
+
+fn mark(epoch: &str, position: u64) -> Mark {
+    Mark {
+        epoch: epoch.into(),
+        position: Position(position),
+    }
+}
+
+fn attach(since: Option<Mark>) -> String {
+    let interest = Interest::Filter(SubscriptionFilter::default());
+    EdgeMessage::Attach(Attach {
+        session: Some("s".into()),
+        since,
+        ..Attach::new(interest)
+    })
+    .to_json()
+}
+
+fn edge(filter: &SubscriptionFilter, past: Past) -> Edge {
+    let stream = ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(0), Millis(0));
+    Edge::resuming(stream, past)
+}
+
+fn text(edge: &mut Edge) -> String {
+    let frames = std::iter::from_fn(|| match edge.poll_frame(Millis(0)) {
+        Some(Frame::Bytes(bytes)) => Some(bytes),
+        Some(Frame::End) | None => None,
+    });
+    String::from_utf8(frames.flatten().collect()).unwrap()
+}
+
+/// A bus with its log, and one session's edge: everything that drives them in a host.
+struct Bus {
+    hub: Hub,
+    log: Vec<ServerEvent>,
+}
+
+impl Bus {
+    fn new(window: u64) -> Self {
+        Self {
+            hub: Hub::new(mark("e", 0)).with_window(window),
+            log: Vec::new(),
+        }
+    }
+
+    fn attach(&mut self, edge: &mut Edge) -> EdgeId {
+        let number = self.hub.connect();
+        let message = edge.attach_message();
+        let Ok(Received::Attached {
+            answer,
+            interest,
+            replay_after,
+            ..
+        }) = self.hub.handle_message(number, &message)
+        else {
+            panic!("not attached");
+        };
+        edge.handle_bus_message(&answer, Millis(0)).unwrap();
+        let mut replay = Replay::new(interest);
+        let end = Position(self.log.len() as u64);
+        let missed = replay_after.unwrap_or(end).0;
+        for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
+            replay.push(Position(position), event);
+        }
+        for frame in replay.frames() {
+            edge.handle_bus_message(&frame, Millis(0)).unwrap();
+        }
+        number
+    }
+
+    fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
+        let publication = self.hub.publish(event.clone());
+        self.log.push(event.clone());
+        for (number, edge) in to {
+            if publication.edges.contains(number) {
+                edge.handle_bus_message(&publication.message, Millis(0))
+                    .unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_id_says_its_mark() {
+    let here = mark("9b2e-4f", 42);
+    assert_eq!(event_id::write(Some(&here)), "42-9b2e-4f");
+    assert_eq!(event_id::read("42-9b2e-4f"), Some(here));
+    assert_eq!(event_id::write(None), "unknown");
+    for epoch in ["", "a b", "\u{e9}", "a\n"] {
+        assert_eq!(event_id::write(Some(&mark(epoch, 1))), "unknown");
+    }
+}
+
+#[test]
+fn an_event_id_that_says_nothing_is_none() {
+    for id in [
+        "",
+        "-",
+        "unknown",
+        "1",
+        "1-",
+        "-e",
+        "+1-e",
+        "-1-e",
+        "1.5-e",
+        "x-e",
+        "1-e e",
+        "1-\u{e9}",
+        "9007199254740992-e",
+    ] {
+        assert_eq!(event_id::read(id), None, "{id}");
+    }
+    check("\\PC{0,40}", |text| {
+        if let Some(mark) = event_id::read(&text) {
+            event_id::read(&event_id::write(Some(&mark))).unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_attach_without_a_session_reads_as_before() {
+    let message = EdgeMessage::Attach(Attach::new(Interest::Everything)).to_json();
+    assert_eq!(
+        message,
+        r#"{"v":1,"type":"attach","interest":"everything"}"#
+    );
+    let whole = attach(Some(mark("e", 3)));
+    assert_eq!(
+        whole,
+        r#"{"v":1,"type":"attach","interest":{},"session":"s","since":{"epoch":"e","position":3}}"#
+    );
+    assert_eq!(EdgeMessage::from_json(&whole).unwrap().to_json(), whole);
+}
+
+#[test]
+fn a_bus_goes_on_from_where_its_log_still_reaches() {
+    for (since, goes_on) in [
+        (mark("e", 10), true),
+        (mark("e", 5), true),
+        (mark("e", 4), false),
+        (mark("e", 11), false),
+        (mark("other", 10), false),
+    ] {
+        let mut hub = Hub::new(mark("e", 10)).with_window(5);
+        let number = hub.connect();
+        let Ok(Received::Attached {
+            answer,
+            session,
+            replay_after,
+            ..
+        }) = hub.handle_message(number, &attach(Some(since.clone())))
+        else {
+            panic!("not attached");
+        };
+        let from = if goes_on { since.position.0 } else { 10 };
+        assert!(answer.contains(&format!(r#""position":{from}}}"#)));
+        assert_eq!(session.as_deref(), Some("s"));
+        assert_eq!(replay_after.is_some(), goes_on && from < 10);
+    }
+}
+
+#[test]
+fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
+    let mut bus = Bus::new(0);
+    let mut stream = edge(&SubscriptionFilter::default(), Past::None);
+    let number = bus.attach(&mut stream);
+    assert_eq!(bus.hub.publish(updated("a")).edges, []);
+    let frame = bus.hub.watch(number, vec![uri("a")]).unwrap();
+    assert_eq!(
+        frame,
+        r#"{"v":1,"type":"interest","interest":{"resourceSubscriptions":["a"]}}"#
+    );
+    stream.handle_bus_message(&frame, Millis(0)).unwrap();
+    assert_eq!(bus.hub.publish(updated("a")).edges, [number]);
+    stream.stream().handle_event(&updated("a"));
+    let frame = bus.hub.watch(number, Vec::new()).unwrap();
+    assert_eq!(bus.hub.publish(updated("a")).edges, []);
+    stream.handle_bus_message(&frame, Millis(0)).unwrap();
+    assert_eq!(stream.stream().pending_cues(), 0);
+    let idle = bus.hub.connect();
+    assert_eq!(bus.hub.watch(idle, vec![uri("a")]), None);
+}
+
+#[test]
+fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
+    let lists = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let mut bus = Bus::new(0);
+    let mut stream = edge(&lists, Past::None);
+    let number = bus.attach(&mut stream);
+    assert_eq!(text(&mut stream), "id: 0-e\ndata: \n\n");
+    bus.publish(&ServerEvent::ToolsListChanged, &mut [(number, &mut stream)]);
+    assert_eq!(
+        text(&mut stream),
+        "id: 1-e\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
+    );
+    stream.stream().close();
+    assert_eq!(stream.poll_frame(Millis(0)), Some(Frame::End));
+    assert_eq!(stream.poll_frame(Millis(0)), None);
+}
+
+#[test]
+fn an_id_covers_only_what_has_been_written() {
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    };
+    let mut bus = Bus::new(9);
+    let mut stream = edge(&filter, Past::None);
+    let number = bus.attach(&mut stream);
+    text(&mut stream);
+    for event in [updated("a"), updated("b"), updated("a")] {
+        bus.publish(&event, &mut [(number, &mut stream)]);
+    }
+    let written = text(&mut stream);
+    let ids: Vec<&str> = written
+        .lines()
+        .filter(|line| line.starts_with("id"))
+        .collect();
+    assert_eq!(ids, ["id: 1-e", "id: 3-e"]);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
+    let filter = SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a")],
+        ..SubscriptionFilter::default()
+    };
+    for past in [Past::Unknown, Past::Since(mark("other", 0))] {
+        let mut stream = edge(&filter, past);
+        Bus::new(9).attach(&mut stream);
+        let cues = [ServerEvent::ToolsListChanged, updated("a")].map(|event| {
+            String::from_utf8(sse::event(&message::plain_notification(&event))).unwrap()
+        });
+        assert_eq!(
+            text(&mut stream),
+            format!("id: unknown\ndata: \n\n{}id: 0-e\n{}", cues[0], cues[1])
+        );
+    }
+}
+
+/// Reads a stream up to any event, drops it, and reads on from that event's id.
+#[test]
+fn nothing_is_lost_wherever_a_stream_is_dropped() {
+    let strategy = (
+        any_filter(),
+        vec(any_event(), 0..12),
+        vec(any_event(), 0..12),
+        0..12usize,
+        0..16u64,
+    );
+    check(strategy, |(filter, before, missed, read, window)| {
+        let mut bus = Bus::new(window);
+        let mut first = edge(&filter, Past::None);
+        let number = bus.attach(&mut first);
+        for event in &before {
+            bus.publish(event, &mut [(number, &mut first)]);
+        }
+        let written = text(&mut first);
+        let mut blocks = written.split_inclusive("\n\n");
+        let read: Vec<&str> = blocks.by_ref().take(read.max(1)).collect();
+        let unread: Vec<&str> = blocks.collect();
+        let last = read
+            .iter()
+            .filter_map(|block| block.strip_prefix("id: "))
+            .next_back();
+        let id = last.and_then(|block| block.lines().next()).unwrap();
+        bus.hub.disconnect(number);
+        for event in &missed {
+            bus.publish(event, &mut []);
+        }
+        let mut second = edge(
+            &filter,
+            event_id::read(id).map_or(Past::Unknown, Past::Since),
+        );
+        bus.attach(&mut second);
+        let again = text(&mut second);
+        for event in missed.iter().filter(|event| filter.accepts(event)) {
+            let cue = message::plain_notification(event);
+            assert_eq!(again.matches(&cue).count(), 1, "{cue} of {again}");
+        }
+        for cue in unread.iter().filter_map(|block| block.split_once("data: ")) {
+            assert!(again.contains(cue.1), "{} was never read", cue.1);
+        }
+    });
+}
