@@ -24,6 +24,7 @@ fn all() -> Capabilities {
         prompts_list_changed: true,
         resources_list_changed: true,
         resources_subscribe: true,
+        ..Capabilities::default()
     }
 }
 
@@ -113,6 +114,7 @@ fn capabilities_survive_as_text() {
             prompts_list_changed: bits & 2 > 0,
             resources_list_changed: bits & 4 > 0,
             resources_subscribe: bits & 8 > 0,
+            ..Capabilities::default()
         };
         assert_eq!(
             Capabilities::from_json(&capabilities.to_json()),

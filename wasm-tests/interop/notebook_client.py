@@ -1,7 +1,9 @@
 """The official Python SDK's client, driven by JSON lines: one command a line in, one answer a line out.
 
-Usage: notebook_client.py URL. Every command has an `id`, which its answer repeats, and a `do`: `listen`, `next_event`
-and `close` name a `subscription`; `call_tool`, `list` and `read` ask the server. The end of the input ends the client.
+Usage: notebook_client.py URL [legacy]. Every command has an `id`, which its answer repeats, and a `do`: `listen`, `next_event`
+and `close` name a `subscription`; `call_tool`, `list` and `read` ask the server. With `legacy`, the client speaks an
+earlier revision: `subscribe` and `unsubscribe` name a `uri`, and `next_notification` waits for what the session hears.
+The end of the input ends the client.
 """
 
 import json
@@ -19,10 +21,12 @@ Command = dict[str, Any]
 Answer = dict[str, Any]
 
 
-async def main(url: str) -> None:
+async def main(url: str, mode: str = "auto") -> None:
     """Serves commands until the input ends."""
-    async with Client(url) as client, anyio.create_task_group() as tasks:
-        driver = Driver(client, tasks)
+    heard_send, heard = anyio.create_memory_object_stream[Any](100)
+    client_of_url = Client(url, mode=mode, message_handler=heard_send.send)
+    async with client_of_url as client, anyio.create_task_group() as tasks:
+        driver = Driver(client, tasks, heard)
         async for command in commands():
             await driver.handle(command)
         tasks.cancel_scope.cancel()
@@ -36,11 +40,19 @@ async def commands() -> AsyncIterator[Command]:
 class Driver:
     """Sends each command where it belongs: to the task of its subscription, or to the client."""
 
-    def __init__(self, client: Client, tasks: TaskGroup) -> None:
+    def __init__(self, client: Client, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Any]) -> None:
         self._client = client
         self._tasks = tasks
+        self._heard = heard
         self._subscriptions: dict[str, MemoryObjectSendStream[Command]] = {}
-        self._requests = {"call_tool": self._call_tool, "list": self._list, "read": self._read}
+        self._requests = {
+            "call_tool": self._call_tool,
+            "list": self._list,
+            "read": self._read,
+            "subscribe": self._subscribe,
+            "unsubscribe": self._unsubscribe,
+            "next_notification": self._next_notification,
+        }
 
     async def handle(self, command: Command) -> None:
         name = command.get("subscription")
@@ -65,6 +77,18 @@ class Driver:
                 return {"names": [prompt.name for prompt in (await self._client.list_prompts()).prompts]}
             case _:
                 return {"names": [str(entry.uri) for entry in (await self._client.list_resources()).resources]}
+
+    async def _subscribe(self, command: Command) -> Answer:
+        await self._client.subscribe_resource(command["uri"])
+        return {"version": self._client.protocol_version}
+
+    async def _unsubscribe(self, command: Command) -> Answer:
+        await self._client.unsubscribe_resource(command["uri"])
+        return {}
+
+    async def _next_notification(self, _: Command) -> Answer:
+        notification = await self._heard.receive()
+        return {"method": notification.method, "uri": getattr(notification.params, "uri", None)}
 
     async def _read(self, command: Command) -> Answer:
         result = await self._client.read_resource(command["uri"])
@@ -117,4 +141,4 @@ def say(command: Command, result: Answer) -> None:
     print(json.dumps({"id": command["id"], **result}), flush=True)
 
 
-anyio.run(main, sys.argv[1])
+anyio.run(main, *sys.argv[1:])

@@ -23,8 +23,8 @@ export class PythonClient {
   #last = 0;
 
   /** Starts a client of the server at `url`; it connects before it answers its first command. */
-  constructor(url: string) {
-    this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [SCRIPT, url]);
+  constructor(url: string, mode: 'auto' | 'legacy' = 'auto') {
+    this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [SCRIPT, url, mode]);
     this.#process.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints += text;
     });
@@ -46,6 +46,22 @@ export class PythonClient {
   /** Leaves a subscription. */
   async close(subscription: string): Promise<void> {
     await this.#ask({ do: 'close', subscription });
+  }
+
+  /** Subscribes a session to a resource and answers the revision that it speaks. */
+  async subscribe(uri: string): Promise<unknown> {
+    return (await this.#ask({ do: 'subscribe', uri }))['version'];
+  }
+
+  /** Takes a session's subscription back. */
+  async unsubscribe(uri: string): Promise<void> {
+    await this.#ask({ do: 'unsubscribe', uri });
+  }
+
+  /** What a session hears next: the method without its prefix and, for an update, the URI. */
+  async nextNotification(): Promise<string> {
+    const { method, uri } = await this.#ask({ do: 'next_notification' });
+    return [String(method).replace('notifications/', ''), uri].filter(Boolean).join(' ');
   }
 
   /** Calls a tool and answers its text; a tool error throws. */

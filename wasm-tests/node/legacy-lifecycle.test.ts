@@ -1,6 +1,6 @@
-import { expect, test, vi } from 'vitest';
-import { serveListen } from 'mcp-listen';
 import { createMcpHandler } from '@modelcontextprotocol/server';
+import { serveListen } from 'mcp-listen';
+import { expect, test, vi } from 'vitest';
 import { initialize, LegacySession, post } from '../host/legacy.ts';
 import { sdkServer, sendTo, sessionServer } from './legacy-serving.ts';
 import { refusal } from './serving.ts';
@@ -37,7 +37,9 @@ test.each([
 
 test('the SDK behind serves the other requests of a session, its header and all', async () => {
   const session = await LegacySession.begin(sessionServer().send);
-  expect(await session.ask('tools/call', { name: 'hello' })).toMatchObject({ result: { content: [{ text: 'Hello.' }] } });
+  expect(await session.ask('tools/call', { name: 'hello' })).toMatchObject({
+    result: { content: [{ text: 'Hello.' }] },
+  });
   expect(await session.ask('resources/list')).toMatchObject({ result: { resources: [{ uri: 'note://a' }] } });
   expect(await session.ask('ping')).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
 });
@@ -121,7 +123,11 @@ test('a session that nobody uses is over, and makes room for another', async () 
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
   const { send, bus } = sessionServer({ limits: { sessions: 1, sessionIdleMs: 1_000 } });
   const session = await LegacySession.begin(send);
-  expect(await refusal(await post(send, initialize('2025-11-25')))).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
+  expect(await refusal(await post(send, initialize('2025-11-25')))).toEqual({
+    status: 503,
+    code: -32_603,
+    retryAfter: '2',
+  });
   now.mockReturnValue(1_000);
   expect((await session.post(ping())).status).toBe(200);
   now.mockReturnValue(2_001);

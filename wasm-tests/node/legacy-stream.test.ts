@@ -125,26 +125,22 @@ test('a stream that comes back hears once of each subject that changed meanwhile
   expect(await heard(from)).toEqual(TOOLS);
 });
 
-test.each([
-  'nonsense',
-  'unknown',
-  '0-another-epoch',
-  '99999999999999999999-x',
-  '9007199254740992-x',
-  '-',
-])('an event id that says nothing (%s) cues every subject once', async (id) => {
-  const { send, server } = sessionServer();
-  const session = await LegacySession.begin(send);
-  await session.ask('resources/subscribe', { uri: 'note://a' });
-  const stream = await session.open(id);
-  expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
-  expect(await heard(stream)).toEqual(TOOLS);
-  expect(await heard(stream)).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' });
-  const last = fields(await stream.event());
-  expect(last).toMatchObject({ id: expect.stringMatching(/^0-/), data: change('note://a') });
-  await server.notify.toolsChanged();
-  expect(fields(await stream.event())).toMatchObject({ id: expect.stringMatching(/^1-/), data: TOOLS });
-});
+test.each(['nonsense', 'unknown', '0-another-epoch', '99999999999999999999-x', '9007199254740992-x', '-'])(
+  'an event id that says nothing (%s) cues every subject once',
+  async (id) => {
+    const { send, server } = sessionServer();
+    const session = await LegacySession.begin(send);
+    await session.ask('resources/subscribe', { uri: 'note://a' });
+    const stream = await session.open(id);
+    expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
+    expect(await heard(stream)).toEqual(TOOLS);
+    expect(await heard(stream)).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' });
+    const last = fields(await stream.event());
+    expect(last).toMatchObject({ id: expect.stringMatching(/^0-/), data: change('note://a') });
+    await server.notify.toolsChanged();
+    expect(fields(await stream.event())).toMatchObject({ id: expect.stringMatching(/^1-/), data: TOOLS });
+  },
+);
 
 test('an event id that has left the log cues every subject once', async () => {
   const { bus, send, server } = sessionServer({ capabilities: { tools: { listChanged: true } } });
@@ -237,7 +233,8 @@ test('a handler that does not know server/discover tells its capabilities to ini
       result: { protocolVersion: '2025-06-18', capabilities: { prompts: { listChanged: true } }, serverInfo: {} },
     });
   const server = serveListen(
-    async (request: Request) => ((await request.text()).includes('discover') ? new Response(null, { status: 404 }) : behind()),
+    async (request: Request) =>
+      (await request.text()).includes('discover') ? new Response(null, { status: 404 }) : behind(),
     { legacy: 'sessions' },
   );
   const session = await LegacySession.begin(sendTo(server));

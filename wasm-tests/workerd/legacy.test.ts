@@ -64,7 +64,11 @@ test('an event id that has left the log cues every subject once', async () => {
   const session = await fixture().session(0);
   const stream = await fixture().open(session, 0);
   const { id } = fields(await stream.event());
-  await fixture().post(1, '/bus/publish-many?count=10001', JSON.stringify({ kind: 'resource_updated', uri: 'note://b' }));
+  await fixture().post(
+    1,
+    '/bus/publish-many?count=10001',
+    JSON.stringify({ kind: 'resource_updated', uri: 'note://b' }),
+  );
   const next = await fixture().open(session, 1, id);
   expect(fields(await next.event())).toMatchObject({ id: 'unknown' });
   for (const list of ['tools', 'prompts', 'resources']) {

@@ -1,0 +1,123 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { npmStart, type Started } from '../host/start.ts';
+import { PythonClient } from './python-client.ts';
+import { SessionClient } from './session-client.ts';
+import { Heard, typescriptClient } from './typescript-client.ts';
+
+// A change that never comes must not hold the lane for a minute.
+vi.setConfig({ testTimeout: 15_000 });
+
+let server: Started;
+let modern: Client;
+let python: PythonClient;
+let session: SessionClient;
+
+beforeAll(async () => {
+  server = await npmStart();
+  modern = await typescriptClient(server.url);
+  python = new PythonClient(server.url, 'legacy');
+  session = await SessionClient.connect(server.url);
+});
+
+afterAll(async () => {
+  await session?.client.close();
+  await modern?.close();
+  await python?.stop();
+  await server?.stop();
+});
+
+async function edit(name: string, text: string): Promise<void> {
+  expect(await modern.callTool({ name: 'edit_note', arguments: { name, text } })).not.toHaveProperty('isError');
+}
+
+test('the 2025 client of the TypeScript SDK is told what the server notifies about', () => {
+  expect(session.client.getServerCapabilities()).toMatchObject({
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { listChanged: true, subscribe: true },
+  });
+  expect(session.client.getServerVersion()).toMatchObject({ name: 'mcp-listen-notebook' });
+  expect(session.client.getInstructions()).toContain('notebook');
+});
+
+test('the same change reaches a 2026 client and 2025 clients of both SDKs', async () => {
+  expect(await python.subscribe('note://todo')).toBe('2025-11-25');
+  await openedByPython('note://todo');
+  await session.client.subscribeResource({ uri: 'note://todo' });
+  const heard = new Heard(modern);
+  const subscription = await modern.listen({ resourceSubscriptions: ['note://todo'] });
+  await edit('todo', 'for everybody');
+  expect(await heard.next()).toBe('resources/updated note://todo');
+  expect(await session.next()).toBe('resources/updated note://todo');
+  expect(await python.nextNotification()).toBe('resources/updated note://todo');
+  const { contents } = await session.client.readResource({ uri: 'note://todo' });
+  expect(contents).toMatchObject([{ text: 'for everybody' }]);
+  expect(await python.read('note://todo')).toBe('for everybody');
+  await subscription.close();
+});
+
+test('changes of lists reach every session', async () => {
+  for (const [tool, args, list] of [
+    ['connect_database', { name: 'sessions' }, 'tools/list_changed'],
+    ['add_prompt', { name: 'sessions', text: 'Hello.' }, 'prompts/list_changed'],
+    ['edit_note', { name: 'sessions', text: 'Hello.' }, 'resources/list_changed'],
+  ] as const) {
+    await modern.callTool({ name: tool, arguments: args });
+    expect(await session.next()).toBe(list);
+    expect(await python.nextNotification()).toBe(list);
+  }
+});
+
+test('a session changes things itself, and hears of them', async () => {
+  await session.client.callTool({ name: 'edit_note', arguments: { name: 'todo', text: 'by a session' } });
+  expect(await session.next()).toBe('resources/updated note://todo');
+  expect(await python.nextNotification()).toBe('resources/updated note://todo');
+});
+
+describe('a stream that is cut', () => {
+  test('is resumed from the last event, and nothing is lost', async () => {
+    session.cut();
+    await edit('todo', 'while the stream was cut');
+    await edit('todo', 'twice');
+    await session.streams(2);
+    expect(session.lastEventIds).toEqual([null, expect.stringMatching(/^\d+-/)]);
+    expect(await session.next()).toBe('resources/updated note://todo');
+    await python.nextNotification();
+    await python.nextNotification();
+    await edit('todo', 'and then');
+    expect(await session.next()).toBe('resources/updated note://todo');
+    await python.nextNotification();
+  });
+});
+
+test('after unsubscribing, a session hears nothing more of the resource', async () => {
+  await session.client.unsubscribeResource({ uri: 'note://todo' });
+  await python.unsubscribe('note://todo');
+  await edit('todo', 'unheard');
+  await modern.callTool({ name: 'connect_database', arguments: { name: 'heard' } });
+  expect(await session.next()).toBe('tools/list_changed');
+  expect(await python.nextNotification()).toBe('tools/list_changed');
+});
+
+/**
+ * The Python client does not say when its stream is open: changes are made until one is heard, and
+ * then another one, of a tool, ends what is still on its way.
+ */
+async function openedByPython(uri: string): Promise<void> {
+  let isOpen = false;
+  const first = python.nextNotification().then(() => {
+    isOpen = true;
+  });
+  let round = 0;
+  const change = async (): Promise<boolean> => {
+    round += 1;
+    await edit(uri.replace('note://', ''), `round ${round}`);
+    return isOpen;
+  };
+  await expect.poll(change, { timeout: 10_000, interval: 200 }).toBe(true);
+  await first;
+  await modern.callTool({ name: 'connect_database', arguments: { name: 'opened' } });
+  while ((await python.nextNotification()) !== 'tools/list_changed');
+  expect(await session.next()).toBe('tools/list_changed');
+}
