@@ -169,15 +169,14 @@ impl Attach {
     }
 
     fn members(&self) -> String {
-        let mut members = format!(r#""interest":{}"#, self.interest.to_json());
-        if let Some(session) = &self.session {
-            members.push_str(",\"session\":");
-            json::push_string(&mut members, session);
-        }
-        if let Some(since) = &self.since {
-            members.push_str(&format!(r#","since":{{{}}}"#, mark_members(since)));
-        }
-        members
+        let interest = self.interest.to_json();
+        let session = self.session.as_deref().map_or_else(String::new, |session| {
+            format!(",\"session\":{}", quoted(session))
+        });
+        let since = self.since.as_ref().map_or_else(String::new, |since| {
+            format!(",\"since\":{{{}}}", mark_members(since))
+        });
+        format!("\"interest\":{interest}{session}{since}")
     }
 }
 
@@ -308,10 +307,14 @@ fn mark_in(node: &Node<'_>) -> Result<Mark, ProtocolError> {
 }
 
 fn mark_members(mark: &Mark) -> String {
-    let mut members = String::from("\"epoch\":");
-    json::push_string(&mut members, &mark.epoch);
-    members.push_str(&format!(",\"position\":{}", mark.position.0));
-    members
+    let epoch = quoted(&mark.epoch);
+    format!("\"epoch\":{epoch},\"position\":{}", mark.position.0)
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    json::push_string(&mut out, text);
+    out
 }
 
 fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {

@@ -10,7 +10,7 @@ use mcp_listen::{
     listen::{ServerStream, Stamp},
     message, sse,
 };
-use proptest::{collection::vec, prelude::*};
+use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
