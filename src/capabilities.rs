@@ -77,6 +77,15 @@ impl Discovered {
 }
 
 impl Capabilities {
+    /// Everything that there is to subscribe to.
+    pub const ALL: Self = Self {
+        tools_list_changed: true,
+        prompts_list_changed: true,
+        resources_list_changed: true,
+        resources_subscribe: true,
+        tasks: true,
+    };
+
     /// Reads an object of MCP's `ServerCapabilities`; members of another type count as missing.
     pub fn from_node(node: &Node<'_>) -> Self {
         let flag = |feature: &str, name: &str| {

@@ -11,11 +11,12 @@
 //!   events, request ids, refusals
 //! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`position`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
-//! - [`listen`]: accepting a listen request, and the server's side of its stream
+//! - [`listen`]: accepting a listen request, and both sides of its stream
 //! - [`front`]: which methods, hosts and origins are served, and what browsers are told
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
+//! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - `wasm` (wasm32 only): the bindings for JavaScript
 //!
 //! ```
@@ -51,6 +52,7 @@ pub mod message;
 pub mod name;
 pub mod position;
 pub mod sse;
+pub mod stdio;
 pub mod task;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]

@@ -5,7 +5,7 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    json,
+    json, task,
 };
 
 /// The protocol revision that `subscriptions/listen` belongs to.
@@ -14,6 +14,26 @@ pub const PROTOCOL_VERSION: &str = "2026-07-28";
 pub const LISTEN: &str = "subscriptions/listen";
 /// The method that tells a server's capabilities.
 pub const DISCOVER: &str = "server/discover";
+/// The id under which we ask the server behind us, where it stands alone.
+pub const DISCOVER_ID: &str = "mcp-listen:discover";
+/// The method that opens a session of an earlier revision.
+pub const INITIALIZE: &str = "initialize";
+/// The method that takes back a request.
+pub const CANCELLED: &str = "notifications/cancelled";
+/// The method of the first message of a subscription.
+pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+/// The method that tells that the list of tools changed.
+pub const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+/// The method that tells that the list of prompts changed.
+pub const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
+/// The method that tells that the list of resources changed.
+pub const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
+/// The method that tells that a resource changed.
+pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+/// The method that tells the state of a task.
+pub const TASK_STATUS: &str = "notifications/tasks";
+/// Key in the `_meta` of a subscription's messages: the id of the listen request.
+pub const META_SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Key in a request's `_meta`: the protocol revision the client speaks.
 pub const META_PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Key in a request's `_meta`: what the client is able to do.
@@ -25,11 +45,7 @@ pub const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// (2026-07-28, Subscriptions: Acknowledgment).
 pub fn acknowledged(id: &RequestId, honored: &SubscriptionFilter) -> String {
     let filter = honored.to_json();
-    stamped(
-        "notifications/subscriptions/acknowledged",
-        id,
-        &format!(",\"notifications\":{filter}"),
-    )
+    stamped(ACKNOWLEDGED, id, &format!(",\"notifications\":{filter}"))
 }
 
 /// The notification that tells the subscription `id` of `event`
@@ -62,7 +78,7 @@ pub fn listen_result(id: &RequestId, server_info: Option<&str>) -> String {
         format!(",\"io.modelcontextprotocol/serverInfo\":{info}")
     });
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"{SUBSCRIPTION_ID}":{id}{info}}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"{META_SUBSCRIPTION_ID}":{id}{info}}}}}}}"#
     )
 }
 
@@ -83,21 +99,54 @@ pub fn error(rejection: &Rejection) -> String {
     )
 }
 
-/// The `server/discover` request that asks the server behind us for its capabilities.
-pub fn discover_request() -> String {
+/// The `server/discover` request `id` that asks the server behind us for its capabilities.
+pub fn discover_request(id: &str) -> String {
+    let mut id_text = String::new();
+    json::push_string(&mut id_text, id);
+    request(&id_text, DISCOVER, ("{}", &own_info()), "")
+}
+
+/// The listen request with which a client opens the subscription `id`; it declares the extensions
+/// that the filter needs, and `client_info` is compact JSON (2026-07-28, Subscriptions: Opening a Stream).
+pub fn listen_request(
+    id: &RequestId,
+    filter: &SubscriptionFilter,
+    client_info: Option<&str>,
+) -> String {
+    let info = client_info.map_or_else(own_info, str::to_owned);
+    let capabilities = if filter.task_ids.is_empty() {
+        "{}".to_owned()
+    } else {
+        format!(r#"{{"extensions":{{"{}":{{}}}}}}"#, task::EXTENSION)
+    };
+    let filter = format!(",\"notifications\":{}", filter.to_json());
+    request(id.raw(), LISTEN, (&capabilities, &info), &filter)
+}
+
+/// `notifications/cancelled`: a client gives up its request, or a server a subscription that it
+/// can no longer serve (2026-07-28, Cancellation).
+pub fn cancelled(id: &RequestId) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{id}}}}}"#)
+}
+
+fn request(id: &str, method: &str, (capabilities, info): (&str, &str), params: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":"mcp-listen:discover","method":"{DISCOVER}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{PROTOCOL_VERSION}","{META_CLIENT_CAPABILITIES}":{{}},"{META_CLIENT_INFO}":{{"name":"mcp-listen","version":"{}"}}}}}}}}"#,
-        env!("CARGO_PKG_VERSION")
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{PROTOCOL_VERSION}","{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}}}{params}}}}}"#
     )
+}
+
+fn own_info() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(r#"{{"name":"mcp-listen","version":"{version}"}}"#)
 }
 
 fn method_of(event: &ServerEvent) -> &'static str {
     match event {
-        ServerEvent::ToolsListChanged => "notifications/tools/list_changed",
-        ServerEvent::PromptsListChanged => "notifications/prompts/list_changed",
-        ServerEvent::ResourcesListChanged => "notifications/resources/list_changed",
-        ServerEvent::ResourceUpdated { .. } => "notifications/resources/updated",
-        ServerEvent::TaskStatus { .. } => "notifications/tasks",
+        ServerEvent::ToolsListChanged => TOOLS_LIST_CHANGED,
+        ServerEvent::PromptsListChanged => PROMPTS_LIST_CHANGED,
+        ServerEvent::ResourcesListChanged => RESOURCES_LIST_CHANGED,
+        ServerEvent::ResourceUpdated { .. } => RESOURCE_UPDATED,
+        ServerEvent::TaskStatus { .. } => TASK_STATUS,
     }
 }
 
@@ -116,7 +165,7 @@ fn params_of(event: &ServerEvent) -> Option<String> {
 
 fn stamped(method: &str, id: &RequestId, params: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{SUBSCRIPTION_ID}":{id}}}{params}}}}}"#
+        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{META_SUBSCRIPTION_ID}":{id}}}{params}}}}}"#
     )
 }
 
@@ -135,5 +184,3 @@ fn error_data(reason: &Reason) -> String {
         _ => String::new(),
     }
 }
-
-const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";

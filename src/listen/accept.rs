@@ -1,13 +1,15 @@
 use crate::{
+    capabilities::Discovered,
+    clock::Millis,
     error::{Reason, Rejection},
     filter::SubscriptionFilter,
     id::RequestId,
-    json::{self, Document, ReadError},
+    json::{self, Document, Node, ReadError},
     limits::Limits,
     message::{LISTEN, PROTOCOL_VERSION},
 };
 
-use super::{headers::Headers, request};
+use super::{headers::Headers, request, stream::ServerStream};
 
 /// What becomes of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,23 @@ pub struct Accepted {
     pub id: RequestId,
     /// What the client asks to hear.
     pub requested: SubscriptionFilter,
+}
+
+impl Accepted {
+    /// The stream that answers this request: what is honored is what the server advertises and,
+    /// where the caller's rights are known, `authorized` names too. Keep-alives as
+    /// [`ServerStream::new`] says.
+    pub fn open(
+        &self,
+        told: &Discovered,
+        authorized: Option<&SubscriptionFilter>,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> ServerStream {
+        let honored = self.requested.honored(told.capabilities, authorized);
+        ServerStream::new(self.id.clone(), honored, keep_alive, now)
+            .with_server_info(told.server_info.clone())
+    }
 }
 
 /// Whether the request may be a listen; everything else is [`Verdict::NotOurs`] at once, unread.
@@ -58,6 +77,21 @@ pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits)
     }
 }
 
+/// Judges a listen request on a transport without headers. `is_whole` is false for one that
+/// is larger than allowed.
+pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &Limits) -> Verdict {
+    let id = request::id_of(document, limits);
+    let checked = if is_whole {
+        check_message(document, id.as_ref(), limits, |_| Ok(()))
+    } else {
+        Err(Reason::BodyTooLarge)
+    };
+    match checked {
+        Ok(accepted) => Verdict::Accepted(accepted),
+        Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
+    }
+}
+
 fn check(
     headers: &Headers<'_>,
     document: Option<Result<Document<'_>, ReadError>>,
@@ -73,8 +107,20 @@ fn check(
     let document = document
         .ok_or(Reason::BodyTooLarge)?
         .map_err(|_| Reason::ParseError)?;
-    request::check_shape(&document, id.is_some())?;
-    request::check_headers(headers, &document.root)?;
+    check_message(&document, id, limits, |root| {
+        request::check_headers(headers, root)
+    })
+}
+
+/// What every transport checks; `check_routing` is what only one of them has.
+fn check_message(
+    document: &Document<'_>,
+    id: Option<&RequestId>,
+    limits: &Limits,
+    check_routing: impl FnOnce(&Node<'_>) -> Result<(), Reason>,
+) -> Result<Accepted, Reason> {
+    request::check_shape(document, id.is_some())?;
+    check_routing(&document.root)?;
     request::check_meta(&document.root)?;
     let requested = request::filter_of(&document.root, limits)?;
     request::check_extensions(&document.root, &requested)?;
@@ -93,5 +139,5 @@ fn claims_by_body(headers: &Headers<'_>, document: &Document<'_>) -> bool {
         || headers
             .get("mcp-protocol-version")
             .is_some_and(|version| version >= PROTOCOL_VERSION);
-    request::is_listen(&document.root) && is_modern
+    request::names_method(&document.root, LISTEN) && is_modern
 }

@@ -1,11 +1,17 @@
 //! `subscriptions/listen` (2026-07-28): from a request to a stream of notifications.
 
 mod accept;
+mod client;
 mod cues;
 mod headers;
+mod incoming;
 mod request;
 mod stream;
 
+pub(crate) use accept::accept_message;
 pub use accept::{Accepted, Verdict, accept, may_be_listen};
+pub use client::{ClientEnd, ClientStream, Notice};
 pub use headers::Headers;
+pub use incoming::Incoming;
+pub(crate) use request::{names_method, version_of};
 pub use stream::{Output, ServerStream, Stamp};

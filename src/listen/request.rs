@@ -8,7 +8,7 @@ use crate::{
     json::{Document, Node, Object},
     limits::Limits,
     message::{
-        LISTEN, META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, PROTOCOL_VERSION,
+        META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, PROTOCOL_VERSION,
     },
     name::NameError,
     task,
@@ -157,13 +157,15 @@ pub(super) fn check_extensions(
     Err(Reason::MissingExtension(task::EXTENSION))
 }
 
-/// Whether the body asks for a subscription, in whatever era.
-pub(super) fn is_listen(root: &Node<'_>) -> bool {
-    root.get("method").and_then(Node::as_str) == Some(LISTEN)
+/// Whether the body calls `method`, in whatever era; one that names several methods calls each
+/// of them, because readers differ in which they take.
+pub(crate) fn names_method(root: &Node<'_>, method: &str) -> bool {
+    let mut members = root.as_object().into_iter().flat_map(Object::iter);
+    members.any(|(key, node)| key == "method" && node.as_str() == Some(method))
 }
 
 /// The protocol version that the body names, whatever its type.
-pub(super) fn version_of<'n, 'a>(root: &'n Node<'a>) -> Option<&'n Node<'a>> {
+pub(crate) fn version_of<'n, 'a>(root: &'n Node<'a>) -> Option<&'n Node<'a>> {
     let meta = root.get("params")?.get("_meta")?;
     meta.get(META_PROTOCOL_VERSION)
 }

@@ -4,7 +4,7 @@ use crate::{
     error,
     filter::SubscriptionFilter,
     limits::Limits,
-    listen::{self, Headers, ServerStream},
+    listen::{self, Headers},
     message,
 };
 
@@ -63,14 +63,7 @@ impl Acceptor {
     /// `limits`: an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes; or undefined.
     #[wasm_bindgen(constructor)]
     pub fn new(limits: JsValue) -> Result<Self, JsValue> {
-        if limits.is_undefined() {
-            return Ok(Self {
-                limits: Limits::default(),
-            });
-        }
-        let limits = serde_wasm_bindgen::from_value(limits)
-            .map_err(|_| coded("invalid-options", "each limit must be a whole number"))?;
-        Ok(Self { limits })
+        limits_of(limits).map(|limits| Self { limits })
     }
 
     /// Whether the request may be a listen and has to be judged; `headers` are lines `name: value`.
@@ -155,19 +148,13 @@ impl Accepted {
         now: f64,
     ) -> Result<Edge, JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        let honored = self
-            .0
-            .requested
-            .honored(discovered.0.capabilities, authorized.as_ref());
-        let stream = ServerStream::new(
-            self.0.id.clone(),
-            honored,
+        let stream = self.0.open(
+            &discovered.0,
+            authorized.as_ref(),
             millis(keep_alive_ms),
             millis(now),
         );
-        Ok(Edge::new(
-            stream.with_server_info(discovered.0.server_info.clone()),
-        ))
+        Ok(Edge::new(stream))
     }
 }
 
@@ -219,6 +206,14 @@ impl Rejection {
     pub fn body(&self) -> String {
         message::error(&self.0)
     }
+}
+
+pub(super) fn limits_of(limits: JsValue) -> Result<Limits, JsValue> {
+    if limits.is_undefined() {
+        return Ok(Limits::default());
+    }
+    serde_wasm_bindgen::from_value(limits)
+        .map_err(|_| coded("invalid-options", "each limit must be a whole number"))
 }
 
 /// An authorizer's answer; its size is the host's own affair.

@@ -66,7 +66,7 @@ impl Discovered {
 /// The `server/discover` request that asks a handler for its capabilities, as JSON text.
 #[wasm_bindgen(js_name = discoverRequest)]
 pub fn discover_request() -> String {
-    message::discover_request()
+    message::discover_request(message::DISCOVER_ID)
 }
 
 /// The header fields that go with `discoverRequest()`, as lines `name: value`.

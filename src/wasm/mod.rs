@@ -19,6 +19,7 @@ mod error;
 mod front;
 mod hub;
 mod legacy;
+mod stdio;
 mod text;
 
 use crate::clock::Millis;

@@ -214,7 +214,7 @@ fn every_reason_has_a_status_a_code_and_a_name() {
 
 #[test]
 fn the_discover_request_is_one_that_a_server_of_this_revision_takes() {
-    let text = message::discover_request();
+    let text = message::discover_request(message::DISCOVER_ID);
     let document = json::read(text.as_bytes(), 64).unwrap();
     assert!(!document.has_duplicate_key);
     let meta = document.root.get("params").unwrap().get("_meta").unwrap();

@@ -1,0 +1,138 @@
+use crate::{
+    capabilities::Capabilities, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
+    message,
+};
+
+use super::incoming::Incoming;
+
+/// The client's side of one subscription, from its request to its end (2026-07-28, Subscriptions);
+/// the same for every transport.
+///
+/// Send [`ClientStream::request`], then feed every message that names the subscription to
+/// [`ClientStream::handle_message`].
+#[derive(Debug)]
+pub struct ClientStream {
+    id: RequestId,
+    requested: SubscriptionFilter,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The acknowledgment is awaited.
+    Opening,
+    Open {
+        honored: SubscriptionFilter,
+    },
+    Ended,
+}
+
+/// What a subscription has to tell its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// It is open; the filter is what the server honors of what was requested.
+    Acknowledged(SubscriptionFilter),
+    /// Something changed: read it again.
+    Changed(ServerEvent),
+    /// The server sent what is no message of this protocol: something may have been missed. The
+    /// subscription goes on until its owner cancels it.
+    Malformed,
+    /// It has ended; nothing follows.
+    Ended(ClientEnd),
+}
+
+/// How a subscription ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientEnd {
+    /// The server closed it, and nothing was lost.
+    Graceful,
+    /// It broke off, or the server gave it up: changes may have been missed.
+    Lost,
+    /// The server refused the request.
+    Refused {
+        /// The JSON-RPC error code.
+        code: i32,
+        /// The server's words.
+        text: String,
+    },
+}
+
+impl ClientStream {
+    /// A subscription that is about to be requested.
+    pub fn new(id: RequestId, requested: SubscriptionFilter) -> Self {
+        Self {
+            id,
+            requested,
+            state: State::Opening,
+        }
+    }
+
+    /// The listen request; `client_info` is compact JSON.
+    pub fn request(&self, client_info: Option<&str>) -> String {
+        message::listen_request(&self.id, &self.requested, client_info)
+    }
+
+    /// A message came that names this subscription.
+    pub fn handle_message(&mut self, incoming: Incoming) -> Option<Notice> {
+        let notice = match (&self.state, incoming) {
+            (State::Ended, _) => return None,
+            (_, Incoming::Result) => self.end(ClientEnd::Graceful),
+            (_, Incoming::Cancelled | Incoming::Invalid) => self.end(ClientEnd::Lost),
+            (_, Incoming::Refused { code, text }) => self.end(ClientEnd::Refused { code, text }),
+            (_, Incoming::Malformed) => Notice::Malformed,
+            (State::Opening, Incoming::Acknowledged(filter)) => self.acknowledge(&filter),
+            (State::Open { honored }, Incoming::Changed(event)) if concerns(honored, &event) => {
+                Notice::Changed(event)
+            }
+            (State::Opening | State::Open { .. }, _) => return None,
+        };
+        Some(notice)
+    }
+
+    /// The connection is gone, and with it the subscription.
+    pub fn handle_lost(&mut self) -> Option<Notice> {
+        (!self.is_ended()).then(|| self.end(ClientEnd::Lost))
+    }
+
+    /// Gives the subscription up: nothing more is told of it. The answer is the notification for the
+    /// server, on transports that want one; `None` where it has ended already.
+    pub fn cancel(&mut self) -> Option<String> {
+        let was = std::mem::replace(&mut self.state, State::Ended);
+        (!matches!(was, State::Ended)).then(|| message::cancelled(&self.id))
+    }
+
+    /// What the server honors; `None` before the acknowledgment and after the end.
+    pub fn honored(&self) -> Option<&SubscriptionFilter> {
+        match &self.state {
+            State::Open { honored } => Some(honored),
+            State::Opening | State::Ended => None,
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn is_ended(&self) -> bool {
+        matches!(self.state, State::Ended)
+    }
+
+    /// A server may not honor what was not asked for; where it says so, that is left out.
+    fn acknowledge(&mut self, filter: &SubscriptionFilter) -> Notice {
+        let honored = self.requested.honored(Capabilities::ALL, Some(filter));
+        self.state = State::Open {
+            honored: honored.clone(),
+        };
+        Notice::Acknowledged(honored)
+    }
+
+    fn end(&mut self, end: ClientEnd) -> Notice {
+        self.state = State::Ended;
+        Notice::Ended(end)
+    }
+}
+
+/// An update may name a part of a resource that was subscribed to (2026-07-28, Resources: Subscriptions).
+fn concerns(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
+    match event {
+        ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),
+        _ => honored.accepts(event),
+    }
+}

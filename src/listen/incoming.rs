@@ -1,0 +1,121 @@
+use crate::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    json::{self, Node},
+    limits::Limits,
+    message::{
+        ACKNOWLEDGED, CANCELLED, META_SUBSCRIPTION_ID, PROMPTS_LIST_CHANGED, RESOURCE_UPDATED,
+        RESOURCES_LIST_CHANGED, TOOLS_LIST_CHANGED,
+    },
+    task::Task,
+    uri::Uri,
+};
+
+/// A message of a server, as far as it concerns a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// The subscription is open with this filter.
+    Acknowledged(SubscriptionFilter),
+    /// Something changed.
+    Changed(ServerEvent),
+    /// The result of the listen request: its graceful end.
+    Result,
+    /// The server gives the subscription up.
+    Cancelled,
+    /// The listen request is refused.
+    Refused {
+        /// The JSON-RPC error code.
+        code: i32,
+        /// The server's words.
+        text: String,
+    },
+    /// An answer to the listen request that is neither a result nor an error.
+    Invalid,
+    /// A notification of the subscription without the members that it needs.
+    Malformed,
+}
+
+impl Incoming {
+    /// Reads one message and the id of the subscription that it names; `None` where it names none.
+    pub fn read(message: &[u8], limits: &Limits) -> Option<(RequestId, Self)> {
+        let document = json::read(message, limits.depth).ok()?;
+        let root = &document.root;
+        let Some(method) = root.get("method") else {
+            let id = id_in(root.get("id"), limits)?;
+            return Some((id, Self::from_response(root)));
+        };
+        if root.get("id").is_some() {
+            return None;
+        }
+        let params = root.get("params")?;
+        if method.as_str() == Some(CANCELLED) {
+            return Some((id_in(params.get("requestId"), limits)?, Self::Cancelled));
+        }
+        let id = id_in(params.get("_meta")?.get(META_SUBSCRIPTION_ID), limits)?;
+        Some((
+            id,
+            Self::from_notification(method.as_str()?, params, limits)?,
+        ))
+    }
+
+    /// Whether the message makes sense to nobody but the subscription that it names.
+    pub(crate) fn is_stamped(&self) -> bool {
+        matches!(
+            self,
+            Self::Acknowledged(_) | Self::Changed(_) | Self::Malformed
+        )
+    }
+
+    /// `None` for a notification that is not known: it may be another protocol's.
+    fn from_notification(method: &str, params: &Node<'_>, limits: &Limits) -> Option<Self> {
+        let event = match method {
+            ACKNOWLEDGED => {
+                let filter = params.get("notifications");
+                let filter =
+                    filter.and_then(|node| SubscriptionFilter::from_node(node, limits).ok());
+                return Some(filter.map_or(Self::Malformed, Self::Acknowledged));
+            }
+            TOOLS_LIST_CHANGED => Some(ServerEvent::ToolsListChanged),
+            PROMPTS_LIST_CHANGED => Some(ServerEvent::PromptsListChanged),
+            RESOURCES_LIST_CHANGED => Some(ServerEvent::ResourcesListChanged),
+            RESOURCE_UPDATED => {
+                let uri = params.get("uri").and_then(Node::as_str);
+                let uri = uri.and_then(|uri| Uri::new(uri, limits.uri_bytes).ok());
+                uri.map(|uri| ServerEvent::ResourceUpdated { uri })
+            }
+            TASK_STATUS => {
+                let task = Task::from_node(Some(params)).ok();
+                task.map(|task| ServerEvent::TaskStatus { task })
+            }
+            _ => return None,
+        };
+        Some(event.map_or(Self::Malformed, Self::Changed))
+    }
+
+    /// A result without `resultType` is complete (2026-07-28, Base protocol, Results).
+    fn from_response(root: &Node<'_>) -> Self {
+        let kind = root.get("result").map(|result| result.get("resultType"));
+        match (kind, root.get("error")) {
+            (Some(None), None) => Self::Result,
+            (Some(Some(kind)), None) if kind.as_str() == Some("complete") => Self::Result,
+            (None, Some(error)) => Self::Refused {
+                code: error
+                    .get("code")
+                    .and_then(|code| code.raw.parse().ok())
+                    .unwrap_or_default(),
+                text: text_in(error),
+            },
+            _ => Self::Invalid,
+        }
+    }
+}
+
+fn id_in(node: Option<&Node<'_>>, limits: &Limits) -> Option<RequestId> {
+    RequestId::from_node(node?, limits.id_bytes)
+}
+
+fn text_in(error: &Node<'_>) -> String {
+    let text = error.get("message").and_then(Node::as_str);
+    text.unwrap_or_default().to_owned()
+}

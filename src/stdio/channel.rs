@@ -1,0 +1,301 @@
+use std::collections::VecDeque;
+
+use crate::{
+    bus::ProtocolError,
+    capabilities::Discovered,
+    error::{Reason, Rejection},
+    filter::SubscriptionFilter,
+    id::RequestId,
+    json::{self, Document, Node},
+    limits::Limits,
+    listen::{Accepted, Output, Verdict, accept_message, names_method, version_of},
+    message::{self, CANCELLED, LISTEN},
+};
+
+use super::{
+    era::{Era, is_legacy_opening},
+    lines::{Line, Lines},
+    subscriptions::{NOW, Number, Subscription, Subscriptions},
+};
+
+/// The server's side of one stdio connection: takes the client's bytes, holds its subscriptions
+/// and writes their lines (2026-07-28, stdio).
+///
+/// After each `handle_*` call poll [`Channel::poll_input`], [`Channel::poll_line`] (while the
+/// transport has room) and [`Channel::poll_ended`] until they answer `None`. What is not polled
+/// stays collapsed: one cue a key and subscription.
+#[derive(Debug)]
+pub struct Channel {
+    limits: Limits,
+    bounds: Bounds,
+    lines: Lines,
+    era: Era,
+    subscriptions: Subscriptions,
+    /// Refusals and cancellations; at most one for each request of the client.
+    answers: VecDeque<String>,
+    ended: VecDeque<Number>,
+    is_closing: bool,
+}
+
+/// How much one channel takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of one line, whoever it is for.
+    pub line_bytes: usize,
+    /// Subscriptions that are open at once.
+    pub subscriptions: usize,
+}
+
+/// What the host has to do with what the client sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Not ours: the server behind gets these bytes as they are.
+    Forward(Vec<u8>),
+    /// A listen request that can be served: answer with [`Channel::open`] or [`Channel::refuse`].
+    Listen {
+        /// Whose request it is.
+        number: Number,
+        /// What it asks to hear.
+        requested: SubscriptionFilter,
+    },
+}
+
+impl Channel {
+    /// A connection on which nothing was said yet.
+    pub fn new(limits: Limits, bounds: Bounds) -> Self {
+        Self {
+            lines: Lines::new(bounds.line_bytes),
+            limits,
+            bounds,
+            era: Era::Undecided,
+            subscriptions: Subscriptions::default(),
+            answers: VecDeque::new(),
+            ended: VecDeque::new(),
+            is_closing: false,
+        }
+    }
+
+    /// Bytes came from the client.
+    pub fn handle_bytes(&mut self, bytes: &[u8]) {
+        self.lines.handle_bytes(bytes);
+    }
+
+    /// The client's bytes came to their end: all subscriptions end without a word. The answer is
+    /// what is left for the server behind, a last line without a line feed.
+    pub fn handle_end(&mut self) -> Vec<u8> {
+        self.is_closing = true;
+        self.answers.clear();
+        for number in self.subscriptions.all() {
+            self.drop_subscription(number);
+        }
+        self.lines.finish()
+    }
+
+    /// The host let the request be served, as far as `authorized` (`None`: everything) goes. The
+    /// answer is the filter to register with the bus; `None` where there is nothing to register.
+    pub fn open(
+        &mut self,
+        number: Number,
+        told: &Discovered,
+        authorized: Option<&SubscriptionFilter>,
+    ) -> Option<SubscriptionFilter> {
+        self.subscriptions.change(number)?.open(told, authorized)
+    }
+
+    /// The host refuses the request; nothing happens where it was answered or cancelled already.
+    pub fn refuse(&mut self, number: Number, reason: Reason) {
+        let is_opening = self
+            .subscriptions
+            .change(number)
+            .is_some_and(Subscription::is_opening);
+        if is_opening && let Some(id) = self.drop_subscription(number) {
+            self.answer(&Rejection::new(reason, Some(id)));
+        }
+    }
+
+    /// A frame came from the bus; it is ignored where the subscription has ended.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
+    pub fn handle_bus_message(&mut self, number: Number, text: &str) -> Result<(), ProtocolError> {
+        let subscription = self.subscriptions.change(number);
+        let edge = subscription.and_then(|subscription| subscription.edge());
+        edge.map_or(Ok(()), |edge| edge.handle_bus_message(text, NOW))
+    }
+
+    /// The bus is gone. A stream over HTTP would just break off; here the client is told that the
+    /// subscription is cancelled, or that its request cannot be served.
+    pub fn handle_bus_lost(&mut self, number: Number) {
+        let Some(subscription) = self.subscriptions.change(number) else {
+            return;
+        };
+        let is_acknowledged = subscription.is_acknowledged();
+        let Some(id) = self.drop_subscription(number) else {
+            return;
+        };
+        if is_acknowledged {
+            self.answers.push_back(message::cancelled(&id));
+        } else {
+            self.answer(&Rejection::new(Reason::Unavailable, Some(id)));
+        }
+    }
+
+    /// Ends all subscriptions gracefully, each with what is pending and then its result; requests
+    /// that were not served yet, and those to come, are refused.
+    pub fn close(&mut self) {
+        self.is_closing = true;
+        for number in self.subscriptions.all() {
+            self.refuse(number, Reason::Closing);
+            let subscription = self.subscriptions.change(number);
+            if let Some(edge) = subscription.and_then(|subscription| subscription.edge()) {
+                edge.stream().close();
+            }
+        }
+    }
+
+    /// What to do with what the client sent, or `None` until more comes.
+    pub fn poll_input(&mut self) -> Option<Input> {
+        loop {
+            match self.lines.poll_line()? {
+                Line::TooLong => self.answer(&Rejection::new(Reason::BodyTooLarge, None)),
+                Line::Whole(line) => {
+                    if let Some(input) = self.handle_line(line) {
+                        return Some(input);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next line for the client, or `None` until something is handled again.
+    pub fn poll_line(&mut self) -> Option<String> {
+        loop {
+            if let Some(answer) = self.answers.pop_front() {
+                return Some(answer + "\n");
+            }
+            match self.subscriptions.poll_output()? {
+                (_, Output::Message(message)) => return Some(message + "\n"),
+                (number, Output::End) => drop(self.drop_subscription(number)),
+                (_, Output::KeepAlive) => {}
+            }
+        }
+    }
+
+    /// A subscription that has ended, however it did: the bus is to be told.
+    pub fn poll_ended(&mut self) -> Option<Number> {
+        self.ended.pop_front()
+    }
+
+    /// How many subscriptions there are, those included that wait for the host or the bus.
+    pub fn subscriptions(&self) -> usize {
+        self.subscriptions.len()
+    }
+
+    /// Whether the subscription still waits for the bus to confirm.
+    pub fn is_opening(&mut self, number: Number) -> bool {
+        let subscription = self.subscriptions.change(number);
+        subscription.is_some_and(Subscription::is_opening)
+    }
+
+    /// How many answers wait to be written; more input makes more of them.
+    pub fn pending_answers(&self) -> usize {
+        self.answers.len()
+    }
+
+    fn handle_line(&mut self, line: Vec<u8>) -> Option<Input> {
+        if self.era == Era::Legacy {
+            return Some(Input::Forward(line));
+        }
+        let Ok(document) = json::read(&line, self.limits.depth) else {
+            return Some(Input::Forward(line));
+        };
+        if self.is_listen(&document.root) {
+            let is_whole = line.trim_ascii().len() <= self.limits.body_bytes;
+            return self.handle_listen(&document, is_whole);
+        }
+        if let Some(number) = self.cancels(&document) {
+            self.drop_subscription(number);
+            return None;
+        }
+        if self.era == Era::Modern && is_legacy_opening(&document.root) {
+            self.refuse_legacy(&document.root);
+            return None;
+        }
+        self.era = self.era.after(&document.root);
+        Some(Input::Forward(line))
+    }
+
+    /// A listen without `_meta` belongs to this revision where the client has spoken it before.
+    fn is_listen(&self, root: &Node<'_>) -> bool {
+        let is_modern = self.era != Era::Undecided || version_of(root).is_some();
+        is_modern && names_method(root, LISTEN)
+    }
+
+    fn handle_listen(&mut self, document: &Document<'_>, is_whole: bool) -> Option<Input> {
+        self.era = self.era.after(&document.root);
+        let accepted = match accept_message(document, is_whole, &self.limits) {
+            Verdict::Accepted(accepted) => accepted,
+            Verdict::Rejected(rejection) => {
+                self.answer(&rejection);
+                return None;
+            }
+            Verdict::NotOurs => return None,
+        };
+        if let Some(reason) = self.problem_of(&accepted) {
+            self.answer(&Rejection::new(reason, Some(accepted.id)));
+            return None;
+        }
+        let requested = accepted.requested.clone();
+        let number = self.subscriptions.insert(accepted);
+        Some(Input::Listen { number, requested })
+    }
+
+    fn problem_of(&self, accepted: &Accepted) -> Option<Reason> {
+        if self.subscriptions.holds(&accepted.id) {
+            return Some(Reason::InvalidRequest(
+                "The id is that of an open subscription",
+            ));
+        }
+        if self.is_closing {
+            return Some(Reason::Closing);
+        }
+        let is_full = self.subscriptions.len() >= self.bounds.subscriptions;
+        is_full.then_some(Reason::TooManyStreams)
+    }
+
+    /// The subscription that a well-formed `notifications/cancelled` ends (2026-07-28, Cancellation).
+    fn cancels(&self, document: &Document<'_>) -> Option<Number> {
+        let root = &document.root;
+        let is_notification = names_method(root, CANCELLED)
+            && root.get("id").is_none()
+            && !document.has_duplicate_key;
+        let id = root.get("params")?.get("requestId")?;
+        let id = RequestId::from_node(id, self.limits.id_bytes)?;
+        self.subscriptions
+            .number_of(&id)
+            .filter(|_| is_notification)
+    }
+
+    /// The server behind may not know what was said to us (2026-07-28, Versioning: Compatibility).
+    fn refuse_legacy(&mut self, root: &Node<'_>) {
+        let params = root.get("params");
+        let version = params.and_then(|params| params.get("protocolVersion"));
+        let requested = version.and_then(Node::as_str).unwrap_or_default();
+        let reason = Reason::UnsupportedVersion {
+            requested: requested.to_owned(),
+        };
+        let id = root.get("id");
+        let id = id.and_then(|id| RequestId::from_node(id, self.limits.id_bytes));
+        self.answer(&Rejection::new(reason, id));
+    }
+
+    fn answer(&mut self, rejection: &Rejection) {
+        self.answers.push_back(message::error(rejection));
+    }
+
+    fn drop_subscription(&mut self, number: Number) -> Option<RequestId> {
+        let subscription = self.subscriptions.remove(number)?;
+        self.ended.push_back(number);
+        Some(subscription.id().clone())
+    }
+}

@@ -1,0 +1,38 @@
+use crate::{
+    json::Node,
+    listen::{names_method, version_of},
+    message::{DISCOVER, INITIALIZE, PROTOCOL_VERSION},
+};
+
+/// Which revision a channel speaks (2026-07-28, Versioning: Compatibility).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// Nothing has decided it yet.
+    Undecided,
+    /// The client has asked for this revision's capabilities, and may still choose an earlier one.
+    Probed,
+    /// The client has sent a request of this revision.
+    Modern,
+    /// The client has begun a session of an earlier revision.
+    Legacy,
+}
+
+impl Era {
+    /// The era after the client has said `root`; modern and legacy are for good.
+    pub(super) fn after(self, root: &Node<'_>) -> Self {
+        let is_modern = version_of(root).and_then(Node::as_str) == Some(PROTOCOL_VERSION);
+        match self {
+            Self::Modern | Self::Legacy => self,
+            _ if is_legacy_opening(root) => Self::Legacy,
+            _ if !is_modern || root.get("id").is_none() => self,
+            _ if names_method(root, DISCOVER) => Self::Probed,
+            _ => Self::Modern,
+        }
+    }
+}
+
+/// An `initialize` request without the `_meta` of this revision.
+pub(super) fn is_legacy_opening(root: &Node<'_>) -> bool {
+    let is_request = root.get("id").is_some() && names_method(root, INITIALIZE);
+    is_request && version_of(root).is_none()
+}

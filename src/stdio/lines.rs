@@ -1,0 +1,89 @@
+/// Bytes cut into lines; no line longer than a bound is ever held.
+#[derive(Debug)]
+pub struct Lines {
+    bytes: Vec<u8>,
+    /// Where the line begins that is not taken yet.
+    start: usize,
+    /// Up to where there is no line feed.
+    searched: usize,
+    max_bytes: usize,
+    /// Inside a line that is too long.
+    is_skipping: bool,
+}
+
+/// One line of a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// The line with its line feed, as it came.
+    Whole(Vec<u8>),
+    /// A line longer than allowed; its bytes are dropped, and reading goes on after its line feed.
+    TooLong,
+}
+
+impl Lines {
+    /// Lines of at most `max_bytes` bytes, line feed not counted.
+    pub fn new(max_bytes: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            start: 0,
+            searched: 0,
+            max_bytes,
+            is_skipping: false,
+        }
+    }
+
+    /// More bytes came; poll until there is no line left.
+    pub fn handle_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next line, or `None` until more bytes come.
+    pub fn poll_line(&mut self) -> Option<Line> {
+        loop {
+            let unseen = self.bytes.get(self.searched..).unwrap_or_default();
+            let Some(length) = unseen.iter().position(|byte| *byte == b'\n') else {
+                return self.poll_overflow();
+            };
+            self.searched += length + 1;
+            let line = self.bytes.get(self.start..self.searched);
+            let line = line.unwrap_or_default();
+            let taken = if line.len() - 1 > self.max_bytes {
+                Line::TooLong
+            } else {
+                Line::Whole(line.to_vec())
+            };
+            self.start = self.searched;
+            if !std::mem::take(&mut self.is_skipping) {
+                return Some(taken);
+            }
+        }
+    }
+
+    /// The bytes came to their end: what is left of a last line without a line feed.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let rest = self.bytes.split_off(self.start);
+        self.forget();
+        if self.is_skipping { Vec::new() } else { rest }
+    }
+
+    /// All that is here is part of one line: once that is too long, it need not be kept.
+    fn poll_overflow(&mut self) -> Option<Line> {
+        self.searched = self.bytes.len();
+        let is_over = self.is_skipping || self.searched - self.start > self.max_bytes;
+        if is_over {
+            self.forget();
+        }
+        let is_news = is_over && !self.is_skipping;
+        self.is_skipping |= is_over;
+        is_news.then_some(Line::TooLong)
+    }
+
+    fn forget(&mut self) {
+        self.bytes.clear();
+        self.start = 0;
+        self.searched = 0;
+    }
+}

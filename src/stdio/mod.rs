@@ -1,0 +1,14 @@
+//! stdio: one message a line, and many subscriptions on one channel (2026-07-28, stdio).
+
+mod channel;
+mod client;
+mod era;
+mod lines;
+mod question;
+mod subscriptions;
+
+pub use channel::{Bounds, Channel, Input};
+pub use client::{ClientChannel, ClientInput};
+pub use lines::{Line, Lines};
+pub use question::Question;
+pub use subscriptions::Number;

@@ -1,0 +1,178 @@
+use wasm_bindgen::prelude::*;
+
+use crate::stdio::{self, Bounds, Input, Number};
+
+use super::{
+    accept::{Refusal, filter_of, limits_of},
+    discovered::Discovered,
+};
+
+/// The server's side of one stdio connection.
+#[wasm_bindgen]
+pub struct Channel(stdio::Channel);
+
+/// What the host has to do with what the client sent: `forward` bytes, or serve listen request `number`.
+#[wasm_bindgen]
+pub struct ChannelInput(Input);
+
+/// A question of ours to the server behind a channel.
+#[wasm_bindgen]
+pub struct Question(stdio::Question);
+
+#[wasm_bindgen]
+impl Channel {
+    /// `limits` as `Acceptor` takes them; `lineBytes` bounds every line, `subscriptions` how many are open.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        limits: JsValue,
+        #[wasm_bindgen(js_name = lineBytes)] line_bytes: usize,
+        subscriptions: usize,
+    ) -> Result<Self, JsValue> {
+        let bounds = Bounds {
+            line_bytes,
+            subscriptions,
+        };
+        Ok(Self(stdio::Channel::new(limits_of(limits)?, bounds)))
+    }
+
+    /// Bytes came from the client; take every `input` now.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.0.handle_bytes(bytes);
+    }
+
+    /// What to do with what the client sent; undefined: nothing until more comes.
+    pub fn input(&mut self) -> Option<ChannelInput> {
+        self.0.poll_input().map(ChannelInput)
+    }
+
+    /// The client's bytes came to their end; the answer is the rest for the server behind.
+    pub fn finish(&mut self) -> Vec<u8> {
+        self.0.handle_end()
+    }
+
+    /// Serves the listen request as far as `authorized` (JSON text of a filter; undefined: everything)
+    /// goes; the answer is the filter to register as JSON text, undefined where there is none to.
+    pub fn open(
+        &mut self,
+        number: u32,
+        discovered: &Discovered,
+        authorized: Option<String>,
+    ) -> Result<Option<String>, JsValue> {
+        let authorized = authorized.as_deref().map(filter_of).transpose()?;
+        let honored = self
+            .0
+            .open(Number(number), &discovered.0, authorized.as_ref());
+        Ok(honored.map(|filter| filter.to_json()))
+    }
+
+    /// Refuses the listen request, if it still waits.
+    pub fn refuse(&mut self, number: u32, refusal: Refusal) {
+        self.0.refuse(Number(number), refusal.reason());
+    }
+
+    /// Takes a bus frame; the answer is the code of the error if it had to be dropped.
+    #[wasm_bindgen(js_name = receiveFrame)]
+    pub fn receive_frame(&mut self, number: u32, frame: &str) -> Option<String> {
+        let handled = self.0.handle_bus_message(Number(number), frame);
+        handled.err().map(|error| error.code().to_owned())
+    }
+
+    /// The subscription's bus is gone.
+    pub fn lose(&mut self, number: u32) {
+        self.0.handle_bus_lost(Number(number));
+    }
+
+    /// Whether the subscription still waits for the bus.
+    #[wasm_bindgen(js_name = isOpening)]
+    pub fn is_opening(&mut self, number: u32) -> bool {
+        self.0.is_opening(Number(number))
+    }
+
+    /// Ends all subscriptions gracefully.
+    pub fn close(&mut self) {
+        self.0.close();
+    }
+
+    /// The next lines for the client; undefined: none now.
+    pub fn poll(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < CHUNK_BYTES {
+            let Some(line) = self.0.poll_line() else {
+                break;
+            };
+            bytes.extend(line.into_bytes());
+        }
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// The number of a subscription that has ended, each once; undefined: none now.
+    pub fn ended(&mut self) -> Option<u32> {
+        self.0.poll_ended().map(|number| number.0)
+    }
+
+    /// How many subscriptions there are.
+    #[wasm_bindgen(getter)]
+    pub fn subscriptions(&self) -> usize {
+        self.0.subscriptions()
+    }
+
+    /// Whether answers wait: until they are written, more input should wait too.
+    #[wasm_bindgen(getter, js_name = hasAnswers)]
+    pub fn has_answers(&self) -> bool {
+        self.0.pending_answers() > 0
+    }
+}
+
+#[wasm_bindgen]
+impl ChannelInput {
+    /// Bytes for the server behind.
+    #[wasm_bindgen(getter)]
+    pub fn forward(&self) -> Option<Vec<u8>> {
+        match &self.0 {
+            Input::Forward(bytes) => Some(bytes.clone()),
+            Input::Listen { .. } => None,
+        }
+    }
+
+    /// The number of a listen request.
+    #[wasm_bindgen(getter)]
+    pub fn number(&self) -> Option<u32> {
+        match &self.0 {
+            Input::Forward(_) => None,
+            Input::Listen { number, .. } => Some(number.0),
+        }
+    }
+
+    /// What the listen request asks to hear, as JSON text.
+    #[wasm_bindgen(getter)]
+    pub fn requested(&self) -> Option<String> {
+        match &self.0 {
+            Input::Forward(_) => None,
+            Input::Listen { requested, .. } => Some(requested.to_json()),
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Question {
+    /// `token`: what no client could guess.
+    #[wasm_bindgen(constructor)]
+    pub fn new(token: &str) -> Self {
+        Self(stdio::Question::new(token))
+    }
+
+    /// The line for the server behind.
+    #[wasm_bindgen(getter)]
+    pub fn line(&self) -> String {
+        self.0.line()
+    }
+
+    /// Whether a line of the server behind is the answer: it is then not for the client.
+    #[wasm_bindgen(js_name = isAnsweredBy)]
+    pub fn is_answered_by(&self, line: &[u8]) -> bool {
+        self.0.is_answered_by(line)
+    }
+}
+
+/// A write of about this size is worth its cost; what waits beyond it may still collapse.
+const CHUNK_BYTES: usize = 16_384;
