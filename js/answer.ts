@@ -1,4 +1,3 @@
-import type { Denial } from './authorize.js';
 import type { Rejection } from './wasm.js';
 
 /** A refusal as an HTTP answer; frees it. */
@@ -17,7 +16,7 @@ export function inBand(rejection: Rejection, status = 200): Response {
 }
 
 /** A refusal as the answer to a caller whom `authorize` denied; frees it. */
-export function denied(rejection: Rejection, { wwwAuthenticate }: Denial): Response {
+export function denied(rejection: Rejection, { wwwAuthenticate }: { wwwAuthenticate?: string | undefined }): Response {
   const response = answer(rejection);
   if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
   return response;

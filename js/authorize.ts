@@ -1,12 +1,13 @@
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
+import { Refusal } from './wasm.js';
 
 /**
  * Says what of a request a caller may hear. Called for each listen request, and in sessions of earlier revisions
  * for each `resources/subscribe` and each GET of a stream, before anything is registered.
  */
-export type Authorize = (context: AuthorizeContext) => Authorization | Promise<Authorization>;
+export type Authorize<Context = AuthorizeContext> = (context: Context) => Authorization | Promise<Authorization>;
 
 /** Who asks for what. */
 export interface AuthorizeContext {
@@ -27,12 +28,48 @@ export interface Denial {
   wwwAuthenticate?: string;
 }
 
+/** What became of asking. */
+export interface Permit {
+  /** The filter that the caller is allowed, as JSON text; `undefined` for everything. */
+  filter?: string;
+  /** Why the request is not served. */
+  refusal?: Refusal;
+  /** The `WWW-Authenticate` header of a refusal. */
+  wwwAuthenticate?: string | undefined;
+}
+
+/** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
+export interface Authorizing<Context> {
+  authorize: Authorize<Context> | undefined;
+  ms: number;
+  onerror: (error: Error) => void;
+}
+
+/** Asks `authorize`, if there is one; its errors become a refusal. */
+export async function permitOf<Context>(
+  { authorize, ms, onerror }: Authorizing<Context>,
+  context: Context,
+): Promise<Permit> {
+  if (authorize === undefined) return {};
+  try {
+    const authorization = await ask(authorize, context, ms);
+    return 'denied' in authorization ? denial(authorization) : { filter: JSON.stringify(authorization) };
+  } catch (error) {
+    onerror(error as Error);
+    return { refusal: Refusal.AuthorizerFailed };
+  }
+}
+
+function denial({ denied, wwwAuthenticate }: Denial): Permit {
+  return { refusal: denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden, wwwAuthenticate };
+}
+
 /**
  * Asks `authorize`, for at most `ms` milliseconds.
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
-export async function ask(authorize: Authorize, context: AuthorizeContext, ms: number): Promise<Authorization> {
+export async function ask<Context>(authorize: Authorize<Context>, context: Context, ms: number): Promise<Authorization> {
   const late = deferred<never>();
   const timer = setTimeout(() => {
     late.reject(new ListenError('authorizer-timeout', 'authorize took too long'));

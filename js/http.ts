@@ -1,5 +1,5 @@
 import { answer, denied } from './answer.js';
-import { type Authorization, type Authorize, ask } from './authorize.js';
+import { type Authorization, type Authorize, ask, type Permit, permitOf } from './authorize.js';
 import { type BodyStart, readStart, unread } from './body.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
@@ -160,27 +160,19 @@ class ListenFront {
   async #listen(accepted: Accepted, request: Request, rest: unknown[]): Promise<Response> {
     try {
       const permit = await this.#permit(accepted, request);
-      if (permit instanceof Response) return permit;
+      if (permit.refusal !== undefined) return denied(accepted.refuse(permit.refusal), permit);
       const refusal = this.#refusal();
       if (refusal !== undefined) return answer(accepted.refuse(refusal));
-      return await this.#open(accepted, permit, request, rest);
+      return await this.#open(accepted, permit.filter, request, rest);
     } finally {
       accepted.free();
     }
   }
 
-  /** The filter that the caller is allowed as JSON text, `undefined` for everything, or the refusal. */
-  async #permit(accepted: Accepted, request: Request): Promise<string | undefined | Response> {
-    if (this.#authorize === undefined) return undefined;
-    try {
-      const authorization = await this.#ask(request, JSON.parse(accepted.requested) as SubscriptionFilter);
-      if (!('denied' in authorization)) return JSON.stringify(authorization);
-      const refusal = authorization.denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden;
-      return denied(accepted.refuse(refusal), authorization);
-    } catch (error) {
-      this.#onerror(error as Error);
-      return answer(accepted.refuse(Refusal.AuthorizerFailed));
-    }
+  #permit(accepted: Accepted, request: Request): Promise<Permit> {
+    const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
+    const asking = { authorize: this.#authorize, ms: this.#limits.authorizeMs, onerror: this.#onerror };
+    return permitOf(asking, { request, requested });
   }
 
   async #ask(request: Request, requested: SubscriptionFilter): Promise<Authorization> {

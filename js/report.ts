@@ -2,3 +2,14 @@
 export function report(error: Error): void {
   console.error('mcp-listen:', error);
 }
+
+/** `onerror` for places where nobody would catch what it throws: that is reported instead. */
+export function guarded(onerror: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    try {
+      onerror(error);
+    } catch (thrown) {
+      report(thrown as Error);
+    }
+  };
+}

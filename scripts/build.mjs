@@ -43,7 +43,7 @@ async function buildCore() {
 
 async function buildGlue() {
   await emptied('dist');
-  await run('tsc', ['-b', 'js', 'js/cloudflare']);
+  await run('tsc', ['-b', 'js', 'js/cloudflare', 'js/node']);
 }
 
 async function bundleWorker() {

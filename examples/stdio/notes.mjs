@@ -1,0 +1,72 @@
+import { McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+/**
+ * An MCP server whose notes, tools and prompts change while it runs.
+ *
+ * @param {() => import('mcp-listen').Notifier} notifier told of every change
+ */
+export function notesServer(notifier) {
+  const server = new McpServer({ name: 'notes', version: '1.0.0' }, { capabilities: CAPABILITIES });
+  const notes = new Map([['todo', 'Nothing yet.']]);
+  addNote(server, notes, 'todo');
+  addPrompt(server, 'review');
+  server.registerTool('process_id', { description: 'Tells the id of this process' }, () => said(String(process.pid)));
+  server.registerTool('edit_note', { description: 'Writes a note', inputSchema: NOTE }, async ({ name, text }) => {
+    const isNew = !notes.has(name);
+    notes.set(name, text);
+    if (isNew) addNote(server, notes, name);
+    await (isNew ? notifier().resourcesChanged() : notifier().resourceUpdated(`note://${name}`));
+    return said('Written.');
+  });
+  server.registerTool('add_tool', { description: 'Adds a tool', inputSchema: NAMED }, async ({ name }) => {
+    server.registerTool(name, { description: 'Says its name' }, () => said(name));
+    await notifier().toolsChanged();
+    return said('Added.');
+  });
+  server.registerTool('add_prompt', { description: 'Adds a prompt', inputSchema: NAMED }, async ({ name }) => {
+    addPrompt(server, name);
+    await notifier().promptsChanged();
+    return said('Added.');
+  });
+  return server;
+}
+
+/**
+ * @param {McpServer} server
+ * @param {Map<string, string>} notes
+ * @param {string} name
+ */
+function addNote(server, notes, name) {
+  server.registerResource(name, `note://${name}`, { description: 'A note' }, (uri) => ({
+    contents: [{ uri: uri.href, text: notes.get(name) ?? '' }],
+  }));
+}
+
+/**
+ * @param {McpServer} server
+ * @param {string} name
+ */
+function addPrompt(server, name) {
+  server.registerPrompt(name, { description: 'Asks for help' }, () => ({
+    messages: [{ role: 'user', content: { type: 'text', text: `Please ${name}.` } }],
+  }));
+}
+
+/**
+ * @param {string} text
+ * @returns {import('@modelcontextprotocol/server').CallToolResult}
+ */
+function said(text) {
+  return { content: [{ type: 'text', text }] };
+}
+
+const NAMED = z.object({ name: z.string() });
+const NOTE = z.object({ name: z.string(), text: z.string() });
+
+// Said in full: what is not advertised is not honored.
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+};

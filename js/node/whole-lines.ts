@@ -1,0 +1,28 @@
+/** Puts chunks together to whole lines, so that lines of two writers can share one stream. */
+export class WholeLines {
+  #begun: Buffer[] = [];
+
+  /** All lines that `chunk` completes, line feeds included; `undefined` where it completes none. */
+  take(chunk: Buffer): Buffer | undefined {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0) {
+      this.#begun.push(chunk);
+      return undefined;
+    }
+    const lines = Buffer.concat([...this.#begun, chunk.subarray(0, end)]);
+    this.#begun = end < chunk.length ? [chunk.subarray(end)] : [];
+    return lines;
+  }
+}
+
+/** Each line of `lines`, line feed included. */
+export function* eachLine(lines: Buffer): Generator<Buffer> {
+  for (let start = 0; start < lines.length; ) {
+    const feed = lines.indexOf(LINE_FEED, start);
+    const end = feed < 0 ? lines.length : feed + 1;
+    yield lines.subarray(start, end);
+    start = end;
+  }
+}
+
+const LINE_FEED = 0x0a;
