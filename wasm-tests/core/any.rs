@@ -3,6 +3,7 @@
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
+    id::RequestId,
     json,
     task::{Task, TaskId},
     uri::Uri,
@@ -27,6 +28,10 @@ pub(crate) fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
         Ok(())
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+pub(crate) fn id(raw: &str) -> RequestId {
+    RequestId::from_raw(raw, 256).unwrap()
 }
 
 pub(crate) fn uri(text: &str) -> Uri {
@@ -56,6 +61,10 @@ pub(crate) fn is_of_same_key(one: &ServerEvent, other: &ServerEvent) -> bool {
         }
         _ => one == other,
     }
+}
+
+pub(crate) fn any_id() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&["0", "1", "\"1\"", "\"\"", "12345678901234567890"][..])
 }
 
 pub(crate) fn any_uri() -> impl Strategy<Value = Uri> {

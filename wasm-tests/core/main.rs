@@ -14,7 +14,11 @@
 
 mod accept;
 mod any;
+mod both_sides;
 mod bus;
+mod channel;
+mod channel_claims;
+mod client;
 mod corpus;
 mod discovered;
 mod edge;
@@ -25,9 +29,11 @@ mod id;
 mod initialize;
 mod json;
 mod legacy;
+mod lines;
 mod message;
 mod request;
 mod resume;
 mod sse;
 mod stream;
 mod task;
+mod wire;

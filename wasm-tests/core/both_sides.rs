@@ -1,0 +1,213 @@
+//! A server's channel and a client's, wired back to back.
+
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    listen::{ClientEnd, Notice},
+    stdio::{Channel, ClientChannel, ClientInput, Input, Number},
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{any_event, any_filter, any_id, check, id},
+    client::{client, lost, tools},
+    wire::{ATTACHED, channel, frame, publish, told, written},
+};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Listen(&'static str, SubscriptionFilter),
+    Cancel(&'static str),
+    Publish(ServerEvent),
+    /// So many of the server's numbers from now the bus of a subscription is lost.
+    Lose(usize),
+    /// The server writes one line.
+    Write,
+    Close,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (any_id(), any_filter()).prop_map(|(id, filter)| Step::Listen(id, filter)),
+        3 => any_id().prop_map(Step::Cancel),
+        12 => any_event().prop_map(Step::Publish),
+        1 => (0usize..8).prop_map(Step::Lose),
+        20 => Just(Step::Write),
+        1 => Just(Step::Close),
+    ]
+}
+
+/// Both sides and a bus in between, with what each subscription has yet to hear.
+struct Wired {
+    server: Channel,
+    client: ClientChannel,
+    /// What the server registered, by number.
+    registered: BTreeMap<Number, (RequestId, SubscriptionFilter)>,
+    open: BTreeMap<RequestId, Vec<ServerEvent>>,
+    chunk_bytes: usize,
+}
+
+impl Wired {
+    fn new(chunk_bytes: usize) -> Self {
+        Self {
+            server: channel(),
+            client: client(),
+            registered: BTreeMap::new(),
+            open: BTreeMap::new(),
+            chunk_bytes,
+        }
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Listen(raw, filter) => {
+                if let Some(line) = self.client.listen(id(raw), filter, None) {
+                    self.to_server(&line);
+                }
+            }
+            Step::Cancel(raw) => {
+                if let Some(line) = self.client.cancel(&id(raw)) {
+                    self.open.remove(&id(raw));
+                    self.to_server(&line);
+                }
+            }
+            Step::Publish(event) => self.publish(&event),
+            Step::Lose(place) => {
+                let number = self.registered.keys().nth(place).copied();
+                if let Some(number) = number {
+                    let (id, _) = &self.registered[&number];
+                    // What waits is lost with the bus, which the client is told.
+                    if let Some(pending) = self.open.get_mut(id) {
+                        pending.clear();
+                    }
+                    self.server.handle_bus_lost(number);
+                }
+            }
+            Step::Write => self.write_line(),
+            Step::Close => self.server.close(),
+        }
+        while let Some(number) = self.server.poll_ended() {
+            self.registered.remove(&number);
+        }
+    }
+
+    /// Every request is served at once; what is not ours would be a cancel that came too late.
+    fn to_server(&mut self, line: &str) {
+        for chunk in line.as_bytes().chunks(self.chunk_bytes) {
+            self.server.handle_bytes(chunk);
+            while let Some(input) = self.server.poll_input() {
+                if let Input::Listen { number, requested } = input {
+                    let id = id_in(line);
+                    self.open.insert(id.clone(), Vec::new());
+                    if self.server.open(number, &told(), None).is_some() {
+                        self.registered.insert(number, (id, requested));
+                        self.server.handle_bus_message(number, ATTACHED).unwrap();
+                    }
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self, event: &ServerEvent) {
+        for (number, (id, filter)) in &self.registered {
+            let is_new = self
+                .open
+                .get(id)
+                .is_some_and(|pending| !pending.contains(event));
+            let is_open = self.server.subscriptions() > 0;
+            if filter.accepts(event) && is_new && is_open {
+                self.open.get_mut(id).unwrap().push(event.clone());
+            }
+            self.server
+                .handle_bus_message(*number, &frame(event))
+                .unwrap();
+        }
+    }
+
+    fn write_line(&mut self) {
+        let Some(line) = self.server.poll_line() else {
+            return;
+        };
+        assert_eq!(
+            line.find('\n'),
+            Some(line.len() - 1),
+            "one message is one line"
+        );
+        for chunk in line.as_bytes().chunks(self.chunk_bytes) {
+            self.client.handle_bytes(chunk);
+        }
+        while let Some(input) = self.client.poll_input() {
+            if let ClientInput::Notice(id, notice) = input {
+                self.hear(&id, notice);
+            }
+        }
+    }
+
+    fn hear(&mut self, id: &RequestId, notice: Notice) {
+        match notice {
+            Notice::Acknowledged(_) => {}
+            Notice::Changed(event) => {
+                let pending = self.open.get_mut(id).expect("it is open");
+                assert_eq!(pending.remove(0), event, "first pending, first out");
+            }
+            Notice::Ended(ClientEnd::Graceful) => {
+                assert_eq!(
+                    self.open.remove(id),
+                    Some(Vec::new()),
+                    "nothing was pending"
+                );
+            }
+            Notice::Ended(_) => drop(self.open.remove(id)),
+            Notice::Malformed => panic!("the server wrote a malformed message"),
+        }
+    }
+}
+
+fn id_in(line: &str) -> RequestId {
+    let (_, rest) = line.split_once("\"id\":").unwrap();
+    let (raw, _) = rest.split_once(",\"method\"").unwrap();
+    id(raw)
+}
+
+#[test]
+fn both_sides_back_to_back_keep_every_promise() {
+    check(
+        (vec(any_step(), 0..80), 1usize..40),
+        |(steps, chunk_bytes)| {
+            let mut wired = Wired::new(chunk_bytes);
+            let mut is_closed = false;
+            for step in steps {
+                let is_silent = is_closed && matches!(step, Step::Publish(_));
+                is_closed |= matches!(step, Step::Close);
+                if !is_silent {
+                    wired.take(step);
+                }
+            }
+            wired.server.close();
+            for _ in 0..1_000 {
+                wired.take(Step::Write);
+            }
+            assert_eq!(wired.client.subscriptions(), 0, "each has heard of its end");
+            assert_eq!(wired.server.subscriptions(), 0);
+            assert_eq!(written(&mut wired.server), [""; 0]);
+        },
+    );
+}
+
+#[test]
+fn a_server_that_is_killed_is_lost_to_all() {
+    let mut wired = Wired::new(7);
+    wired.take(Step::Listen("1", tools()));
+    wired.take(Step::Listen("\"1\"", tools()));
+    wired.take(Step::Write);
+    let numbers: Vec<Number> = wired.registered.keys().copied().collect();
+    publish(&mut wired.server, &numbers, &ServerEvent::ToolsListChanged);
+    wired.server.handle_end();
+    wired.take(Step::Write);
+    assert_eq!(wired.client.handle_exit(), [lost("\"1\""), lost("1")]);
+}

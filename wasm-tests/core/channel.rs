@@ -1,0 +1,224 @@
+//! The subscriptions of one stdio channel, from request to end.
+
+use mcp_listen::{error::Reason, event::ServerEvent, filter::SubscriptionFilter, stdio::Number};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::updated,
+    request::body,
+    wire::{
+        ATTACHED, TOOLS, ack, assert_refused, cancel, channel, open, publish, request, result, say,
+        stamp, told, tools_changed, written,
+    },
+};
+
+#[test]
+fn nothing_is_written_before_the_bus_has_confirmed_and_the_ack_is_first() {
+    let mut channel = channel();
+    let number = request(&mut channel, "1", TOOLS);
+    assert_eq!(written(&mut channel), [""; 0]);
+    let honored = channel.open(number, &told(), None);
+    assert_eq!(
+        honored.map(|filter| filter.to_json()),
+        Some(TOOLS.to_owned())
+    );
+    assert_eq!(written(&mut channel), [""; 0]);
+    channel.handle_bus_message(number, ATTACHED).unwrap();
+    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    assert_eq!(written(&mut channel), [ack("1", TOOLS), tools_changed("1")]);
+}
+
+#[test]
+fn each_subscription_gets_its_own_copy_with_its_id_as_it_was_written() {
+    let mut channel = channel();
+    let numbers = [
+        open(&mut channel, "1", TOOLS),
+        open(&mut channel, "\"1\"", TOOLS),
+    ];
+    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    assert_eq!(
+        written(&mut channel),
+        [tools_changed("1"), tools_changed("\"1\"")]
+    );
+}
+
+#[test]
+fn subscriptions_take_turns() {
+    let mut channel = channel();
+    let filter = r#"{"toolsListChanged":true,"promptsListChanged":true}"#;
+    let numbers = [
+        open(&mut channel, "1", filter),
+        open(&mut channel, "2", filter),
+    ];
+    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &numbers, &ServerEvent::PromptsListChanged);
+    let ids = written(&mut channel)
+        .into_iter()
+        .map(|line| line.contains(&stamp("2")));
+    assert_eq!(ids.collect::<Vec<_>>(), [false, true, false, true]);
+}
+
+#[test]
+fn what_is_not_polled_collapses() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    for _ in 0..100_000 {
+        publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    }
+    assert_eq!(written(&mut channel), [tools_changed("1")]);
+}
+
+#[test]
+fn a_cancel_ends_exactly_its_subscription_without_a_word() {
+    let mut channel = channel();
+    let numbers = [
+        open(&mut channel, "1", TOOLS),
+        open(&mut channel, "\"1\"", TOOLS),
+    ];
+    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    assert_eq!(say(&mut channel, &cancel("1")), []);
+    assert_eq!(channel.poll_ended(), Some(numbers[0]));
+    assert_eq!(channel.poll_ended(), None);
+    assert_eq!(written(&mut channel), [tools_changed("\"1\"")]);
+    channel.close();
+    assert_eq!(written(&mut channel), [result("\"1\"")]);
+}
+
+#[test]
+fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
+    let mut channel = channel();
+    let waiting = request(&mut channel, "1", TOOLS);
+    let opening = request(&mut channel, "2", TOOLS);
+    channel.open(opening, &told(), None);
+    for id in ["1", "2"] {
+        assert_eq!(say(&mut channel, &cancel(id)), []);
+    }
+    assert_eq!(channel.open(waiting, &told(), None), None);
+    channel.refuse(waiting, Reason::Unavailable);
+    channel.handle_bus_message(opening, ATTACHED).unwrap();
+    channel.handle_bus_lost(opening);
+    assert_eq!(written(&mut channel), [""; 0]);
+    assert_eq!(channel.subscriptions(), 0);
+}
+
+#[test]
+fn an_id_may_be_used_again_and_nothing_of_its_first_subscription_follows() {
+    let mut channel = channel();
+    let first = open(&mut channel, "1", TOOLS);
+    publish(&mut channel, &[first], &ServerEvent::ToolsListChanged);
+    say(&mut channel, &cancel("1"));
+    let second = open(&mut channel, "1", TOOLS);
+    assert_ne!(first, second);
+    publish(&mut channel, &[first], &ServerEvent::ToolsListChanged);
+    assert_eq!(written(&mut channel), [""; 0]);
+}
+
+#[test]
+fn the_id_of_an_open_subscription_is_refused_and_the_first_is_kept() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    assert_refused(&mut channel, &body("1", "{}"), -32_600, "1");
+    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    assert_eq!(written(&mut channel), [tools_changed("1")]);
+    let waiting = request(&mut channel, "2", TOOLS);
+    assert_refused(&mut channel, &body("2", TOOLS), -32_600, "2");
+    assert!(channel.open(waiting, &told(), None).is_some());
+}
+
+#[test]
+fn more_subscriptions_than_allowed_are_refused() {
+    let mut channel = channel();
+    for id in ["1", "2", "3"] {
+        request(&mut channel, id, TOOLS);
+    }
+    assert_refused(&mut channel, &body("4", TOOLS), -32_603, "4");
+    say(&mut channel, &cancel("2"));
+    request(&mut channel, "4", TOOLS);
+}
+
+#[test]
+fn close_gives_what_is_pending_then_the_result_of_each() {
+    let mut channel = channel();
+    let numbers = [
+        open(&mut channel, "1", TOOLS),
+        open(&mut channel, "2", TOOLS),
+    ];
+    publish(&mut channel, &numbers[..1], &ServerEvent::ToolsListChanged);
+    channel.close();
+    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    assert_eq!(
+        written(&mut channel),
+        [tools_changed("1"), result("2"), result("1")]
+    );
+    assert_eq!(channel.subscriptions(), 0);
+    assert_refused(&mut channel, &body("3", TOOLS), -32_603, "3");
+}
+
+#[test]
+fn close_refuses_what_still_waits() {
+    let mut channel = channel();
+    request(&mut channel, "1", TOOLS);
+    let opening = request(&mut channel, "2", TOOLS);
+    channel.open(opening, &told(), None);
+    channel.close();
+    let answers = written(&mut channel);
+    assert_eq!(answers.len(), 2);
+    assert!(
+        answers.iter().all(|answer| answer.contains("-32603")),
+        "{answers:?}"
+    );
+    assert_eq!(channel.subscriptions(), 0);
+}
+
+#[test]
+fn the_end_of_the_input_ends_all_without_a_word() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    request(&mut channel, "2", TOOLS);
+    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    channel.handle_bytes(b"unfinished");
+    assert_eq!(channel.handle_end(), b"unfinished");
+    assert_eq!(written(&mut channel), [""; 0]);
+    assert_eq!(std::iter::from_fn(|| channel.poll_ended()).count(), 2);
+}
+
+#[test]
+fn a_lost_bus_cancels_what_was_acknowledged_and_refuses_what_was_not() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    let opening = request(&mut channel, "2", TOOLS);
+    channel.open(opening, &told(), None);
+    let unwritten = request(&mut channel, "3", TOOLS);
+    channel.open(unwritten, &told(), None);
+    channel.handle_bus_message(unwritten, ATTACHED).unwrap();
+    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    for lost in [number, opening, unwritten] {
+        channel.handle_bus_lost(lost);
+    }
+    let answers = written(&mut channel);
+    assert_eq!(answers[0], cancel("1"));
+    assert!(answers[1].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
+    assert!(answers[2].starts_with(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603"#));
+    assert_eq!(answers.len(), 3);
+}
+
+#[test]
+fn nothing_honored_is_acknowledged_and_ends_without_a_place_on_the_bus() {
+    let mut channel = channel();
+    let number = request(&mut channel, "1", TOOLS);
+    let nothing = SubscriptionFilter::default();
+    assert_eq!(channel.open(number, &told(), Some(&nothing)), None);
+    assert_eq!(written(&mut channel), [ack("1", "{}"), result("1")]);
+    assert_eq!(channel.poll_ended(), Some(number));
+}
+
+#[test]
+fn a_frame_that_is_not_the_bus_s_changes_nothing() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    assert!(channel.handle_bus_message(number, "{}").is_err());
+    assert_eq!(channel.handle_bus_message(Number(7), "{}"), Ok(()));
+    publish(&mut channel, &[number], &updated("a"));
+    assert_eq!(written(&mut channel), [""; 0]);
+}

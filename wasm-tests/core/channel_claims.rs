@@ -1,0 +1,161 @@
+//! Which lines a stdio channel answers itself, and with what.
+
+use mcp_listen::{event::ServerEvent, stdio::Question};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    request::body,
+    wire::{
+        TOOLS, assert_forwarded, assert_refused, cancel, channel, open, publish, request, say,
+        tools_changed, written,
+    },
+};
+
+const BARE: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}"#;
+const INITIALIZE: &str =
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+#[test]
+fn other_cancels_are_for_the_server_behind() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    for line in [
+        cancel("2"),
+        cancel("\"1\""),
+        cancel("1.0"),
+        cancel("null"),
+        cancel("[1]"),
+        cancel("1").replace("requestId", "requestID"),
+        cancel("1").replace("\"params\"", "\"id\":5,\"params\""),
+        cancel("1,\"requestId\":1"),
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}"#.to_owned(),
+    ] {
+        assert_forwarded(&mut channel, &line);
+    }
+    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    assert_eq!(written(&mut channel), [tools_changed("1")]);
+    say(&mut channel, &cancel("1"));
+    assert_forwarded(&mut channel, &cancel("1"));
+}
+
+#[test]
+fn listens_are_judged_as_over_http() {
+    let mut channel = channel();
+    let good = body("1", "{}");
+    for (line, code, id) in [
+        (good.replace("2026-07-28", "2099-01-01"), -32_022, "1"),
+        (good.replace("\"2026-07-28\"", "7"), -32_602, "1"),
+        (good.replace("clientCapabilities", "other"), -32_602, "1"),
+        (body("1", "null"), -32_602, "1"),
+        (body("1", r#"{"toolsListChanged":1}"#), -32_602, "1"),
+        (
+            body("1", r#"{"resourceSubscriptions":["a\n"]}"#),
+            -32_602,
+            "1",
+        ),
+        (body("null", "{}"), -32_600, ""),
+        (body("1.5", "{}"), -32_600, ""),
+        (good.replace("\"id\":1,", ""), -32_600, ""),
+        (good.replace("\"2.0\"", "\"1.0\""), -32_600, "1"),
+        (
+            good.replace("\"method\"", "\"method\":\"tools/list\",\"method\""),
+            -32_600,
+            "1",
+        ),
+        (
+            format!("{good}{}", " ".repeat(3)).replace(
+                "{}}}",
+                &format!("{{}},\"x\":\"{}\"}}}}", "y".repeat(65_536)),
+            ),
+            -32_600,
+            "1",
+        ),
+    ] {
+        assert_refused(&mut channel, &line, code, id);
+    }
+    request(&mut channel, "1", TOOLS);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused_and_passed_over() {
+    let mut channel = channel();
+    let long = "x".repeat(100_001);
+    assert_refused(&mut channel, &long, -32_600, "");
+    request(&mut channel, "1", TOOLS);
+}
+
+#[test]
+fn everything_else_is_for_the_server_behind() {
+    let mut channel = channel();
+    for line in [
+        "",
+        "garbage",
+        "{",
+        "\u{feff}{}",
+        "[]",
+        "null",
+        &format!("[{}]", body("1", "{}")),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"  {"jsonrpc" : "2.0", "method":"notifications/initialized"}  "#,
+        &body("1", "{}").replace("subscriptions/listen", "tools/list"),
+        &"x".repeat(100_000),
+    ] {
+        assert_forwarded(&mut channel, line);
+    }
+}
+
+#[test]
+fn a_listen_without_meta_is_ours_once_this_revision_was_spoken() {
+    let mut channel = channel();
+    assert_forwarded(&mut channel, BARE);
+    assert_forwarded(
+        &mut channel,
+        &body("0", "{}").replace("subscriptions/listen", "server/discover"),
+    );
+    assert_refused(&mut channel, BARE, -32_602, "1");
+}
+
+#[test]
+fn a_connection_that_opened_with_initialize_has_no_listens() {
+    let discover = body("0", "{}").replace("subscriptions/listen", "server/discover");
+    for probe in [None, Some(discover)] {
+        let mut channel = channel();
+        for line in probe.iter().map(String::as_str).chain([
+            INITIALIZE,
+            BARE,
+            &body("1", "{}"),
+            &cancel("1"),
+        ]) {
+            assert_forwarded(&mut channel, line);
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_speaks_this_revision_cannot_go_back() {
+    let mut channel = channel();
+    let number = open(&mut channel, "1", TOOLS);
+    assert_refused(&mut channel, INITIALIZE, -32_022, "0");
+    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    assert_eq!(written(&mut channel), [tools_changed("1")]);
+}
+
+#[test]
+fn only_the_answer_to_our_question_is_kept_from_the_client() {
+    let question = Question::new("token");
+    let id = r#""id":"mcp-listen:discover:token""#;
+    assert!(question.line().contains(id) && question.line().ends_with('\n'));
+    for answer in [
+        r#""result":{"capabilities":{}}"#,
+        r#""error":{"code":-32601}"#,
+    ] {
+        let line = format!(r#"{{"jsonrpc":"2.0",{id},{answer}}}"#);
+        assert!(question.is_answered_by(line.as_bytes()));
+        assert!(!question.is_answered_by(line.replace(":token", "").as_bytes()));
+        assert!(!question.is_answered_by(line.replace('{', "[").as_bytes()));
+    }
+    assert!(!question.is_answered_by(question.line().as_bytes()));
+}

@@ -1,0 +1,93 @@
+use mcp_listen::stdio::{Line, Lines};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::check;
+
+/// All lines of `chunks`, and what is left.
+fn lines(chunks: &[&[u8]], max_bytes: usize) -> (Vec<Line>, Vec<u8>) {
+    let mut lines = Lines::new(max_bytes);
+    let mut taken = Vec::new();
+    for chunk in chunks {
+        lines.handle_bytes(chunk);
+        taken.extend(std::iter::from_fn(|| lines.poll_line()));
+    }
+    (taken, lines.finish())
+}
+
+fn whole(line: &str) -> Line {
+    Line::Whole(line.as_bytes().to_vec())
+}
+
+#[test]
+fn lines_keep_their_bytes() {
+    let text = "a\r\n\n  b \nrest";
+    assert_eq!(
+        lines(&[text.as_bytes()], 10),
+        (
+            vec![whole("a\r\n"), whole("\n"), whole("  b \n")],
+            b"rest".to_vec()
+        )
+    );
+}
+
+#[test]
+fn a_line_may_be_as_long_as_the_bound_and_no_longer() {
+    assert_eq!(lines(&[b"1234\n"], 4).0, [whole("1234\n")]);
+    assert_eq!(lines(&[b"12345\n"], 4).0, [Line::TooLong]);
+}
+
+#[test]
+fn after_a_line_that_is_too_long_reading_goes_on_at_its_line_feed() {
+    let chunks: [&[u8]; 4] = [b"a\n1234", b"5678", b"9\nb", b"\n"];
+    assert_eq!(
+        lines(&chunks, 4).0,
+        [whole("a\n"), Line::TooLong, whole("b\n")]
+    );
+}
+
+#[test]
+fn nothing_is_left_of_an_unfinished_line_that_is_too_long() {
+    assert_eq!(
+        lines(&[b"12345", b"6"], 4),
+        (vec![Line::TooLong], Vec::new())
+    );
+}
+
+#[test]
+fn a_split_at_every_byte_changes_nothing() {
+    check((vec(any_byte(), 0..60), 0usize..8), |(bytes, max_bytes)| {
+        let at_once = lines(&[&bytes], max_bytes);
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        assert_eq!(lines(&single, max_bytes), at_once);
+        for at in 0..bytes.len() {
+            let (left, right) = bytes.split_at(at);
+            assert_eq!(lines(&[left, right], max_bytes), at_once);
+        }
+    });
+}
+
+#[test]
+fn whole_lines_and_the_rest_are_the_bytes_that_came() {
+    check(vec(any_byte(), 0..60), |bytes| {
+        let (taken, rest) = lines(&[&bytes], 60);
+        let mut all = Vec::new();
+        for line in taken {
+            let Line::Whole(line) = line else {
+                panic!("no line is longer than all bytes");
+            };
+            assert_eq!(
+                line.iter().position(|byte| *byte == b'\n'),
+                Some(line.len() - 1)
+            );
+            all.extend(line);
+        }
+        all.extend(rest);
+        assert_eq!(all, bytes);
+    });
+}
+
+fn any_byte() -> impl Strategy<Value = u8> {
+    prop_oneof![1 => Just(b'\n'), 4 => any::<u8>()]
+}

@@ -1,0 +1,125 @@
+//! A server's stdio channel, and the lines on it as they must stand there.
+
+use mcp_listen::{
+    capabilities::{Capabilities, Discovered},
+    event::ServerEvent,
+    limits::Limits,
+    stdio::{Bounds, Channel, Input, Number},
+};
+
+use crate::request::body;
+
+pub(crate) const ATTACHED: &str = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+pub(crate) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
+
+pub(crate) fn channel() -> Channel {
+    let bounds = Bounds {
+        line_bytes: 100_000,
+        subscriptions: 3,
+    };
+    Channel::new(Limits::default(), bounds)
+}
+
+pub(crate) fn told() -> Discovered {
+    Discovered {
+        capabilities: Capabilities::ALL,
+        server_info: None,
+    }
+}
+
+pub(crate) fn frame(event: &ServerEvent) -> String {
+    format!(
+        r#"{{"v":1,"type":"event","position":1,"event":{}}}"#,
+        event.to_json()
+    )
+}
+
+pub(crate) fn written(channel: &mut Channel) -> Vec<String> {
+    let lines = std::iter::from_fn(|| channel.poll_line());
+    lines
+        .map(|line| line.strip_suffix('\n').unwrap().to_owned())
+        .collect()
+}
+
+pub(crate) fn say(channel: &mut Channel, line: &str) -> Vec<Input> {
+    channel.handle_bytes(format!("{line}\n").as_bytes());
+    std::iter::from_fn(|| channel.poll_input()).collect()
+}
+
+#[track_caller]
+pub(crate) fn assert_forwarded(channel: &mut Channel, line: &str) {
+    let forwarded = Input::Forward(format!("{line}\n").into_bytes());
+    assert_eq!(say(channel, line), [forwarded], "{line}");
+    assert_eq!(written(channel), [""; 0], "{line}");
+}
+
+#[track_caller]
+pub(crate) fn assert_refused(channel: &mut Channel, line: &str, code: i32, id: &str) {
+    assert_eq!(say(channel, line), [], "{line}");
+    let answers = written(channel);
+    let [answer] = answers.as_slice() else {
+        panic!("{line} is answered with {answers:?}");
+    };
+    let id = if id.is_empty() {
+        String::new()
+    } else {
+        format!("\"id\":{id},")
+    };
+    let start = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":{code},"#);
+    assert!(
+        answer.starts_with(&start),
+        "{line} is answered with {answer}"
+    );
+}
+
+pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> Number {
+    let inputs = say(channel, &body(id, filter));
+    let [Input::Listen { number, .. }] = inputs.as_slice() else {
+        panic!("{inputs:?} is no listen request");
+    };
+    *number
+}
+
+/// Opens a subscription up to its acknowledgment, which is taken.
+pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> Number {
+    let number = request(channel, id, filter);
+    assert!(channel.open(number, &told(), None).is_some());
+    channel.handle_bus_message(number, ATTACHED).unwrap();
+    assert_eq!(written(channel), [ack(id, filter)]);
+    number
+}
+
+pub(crate) fn publish(channel: &mut Channel, numbers: &[Number], event: &ServerEvent) {
+    for number in numbers {
+        channel.handle_bus_message(*number, &frame(event)).unwrap();
+    }
+}
+
+pub(crate) fn cancel(id: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+    )
+}
+
+pub(crate) fn stamp(id: &str) -> String {
+    format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#)
+}
+
+pub(crate) fn ack(id: &str, honored: &str) -> String {
+    let stamp = stamp(id);
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{stamp},"notifications":{honored}}}}}"#
+    )
+}
+
+pub(crate) fn tools_changed(id: &str) -> String {
+    let stamp = stamp(id);
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{stamp}}}}}"#
+    )
+}
+
+pub(crate) fn result(id: &str) -> String {
+    let stamp = stamp(id);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete",{stamp}}}}}"#)
+}
