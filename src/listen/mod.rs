@@ -13,5 +13,5 @@ pub use accept::{Accepted, Verdict, accept, may_be_listen};
 pub use client::{ClientEnd, ClientStream, Notice};
 pub use headers::Headers;
 pub use incoming::Incoming;
-pub(crate) use request::{names_method, version_of};
+pub(crate) use request::{check_meta, names_method, version_of};
 pub use stream::{Output, ServerStream, Stamp};

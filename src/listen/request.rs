@@ -73,7 +73,7 @@ pub(super) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<()
 }
 
 /// The `_meta` that every request carries (2026-07-28, Base protocol, Per-request fields).
-pub(super) fn check_meta(root: &Node<'_>) -> Result<(), Reason> {
+pub(crate) fn check_meta(root: &Node<'_>) -> Result<(), Reason> {
     let params = object_in(root.get("params"), "params must be an object")?;
     let meta = object_in(params.get("_meta"), "params._meta must be an object")?;
     let version = meta.get(META_PROTOCOL_VERSION).and_then(Node::as_str);

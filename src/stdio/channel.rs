@@ -13,7 +13,7 @@ use crate::{
 };
 
 use super::{
-    era::{Era, is_legacy_opening},
+    era::{Era, check_opening},
     lines::{Line, Lines},
     subscriptions::{NOW, Number, Subscription, Subscriptions},
 };
@@ -30,6 +30,8 @@ pub struct Channel {
     bounds: Bounds,
     lines: Lines,
     era: Era,
+    /// What the server behind makes of the lines that it was given: it sees no listen.
+    era_behind: Era,
     subscriptions: Subscriptions,
     /// Refusals and cancellations; at most one for each request of the client.
     answers: VecDeque<String>,
@@ -68,6 +70,7 @@ impl Channel {
             limits,
             bounds,
             era: Era::Undecided,
+            era_behind: Era::Undecided,
             subscriptions: Subscriptions::default(),
             answers: VecDeque::new(),
             ended: VecDeque::new(),
@@ -217,11 +220,12 @@ impl Channel {
             self.drop_subscription(number);
             return None;
         }
-        if self.era == Era::Modern && is_legacy_opening(&document.root) {
-            self.refuse_legacy(&document.root);
+        if self.would_mislead(&document.root) {
+            self.refuse_bare(&document.root);
             return None;
         }
         self.era = self.era.after(&document.root);
+        self.era_behind = self.era_behind.after(&document.root);
         Some(Input::Forward(line))
     }
 
@@ -276,17 +280,22 @@ impl Channel {
             .filter(|_| is_notification)
     }
 
-    /// The server behind may not know what was said to us (2026-07-28, Versioning: Compatibility).
-    fn refuse_legacy(&mut self, root: &Node<'_>) {
-        let params = root.get("params");
-        let version = params.and_then(|params| params.get("protocolVersion"));
-        let requested = version.and_then(Node::as_str).unwrap_or_default();
-        let reason = Reason::UnsupportedVersion {
-            requested: requested.to_owned(),
+    /// Whether the server behind, which has seen nothing of this revision yet, would take a bare
+    /// message of a client that speaks it for one of an earlier revision.
+    fn would_mislead(&self, root: &Node<'_>) -> bool {
+        let is_bare = root.get("method").is_some() && version_of(root).is_none();
+        is_bare && self.era == Era::Modern && self.era_behind != Era::Modern
+    }
+
+    /// Answers a bare request; a bare notification can concern nothing that the server behind does.
+    fn refuse_bare(&mut self, root: &Node<'_>) {
+        let Some(id) = root.get("id") else {
+            return;
         };
-        let id = root.get("id");
-        let id = id.and_then(|id| RequestId::from_node(id, self.limits.id_bytes));
-        self.answer(&Rejection::new(reason, id));
+        let id = RequestId::from_node(id, self.limits.id_bytes);
+        if let Err(reason) = check_opening(root) {
+            self.answer(&Rejection::new(reason, id));
+        }
     }
 
     fn answer(&mut self, rejection: &Rejection) {

@@ -1,6 +1,7 @@
 use crate::{
+    error::Reason,
     json::Node,
-    listen::{names_method, version_of},
+    listen::{check_meta, names_method, version_of},
     message::{DISCOVER, INITIALIZE, PROTOCOL_VERSION},
 };
 
@@ -31,8 +32,24 @@ impl Era {
     }
 }
 
+/// What is wrong with a request on a channel that speaks this revision, once it is without
+/// its `_meta` (2026-07-28, Versioning: Compatibility).
+pub(super) fn check_opening(root: &Node<'_>) -> Result<(), Reason> {
+    if !is_legacy_opening(root) {
+        return check_meta(root);
+    }
+    let params = root.get("params");
+    let version = params.and_then(|params| params.get("protocolVersion"));
+    Err(Reason::UnsupportedVersion {
+        requested: version
+            .and_then(Node::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+    })
+}
+
 /// An `initialize` request without the `_meta` of this revision.
-pub(super) fn is_legacy_opening(root: &Node<'_>) -> bool {
+fn is_legacy_opening(root: &Node<'_>) -> bool {
     let is_request = root.get("id").is_some() && names_method(root, INITIALIZE);
     is_request && version_of(root).is_none()
 }

@@ -67,13 +67,13 @@ impl Wired {
         match step {
             Step::Listen(raw, filter) => {
                 if let Some(line) = self.client.listen(id(raw), filter, None) {
-                    self.to_server(&line);
+                    self.reach_server(&line);
                 }
             }
             Step::Cancel(raw) => {
                 if let Some(line) = self.client.cancel(&id(raw)) {
                     self.open.remove(&id(raw));
-                    self.to_server(&line);
+                    self.reach_server(&line);
                 }
             }
             Step::Publish(event) => self.publish(&event),
@@ -97,7 +97,7 @@ impl Wired {
     }
 
     /// Every request is served at once; what is not ours would be a cancel that came too late.
-    fn to_server(&mut self, line: &str) {
+    fn reach_server(&mut self, line: &str) {
         for chunk in line.as_bytes().chunks(self.chunk_bytes) {
             self.server.handle_bytes(chunk);
             while let Some(input) = self.server.poll_input() {

@@ -16,9 +16,16 @@ const BARE: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}"#;
 const INITIALIZE: &str =
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+const BARE_CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+
+fn calling(method: &str) -> String {
+    body("0", "{}").replace("subscriptions/listen", method)
+}
+
 #[test]
 fn other_cancels_are_for_the_server_behind() {
     let mut channel = channel();
+    assert_forwarded(&mut channel, &calling("tools/list"));
     let number = open(&mut channel, "1", TOOLS);
     for line in [
         cancel("2"),
@@ -111,16 +118,13 @@ fn everything_else_is_for_the_server_behind() {
 fn a_listen_without_meta_is_ours_once_this_revision_was_spoken() {
     let mut channel = channel();
     assert_forwarded(&mut channel, BARE);
-    assert_forwarded(
-        &mut channel,
-        &body("0", "{}").replace("subscriptions/listen", "server/discover"),
-    );
+    assert_forwarded(&mut channel, &calling("server/discover"));
     assert_refused(&mut channel, BARE, -32_602, "1");
 }
 
 #[test]
 fn a_connection_that_opened_with_initialize_has_no_listens() {
-    let discover = body("0", "{}").replace("subscriptions/listen", "server/discover");
+    let discover = calling("server/discover");
     for probe in [None, Some(discover)] {
         let mut channel = channel();
         for line in probe.iter().map(String::as_str).chain([
@@ -135,12 +139,22 @@ fn a_connection_that_opened_with_initialize_has_no_listens() {
 }
 
 #[test]
-fn a_connection_that_speaks_this_revision_cannot_go_back() {
-    let mut channel = channel();
-    let number = open(&mut channel, "1", TOOLS);
-    assert_refused(&mut channel, INITIALIZE, -32_022, "0");
-    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
-    assert_eq!(written(&mut channel), [tools_changed("1")]);
+fn the_server_behind_is_not_misled_by_what_it_has_not_seen() {
+    for passed in [None, Some(calling("server/discover"))] {
+        let mut channel = channel();
+        if let Some(line) = &passed {
+            assert_forwarded(&mut channel, line);
+        }
+        let number = open(&mut channel, "1", TOOLS);
+        assert_refused(&mut channel, INITIALIZE, -32_022, "0");
+        assert_refused(&mut channel, BARE_CALL, -32_602, "7");
+        assert_eq!(say(&mut channel, &cancel("7")), []);
+        publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+        assert_eq!(written(&mut channel), [tools_changed("1")]);
+        for line in [&calling("tools/list"), INITIALIZE, BARE_CALL, &cancel("7")] {
+            assert_forwarded(&mut channel, line);
+        }
+    }
 }
 
 #[test]
