@@ -1,0 +1,81 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { root } from '../../scripts/project.mjs';
+
+/** The MCP server on stdio that tests start: the example. */
+export const STDIO_SERVER = join(root, 'examples', 'stdio', 'server.mjs');
+
+/** The lines of a stream, one after another. */
+export class LineReader {
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(stream: Readable) {
+    const reader: Interface = createInterface({ input: stream });
+    this.#lines = reader[Symbol.asyncIterator]();
+  }
+
+  /** The next line without its line feed; `undefined` when the stream has ended. */
+  async next(): Promise<string | undefined> {
+    const { done, value } = await this.#lines.next();
+    return done ? undefined : value;
+  }
+}
+
+/** The example server in a process of its own, driven line by line. */
+export class StdioProcess {
+  readonly child: ChildProcessWithoutNullStreams = spawn(process.execPath, [STDIO_SERVER]);
+  readonly #lines = new LineReader(this.child.stdout);
+  readonly #exit = once(this.child, 'exit');
+  complaints = '';
+
+  constructor() {
+    this.child.stderr.setEncoding('utf8').on('data', (text) => {
+      this.complaints += text;
+    });
+  }
+
+  /** Writes one line. */
+  send(line: string): void {
+    this.child.stdin.write(`${line}\n`);
+  }
+
+  /** The next line of the server. */
+  next(): Promise<string | undefined> {
+    return this.#lines.next();
+  }
+
+  /** The exit code, or the signal that ended the process. */
+  async exit(): Promise<number | string> {
+    const [code, signal] = await this.#exit;
+    return code ?? signal;
+  }
+}
+
+/** A request of this revision. */
+export function requestLine(id: string, method: string, params: object = {}): string {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify({ _meta: meta, ...params })}}`;
+}
+
+/** A call of one of the example's tools. */
+export function callLine(id: string, name: string, args: object = {}): string {
+  return requestLine(id, 'tools/call', { name, arguments: args });
+}
+
+/** What a client sends to leave subscription `id`. */
+export function cancelLine(id: string): string {
+  return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`;
+}
+
+/** The result that ends subscription `id`, with the name of the example. */
+export function resultLine(id: string, serverInfo?: object): string {
+  const stamp = `"io.modelcontextprotocol/subscriptionId":${id}`;
+  const info = serverInfo ? `,"io.modelcontextprotocol/serverInfo":${JSON.stringify(serverInfo)}` : '';
+  return `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","_meta":{${stamp}${info}}}}`;
+}

@@ -1,0 +1,311 @@
+import { PassThrough, type Readable, Writable } from 'node:stream';
+import { InMemoryBus, ListenError } from 'mcp-listen';
+import { type StdioListenOptions, serveListenStdio } from 'mcp-listen/node';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { acknowledged, listChanged, listenBody } from '../host/listen.ts';
+import { cancelLine, LineReader, requestLine, resultLine } from '../host/stdio.ts';
+import { CAPABILITIES, TOOLS } from './serving.ts';
+
+const unhandled = vi.fn();
+process.on('unhandledRejection', unhandled);
+afterEach(() => expect(unhandled).not.toHaveBeenCalled());
+
+/** What is known of the server behind without asking it. */
+const KNOWN: StdioListenOptions = { capabilities: CAPABILITIES };
+
+/** A connection with this test on both ends: as the client, and as the server behind. */
+function connected(options: StdioListenOptions = {}, known = KNOWN) {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const bus = new InMemoryBus();
+  const onerror = vi.fn();
+  const behind: { stdin?: Readable; stdout?: Writable } = {};
+  const serve = (input: Readable, output: Writable) => void Object.assign(behind, { stdin: input, stdout: output });
+  const server = serveListenStdio(serve, { ...known, bus, onerror, stdin, stdout, ...options });
+  const { stdin: received, stdout: saying } = behind as { stdin: Readable; stdout: Writable };
+  const send = (line: string) => stdin.write(`${line}\n`);
+  return { bus, onerror, received, saying, send, server, stdin, stdout, lines: new LineReader(stdout) };
+}
+
+type Connected = ReturnType<typeof connected>;
+
+async function open({ send, lines }: Connected, id: string, filter: object = TOOLS): Promise<void> {
+  send(listenBody(filter, id));
+  expect(await lines.next()).toBe(acknowledged(id, filter));
+}
+
+describe('what is not a listen passes through', () => {
+  const bytes = Buffer.concat([
+    Buffer.from('  {"jsonrpc":"2.0","id":1,"method":"tools/list"} \r\n\n[1,\t2]\n'),
+    Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
+    Buffer.from('"unfinished'),
+  ]);
+
+  test('to the server, byte for byte, in whatever pieces it comes', async () => {
+    const { received, stdin } = connected();
+    for (const byte of bytes) stdin.write(Uint8Array.of(byte));
+    stdin.end();
+    expect(Buffer.concat(await received.toArray())).toEqual(bytes);
+  });
+
+  test('to the client, byte for byte, line by line', async () => {
+    const { saying, stdout } = connected();
+    const whole = bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1);
+    for (const byte of bytes) saying.write(Uint8Array.of(byte));
+    const chunks: Buffer[] = [];
+    stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await vi.waitFor(() => expect(Buffer.concat(chunks)).toHaveLength(whole.length));
+    expect(Buffer.concat(chunks)).toEqual(whole);
+  });
+
+  test('and no line of ours comes between the halves of another', async () => {
+    const connection = connected();
+    await open(connection, '1');
+    connection.saying.write('{"half":');
+    await connection.server.notify.toolsChanged();
+    connection.saying.write('1}\n');
+    expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
+    expect(await connection.lines.next()).toBe('{"half":1}');
+  });
+});
+
+describe('a subscription', () => {
+  test('is refused in band where it cannot be served', async () => {
+    const { lines, send } = connected({ limits: { streams: 1, lineBytes: 1_000 } });
+    send(listenBody(null, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32602');
+    send('x'.repeat(1_001));
+    expect(await lines.next()).toMatch(/^\{"jsonrpc":"2.0","error":\{"code":-32600/);
+    send(listenBody(TOOLS, '2'));
+    expect(await lines.next()).toBe(acknowledged('2', TOOLS));
+    send(listenBody(TOOLS, '2'));
+    expect(await lines.next()).toContain('"id":2,"error":{"code":-32600');
+    send(listenBody(TOOLS, '3'));
+    expect(await lines.next()).toContain('"id":3,"error":{"code":-32603');
+  });
+
+  test('leaves its bus when it is cancelled', async () => {
+    const connection = connected();
+    await open(connection, '1');
+    await open(connection, '"1"');
+    expect(connection.bus.attached).toBe(2);
+    connection.send(cancelLine('1'));
+    await vi.waitFor(() => expect(connection.bus.attached).toBe(1));
+    await connection.server.notify.toolsChanged();
+    expect(await connection.lines.next()).toBe(listChanged('"1"', 'tools'));
+  });
+
+  test('ends gracefully on close, after what was pending, and new ones are refused', async () => {
+    const connection = connected();
+    await open(connection, '1');
+    await connection.server.notify.toolsChanged();
+    const closed = connection.server.close();
+    expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
+    expect(await connection.lines.next()).toBe(resultLine('1'));
+    await closed;
+    expect(connection.bus.attached).toBe(0);
+    await connection.server.close();
+  });
+
+  test('leaves its bus without a word at the end of the input', async () => {
+    const connection = connected();
+    await open(connection, '1');
+    connection.stdin.end();
+    await vi.waitFor(() => expect(connection.bus.attached).toBe(0));
+    await connection.server.notify.toolsChanged();
+    await connection.server.close();
+    connection.stdout.end();
+    expect(await connection.lines.next()).toBeUndefined();
+    expect(connection.onerror).not.toHaveBeenCalled();
+  });
+});
+
+describe('the bus of a subscription', () => {
+  test('is lost: the subscription is cancelled, for a result would say that nothing was', async () => {
+    const bus = new InMemoryBus();
+    const lose: Array<(error: Error) => void> = [];
+    const attach = bus.attach.bind(bus);
+    vi.spyOn(bus, 'attach').mockImplementation((filter, link) => {
+      lose.push((error) => link.lost(error));
+      return attach(filter, link);
+    });
+    const connection = connected({ bus });
+    await open(connection, '1');
+    lose[0]?.(new Error('gone'));
+    expect(await connection.lines.next()).toBe(cancelLine('1'));
+    expect(bus.attached).toBe(0);
+  });
+
+  test('does not confirm in time, or throws: the request is refused', async () => {
+    const bus = new InMemoryBus();
+    const detach = vi.fn();
+    vi.spyOn(bus, 'attach').mockReturnValueOnce({ detach });
+    const { lines, onerror, send } = connected({ bus, limits: { attachMs: 10 } });
+    send(listenBody(TOOLS, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    expect(detach).toHaveBeenCalledOnce();
+    expect(onerror).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
+    vi.spyOn(bus, 'attach').mockImplementationOnce(() => {
+      throw new Error('no bus');
+    });
+    send(listenBody(TOOLS, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+  });
+
+  test('may be one that was written for the official SDK', async () => {
+    const listeners = new Set<(event: { kind: 'tools_list_changed' }) => void>();
+    const bus = {
+      publish: () => undefined,
+      subscribe: (listener: (event: { kind: 'tools_list_changed' }) => void) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    };
+    const connection = connected({ bus: bus as never });
+    await open(connection, '1');
+    for (const listener of listeners) listener({ kind: 'tools_list_changed' });
+    expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
+  });
+});
+
+describe('authorize', () => {
+  const both = { toolsListChanged: true, promptsListChanged: true };
+
+  test('narrows the filter', async () => {
+    const { lines, send } = connected({ authorize: ({ requested }) => ({ ...requested, promptsListChanged: false }) });
+    send(listenBody(both, '1'));
+    expect(await lines.next()).toBe(acknowledged('1', TOOLS));
+  });
+
+  test.each([401, 403] as const)('refuses with %s', async (denied) => {
+    const { lines, send } = connected({ authorize: () => ({ denied }) });
+    send(listenBody(both, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32600');
+  });
+
+  test('that throws is a refusal which tells nothing, whatever onerror does', async () => {
+    const authorize = () => Promise.reject(new Error('secret'));
+    const onerror = () => {
+      throw new Error('onerror throws too');
+    };
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    const { lines, send } = connected({ authorize, onerror });
+    send(listenBody(both, '1'));
+    const line = await lines.next();
+    expect(line).toContain('"id":1,"error":{"code":-32603');
+    expect(line).not.toContain('secret');
+  });
+
+  test('that answers after a cancel opens nothing', async () => {
+    const { promise, resolve } = Promise.withResolvers<object>();
+    const { bus, lines, send } = connected({ authorize: () => promise });
+    send(listenBody(both, '1'));
+    send(cancelLine('1'));
+    send(listenBody(null, '2'));
+    expect(await lines.next()).toContain('"id":2,"error"');
+    resolve(both);
+    await promise;
+    expect(bus.attached).toBe(0);
+  });
+});
+
+describe('capabilities', () => {
+  const answer = (question: string, capabilities: object) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(question).id, result: { capabilities } })}\n`;
+
+  test('are asked of the server behind once, and its answer does not reach the client', async () => {
+    const { lines, received, saying, send } = connected({}, {});
+    const questions = new LineReader(received);
+    send(listenBody({ ...TOOLS, promptsListChanged: true }, '1'));
+    send(listenBody(TOOLS, '2'));
+    const question = (await questions.next()) ?? '';
+    expect(JSON.parse(question)).toMatchObject({ method: 'server/discover' });
+    saying.write(`{"before":1}\n${answer(question, { tools: { listChanged: true } })}{"after":1}\n`);
+    const said = [await lines.next(), await lines.next(), await lines.next(), await lines.next()];
+    expect(said.slice(0, 2)).toEqual(['{"before":1}', '{"after":1}']);
+    expect(said.slice(2)).toEqual([acknowledged('1', TOOLS), acknowledged('2', TOOLS)]);
+    send(requestLine('3', 'tools/list'));
+    expect(await questions.next()).toBe(requestLine('3', 'tools/list'));
+  });
+
+  test('are asked again after an answer that tells none', async () => {
+    const { lines, onerror, received, saying, send } = connected({}, {});
+    const questions = new LineReader(received);
+    send(listenBody(TOOLS, '1'));
+    saying.write(answer((await questions.next()) ?? '', {}).replace('capabilities', 'other'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
+    send(listenBody(TOOLS, '1'));
+    saying.write(answer((await questions.next()) ?? '', CAPABILITIES));
+    expect(await lines.next()).toBe(acknowledged('1', TOOLS));
+  });
+
+  test('that do not come in time are a refusal', async () => {
+    const { lines, onerror, send } = connected({ limits: { attachMs: 10 } }, {});
+    send(listenBody(TOOLS, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    expect(onerror).toHaveBeenCalledWith(expect.any(ListenError));
+  });
+});
+
+describe('a client that reads slowly', () => {
+  test('gets what waited collapsed, and the server behind in between', async () => {
+    const connection = connected();
+    await open(connection, '1');
+    const { saying, server, stdout } = connection;
+    stdout.cork();
+    const filler = `"${'x'.repeat(100_000)}"`;
+    saying.write(`${filler}\n`);
+    await vi.waitFor(() => expect(stdout.writableNeedDrain).toBe(true));
+    const written = stdout.writableLength;
+    for (let count = 0; count < 10_000; count += 1) await server.notify.toolsChanged();
+    saying.write('"last"\n');
+    expect(stdout.writableLength).toBe(written);
+    stdout.uncork();
+    const said = [await connection.lines.next(), await connection.lines.next(), await connection.lines.next()];
+    expect(said[0]).toBe(filler);
+    expect(said.slice(1).sort()).toEqual(['"last"', listChanged('1', 'tools')]);
+  });
+
+  test('is not asked for more while answers to it cannot be written', async () => {
+    const stdout = new Writable({ highWaterMark: 1, write() {} });
+    const { stdin } = connected({ stdout });
+    for (let id = 0; id < 10_000; id += 1) stdin.write(`${listenBody(null, String(id))}\n`);
+    await vi.waitFor(() => expect(stdin.isPaused()).toBe(true));
+    expect(stdin.readableLength).toBeGreaterThan(0);
+  });
+});
+
+describe('a client that is gone', () => {
+  test.each(['EPIPE', 'ECONNRESET'])('with %s ends the connection quietly', async (code) => {
+    const stdout = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+    const { bus, onerror, received, saying, send, server } = connected({ stdout });
+    send(listenBody(TOOLS, '1'));
+    expect(await received.toArray()).toEqual([]);
+    expect(bus.attached).toBe(0);
+    saying.write('nobody reads this\n'.repeat(10_000));
+    await server.notify.toolsChanged();
+    await server.close();
+    expect(onerror).not.toHaveBeenCalled();
+  });
+
+  test('ends a close that waits for it after its limit', async () => {
+    const stdout = new Writable({ highWaterMark: 1, write() {} });
+    const { bus, send, server } = connected({ stdout, limits: { closeMs: 20 } });
+    send(listenBody(TOOLS, '1'));
+    await vi.waitFor(() => expect(bus.attached).toBe(1));
+    await server.close();
+    expect(bus.attached).toBe(0);
+  });
+});
+
+test('a server behind that cannot be started is told', async () => {
+  expect(() =>
+    serveListenStdio(() => {
+      throw new Error('no');
+    }),
+  ).toThrow('no');
+  const onerror = vi.fn();
+  const stdin = new PassThrough();
+  serveListenStdio(() => Promise.reject(new Error('later')), { onerror, stdin, stdout: new PassThrough() });
+  await vi.waitFor(() => expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'later' })));
+});
