@@ -1,9 +1,9 @@
 """The official Python SDK's client, driven by JSON lines: one command a line in, one answer a line out.
 
-Usage: notebook_client.py URL [legacy]. Every command has an `id`, which its answer repeats, and a `do`: `listen`, `next_event`
-and `close` name a `subscription`; `call_tool`, `list` and `read` ask the server. With `legacy`, the client speaks an
-earlier revision: `subscribe` and `unsubscribe` name a `uri`, and `next_notification` waits for what the session hears.
-The end of the input ends the client.
+Usage: notebook_client.py MODE URL, or notebook_client.py MODE PROGRAM ARGUMENT... for a server on stdio. Every command has
+an `id`, which its answer repeats, and a `do`: `listen`, `next_event` and `close` name a `subscription`; `call_tool`, `list`
+and `read` ask the server. In the mode `legacy`, the client speaks an earlier revision: `subscribe` and `unsubscribe` name a
+`uri`, and `next_notification` waits for what the session hears. The end of the input ends the client.
 """
 
 import json
@@ -14,18 +14,19 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.subscriptions import Subscription, SubscriptionLost
 
 Command = dict[str, Any]
 Answer = dict[str, Any]
 
 
-async def main(url: str, mode: str = "auto") -> None:
+async def main(mode: str, place: str, *arguments: str) -> None:
     """Serves commands until the input ends."""
     heard_send, heard = anyio.create_memory_object_stream[Any](100)
-    client_of_url = Client(url, mode=mode, message_handler=heard_send.send)
-    async with client_of_url as client, anyio.create_task_group() as tasks:
+    server = place if "://" in place else StdioServerParameters(command=place, args=list(arguments))
+    client_of_server = Client(server, mode=mode, message_handler=heard_send.send)
+    async with client_of_server as client, anyio.create_task_group() as tasks:
         driver = Driver(client, tasks, heard)
         async for command in commands():
             await driver.handle(command)

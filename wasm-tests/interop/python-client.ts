@@ -22,9 +22,12 @@ export class PythonClient {
   #complaints = '';
   #last = 0;
 
-  /** Starts a client of the server at `url`; it connects before it answers its first command. */
-  constructor(url: string, mode: 'auto' | 'legacy' = 'auto') {
-    this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [SCRIPT, url, mode]);
+  /**
+   * Starts a client of the server at a URL, or of a program on stdio with its arguments; it connects before it
+   * answers its first command.
+   */
+  constructor(server: string | string[], mode: 'auto' | 'legacy' = 'auto') {
+    this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [SCRIPT, mode, ...[server].flat()]);
     this.#process.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints += text;
     });

@@ -1,12 +1,18 @@
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ClientOptions,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
 
-/** A client of the TypeScript SDK that speaks 2026-07-28, connected to `url`. */
-export async function typescriptClient(url: string, options: ClientOptions = {}): Promise<Client> {
+/** A client of the TypeScript SDK that speaks 2026-07-28, connected to a URL or by a transport. */
+export async function typescriptClient(server: string | Transport, options: ClientOptions = {}): Promise<Client> {
+  const transport = typeof server === 'string' ? new StreamableHTTPClientTransport(new URL(server)) : server;
   const client = new Client(
     { name: 'interop', version: '1.0.0' },
     { versionNegotiation: { mode: { pin: '2026-07-28' } }, ...options },
   );
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  await client.connect(transport);
   return client;
 }
 

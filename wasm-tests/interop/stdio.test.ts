@@ -1,0 +1,145 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { STDIO_SERVER } from '../host/stdio.ts';
+import { PythonClient } from './python-client.ts';
+import { Heard, typescriptClient } from './typescript-client.ts';
+
+// A change that never comes must not hold the lane for a minute.
+vi.setConfig({ testTimeout: 15_000 });
+
+const EVERYTHING = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
+  resourceSubscriptions: ['note://todo'],
+};
+
+describe('the TypeScript client on stdio', () => {
+  let client: Client;
+  let heard: Heard;
+  let transport: StdioClientTransport;
+
+  beforeEach(async () => {
+    transport = new StdioClientTransport({ command: process.execPath, args: [STDIO_SERVER] });
+    client = await typescriptClient(transport);
+    heard = new Heard(client);
+  });
+
+  afterEach(() => client.close());
+
+  const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+
+  test('hears every kind of change, and reads it again', async () => {
+    const subscription = await client.listen(EVERYTHING);
+    expect(subscription.honoredFilter).toEqual(EVERYTHING);
+    await call('add_tool', { name: 'greet' });
+    expect(await heard.next()).toBe('tools/list_changed');
+    expect((await client.listTools()).tools).toContainEqual(expect.objectContaining({ name: 'greet' }));
+    await call('add_prompt', { name: 'greet' });
+    expect(await heard.next()).toBe('prompts/list_changed');
+    expect((await client.listPrompts()).prompts).toContainEqual(expect.objectContaining({ name: 'greet' }));
+    await call('edit_note', { name: 'new', text: 'hello' });
+    expect(await heard.next()).toBe('resources/list_changed');
+    await call('edit_note', { name: 'todo', text: 'written' });
+    expect(await heard.next()).toBe('resources/updated note://todo');
+    expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([{ text: 'written' }]);
+  });
+
+  test('closes one subscription and keeps the other', async () => {
+    const tools = await client.listen({ toolsListChanged: true });
+    const prompts = await client.listen({ promptsListChanged: true });
+    await tools.close();
+    expect(await tools.closed).toBe('local');
+    await call('add_tool', { name: 'unheard' });
+    await call('add_prompt', { name: 'heard' });
+    expect(await heard.next()).toBe('prompts/list_changed');
+    await prompts.close();
+  });
+
+  test('is told of a graceful end', async () => {
+    const [one, other] = [await client.listen(EVERYTHING), await client.listen({ toolsListChanged: true })];
+    process.kill(transport.pid ?? 0, 'SIGTERM');
+    expect(await Promise.all([one.closed, other.closed])).toEqual(['graceful', 'graceful']);
+  });
+
+  test('notices that the server was killed', async () => {
+    const subscription = await client.listen(EVERYTHING);
+    process.kill(transport.pid ?? 0, 'SIGKILL');
+    expect(await subscription.closed).toBe('remote');
+  });
+
+  test('is refused a bad filter', async () => {
+    const filter = { resourceSubscriptions: [''] };
+    await expect(client.listen(filter)).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('ends an empty subscription gracefully', async () => {
+    const subscription = await client.listen({});
+    expect(subscription.honoredFilter).toEqual({});
+    expect(await subscription.closed).toBe('graceful');
+  });
+});
+
+test.each(['auto', 'legacy'] as const)('the TypeScript client connects on stdio in mode %s', async (mode) => {
+  const transport = new StdioClientTransport({ command: process.execPath, args: [STDIO_SERVER] });
+  const client = await typescriptClient(transport, { versionNegotiation: { mode } });
+  const { tools } = await client.listTools();
+  expect(tools).toContainEqual(expect.objectContaining({ name: 'add_tool' }));
+  const opened = client.listen({ toolsListChanged: true }).then(
+    () => 'open',
+    () => 'refused',
+  );
+  expect(await opened).toBe(mode === 'auto' ? 'open' : 'refused');
+  await client.close();
+});
+
+describe('the Python client on stdio', () => {
+  let python: PythonClient;
+
+  beforeEach(() => {
+    python = new PythonClient([process.execPath, STDIO_SERVER]);
+  });
+
+  afterEach(() => python.stop());
+
+  const all = { tools_list_changed: true, prompts_list_changed: true, resources_list_changed: true };
+
+  test('hears every kind of change, and reads it again', async () => {
+    expect(await python.listen('all', { ...all, resource_subscriptions: ['note://todo'] })).toEqual(EVERYTHING);
+    await python.callTool('add_tool', { name: 'greet' });
+    expect(await python.nextEvent('all')).toEqual({ event: 'ToolsListChanged' });
+    expect(await python.list('tools')).toContain('greet');
+    await python.callTool('add_prompt', { name: 'greet' });
+    expect(await python.nextEvent('all')).toEqual({ event: 'PromptsListChanged' });
+    await python.callTool('edit_note', { name: 'new', text: 'hello' });
+    expect(await python.nextEvent('all')).toEqual({ event: 'ResourcesListChanged' });
+    await python.callTool('edit_note', { name: 'todo', text: 'written' });
+    expect(await python.nextEvent('all')).toEqual({ event: 'ResourceUpdated', uri: 'note://todo' });
+    expect(await python.read('note://todo')).toBe('written');
+  });
+
+  test('closes one subscription and keeps the other', async () => {
+    await python.listen('tools', { tools_list_changed: true });
+    await python.listen('prompts', { prompts_list_changed: true });
+    await python.close('tools');
+    await python.callTool('add_tool', { name: 'unheard' });
+    await python.callTool('add_prompt', { name: 'heard' });
+    expect(await python.nextEvent('prompts')).toEqual({ event: 'PromptsListChanged' });
+  });
+
+  test.each([
+    ['is told of a graceful end', 'SIGTERM', 'graceful'],
+    ['notices that the server was killed', 'SIGKILL', 'lost'],
+  ] as const)('%s', async (_, signal, end) => {
+    await python.listen('all', all);
+    await python.listen('tools', { tools_list_changed: true });
+    process.kill(Number(await python.callTool('process_id')), signal);
+    expect(await python.nextEvent('all')).toEqual({ end });
+    expect(await python.nextEvent('tools')).toEqual({ end });
+  });
+
+  test('is refused a bad filter', async () => {
+    await expect(python.listen('bad', { resource_subscriptions: [''] })).rejects.toThrow('MCPError -32602');
+  });
+});
