@@ -14,7 +14,7 @@ use proptest::{collection::vec, prelude::*};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
-    any::{any_event, any_filter, any_id, check, id},
+    any::{any_event, any_filter, any_id, check, id, is_of_same_key},
     client::{client, lost, tools},
     wire::{ATTACHED, channel, frame, publish, told, written},
 };
@@ -115,13 +115,14 @@ impl Wired {
 
     fn publish(&mut self, event: &ServerEvent) {
         for (number, (id, filter)) in &self.registered {
-            let is_new = self
-                .open
-                .get(id)
-                .is_some_and(|pending| !pending.contains(event));
-            let is_open = self.server.subscriptions() > 0;
-            if filter.accepts(event) && is_new && is_open {
-                self.open.get_mut(id).unwrap().push(event.clone());
+            let pending = self.open.get_mut(id).unwrap();
+            let waiting = pending
+                .iter_mut()
+                .find(|waiting| is_of_same_key(waiting, event));
+            match waiting {
+                Some(waiting) => *waiting = event.clone(),
+                None if filter.accepts(event) => pending.push(event.clone()),
+                None => {}
             }
             self.server
                 .handle_bus_message(*number, &frame(event))
@@ -162,7 +163,11 @@ impl Wired {
                     "nothing was pending"
                 );
             }
-            Notice::Ended(_) => drop(self.open.remove(id)),
+            Notice::Ended(ClientEnd::Lost) => drop(self.open.remove(id)),
+            Notice::Ended(ClientEnd::Refused { code, .. }) => {
+                assert_eq!(code, -32_603, "nothing is wrong with the request");
+                self.open.remove(id);
+            }
             Notice::Malformed => panic!("the server wrote a malformed message"),
         }
     }
