@@ -227,6 +227,11 @@ impl ServerStream {
         self.state == State::Opening
     }
 
+    /// Whether there is nothing more to write but the end.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.state, State::Ending | State::Closed)
+    }
+
     fn pending(&mut self, is_acknowledged: bool) -> Option<Output> {
         if !is_acknowledged {
             return Some(self.opened());

@@ -8,7 +8,7 @@ use crate::{
     id::RequestId,
     json::{self, Document, Node},
     limits::Limits,
-    listen::{Accepted, Output, Verdict, accept_message, names_method, version_of},
+    listen::{Accepted, Verdict, accept_message, names_method, version_of},
     message::{self, CANCELLED, LISTEN},
 };
 
@@ -172,16 +172,14 @@ impl Channel {
 
     /// The next line for the client, or `None` until something is handled again.
     pub fn poll_line(&mut self) -> Option<String> {
-        loop {
-            if let Some(answer) = self.answers.pop_front() {
-                return Some(answer + "\n");
-            }
-            match self.subscriptions.poll_output()? {
-                (_, Output::Message(message)) => return Some(message + "\n"),
-                (number, Output::End) => drop(self.drop_subscription(number)),
-                (_, Output::KeepAlive) => {}
-            }
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer + "\n");
         }
+        let (number, message) = self.subscriptions.poll_message()?;
+        if self.subscriptions.has_ended(number) {
+            self.drop_subscription(number);
+        }
+        Some(message + "\n")
     }
 
     /// A subscription that has ended, however it did: the bus is to be told.

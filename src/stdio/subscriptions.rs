@@ -78,18 +78,25 @@ impl Subscriptions {
     }
 
     /// What the next subscription that has something to say writes; they take turns.
-    pub(super) fn poll_output(&mut self) -> Option<(Number, Output)> {
+    pub(super) fn poll_message(&mut self) -> Option<(Number, String)> {
         loop {
             let number = self.turns.pop_front()?;
             let Some(subscription) = self.by_number.get_mut(&number) else {
                 continue;
             };
-            if let Some(output) = subscription.poll_output() {
+            if let Some(message) = subscription.poll_message() {
                 self.turns.push_back(number);
-                return Some((number, output));
+                return Some((number, message));
             }
             subscription.has_turn = false;
         }
+    }
+
+    /// Whether the subscription has said all: its id is then free, as its client knows.
+    pub(super) fn has_ended(&mut self, number: Number) -> bool {
+        let subscription = self.by_number.get_mut(&number);
+        let edge = subscription.and_then(Subscription::edge);
+        edge.is_some_and(|edge| edge.stream().is_ending())
     }
 }
 
@@ -131,10 +138,12 @@ impl Subscription {
         self.edge.as_mut()
     }
 
-    fn poll_output(&mut self) -> Option<Output> {
-        let output = self.edge.as_mut()?.stream().poll_output(NOW);
-        self.is_acknowledged |= output.is_some();
-        output
+    fn poll_message(&mut self) -> Option<String> {
+        let Output::Message(message) = self.edge.as_mut()?.stream().poll_output(NOW)? else {
+            return None;
+        };
+        self.is_acknowledged = true;
+        Some(message)
     }
 }
 

@@ -156,6 +156,18 @@ fn close_gives_what_is_pending_then_the_result_of_each() {
 }
 
 #[test]
+fn an_id_is_free_once_its_result_is_written() {
+    let mut channel = channel();
+    let nothing = SubscriptionFilter::default();
+    for _ in 0..2 {
+        let number = request(&mut channel, "1", TOOLS);
+        channel.open(number, &told(), Some(&nothing));
+        assert_eq!(channel.poll_line(), Some(ack("1", "{}") + "\n"));
+        assert_eq!(channel.poll_line(), Some(result("1") + "\n"));
+    }
+}
+
+#[test]
 fn close_refuses_what_still_waits() {
     let mut channel = channel();
     request(&mut channel, "1", TOOLS);
