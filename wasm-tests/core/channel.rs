@@ -189,6 +189,7 @@ fn the_end_of_the_input_ends_all_without_a_word() {
     let number = open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
     publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    say(&mut channel, &body("3", "null"));
     channel.handle_bytes(b"unfinished");
     assert_eq!(channel.handle_end(), b"unfinished");
     assert_eq!(written(&mut channel), [""; 0]);
