@@ -139,11 +139,11 @@ class StdioFront {
   #flush(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    while (!this.#isFull && !this.#isBroken) {
+    while (!this.#isFull || this.#isBroken) {
       const [first, second] = this.#sources as [() => Uint8Array | undefined, () => Uint8Array | undefined];
       const bytes = first() ?? second();
       if (bytes === undefined) break;
-      this.#isFull = !this.#stdout.write(bytes);
+      if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       this.#sources.reverse();
     }
     this.#isFlushing = false;
@@ -185,7 +185,7 @@ class StdioFront {
     if (error !== undefined && !isGone(error)) this.#onerror(error);
     this.#isBroken = true;
     this.#endInput();
-    this.#fromServer.resume();
+    this.#flush();
   };
 
   readonly #fail = (error: Error): void => {

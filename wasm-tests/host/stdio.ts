@@ -24,14 +24,18 @@ export class LineReader {
   }
 }
 
-/** The example server in a process of its own, driven line by line. */
+/** A server in a process of its own, driven line by line. */
 export class StdioProcess {
-  readonly child: ChildProcessWithoutNullStreams = spawn(process.execPath, [STDIO_SERVER]);
-  readonly #lines = new LineReader(this.child.stdout);
-  readonly #exit = once(this.child, 'exit');
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly #lines: LineReader;
+  readonly #exit: Promise<unknown[]>;
   complaints = '';
 
-  constructor() {
+  /** Starts Node with `args`; without any, the example. */
+  constructor(...args: string[]) {
+    this.child = spawn(process.execPath, args.length > 0 ? args : [STDIO_SERVER], { cwd: root });
+    this.#lines = new LineReader(this.child.stdout);
+    this.#exit = once(this.child, 'exit');
     this.child.stderr.setEncoding('utf8').on('data', (text) => {
       this.complaints += text;
     });
@@ -49,7 +53,7 @@ export class StdioProcess {
 
   /** The exit code, or the signal that ended the process. */
   async exit(): Promise<number | string> {
-    const [code, signal] = await this.#exit;
+    const [code, signal] = (await this.#exit) as [number | null, string];
     return code ?? signal;
   }
 }

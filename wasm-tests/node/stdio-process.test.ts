@@ -92,6 +92,18 @@ test('the end of the input ends the process at once, without a word', async () =
   expect(performance.now() - ended).toBeLessThan(1_000);
 });
 
+test('the end of the input ends a process whose server behind never says a word', async () => {
+  const script = "import { serveListenStdio } from 'mcp-listen/node'; serveListenStdio(() => {});";
+  const mute = new StdioProcess('--input-type=module', '--eval', script);
+  mute.send(listenBody(TOOLS, '1'));
+  mute.send(listenBody(null, '2'));
+  expect(await mute.next()).toContain('"id":2,"error"');
+  const ended = performance.now();
+  mute.child.stdin.end();
+  expect(await mute.exit()).toBe(0);
+  expect(performance.now() - ended).toBeLessThan(1_000);
+});
+
 test('a client that reads no more ends the process at once, without a complaint', async () => {
   await open('1', TOOLS);
   server.child.stdout.destroy();

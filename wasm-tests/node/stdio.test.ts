@@ -60,7 +60,8 @@ describe('what is not a listen passes through', () => {
   test('and no line of ours comes between the halves of another', async () => {
     const connection = connected();
     await open(connection, '1');
-    connection.saying.write('{"half":');
+    connection.saying.write('{"whole":1}\n{"half":');
+    expect(await connection.lines.next()).toBe('{"whole":1}');
     await connection.server.notify.toolsChanged();
     connection.saying.write('1}\n');
     expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
@@ -133,6 +134,7 @@ describe('the bus of a subscription', () => {
     lose[0]?.(new Error('gone'));
     expect(await connection.lines.next()).toBe(cancelLine('1'));
     expect(bus.attached).toBe(0);
+    expect(connection.onerror).not.toHaveBeenCalled();
   });
 
   test('does not confirm in time, or throws: the request is refused', async () => {
@@ -149,6 +151,31 @@ describe('the bus of a subscription', () => {
     });
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+  });
+
+  test('is lost while it is being attached to: the place on it is given back', async () => {
+    const bus = new InMemoryBus();
+    const detach = vi.fn();
+    vi.spyOn(bus, 'attach').mockImplementationOnce((_filter, link) => {
+      link.lost(new Error('at once'));
+      return { detach };
+    });
+    const { lines, onerror, send } = connected({ bus });
+    send(listenBody(TOOLS, '1'));
+    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    expect(detach).toHaveBeenCalledOnce();
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'at once' }));
+  });
+
+  test('has until the limit to confirm, and as long as it likes after that', async () => {
+    const bus = new InMemoryBus();
+    const connection = connected({ bus, limits: { attachMs: 10 } });
+    await open(connection, '1');
+    vi.spyOn(bus, 'attach').mockReturnValueOnce({ detach() {} });
+    connection.send(listenBody(TOOLS, '2'));
+    expect(await connection.lines.next()).toContain('"id":2,"error":{"code":-32603');
+    await connection.server.notify.toolsChanged();
+    expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
   });
 
   test('may be one that was written for the official SDK', async () => {
@@ -266,6 +293,24 @@ describe('a client that reads slowly', () => {
     expect(said.slice(1).sort()).toEqual(['"last"', listChanged('1', 'tools')]);
   });
 
+  test('hears the server behind too, however much changes', async () => {
+    const written: string[] = [];
+    const stdout = new Writable({
+      highWaterMark: 1,
+      write: (chunk, _encoding, done) => {
+        written.push(String(chunk));
+        void server.notify.toolsChanged();
+        setImmediate(done);
+      },
+    });
+    const { saying, send, server } = connected({ stdout });
+    send(listenBody(TOOLS, '1'));
+    await vi.waitFor(() => expect(written.length).toBeGreaterThan(2));
+    saying.write('"from the server"\n');
+    await vi.waitFor(() => expect(written).toContain('"from the server"\n'));
+    await server.close();
+  });
+
   test('is not asked for more while answers to it cannot be written', async () => {
     const stdout = new Writable({ highWaterMark: 1, write() {} });
     const { stdin } = connected({ stdout });
@@ -282,8 +327,10 @@ describe('a client that is gone', () => {
     send(listenBody(TOOLS, '1'));
     expect(await received.toArray()).toEqual([]);
     expect(bus.attached).toBe(0);
-    saying.write('nobody reads this\n'.repeat(10_000));
+    const write = vi.spyOn(stdout, 'write');
+    await new Promise((resolve) => saying.write('nobody reads this\n'.repeat(10_000), resolve));
     await server.notify.toolsChanged();
+    expect(write).not.toHaveBeenCalled();
     await server.close();
     expect(onerror).not.toHaveBeenCalled();
   });
