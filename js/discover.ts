@@ -42,12 +42,18 @@ export class Discovery {
   }
 }
 
-interface ServerInfo {
+/** The name of a server. */
+export interface ServerInfo {
   name: string;
   version: string;
 }
 
-function declared(capabilities: ListenCapabilities, serverInfo?: ServerInfo): Discovered {
+/**
+ * What is known of a server whose capabilities are given; it holds for ever.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function declared(capabilities: ListenCapabilities, serverInfo?: ServerInfo): Discovered {
   const info = serverInfo && JSON.stringify(serverInfo);
   return calling(() => Discovered.fromOptions(capabilities, info));
 }

@@ -4,24 +4,29 @@ import { ListenError } from '../error.js';
 import { Discovered, Question } from '../wasm.js';
 import { eachLine } from './whole-lines.js';
 
-/** Asks the server behind for its capabilities, once, and keeps its answer from the client. */
+/** What is known of the server behind: asked between the lines of the client, and again when it no longer holds. */
 export class Discovery {
   readonly #server: Writable;
-  #question: Question | undefined;
-  #answer: Deferred<Discovered> | undefined;
+  #known: Discovered | undefined;
+  #pending: { question: Question; askedAt: number; answer: Deferred<Discovered> } | undefined;
 
-  /** @param server - where lines for the server behind go. */
-  constructor(server: Writable) {
+  /**
+   * @param server - where lines for the server behind go.
+   * @param known - what need not be asked.
+   */
+  constructor(server: Writable, known: Discovered | undefined) {
     this.#server = server;
+    this.#known = known;
   }
 
   /**
-   * What the server behind tells of itself. It is asked again only after an answer that told nothing.
+   * What the server behind tells of itself; the caller must not keep it.
    *
    * @throws ListenError `discover-failed`, also where there is no answer after `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
-    const answer = this.#answer ?? this.#put();
+    if (this.#known?.isFresh(performance.now())) return this.#known;
+    const { answer } = this.#pending ?? this.#put();
     const late = deferred<never>();
     const timer = setTimeout(() => late.reject(failure('the server did not answer server/discover in time')), ms);
     // A client that leaves meanwhile must not have to wait for this.
@@ -35,30 +40,36 @@ export class Discovery {
 
   /** Lines of the server behind, without the answer to our question; `undefined` where nothing remains. */
   without(lines: Buffer): Buffer | undefined {
-    if (this.#question === undefined) return lines;
+    if (this.#pending === undefined) return lines;
     const others = [...eachLine(lines)].filter((line) => !this.#take(line));
     return others.length > 0 ? Buffer.concat(others) : undefined;
   }
 
-  #put(): Deferred<Discovered> {
-    const answer = deferred<Discovered>();
+  #put() {
+    const pending = {
+      question: new Question(crypto.randomUUID()),
+      askedAt: performance.now(),
+      answer: deferred<Discovered>(),
+    };
     // Whoever asked is told; where all of them have given up there is nobody left to tell.
-    answer.promise.catch(() => {});
-    this.#answer = answer;
-    this.#question = new Question(crypto.randomUUID());
-    this.#server.write(this.#question.line);
-    return answer;
+    pending.answer.promise.catch(() => {});
+    this.#pending = pending;
+    this.#server.write(pending.question.line);
+    return pending;
   }
 
   #take(line: Buffer): boolean {
-    if (this.#question?.isAnsweredBy(line) !== true) return false;
-    this.#question.free();
-    this.#question = undefined;
+    if (this.#pending?.question.isAnsweredBy(line) !== true) return false;
+    const { answer, askedAt, question } = this.#pending;
+    this.#pending = undefined;
+    question.free();
     try {
-      this.#answer?.resolve(Discovered.fromAnswer(line));
+      const told = Discovered.fromAnswer(line, askedAt);
+      this.#known?.free();
+      this.#known = told;
+      answer.resolve(told);
     } catch (cause) {
-      this.#answer?.reject(failure('the server did not answer server/discover with its capabilities', { cause }));
-      this.#answer = undefined;
+      answer.reject(failure('the server did not answer server/discover with its capabilities', { cause }));
     }
     return true;
   }

@@ -22,7 +22,7 @@ export type StdioServer = (stdin: Readable, stdout: Writable) => unknown;
 export interface StdioListenOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
-  /** What the server notifies about (default: asked of it once, with `server/discover`). */
+  /** What the server notifies about (default: asked of it with `server/discover`, for as long as its answer holds). */
   capabilities?: ListenCapabilities;
   /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
   serverInfo?: { name: string; version: string };
@@ -85,7 +85,7 @@ class StdioFront {
   readonly #toServer = new PassThrough();
   readonly #fromServer = new PassThrough();
   readonly #serverLines = new WholeLines();
-  readonly #discovery = new Discovery(this.#toServer);
+  readonly #discovery: Discovery;
   readonly #subscriptions: Subscriptions;
   readonly #closeMs: number;
   readonly #onerror: (error: Error) => void;
@@ -97,7 +97,7 @@ class StdioFront {
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, capabilities, onerror, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES, ...options.limits };
-    const known = capabilities && Promise.resolve(declared(capabilities, serverInfo));
+    this.#discovery = new Discovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;
@@ -105,7 +105,7 @@ class StdioFront {
     this.#onerror = onerror;
     this.#subscriptions = new Subscriptions({
       ...{ authorize: options.authorize, bus, limits, onerror },
-      discover: () => known ?? this.#discovery.ask(limits.attachMs),
+      discover: () => this.#discovery.ask(limits.attachMs),
       onnews: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];

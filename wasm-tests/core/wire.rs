@@ -24,6 +24,8 @@ pub(crate) fn told() -> Discovered {
     Discovered {
         capabilities: Capabilities::ALL,
         server_info: None,
+        fresh_until: None,
+        is_public: true,
     }
 }
 

@@ -239,7 +239,7 @@ describe('capabilities', () => {
   const answer = (question: string, capabilities: object) =>
     `${JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(question).id, result: { capabilities } })}\n`;
 
-  test('are asked of the server behind once, and its answer does not reach the client', async () => {
+  test('are asked of the server behind, and its answer does not reach the client', async () => {
     const { lines, received, saying, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody({ ...TOOLS, promptsListChanged: true }, '1'));
@@ -252,6 +252,23 @@ describe('capabilities', () => {
     expect(said.slice(2)).toEqual([acknowledged('1', TOOLS), acknowledged('2', TOOLS)]);
     send(requestLine('3', 'tools/list'));
     expect(await questions.next()).toBe(requestLine('3', 'tools/list'));
+  });
+
+  test.each([
+    ['are asked again when their time is over', 0, 2],
+    ['are not asked again before their time is over', 60_000, 1],
+  ])('%s', async (_, ttlMs, times) => {
+    const { lines, received, saying, send } = connected({}, {});
+    const asked = vi.fn();
+    received.setEncoding('utf8').on('data', (question: string) => {
+      asked();
+      saying.write(answer(question, CAPABILITIES).replace('"result":{', `"result":{"ttlMs":${ttlMs},`));
+    });
+    for (const id of ['1', '2']) {
+      send(listenBody(TOOLS, id));
+      expect(await lines.next()).toBe(acknowledged(id, TOOLS));
+    }
+    expect(asked).toHaveBeenCalledTimes(times);
   });
 
   test('are asked again after an answer that tells none', async () => {
