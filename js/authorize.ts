@@ -69,7 +69,11 @@ function denial({ denied, wwwAuthenticate }: Denial): Permit {
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
-export async function ask<Context>(authorize: Authorize<Context>, context: Context, ms: number): Promise<Authorization> {
+export async function ask<Context>(
+  authorize: Authorize<Context>,
+  context: Context,
+  ms: number,
+): Promise<Authorization> {
   const late = deferred<never>();
   const timer = setTimeout(() => {
     late.reject(new ListenError('authorizer-timeout', 'authorize took too long'));
