@@ -3,7 +3,7 @@
 //!
 //! Bytes, events and the time go in; frames, rejections and deadlines come out.
 //! Nothing here reads a clock, a random source, a socket or a global, so the same
-//! code runs natively, in workerd, Node, Deno, Bun and browsers.
+//! code runs natively, in workerd, in Node and in browsers.
 //!
 //! The house, each room knowing only those above it:
 //!
