@@ -1,11 +1,11 @@
 import { serveListen } from 'mcp-listen';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startWorkerd } from '../../scripts/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './sessions.ts';
 import { passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
+import { serveBundle } from './worker.ts';
 
 /** Who is tested by the requirements of which revision. */
 type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'node-2025-11-25';
@@ -79,11 +79,8 @@ async function meets(subject: Subject, revision: Revision, { serve, cannot: fail
   });
 }
 
-/** Two isolates that take the requests in turn, and a bus that has never run. */
-async function onWorkerd(): ReturnType<Serving['serve']> {
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  const { url = '', stop } = await startWorkerd({ bundle, durableObjects, edges: 2, port: 0 });
-  return { url, stop };
+function onWorkerd(): ReturnType<Serving['serve']> {
+  return serveBundle(bundle);
 }
 
 async function onNode(): ReturnType<Serving['serve']> {

@@ -56,6 +56,11 @@ export async function requirements(url: string, revision: Revision, failures: st
   });
 }
 
+/** Runs one scenario of a revision against the server at `url`, and nothing before it. */
+export async function scenario(url: string, name: string, revision: Revision): Promise<Run> {
+  return await inFolder((folder) => suite(folder, ['--url', url, '--scenario', name, '--spec-version', revision]));
+}
+
 /** What keeps a scenario from having passed; remarks, which the suite calls INFO, do not. */
 export function shortcomings(checks: Check[]): string[] {
   const short = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
