@@ -16,8 +16,18 @@ import type { SessionStore, SessionStream } from './legacy/session-store.js';
 import { DEFAULT_LIMITS, type ListenLimits } from './limits.js';
 import { type Notifier, notifierOn } from './notify.js';
 import { report } from './report.js';
-import { ListenStream } from './stream.js';
-import { type Accepted, Acceptor, type Discovered, type Edge, Refusal, type Rejection } from './wasm.js';
+import { ListenStream, type StreamOptions } from './stream.js';
+import { type ListenStats, Streams } from './streams.js';
+import {
+  type Accepted,
+  Acceptor,
+  type Discovered,
+  type Edge,
+  MAX_AGE_MS,
+  Refusal,
+  type Rejection,
+  Retirement,
+} from './wasm.js';
 
 /** How `serveListen` serves. */
 export interface ListenOptions extends FrontOptions {
@@ -41,6 +51,13 @@ export interface ListenOptions extends FrontOptions {
   limits?: ListenLimits;
   /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */
   keepAliveMs?: number;
+  /** Milliseconds that a reader may take nothing while something waits for it, before its stream is given up (default 60,000; below 1: any). */
+  stallMs?: number;
+  /**
+   * Milliseconds after which a stream ends without a result, +-20 %, so that its client comes back, to a new version of the server
+   * perhaps (default 900,000 on Workers, where streams would hold an old deployment alive; elsewhere, and below 1: never).
+   */
+  maxAgeMs?: number;
   /** Told of every error behind a 503, a lost stream or a failed publish (default: `console.error`). */
   onerror?: (error: Error) => void;
 }
@@ -53,6 +70,15 @@ export interface ListenServer {
   notify: Notifier;
   /** Ends all streams gracefully; new ones are refused from now on. Resolves when the last one has ended. */
   close: () => Promise<void>;
+  /**
+   * Sends the clients elsewhere: new streams are refused from now on with 503 and `Retry-After`, open ones end without a result, spread
+   * evenly over `windowMs` (default 30,000), so that their clients do not come back all at once. Resolves when the last one has ended.
+   */
+  drain: (options?: { windowMs?: number }) => Promise<void>;
+  /** Makes room: ends the `streams` oldest as `drain` does, and goes on serving. */
+  shed: (streams: number, options?: { windowMs?: number }) => Promise<void>;
+  /** What the streams of this server are doing. */
+  stats: () => ListenStats;
   /** The bus in use. */
   bus: ListenBus;
 }
@@ -66,7 +92,8 @@ export interface ListenServer {
  */
 export function serveListen(handler: McpHandler, options: ListenOptions = {}): ListenServer {
   const front = new ListenFront(asFetch(handler), options);
-  return { fetch: front.fetch, notify: notifierOn(front.bus), close: front.close, bus: front.bus };
+  const { bus, close, drain, fetch, shed, stats } = front;
+  return { fetch, notify: notifierOn(bus), close, drain, shed, stats, bus };
 }
 
 class ListenFront {
@@ -76,22 +103,24 @@ class ListenFront {
   readonly #acceptor: Acceptor;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorize: Authorize | undefined;
-  readonly #keepAliveMs: number;
+  readonly #times: { keepAliveMs: number; stallMs: number; maxAgeMs: number };
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
-  readonly #streams = new Set<ListenStream>();
+  readonly #streams: Streams;
   readonly #legacy: LegacyFront | undefined;
   #opening = 0;
   #isClosing = false;
+  #isDraining = false;
 
   constructor(handler: FetchHandler, options: ListenOptions) {
-    const { authorize, capabilities, keepAliveMs = 15_000, limits, onerror = report, serverInfo } = options;
+    const { authorize, capabilities, limits, onerror = report, serverInfo } = options;
     this.#front = new Front(options);
     this.#handler = handler;
     this.#acceptor = calling(() => new Acceptor(limits));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#authorize = authorize;
-    this.#keepAliveMs = keepAliveMs >= 1 && keepAliveMs <= LONGEST_TIMER ? keepAliveMs : 0;
+    this.#times = timesOf(options);
+    this.#streams = new Streams(this.#limits.closeMs);
     this.#onerror = onerror;
     this.#discovery = new Discovery(handler, capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
@@ -105,14 +134,19 @@ class ListenFront {
 
   readonly close = async (): Promise<void> => {
     this.#isClosing = true;
-    const streams = [...this.#streams];
-    for (const stream of streams) stream.close();
-    const late = setTimeout(() => {
-      for (const stream of streams) stream.abort();
-    }, this.#limits.closeMs);
-    await Promise.all(streams.map((stream) => stream.ended));
-    clearTimeout(late);
+    await this.#streams.close();
   };
+
+  readonly drain = async ({ windowMs = DRAIN_MS } = {}): Promise<void> => {
+    this.#isDraining = true;
+    await this.#streams.drain(windowMs);
+  };
+
+  readonly shed = async (streams: number, { windowMs = DRAIN_MS } = {}): Promise<void> => {
+    await this.#streams.shed(streams, windowMs);
+  };
+
+  readonly stats = (): ListenStats => this.#streams.stats;
 
   async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
     if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
@@ -182,7 +216,7 @@ class ListenFront {
 
   /** Why no further stream can be opened now. */
   #refusal(): Refusal | undefined {
-    if (this.#isClosing) return Refusal.Closing;
+    if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     return this.#streams.size + this.#opening >= this.#limits.streams ? Refusal.TooManyStreams : undefined;
   }
 
@@ -204,9 +238,7 @@ class ListenFront {
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     try {
-      const { attachMs } = this.#limits;
-      const options = { bus: this.bus, signal: request.signal, attachMs, onerror: this.#onerror, session };
-      const stream = await ListenStream.open(make(this.#interval()), options);
+      const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(request), session });
       this.#hold(stream);
       return stream;
     } finally {
@@ -218,9 +250,7 @@ class ListenFront {
     this.#opening += 1;
     try {
       const edge = await this.#discovery.use(request, rest, (known) => this.#edge(accepted, known, permit));
-      const { attachMs } = this.#limits;
-      const options = { bus: this.bus, signal: request.signal, attachMs, onerror: this.#onerror };
-      const stream = await ListenStream.open(edge, options);
+      const stream = await ListenStream.open(edge, this.#streamOptions(request));
       this.#hold(stream);
       return stream.response();
     } catch (error) {
@@ -234,22 +264,41 @@ class ListenFront {
 
   #edge(accepted: Accepted, discovered: Discovered, permit: string | undefined): Edge {
     try {
-      return accepted.open(discovered, permit, this.#interval(), performance.now());
+      return accepted.open(discovered, permit, this.#keepAliveMs(), performance.now());
     } catch (error) {
       throw fromCore(error);
     }
   }
 
-  /** Every stream has its own keep-alive interval, so that those opened together do not tick together. */
-  #interval(): number {
-    return Math.round(this.#keepAliveMs * (0.8 + 0.4 * Math.random()));
+  #streamOptions({ signal }: Request): StreamOptions {
+    const { stallMs, maxAgeMs } = this.#times;
+    const { attachMs } = this.#limits;
+    return { bus: this.bus, signal, attachMs, stallMs, maxAgeMs: scattered(maxAgeMs), onerror: this.#onerror };
+  }
+
+  #keepAliveMs(): number {
+    return scattered(this.#times.keepAliveMs);
   }
 
   #hold(stream: ListenStream): void {
-    this.#streams.add(stream);
-    void stream.ended.then(() => this.#streams.delete(stream));
+    this.#streams.hold(stream);
+    if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }
+}
+
+/** Every stream has its own times, +-20 %, so that those opened together do not tick together. */
+function scattered(ms: number): number {
+  return Math.round(ms * (0.8 + 0.4 * Math.random()));
+}
+
+function timesOf({ keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = MAX_AGE_MS }: ListenOptions) {
+  return { keepAliveMs: timer(keepAliveMs), stallMs: timer(stallMs), maxAgeMs: timer(maxAgeMs) };
+}
+
+/** Hosts fire timers that are too long for them at once. */
+function timer(ms: number): number {
+  return ms >= 1 && ms <= LONGEST_TIMER ? ms : 0;
 }
 
 /** Refuses a request whose body may not have been read to its end. */
@@ -263,5 +312,6 @@ function sessionsOf({ sessions }: ListenBus): SessionStore {
   throw new ListenError('invalid-options', 'this bus holds no sessions');
 }
 
-/** Hosts fire timers that are longer than this at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** The longest span whose scatter is still a timer of 31 bits. */
+const LONGEST_TIMER = (2 ** 31 - 1) / 1.2;
+const DRAIN_MS = 30_000;

@@ -17,4 +17,6 @@ export type { Principal } from './legacy/session-front.js';
 export type { NewSession, SessionState, SessionStore, SessionStream } from './legacy/session-store.js';
 export type { ListenLimits } from './limits.js';
 export type { Notifier } from './notify.js';
+export type { StreamEnding } from './stream.js';
+export type { ListenStats } from './streams.js';
 export type { TaskState } from './task.js';

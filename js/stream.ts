@@ -3,7 +3,13 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { SessionStream } from './legacy/session-store.js';
-import type { Edge } from './wasm.js';
+import { type Edge, Retirement } from './wasm.js';
+
+/**
+ * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
+ * `stallMs`; `rotated` at its age; `drained`; `shed`; `aborted`: its bus was lost, or its reader did not take the end in time.
+ */
+export type StreamEnding = 'closed' | 'left' | 'stalled' | 'rotated' | 'drained' | 'shed' | 'aborted';
 
 /** How a stream is wired up. */
 export interface StreamOptions {
@@ -12,6 +18,10 @@ export interface StreamOptions {
   signal: AbortSignal;
   /** How long the bus may take to confirm, in milliseconds. */
   attachMs: number;
+  /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
+  stallMs: number;
+  /** How old the stream may grow, in milliseconds; 0: any age. */
+  maxAgeMs: number;
   onerror: (error: Error) => void;
   /** The session whose stream it is; none for a listen stream. */
   session?: SessionStream;
@@ -23,15 +33,17 @@ export interface StreamOptions {
  */
 export class ListenStream {
   /** Resolves when the stream has ended, whatever ended it. */
-  readonly ended: Promise<void>;
+  readonly ended: Promise<StreamEnding>;
   readonly #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
   readonly #closing = deferred();
-  readonly #ended = deferred();
+  readonly #retiring = deferred<Retiring>();
+  readonly #ended = deferred<StreamEnding>();
   #attachment: BusAttachment | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #timerAt = 0;
   #isPumping = false;
   #isEnded = false;
 
@@ -50,16 +62,18 @@ export class ListenStream {
    */
   static async open(edge: Edge, options: StreamOptions): Promise<ListenStream> {
     const stream = new ListenStream(edge, options);
-    options.signal.addEventListener('abort', stream.#end);
+    options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
-    // its own, as continuations do: workerd lets a request touch only its own sockets.
+    // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
     void stream.#closing.promise.then(() => stream.#drain());
+    void stream.#retiring.promise.then((retiring) => stream.#retire(retiring));
     try {
       await stream.#attach();
     } catch (error) {
-      stream.#end();
+      stream.#end('aborted');
       throw error;
     }
+    stream.#limit();
     return stream;
   }
 
@@ -71,7 +85,7 @@ export class ListenStream {
           this.#controller = controller;
         },
         pull: () => this.#pump(),
-        cancel: this.#end,
+        cancel: this.#leave,
       },
       new ByteLengthQueuingStrategy({ highWaterMark: ROOM }),
     );
@@ -83,11 +97,16 @@ export class ListenStream {
     this.#closing.resolve();
   }
 
+  /** Ends the stream at a moment of `performance.now`, without a result, after what is pending then. */
+  retire(at: number, why: Retirement): void {
+    this.#retiring.resolve({ at, why });
+  }
+
   /** Ends the stream at once and without a result: the client takes it for a drop and comes back. */
   abort(): void {
     if (this.#isEnded) return;
     this.#edge.abort();
-    this.#end();
+    this.#finish();
   }
 
   async #attach(): Promise<void> {
@@ -124,6 +143,18 @@ export class ListenStream {
     this.abort();
   };
 
+  #limit(): void {
+    const { maxAgeMs, stallMs } = this.#options;
+    this.#edge.stallAfter(stallMs);
+    if (maxAgeMs > 0) this.#edge.retireAt(performance.now() + maxAgeMs, Retirement.Rotated);
+  }
+
+  #retire({ at, why }: Retiring): void {
+    if (this.#isEnded) return;
+    this.#edge.retireAt(at, why);
+    this.#arm();
+  }
+
   #drain(): void {
     if (this.#isEnded) return;
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
@@ -135,20 +166,28 @@ export class ListenStream {
   #pump(): void {
     if (this.#isEnded || this.#isPumping || this.#controller === undefined) return;
     this.#isPumping = true;
-    while ((this.#controller.desiredSize ?? 0) > 0) {
-      const frames = this.#edge.poll(performance.now());
-      if (frames === undefined) break;
-      this.#controller.enqueue(frames);
-    }
+    this.#write(this.#controller);
     this.#isPumping = false;
-    if (this.#edge.isEnded) this.#end();
+    if (this.#edge.isEnded) this.#finish();
     else this.#arm();
   }
 
-  /** One timer at a time: writes move the deadline, and the timer catches up when it fires. */
+  #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    while ((controller.desiredSize ?? 0) > 0) {
+      const frames = this.#edge.poll(performance.now());
+      if (frames === undefined) return;
+      controller.enqueue(frames);
+    }
+    this.#edge.blocked(performance.now());
+  }
+
+  /** One timer at a time. Writes put the deadline off, and the timer catches up when it fires; it is set anew only for an earlier one. */
   #arm(): void {
     const { deadline } = this.#edge;
-    if (deadline === undefined || this.#timer !== undefined) return;
+    if (deadline === undefined) return;
+    if (this.#timer !== undefined && deadline >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = deadline;
     this.#timer = setTimeout(this.#tick, Math.max(deadline - performance.now(), 0) + 1);
     // Node alone has `unref`: a stream nobody reads must not keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
@@ -160,18 +199,25 @@ export class ListenStream {
     this.#pump();
   };
 
+  readonly #leave = (): void => this.#end('left');
+
+  /** Ends as the core says. */
+  #finish(): void {
+    this.#end((this.#edge.ending as StreamEnding | undefined) ?? 'aborted');
+  }
+
   /** Every way in which a stream ends comes through here. */
-  readonly #end = (): void => {
+  #end(ending: StreamEnding): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener('abort', this.#end);
+    this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.#attachment?.detach();
     this.#edge.free();
     this.#closeBody();
-    this.#ended.resolve();
-  };
+    this.#ended.resolve(ending);
+  }
 
   #closeBody(): void {
     try {
@@ -180,6 +226,11 @@ export class ListenStream {
       // The reader has cancelled: there is no body left to close.
     }
   }
+}
+
+interface Retiring {
+  at: number;
+  why: Retirement;
 }
 
 /**

@@ -3,6 +3,7 @@
 mod accept;
 mod client;
 mod cues;
+mod ending;
 mod headers;
 mod incoming;
 mod request;
@@ -11,6 +12,7 @@ mod stream;
 pub(crate) use accept::accept_message;
 pub use accept::{Accepted, Verdict, accept, may_be_listen};
 pub use client::{ClientEnd, ClientStream, Notice};
+pub use ending::Ending;
 pub use headers::Headers;
 pub use incoming::Incoming;
 pub(crate) use request::{check_meta, names_method, version_of};

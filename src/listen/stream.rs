@@ -3,7 +3,10 @@ use crate::{
     position::Position,
 };
 
-use super::cues::Cues;
+use super::{
+    cues::Cues,
+    ending::{Ending, Lifetime},
+};
 
 /// What a stream wants written next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +37,8 @@ pub enum Stamp {
 /// Feed it with the `handle_*` methods; after each, and whenever the transport has
 /// room, call [`ServerStream::poll_output`] until it answers `None`. Call
 /// [`ServerStream::handle_timeout`] when [`ServerStream::poll_timeout`] says.
-/// What is not polled stays collapsed: one cue a key.
+/// What is not polled stays collapsed: one cue a key. Where the transport has no room, say so with
+/// [`ServerStream::handle_blocked`]: a reader that takes nothing for too long is given up.
 #[derive(Debug)]
 pub struct ServerStream {
     stamp: Stamp,
@@ -43,6 +47,8 @@ pub struct ServerStream {
     state: State,
     cues: Cues,
     keep_alive: KeepAlive,
+    lifetime: Lifetime,
+    ending: Option<Ending>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +59,10 @@ enum State {
     Open {
         is_acknowledged: bool,
     },
-    /// Closing gracefully: what is pending goes out, then the result.
+    /// What is pending goes out, then the end; a graceful one with the result.
     Draining {
         is_acknowledged: bool,
+        is_graceful: bool,
     },
     /// Everything is written, or given up; the end has yet to be told.
     Ending,
@@ -98,6 +105,8 @@ impl ServerStream {
                 written_at: now,
                 is_due: false,
             },
+            lifetime: Lifetime::default(),
+            ending: None,
         }
     }
 
@@ -106,6 +115,17 @@ impl ServerStream {
     pub fn with_server_info(mut self, server_info: Option<String>) -> Self {
         self.server_info = server_info;
         self
+    }
+
+    /// A reader that takes nothing for `span`, while something waits for it, is given up; zero: never.
+    pub fn stall_after(&mut self, span: Millis) {
+        self.lifetime.stall_after(span);
+    }
+
+    /// At this moment the stream retires, as [`ServerStream::retire`] says; of several moments the
+    /// earliest counts.
+    pub fn retire_at(&mut self, at: Millis, why: Ending) {
+        self.lifetime.retire_at(at, why);
     }
 
     /// The bus has confirmed the registration: the acknowledgment may go out.
@@ -142,27 +162,39 @@ impl ServerStream {
         self.honored = honored;
     }
 
+    /// The transport has no room. Where something waits for it, the time of a stalled reader begins; what
+    /// is polled ends it.
+    pub fn handle_blocked(&mut self, now: Millis) {
+        if self.has_output() {
+            self.lifetime.handle_blocked(now);
+        }
+    }
+
     /// The moment of [`ServerStream::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Millis) {
-        self.keep_alive.is_due |= self.poll_timeout().is_some_and(|deadline| deadline <= now);
+        self.keep_alive.is_due |= self.keeps_alive_at().is_some_and(|at| at <= now);
+        if self.lifetime.is_stalled(now) {
+            self.abort_for(Ending::Stalled);
+        }
+        if let Some(why) = self.lifetime.take_retirement(now) {
+            self.retire(why);
+        }
     }
 
     /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
     /// A stream that was never registered just ends.
     pub fn close(&mut self) {
-        match self.state {
-            State::Opening => self.abort(),
-            State::Open { is_acknowledged } => self.state = State::Draining { is_acknowledged },
-            State::Draining { .. } | State::Ending | State::Closed => {}
-        }
+        self.drain(Ending::Closed);
+    }
+
+    /// Ends the stream without a result: pending cues go out, then it breaks off, and its client comes back.
+    pub fn retire(&mut self, why: Ending) {
+        self.drain(why);
     }
 
     /// Ends the stream at once and without a result, as a drop: a client then comes back.
     pub fn abort(&mut self) {
-        self.cues.clear();
-        if self.state != State::Closed {
-            self.state = State::Ending;
-        }
+        self.abort_for(Ending::Aborted);
     }
 
     /// The next thing to write, or `None` until something is handled again.
@@ -180,25 +212,31 @@ impl ServerStream {
                 self.pending(is_acknowledged)
                     .or_else(|| self.keep_alive.is_due.then_some(Output::KeepAlive))?
             }
-            State::Draining { is_acknowledged } => {
+            State::Draining {
+                is_acknowledged,
+                is_graceful,
+            } => {
                 self.state = State::Draining {
                     is_acknowledged: true,
+                    is_graceful,
                 };
                 self.pending(is_acknowledged)
-                    .unwrap_or_else(|| self.result())
+                    .unwrap_or_else(|| self.last(is_graceful))
             }
         };
+        self.lifetime.handle_taken();
         self.keep_alive.written_at = now;
         self.keep_alive.is_due = false;
         Some(output)
     }
 
-    /// When to call [`ServerStream::handle_timeout`]; `None` while no keep-alive has to be made.
+    /// When to call [`ServerStream::handle_timeout`]; `None` while there is nothing to do by time.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let waits = matches!(self.state, State::Open { .. })
-            && self.keep_alive.interval > Millis(0)
-            && !self.keep_alive.is_due;
-        waits.then(|| self.keep_alive.written_at + self.keep_alive.interval)
+        if self.is_ending() || self.is_opening() {
+            return None;
+        }
+        let deadlines = [self.keeps_alive_at(), self.lifetime.deadline()];
+        deadlines.into_iter().flatten().min()
     }
 
     /// The position up to which everything has been polled, where `latest` is that of the last
@@ -227,6 +265,11 @@ impl ServerStream {
         self.state == State::Opening
     }
 
+    /// Why the stream ends or ended; `None` while it goes on.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
     /// Whether there is nothing more to write but the end.
     pub fn is_ending(&self) -> bool {
         matches!(self.state, State::Ending | State::Closed)
@@ -250,13 +293,58 @@ impl ServerStream {
         }
     }
 
-    fn result(&mut self) -> Output {
-        let Stamp::Subscription(id) = &self.stamp else {
-            self.state = State::Closed;
-            return Output::End;
-        };
-        self.state = State::Ending;
-        Output::Message(message::listen_result(id, self.server_info.as_deref()))
+    /// The result where there is one to send, and otherwise the end.
+    fn last(&mut self, is_graceful: bool) -> Output {
+        match &self.stamp {
+            Stamp::Subscription(id) if is_graceful => {
+                self.state = State::Ending;
+                Output::Message(message::listen_result(id, self.server_info.as_deref()))
+            }
+            Stamp::Subscription(_) | Stamp::None => {
+                self.state = State::Closed;
+                Output::End
+            }
+        }
+    }
+
+    /// What waits goes out, then the end.
+    fn drain(&mut self, why: Ending) {
+        match self.state {
+            State::Opening => self.abort_for(why),
+            State::Open { is_acknowledged } => {
+                self.ending = Some(why);
+                self.state = State::Draining {
+                    is_acknowledged,
+                    is_graceful: why == Ending::Closed,
+                };
+            }
+            State::Draining { .. } | State::Ending | State::Closed => {}
+        }
+    }
+
+    fn abort_for(&mut self, why: Ending) {
+        self.cues.clear();
+        if !self.is_ending() {
+            self.ending = Some(why);
+            self.state = State::Ending;
+        }
+    }
+
+    fn keeps_alive_at(&self) -> Option<Millis> {
+        let waits = matches!(self.state, State::Open { .. })
+            && self.keep_alive.interval > Millis(0)
+            && !self.keep_alive.is_due;
+        waits.then(|| self.keep_alive.written_at + self.keep_alive.interval)
+    }
+
+    fn has_output(&self) -> bool {
+        match self.state {
+            State::Opening | State::Closed => false,
+            State::Open { is_acknowledged } => {
+                !is_acknowledged || self.keep_alive.is_due || self.cues.len() > 0
+            }
+            State::Draining { .. } | State::Ending => true,
+        }
     }
 
     fn push(&mut self, event: &ServerEvent, at: Option<Position>) {

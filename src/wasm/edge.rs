@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     edge::{self, Frame, Past},
-    listen::ServerStream,
+    listen::{Ending, ServerStream},
 };
 
 use super::millis;
@@ -11,7 +11,18 @@ use super::millis;
 #[wasm_bindgen]
 pub struct Edge {
     edge: edge::Edge,
-    is_ended: bool,
+}
+
+/// Why a stream is to end that is neither closed nor lost.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Retirement {
+    /// It has reached its age.
+    Rotated,
+    /// The server sends its clients elsewhere.
+    Drained,
+    /// The server makes room.
+    Shed,
 }
 
 #[wasm_bindgen]
@@ -34,10 +45,10 @@ impl Edge {
         self.edge.stream().is_opening()
     }
 
-    /// Whether `poll` has said everything.
+    /// Whether `poll` has nothing more to say, whatever room there is.
     #[wasm_bindgen(getter, js_name = isEnded)]
-    pub fn is_ended(&self) -> bool {
-        self.is_ended
+    pub fn is_ended(&mut self) -> bool {
+        self.edge.stream().is_ending()
     }
 
     /// When to call `timeout`, on the clock of the other calls; undefined: not now.
@@ -67,6 +78,35 @@ impl Edge {
         self.edge.stream().handle_timeout(millis(now));
     }
 
+    /// The response has no room.
+    pub fn blocked(&mut self, now: f64) {
+        self.edge.stream().handle_blocked(millis(now));
+    }
+
+    /// A reader that takes nothing for so many milliseconds, while something waits for it, is given up; 0: never.
+    #[wasm_bindgen(js_name = stallAfter)]
+    pub fn stall_after(&mut self, ms: f64) {
+        self.edge.stream().stall_after(millis(ms));
+    }
+
+    /// Ends at that moment, without a result, after what is pending then. Of several moments the earliest counts.
+    #[wasm_bindgen(js_name = retireAt)]
+    pub fn retire_at(&mut self, at: f64, why: Retirement) {
+        let why = match why {
+            Retirement::Rotated => Ending::Rotated,
+            Retirement::Drained => Ending::Drained,
+            Retirement::Shed => Ending::Shed,
+        };
+        self.edge.stream().retire_at(millis(at), why);
+    }
+
+    /// Why it ends or ended, by its stable name; undefined while it goes on.
+    #[wasm_bindgen(getter)]
+    pub fn ending(&mut self) -> Option<String> {
+        let ending = self.edge.stream().ending();
+        ending.map(|ending| ending.code().to_owned())
+    }
+
     /// Ends gracefully: what is pending, then the result.
     pub fn close(&mut self) {
         self.edge.stream().close();
@@ -84,8 +124,7 @@ impl Edge {
         while bytes.len() < CHUNK_BYTES {
             match self.edge.poll_frame(millis(now)) {
                 Some(Frame::Bytes(frame)) => bytes.extend(frame),
-                Some(Frame::End) => self.is_ended = true,
-                None => break,
+                Some(Frame::End) | None => break,
             }
         }
         (!bytes.is_empty()).then_some(bytes)
@@ -100,7 +139,6 @@ impl Edge {
     pub(super) fn resuming(stream: ServerStream, past: Past) -> Self {
         Self {
             edge: edge::Edge::resuming(stream, past),
-            is_ended: false,
         }
     }
 }

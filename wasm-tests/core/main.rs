@@ -22,6 +22,7 @@ mod client;
 mod corpus;
 mod discovered;
 mod edge;
+mod ending;
 mod event;
 mod filter;
 mod front;

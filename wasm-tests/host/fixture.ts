@@ -20,10 +20,30 @@ export class Fixture {
   }
 
   /** Opens a subscription that an edge isolate holds. */
-  async subscribe(edge: number, filter: unknown, init?: ListenInit): Promise<WireStream> {
-    const stream = await listen(this.mcp(edge), filter, init);
+  subscribe(edge: number, filter: unknown, init?: ListenInit): Promise<WireStream> {
+    return this.subscribeAt(this.mcp(edge), filter, init);
+  }
+
+  /** Opens a subscription that a server of its own holds in an edge isolate, one for each set of options. */
+  subscribeWith(edge: number, options: object, filter: unknown, init?: ListenInit): Promise<WireStream> {
+    return this.subscribeAt(this.#with(edge, options, ''), filter, init);
+  }
+
+  /** Asks the server with these options: `stats`, or to `drain` or to `shed` over `windowMs`. */
+  async ask<T>(edge: number, options: object, question: string): Promise<T> {
+    return (await (await fetch(this.#with(edge, options, `&ask=${question}`))).json()) as T;
+  }
+
+  /** Opens a subscription at a URL. */
+  async subscribeAt(url: string, filter: unknown, init?: ListenInit): Promise<WireStream> {
+    const stream = await listen(url, filter, init);
     this.#streams.push(stream);
     return stream;
+  }
+
+  #with(edge: number, options: object, question: string): string {
+    const text = encodeURIComponent(JSON.stringify(options));
+    return `${this.#workerd.edges[edge]}/with?options=${text}${question}`;
   }
 
   /** Sends MCP requests to an edge isolate. */

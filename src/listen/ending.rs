@@ -1,0 +1,83 @@
+use crate::clock::Millis;
+
+/// Why a stream ended. Only a graceful end has a result: whatever else ends a stream looks like a
+/// drop to its client, which then comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The server closed it: everything was said, the result too.
+    Closed,
+    /// Its reader took nothing for too long.
+    Stalled,
+    /// It had reached its age.
+    Rotated,
+    /// The server sends its clients elsewhere.
+    Drained,
+    /// The server made room.
+    Shed,
+    /// The host gave it up: the bus is gone, or nobody is left to read.
+    Aborted,
+}
+
+impl Ending {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Stalled => "stalled",
+            Self::Rotated => "rotated",
+            Self::Drained => "drained",
+            Self::Shed => "shed",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+/// When a stream ends by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lifetime {
+    stall: Option<Millis>,
+    blocked_since: Option<Millis>,
+    retirement: Option<(Millis, Ending)>,
+}
+
+impl Lifetime {
+    pub(super) fn stall_after(&mut self, span: Millis) {
+        self.stall = (span > Millis(0)).then_some(span);
+    }
+
+    /// The earliest retirement is the one that counts.
+    pub(super) fn retire_at(&mut self, at: Millis, why: Ending) {
+        if self.retirement.is_none_or(|(planned, _)| at < planned) {
+            self.retirement = Some((at, why));
+        }
+    }
+
+    pub(super) fn handle_blocked(&mut self, now: Millis) {
+        self.blocked_since.get_or_insert(now);
+    }
+
+    pub(super) fn handle_taken(&mut self) {
+        self.blocked_since = None;
+    }
+
+    /// Whether the reader has taken nothing for too long.
+    pub(super) fn is_stalled(&self, now: Millis) -> bool {
+        self.stalls_at().is_some_and(|at| at <= now)
+    }
+
+    /// The retirement whose moment has come; it is told once.
+    pub(super) fn take_retirement(&mut self, now: Millis) -> Option<Ending> {
+        let (_, why) = self.retirement.take_if(|(at, _)| *at <= now)?;
+        Some(why)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        let retires_at = self.retirement.map(|(at, _)| at);
+        self.stalls_at().into_iter().chain(retires_at).min()
+    }
+
+    fn stalls_at(&self) -> Option<Millis> {
+        Some(self.blocked_since? + self.stall?)
+    }
+}

@@ -1,0 +1,189 @@
+use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    listen::{Ending, Output, ServerStream, Stamp},
+    message,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{updated, uri};
+
+const T0: Millis = Millis(0);
+const MINUTE: Millis = Millis(60_000);
+
+fn id() -> RequestId {
+    RequestId::from_raw("1", 256).unwrap()
+}
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// A stream that gives a reader up after a minute, acknowledged at 0.
+fn open(keep_alive: Millis) -> ServerStream {
+    let mut stream = ServerStream::new(id(), filter(), keep_alive, T0);
+    stream.stall_after(MINUTE);
+    stream.handle_attached(T0);
+    assert!(matches!(stream.poll_output(T0), Some(Output::Message(_))));
+    stream
+}
+
+fn rest(stream: &mut ServerStream) -> Vec<Output> {
+    std::iter::from_fn(|| stream.poll_output(T0)).collect()
+}
+
+fn cue() -> Output {
+    Output::Message(message::notification(&id(), &ServerEvent::ToolsListChanged))
+}
+
+fn result() -> Output {
+    Output::Message(message::listen_result(&id(), None))
+}
+
+#[test]
+fn a_reader_that_takes_nothing_for_a_minute_is_given_up_without_a_result() {
+    let mut stream = open(Millis(15_000));
+    stream.handle_timeout(Millis(15_000));
+    stream.handle_blocked(Millis(15_000));
+    assert_eq!(stream.poll_timeout(), Some(Millis(75_000)));
+    stream.handle_timeout(Millis(74_999));
+    assert_eq!(stream.ending(), None);
+    stream.handle_timeout(Millis(75_000));
+    assert_eq!(stream.ending(), Some(Ending::Stalled));
+    assert_eq!(rest(&mut stream), [Output::End]);
+}
+
+#[test]
+fn the_minute_begins_with_the_first_thing_that_could_not_be_written() {
+    let mut stream = open(T0);
+    stream.handle_blocked(Millis(10));
+    assert_eq!(stream.poll_timeout(), None, "nothing waits");
+    stream.handle_event(&ServerEvent::ToolsListChanged);
+    stream.handle_blocked(Millis(1_000));
+    stream.handle_event(&updated("a"));
+    stream.handle_blocked(Millis(30_000));
+    assert_eq!(stream.poll_timeout(), Some(Millis(61_000)));
+}
+
+#[test]
+fn a_reader_that_takes_one_write_has_another_minute() {
+    let mut stream = open(T0);
+    stream.handle_event(&ServerEvent::ToolsListChanged);
+    stream.handle_event(&updated("a"));
+    stream.handle_blocked(T0);
+    assert_eq!(stream.poll_output(Millis(59_000)), Some(cue()));
+    assert_eq!(stream.poll_timeout(), None);
+    stream.handle_blocked(Millis(59_000));
+    stream.handle_timeout(Millis(60_000));
+    assert_eq!(stream.ending(), None);
+    stream.handle_timeout(Millis(119_000));
+    assert_eq!(stream.ending(), Some(Ending::Stalled));
+}
+
+#[test]
+fn without_a_span_a_slow_reader_is_never_given_up() {
+    let mut stream = open(T0);
+    stream.stall_after(T0);
+    stream.handle_event(&ServerEvent::ToolsListChanged);
+    stream.handle_blocked(T0);
+    assert_eq!(stream.poll_timeout(), None);
+    stream.handle_timeout(Millis(u64::MAX));
+    assert_eq!(rest(&mut stream), [cue()]);
+}
+
+#[test]
+fn a_stream_retires_after_what_is_pending_and_without_a_result() {
+    for why in [Ending::Rotated, Ending::Drained, Ending::Shed] {
+        let mut stream = open(T0);
+        stream.retire_at(Millis(500), why);
+        assert_eq!(stream.poll_timeout(), Some(Millis(500)));
+        stream.handle_event(&ServerEvent::ToolsListChanged);
+        stream.handle_timeout(Millis(499));
+        assert_eq!(stream.ending(), None);
+        stream.handle_timeout(Millis(500));
+        assert_eq!(rest(&mut stream), [cue(), Output::End]);
+        assert_eq!(stream.ending(), Some(why));
+    }
+}
+
+#[test]
+fn of_two_moments_to_retire_the_earlier_counts() {
+    let mut stream = open(T0);
+    stream.retire_at(Millis(500), Ending::Rotated);
+    stream.retire_at(Millis(400), Ending::Drained);
+    stream.retire_at(Millis(900), Ending::Shed);
+    assert_eq!(stream.poll_timeout(), Some(Millis(400)));
+    stream.handle_timeout(Millis(1_000));
+    assert_eq!(stream.ending(), Some(Ending::Drained));
+}
+
+#[test]
+fn a_reader_that_stalls_while_its_stream_retires_or_closes_is_given_up_too() {
+    let ends: [fn(&mut ServerStream); 2] =
+        [|stream| stream.retire(Ending::Drained), ServerStream::close];
+    for end in ends {
+        let mut stream = open(T0);
+        end(&mut stream);
+        stream.handle_blocked(Millis(5));
+        stream.handle_timeout(Millis(60_005));
+        assert_eq!(rest(&mut stream), [Output::End]);
+        assert_eq!(stream.ending(), Some(Ending::Stalled));
+    }
+}
+
+#[test]
+fn a_graceful_end_is_told_apart_from_one_that_was_cut_off() {
+    let mut stream = open(T0);
+    stream.close();
+    assert_eq!(rest(&mut stream), [result(), Output::End]);
+    stream.abort();
+    assert_eq!(stream.ending(), Some(Ending::Closed));
+
+    let mut stream = open(T0);
+    stream.close();
+    stream.abort();
+    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(stream.ending(), Some(Ending::Aborted));
+}
+
+#[test]
+fn what_comes_first_decides_how_a_stream_ends() {
+    let mut stream = open(T0);
+    stream.retire(Ending::Rotated);
+    stream.close();
+    assert_eq!(rest(&mut stream), [Output::End]);
+
+    let mut stream = open(T0);
+    stream.close();
+    stream.retire(Ending::Rotated);
+    assert_eq!(rest(&mut stream), [result(), Output::End]);
+}
+
+#[test]
+fn a_stream_that_was_never_registered_just_ends() {
+    let mut stream = ServerStream::new(id(), filter(), T0, T0);
+    stream.retire_at(Millis(5), Ending::Drained);
+    assert_eq!(stream.poll_timeout(), None);
+    stream.handle_timeout(Millis(5));
+    assert_eq!(rest(&mut stream), [Output::End]);
+    assert_eq!(stream.ending(), Some(Ending::Drained));
+}
+
+#[test]
+fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
+    for why in [Ending::Closed, Ending::Rotated] {
+        let mut stream = ServerStream::with_stamp(Stamp::None, filter(), T0, T0);
+        stream.handle_attached(T0);
+        assert_eq!(stream.poll_output(T0), Some(Output::Opened));
+        stream.retire(why);
+        assert_eq!(rest(&mut stream), [Output::End]);
+        assert_eq!(stream.ending(), Some(why));
+    }
+}

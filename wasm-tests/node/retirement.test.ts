@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { listChanged } from '../host/listen.ts';
+import { listenRequest, open, refusal, TOOLS, watched } from './serving.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('a reader that takes nothing for stallMs is given up without a result, and counted', async () => {
+  const { attached, server } = watched();
+  const response = await server.fetch(listenRequest(TOOLS));
+  await vi.advanceTimersByTimeAsync(79_000);
+  expect(attached()).toBe(0);
+  expect(server.stats()).toMatchObject({ open: 0, ended: { stalled: 1 } });
+  expect(await response.text()).not.toContain('result');
+});
+
+test('a reader that takes its keep-alives is never given up', async () => {
+  const { server } = watched({ stallMs: 1_000 });
+  const stream = await open(server, TOOLS);
+  let keepAlives = 0;
+  const read = async (): Promise<void> => {
+    for (let block = await stream.block(); block !== undefined; block = await stream.block()) {
+      if (block === ': keep-alive') keepAlives += 1;
+    }
+  };
+  void read();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(server.stats().open).toBe(1);
+  expect(keepAlives).toBeGreaterThan(30);
+});
+
+test('a stall is noticed in time even where keep-alives are rarer', async () => {
+  const { server } = watched({ stallMs: 100, keepAliveMs: 1_000_000 });
+  await server.fetch(listenRequest(TOOLS));
+  await server.notify.toolsChanged();
+  await vi.advanceTimersByTimeAsync(102);
+  expect(server.stats()).toMatchObject({ open: 0, ended: { stalled: 1 } });
+});
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a stallMs of %s gives nobody up', async (stallMs) => {
+  const { server } = watched({ stallMs });
+  await server.fetch(listenRequest(TOOLS));
+  await server.notify.toolsChanged();
+  await vi.advanceTimersByTimeAsync(10_000_000);
+  expect(server.stats().open).toBe(1);
+});
+
+test('a stream retires at its age, +-20 %, after what is pending and without a result', async () => {
+  const { server } = watched({ maxAgeMs: 1_000, keepAliveMs: 0 });
+  const ages = new Set<number>();
+  for (let count = 0; count < 20; count += 1) {
+    const stream = await open(server, TOOLS);
+    await stream.block();
+    const opened = performance.now();
+    const end = stream.block();
+    await vi.advanceTimersToNextTimerAsync();
+    expect(await end).toBeUndefined();
+    const age = performance.now() - opened;
+    expect(age).toBeGreaterThanOrEqual(800);
+    expect(age).toBeLessThanOrEqual(1_202);
+    ages.add(age);
+  }
+  expect(ages.size).toBeGreaterThan(10);
+  expect(server.stats()).toMatchObject({ open: 0, ended: { rotated: 20, closed: 0 } });
+});
+
+test('a stream has no age where none is given, outside of Workers', async () => {
+  const { server } = watched({ keepAliveMs: 0 });
+  await open(server, TOOLS);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a drain refuses what is new, and spreads the ends of what is open over its window', async () => {
+  const { attached, server } = watched({ keepAliveMs: 0 });
+  const ends: number[] = [];
+  for (let count = 0; count < 100; count += 1) {
+    const stream = await open(server, TOOLS);
+    await stream.block();
+    void stream.block().then(() => ends.push(performance.now()));
+  }
+  const began = performance.now();
+  const drained = server.drain({ windowMs: 10_000 });
+  expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
+  await vi.advanceTimersByTimeAsync(10_002);
+  await drained;
+  expect(attached()).toBe(0);
+  const seconds = ends.map((at) => Math.min(Math.floor((at - began) / 1_000), 9));
+  for (let second = 0; second < 10; second += 1) {
+    const count = seconds.filter((one) => one === second).length;
+    expect(count).toBeGreaterThanOrEqual(9);
+    expect(count).toBeLessThanOrEqual(11);
+  }
+  expect(server.stats()).toMatchObject({ open: 0, ended: { drained: 100, closed: 0 } });
+});
+
+test('a drain writes what is pending, and no result', async () => {
+  const { server } = watched({ keepAliveMs: 0 });
+  const stream = await open(server, TOOLS);
+  await stream.message();
+  void server.drain({ windowMs: 1_000 });
+  await server.notify.toolsChanged();
+  await vi.advanceTimersByTimeAsync(1_002);
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBeUndefined();
+});
+
+test('a drain cuts off the readers that take nothing, closeMs after its window', async () => {
+  const { server } = watched({ keepAliveMs: 0, limits: { closeMs: 50 } });
+  await server.fetch(listenRequest(TOOLS));
+  await server.notify.toolsChanged();
+  const drained = server.drain({ windowMs: 100 });
+  await vi.advanceTimersByTimeAsync(151);
+  await drained;
+  expect(server.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
+});
+
+test('shedding ends the oldest streams and goes on serving', async () => {
+  const { server } = watched({ keepAliveMs: 0 });
+  const streams = [await open(server, TOOLS), await open(server, TOOLS), await open(server, TOOLS)];
+  for (const stream of streams) await stream.block();
+  const shed = server.shed(2, { windowMs: 10 });
+  await vi.advanceTimersByTimeAsync(12);
+  await shed;
+  expect(server.stats()).toMatchObject({ open: 1, ended: { shed: 2 } });
+  await server.notify.toolsChanged();
+  expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+});
+
+test('streams are counted by how they ended', async () => {
+  const { server } = watched({ keepAliveMs: 0 });
+  const left = await open(server, TOOLS);
+  left.drop();
+  await open(server, TOOLS);
+  void server.close();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(server.stats().ended).toEqual({ closed: 1, left: 1, stalled: 0, rotated: 0, drained: 0, shed: 0, aborted: 0 });
+});
