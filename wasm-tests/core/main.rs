@@ -35,6 +35,7 @@ mod message;
 mod request;
 mod resume;
 mod sse;
+mod sse_decode;
 mod stream;
 mod task;
 mod wire;
