@@ -160,6 +160,17 @@ impl SubscriptionFilter {
             .collect()
     }
 
+    /// How many subjects it names.
+    pub fn keys(&self) -> usize {
+        let flags = [
+            self.tools_list_changed,
+            self.prompts_list_changed,
+            self.resources_list_changed,
+        ];
+        let lists = flags.into_iter().filter(|is_asked| *is_asked).count();
+        lists + self.resource_subscriptions.len() + self.task_ids.len()
+    }
+
     /// Whether nothing at all is asked for.
     pub fn is_empty(&self) -> bool {
         !self.tools_list_changed

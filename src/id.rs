@@ -29,6 +29,13 @@ impl RequestId {
         Self::from_node(&document.root, max_bytes)
     }
 
+    /// The id that is the string `text`.
+    pub fn from_text(text: &str) -> Self {
+        let mut raw = String::new();
+        json::push_string(&mut raw, text);
+        Self(raw.into())
+    }
+
     /// The id as JSON text.
     pub fn raw(&self) -> &str {
         &self.0
@@ -38,6 +45,22 @@ impl RequestId {
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
+    }
+}
+
+/// Ids for the requests of one client, strings all, none of them twice: `"mcp-listen:1"`, `"mcp-listen:2"`.
+///
+/// They stand apart from the ids of another library that shares the channel.
+#[derive(Debug, Default)]
+pub struct Ids {
+    minted: u64,
+}
+
+impl Ids {
+    /// An id that was never given before.
+    pub fn mint(&mut self) -> RequestId {
+        self.minted += 1;
+        RequestId::from_text(&format!("mcp-listen:{}", self.minted))
     }
 }
 

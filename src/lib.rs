@@ -17,6 +17,8 @@
 //! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
+//! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
+//!   which revision a server speaks
 //! - `wasm` (wasm32 only): the bindings for JavaScript
 //!
 //! ```
@@ -37,6 +39,7 @@
 
 pub mod bus;
 pub mod capabilities;
+pub mod client;
 pub mod clock;
 pub mod edge;
 pub mod error;

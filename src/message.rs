@@ -18,6 +18,12 @@ pub const DISCOVER: &str = "server/discover";
 pub const DISCOVER_ID: &str = "mcp-listen:discover";
 /// The method that opens a session of an earlier revision.
 pub const INITIALIZE: &str = "initialize";
+/// The method that says that a session is in use.
+pub const INITIALIZED: &str = "notifications/initialized";
+/// The method with which a session asks for the updates of a resource.
+pub const SUBSCRIBE: &str = "resources/subscribe";
+/// The method with which a session asks for them no longer.
+pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
 /// The method that takes back a request.
 pub const CANCELLED: &str = "notifications/cancelled";
 /// The method of the first message of a subscription.
@@ -103,7 +109,23 @@ pub fn error(rejection: &Rejection) -> String {
 pub fn discover_request(id: &str) -> String {
     let mut id_text = String::new();
     json::push_string(&mut id_text, id);
-    request(&id_text, DISCOVER, ("{}", &own_info()), "")
+    let meta = Meta {
+        version: PROTOCOL_VERSION,
+        capabilities: "{}",
+        info: &own_info(),
+    };
+    request(&id_text, DISCOVER, &meta, "")
+}
+
+/// The `server/discover` request with which a client asks a server whether it speaks `version`;
+/// `client_info` is compact JSON (2026-07-28, Discovery).
+pub fn probe_request(id: &RequestId, version: &str, client_info: Option<&str>) -> String {
+    let meta = Meta {
+        version,
+        capabilities: "{}",
+        info: &client_info.map_or_else(own_info, str::to_owned),
+    };
+    request(id.raw(), DISCOVER, &meta, "")
 }
 
 /// The listen request with which a client opens the subscription `id`; it declares the extensions
@@ -120,7 +142,12 @@ pub fn listen_request(
         format!(r#"{{"extensions":{{"{}":{{}}}}}}"#, task::EXTENSION)
     };
     let filter = format!(",\"notifications\":{}", filter.to_json());
-    request(id.raw(), LISTEN, (&capabilities, &info), &filter)
+    let meta = Meta {
+        version: PROTOCOL_VERSION,
+        capabilities: &capabilities,
+        info: &info,
+    };
+    request(id.raw(), LISTEN, &meta, &filter)
 }
 
 /// `notifications/cancelled`: a client gives up its request, or a server a subscription that it
@@ -129,9 +156,52 @@ pub fn cancelled(id: &RequestId) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{id}}}}}"#)
 }
 
-fn request(id: &str, method: &str, (capabilities, info): (&str, &str), params: &str) -> String {
+/// The `initialize` request with which a client opens a session of `version`; `client_info` is
+/// compact JSON (2025-11-25, Lifecycle: Initialization).
+pub fn initialize_request(id: &RequestId, version: &str, client_info: Option<&str>) -> String {
+    let info = client_info.map_or_else(own_info, str::to_owned);
+    let mut params = String::from("\"protocolVersion\":");
+    json::push_string(&mut params, version);
+    params.push_str(",\"capabilities\":{},\"clientInfo\":");
+    params.push_str(&info);
+    plain_request(id, INITIALIZE, &params)
+}
+
+/// The notification with which a client begins to use its session (2025-11-25, Lifecycle: Initialization).
+pub fn initialized() -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{INITIALIZED}"}}"#)
+}
+
+/// The request of a session, [`SUBSCRIBE`] or [`UNSUBSCRIBE`], that concerns the resource `uri`
+/// (2025-11-25, Resources: Subscriptions).
+pub fn resource_request(id: &RequestId, method: &str, uri: &str) -> String {
+    let mut params = String::from("\"uri\":");
+    json::push_string(&mut params, uri);
+    plain_request(id, method, &params)
+}
+
+/// A request without the `_meta` of 2026-07-28; `params` are the members of its parameters.
+fn plain_request(id: &RequestId, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
+}
+
+/// What each request says of its client (2026-07-28, Base protocol, Per-request fields).
+struct Meta<'a> {
+    version: &'a str,
+    /// Compact JSON.
+    capabilities: &'a str,
+    /// Compact JSON.
+    info: &'a str,
+}
+
+fn request(id: &str, method: &str, meta: &Meta<'_>, params: &str) -> String {
+    let Meta {
+        version,
+        capabilities,
+        info,
+    } = meta;
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{PROTOCOL_VERSION}","{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}}}{params}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{version}","{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}}}{params}}}}}"#
     )
 }
 

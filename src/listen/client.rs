@@ -34,8 +34,9 @@ pub enum Notice {
     Acknowledged(SubscriptionFilter),
     /// Something changed: read it again.
     Changed(ServerEvent),
-    /// The server sent what is no message of this protocol: something may have been missed. The
-    /// subscription goes on until its owner cancels it.
+    /// The server sent what is no message of this protocol. In place of the acknowledgment: nobody
+    /// knows what is honored. Later: something may have been missed. The subscription goes on until
+    /// its owner cancels it.
     Malformed,
     /// It has ended; nothing follows.
     Ended(ClientEnd),
@@ -79,8 +80,9 @@ impl ClientStream {
             (_, Incoming::Result) => self.end(ClientEnd::Graceful),
             (_, Incoming::Cancelled | Incoming::Invalid) => self.end(ClientEnd::Lost),
             (_, Incoming::Refused { code, text }) => self.end(ClientEnd::Refused { code, text }),
-            (_, Incoming::Malformed) => Notice::Malformed,
             (State::Opening, Incoming::Acknowledged(filter)) => self.acknowledge(&filter),
+            (State::Opening, Incoming::MalformedAcknowledgment)
+            | (State::Open { .. }, Incoming::Malformed) => Notice::Malformed,
             (State::Open { honored }, Incoming::Changed(event)) if concerns(honored, &event) => {
                 Notice::Changed(event)
             }
@@ -99,6 +101,21 @@ impl ClientStream {
     pub fn cancel(&mut self) -> Option<String> {
         let was = std::mem::replace(&mut self.state, State::Ended);
         (!matches!(was, State::Ended)).then(|| message::cancelled(&self.id))
+    }
+
+    /// The id of the listen request.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// What was asked for.
+    pub fn requested(&self) -> &SubscriptionFilter {
+        &self.requested
+    }
+
+    /// Whether the acknowledgment is awaited.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.state, State::Opening)
     }
 
     /// What the server honors; `None` before the acknowledgment and after the end.

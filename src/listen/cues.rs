@@ -8,7 +8,7 @@ use crate::{
 /// events came, in the order in which each key first became pending. A key is a kind, a URI or a
 /// task; what waits for it is its latest event.
 #[derive(Debug)]
-pub(super) struct Cues {
+pub(crate) struct Cues {
     keys: Keys,
     waiting: Vec<Option<ServerEvent>>,
     queue: VecDeque<(Key, Place)>,
@@ -29,7 +29,7 @@ struct Keys {
 }
 
 impl Cues {
-    pub(super) fn new(honored: &SubscriptionFilter) -> Self {
+    pub(crate) fn new(honored: &SubscriptionFilter) -> Self {
         let (keys, count) = Keys::of(honored);
         Self {
             keys,
@@ -40,7 +40,7 @@ impl Cues {
 
     /// Queues the event unless its key is not honored; one that waits for the key already gives
     /// way to it, and leaves it its place in the queue.
-    pub(super) fn push(&mut self, event: &ServerEvent, at: Place) {
+    pub(crate) fn push(&mut self, event: &ServerEvent, at: Place) {
         let Some(key) = self.keys.of_event(event) else {
             return;
         };
@@ -54,13 +54,33 @@ impl Cues {
         }
     }
 
-    pub(super) fn pop(&mut self) -> Option<ServerEvent> {
+    /// Makes room for cues of one more URI, which the filter does not name, as long as there are
+    /// fewer than `most` keys; the answer is whether there is room.
+    pub(crate) fn admit(&mut self, uri: &Uri, most: usize) -> bool {
+        let key = self.waiting.len();
+        if self.keys.uris.contains_key(uri) {
+            return true;
+        }
+        if key >= most {
+            return false;
+        }
+        self.waiting.push(None);
+        self.keys.uris.insert(uri.clone(), key);
+        true
+    }
+
+    /// How many keys there are, whether anything waits for them or not.
+    pub(crate) fn keys(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ServerEvent> {
         let (key, _) = self.queue.pop_front()?;
         self.waiting.get_mut(key)?.take()
     }
 
     /// Goes on with another filter: what it does not honor is forgotten, pending or not.
-    pub(super) fn refilter(&mut self, honored: &SubscriptionFilter) {
+    pub(crate) fn refilter(&mut self, honored: &SubscriptionFilter) {
         let mut former = std::mem::replace(self, Self::new(honored));
         for (key, at) in former.queue {
             if let Some(event) = former.waiting.get_mut(key).and_then(Option::take) {
@@ -71,7 +91,7 @@ impl Cues {
 
     /// The position up to which nothing is pending, where `latest` is the last one known;
     /// `None` while that cannot be told.
-    pub(super) fn covered(&self, latest: Position) -> Option<Position> {
+    pub(crate) fn covered(&self, latest: Position) -> Option<Position> {
         if self.queue.iter().any(|(_, at)| at.is_none()) {
             return None;
         }
@@ -79,11 +99,11 @@ impl Cues {
         Some(first.map_or(latest, Position::previous))
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         while self.pop().is_some() {}
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 }

@@ -32,7 +32,9 @@ pub enum Incoming {
     },
     /// An answer to the listen request that is neither a result nor an error.
     Invalid,
-    /// A notification of the subscription without the members that it needs.
+    /// An acknowledgment without a filter.
+    MalformedAcknowledgment,
+    /// Another notification of the subscription without the members that it needs.
     Malformed,
 }
 
@@ -55,37 +57,52 @@ impl Incoming {
         let id = id_in(params.get("_meta")?.get(META_SUBSCRIPTION_ID), limits)?;
         Some((
             id,
-            Self::from_notification(method.as_str()?, params, limits)?,
+            Self::from_notification(method.as_str()?, Some(params), limits)?,
         ))
+    }
+
+    /// Reads a notification of a session, which names no subscription (2025-11-25, Tools, Prompts, Resources).
+    pub fn read_plain(message: &[u8], limits: &Limits) -> Option<Self> {
+        let document = json::read(message, limits.depth).ok()?;
+        let root = &document.root;
+        let method = root.get("method")?.as_str()?;
+        let is_ours = root.get("id").is_none() && ![ACKNOWLEDGED, TASK_STATUS].contains(&method);
+        is_ours
+            .then(|| Self::from_notification(method, root.get("params"), limits))
+            .flatten()
     }
 
     /// Whether the message makes sense to nobody but the subscription that it names.
     pub(crate) fn is_stamped(&self) -> bool {
         matches!(
             self,
-            Self::Acknowledged(_) | Self::Changed(_) | Self::Malformed
+            Self::Acknowledged(_)
+                | Self::Changed(_)
+                | Self::MalformedAcknowledgment
+                | Self::Malformed
         )
     }
 
     /// `None` for a notification that is not known: it may be another protocol's.
-    fn from_notification(method: &str, params: &Node<'_>, limits: &Limits) -> Option<Self> {
+    fn from_notification(method: &str, params: Option<&Node<'_>>, limits: &Limits) -> Option<Self> {
+        let member = |name: &str| params.and_then(|params| params.get(name));
         let event = match method {
             ACKNOWLEDGED => {
-                let filter = params.get("notifications");
+                let filter = member("notifications");
                 let filter =
                     filter.and_then(|node| SubscriptionFilter::from_node(node, limits).ok());
-                return Some(filter.map_or(Self::Malformed, Self::Acknowledged));
+                return Some(filter.map_or(Self::MalformedAcknowledgment, Self::Acknowledged));
             }
             TOOLS_LIST_CHANGED => Some(ServerEvent::ToolsListChanged),
             PROMPTS_LIST_CHANGED => Some(ServerEvent::PromptsListChanged),
             RESOURCES_LIST_CHANGED => Some(ServerEvent::ResourcesListChanged),
             RESOURCE_UPDATED => {
-                let uri = params.get("uri").and_then(Node::as_str);
+                let uri = member("uri").and_then(Node::as_str);
                 let uri = uri.and_then(|uri| Uri::new(uri, limits.uri_bytes).ok());
                 uri.map(|uri| ServerEvent::ResourceUpdated { uri })
             }
             TASK_STATUS => {
-                let task = Task::from_node(Some(params)).ok();
+                let task = Task::from_node(params).ok();
                 task.map(|task| ServerEvent::TaskStatus { task })
             }
             _ => return None,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     filter::SubscriptionFilter,
-    id::RequestId,
+    id::{Ids, RequestId},
     limits::Limits,
     listen::{ClientStream, Incoming, Notice},
 };
@@ -14,6 +14,7 @@ use super::lines::{Line, Lines};
 #[derive(Debug)]
 pub struct ClientChannel {
     limits: Limits,
+    line_bytes: usize,
     lines: Lines,
     streams: BTreeMap<RequestId, ClientStream>,
 }
@@ -30,11 +31,23 @@ pub enum ClientInput {
     TooLong,
 }
 
+/// A subscription that is asked for again, under another id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renewed {
+    /// The id that it had; nothing more comes under it.
+    pub former: RequestId,
+    /// The id that it has now.
+    pub id: RequestId,
+    /// The line for the server.
+    pub line: String,
+}
+
 impl ClientChannel {
     /// A connection without subscriptions; lines may have `line_bytes` bytes.
     pub fn new(limits: Limits, line_bytes: usize) -> Self {
         Self {
             limits,
+            line_bytes,
             lines: Lines::new(line_bytes),
             streams: BTreeMap::new(),
         }
@@ -74,6 +87,22 @@ impl ClientChannel {
             .into_iter()
             .filter_map(|(id, mut stream)| Some((id, stream.handle_lost()?)))
             .collect()
+    }
+
+    /// The server's process has ended and another one has taken its place, which knows of no
+    /// subscription: each that has not ended is asked for again with an id from `ids`, and what it
+    /// honors may have changed meanwhile (2026-07-28, Subscriptions: Graceful Closure). Call this
+    /// instead of [`ClientChannel::handle_exit`], before the first bytes of the new process.
+    pub fn handle_restart(&mut self, ids: &mut Ids, client_info: Option<&str>) -> Vec<Renewed> {
+        self.lines = Lines::new(self.line_bytes);
+        let streams = std::mem::take(&mut self.streams);
+        let mut renewed = Vec::new();
+        for (former, stream) in streams {
+            let id = ids.mint();
+            let line = self.listen(id.clone(), stream.requested().clone(), client_info);
+            renewed.extend(line.map(|line| Renewed { former, id, line }));
+        }
+        renewed
     }
 
     /// What to do with what the server sent, or `None` until more comes.

@@ -8,7 +8,7 @@ mod question;
 mod subscriptions;
 
 pub use channel::{Bounds, Channel, Input};
-pub use client::{ClientChannel, ClientInput};
+pub use client::{ClientChannel, ClientInput, Renewed};
 pub use lines::{Line, Lines};
 pub use question::Question;
 pub use subscriptions::Number;

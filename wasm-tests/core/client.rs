@@ -3,11 +3,11 @@
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    id::RequestId,
+    id::{Ids, RequestId},
     limits::Limits,
     listen::{ClientEnd, ClientStream, Incoming, Notice},
     message,
-    stdio::{ClientChannel, ClientInput},
+    stdio::{ClientChannel, ClientInput, Renewed},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -90,20 +90,24 @@ fn answers_to_the_request_end_it_as_the_specification_says() {
 #[test]
 fn a_notification_without_what_it_needs_is_malformed() {
     let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
-    for (method, params) in [
-        ("subscriptions/acknowledged", ""),
-        ("subscriptions/acknowledged", r#","notifications":[]"#),
-        ("resources/updated", ""),
-        ("resources/updated", r#","uri":"""#),
+    for (method, params, incoming) in [
+        (
+            "subscriptions/acknowledged",
+            "",
+            Incoming::MalformedAcknowledgment,
+        ),
+        (
+            "subscriptions/acknowledged",
+            r#","notifications":[]"#,
+            Incoming::MalformedAcknowledgment,
+        ),
+        ("resources/updated", "", Incoming::Malformed),
+        ("resources/updated", r#","uri":"""#, Incoming::Malformed),
     ] {
         let message = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{stamp}{params}}}}}"#
         );
-        assert_eq!(
-            read(&message),
-            Some((id("1"), Incoming::Malformed)),
-            "{message}"
-        );
+        assert_eq!(read(&message), Some((id("1"), incoming)), "{message}");
     }
 }
 
@@ -196,6 +200,23 @@ fn a_malformed_message_is_told_and_the_subscription_can_be_cancelled() {
 }
 
 #[test]
+fn a_malformed_message_is_told_only_in_its_place() {
+    let mut stream = ClientStream::new(id("1"), tools());
+    assert_eq!(stream.handle_message(Incoming::Malformed), None);
+    assert_eq!(
+        stream.handle_message(Incoming::MalformedAcknowledgment),
+        Some(Notice::Malformed)
+    );
+    let mut stream = open_stream(tools());
+    assert_eq!(
+        stream.handle_message(Incoming::MalformedAcknowledgment),
+        None,
+        "the first acknowledgment holds"
+    );
+    assert_eq!(stream.honored(), Some(&tools()));
+}
+
+#[test]
 fn lines_reach_the_subscription_that_they_name_and_no_other() {
     let mut client = client();
     for raw in ["1", "\"1\""] {
@@ -283,4 +304,47 @@ fn the_exit_of_the_server_loses_every_subscription_that_has_not_ended() {
     );
     assert_eq!(client.handle_exit(), [lost("1"), lost("3")]);
     assert_eq!(client.handle_exit(), []);
+}
+
+#[test]
+fn a_new_process_is_asked_again_for_what_had_not_ended_with_new_ids() {
+    let mut client = client();
+    let mut ids = Ids::default();
+    let (one, two) = (ids.mint(), ids.mint());
+    client.listen(one.clone(), tools(), None);
+    client.listen(two.clone(), tools(), None);
+    hear(&mut client, &message::listen_result(&two, None));
+    client.handle_bytes(b"half a li");
+    let renewed = client.handle_restart(&mut ids, None);
+    let [Renewed { former, id, line }] = renewed.as_slice() else {
+        panic!("{renewed:?}");
+    };
+    assert_eq!(*former, one);
+    assert!(![one.clone(), two].contains(id), "{id}");
+    let request = message::listen_request(id, &tools(), None);
+    assert_eq!(*line, request + "\n");
+    assert_eq!(
+        hear(&mut client, &message::acknowledged(&one, &tools())),
+        [],
+        "nothing comes under the former id"
+    );
+    assert_eq!(
+        hear(&mut client, &message::acknowledged(id, &tools())),
+        [ClientInput::Notice(
+            id.clone(),
+            Notice::Acknowledged(tools())
+        )],
+        "and the half line of the former process is not its beginning"
+    );
+}
+
+#[test]
+fn minted_ids_are_strings_and_differ() {
+    let mut ids = Ids::default();
+    let minted: Vec<String> = (0..3).map(|_| ids.mint().raw().to_owned()).collect();
+    assert_eq!(
+        minted,
+        ["\"mcp-listen:1\"", "\"mcp-listen:2\"", "\"mcp-listen:3\""]
+    );
+    assert_eq!(RequestId::from_text("a\"\n").raw(), r#""a\"\n""#);
 }

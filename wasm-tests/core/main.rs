@@ -37,5 +37,6 @@ mod resume;
 mod sse;
 mod sse_decode;
 mod stream;
+mod subscription;
 mod task;
 mod wire;

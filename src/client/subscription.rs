@@ -1,0 +1,309 @@
+use crate::{
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    json,
+    listen::{ClientEnd, ClientStream, Headers, Incoming, Notice},
+    message::{LISTEN, PROTOCOL_VERSION},
+    sse::{Decoder, Event, Item},
+};
+
+use super::{
+    answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
+    end::{End, Loss, Refusal},
+    options::Options,
+    pending::Pending,
+    request::HttpRequest,
+};
+
+/// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable HTTP).
+///
+/// Send [`Subscription::request`] once, feed what comes of it to the `handle_*` methods, and after
+/// each poll [`Subscription::poll_output`] until it answers `None`; call
+/// [`Subscription::handle_timeout`] when [`Subscription::poll_timeout`] says. What is not polled
+/// collapses: one event a subject. After [`Output::Ended`], and after [`Subscription::cancel`],
+/// close the response if it is still open; nothing is posted (2026-07-28, Streamable HTTP: Cancellation).
+#[derive(Debug)]
+pub struct Subscription {
+    stream: ClientStream,
+    options: Options,
+    status: u16,
+    body: Body,
+    acknowledged: Option<SubscriptionFilter>,
+    pending: Pending,
+    end: Option<End>,
+    /// When the request was made, or the server last gave a sign of life.
+    heard_at: Millis,
+    opened_at: Millis,
+    retry_after: Option<Millis>,
+}
+
+/// What a subscription has to tell its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// It is open; the filter is what the server honors of what was requested.
+    Acknowledged(SubscriptionFilter),
+    /// Something changed: read it again.
+    Changed(ServerEvent),
+    /// It has ended; nothing follows.
+    Ended(End),
+}
+
+#[derive(Debug)]
+enum Body {
+    /// Status and header fields are awaited.
+    Awaited,
+    Events(Decoder),
+    Json(Vec<u8>),
+    /// Whatever comes is nobody's.
+    Ignored,
+}
+
+impl Subscription {
+    /// A subscription that is requested now; see [`crate::id::Ids`] for its id.
+    pub fn new(
+        id: RequestId,
+        requested: SubscriptionFilter,
+        options: Options,
+        now: Millis,
+    ) -> Self {
+        Self {
+            stream: ClientStream::new(id, requested),
+            status: 0,
+            body: Body::Awaited,
+            acknowledged: None,
+            pending: Pending::new(SubscriptionFilter::default(), 0),
+            end: None,
+            heard_at: now,
+            opened_at: now,
+            retry_after: None,
+            options,
+        }
+    }
+
+    /// The request to send.
+    pub fn request(&self) -> HttpRequest {
+        let body = self.stream.request(self.options.client_info.as_deref());
+        HttpRequest::modern(PROTOCOL_VERSION, LISTEN, body)
+    }
+
+    /// The answer begins.
+    pub fn handle_head(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
+        if !matches!(self.body, Body::Awaited) {
+            return;
+        }
+        self.heard_at = now;
+        self.status = status;
+        self.retry_after = retry_after(headers).filter(|_| !is_success(status));
+        match media_of(headers) {
+            Media::EventStream if is_success(status) => {
+                self.body = Body::Events(Decoder::new(self.options.bounds));
+            }
+            Media::Json => self.body = Body::Json(Vec::new()),
+            Media::EventStream | Media::Other => self.settle(self.unread()),
+        }
+    }
+
+    /// More of the answer's body came.
+    pub fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
+        self.heard_at = now;
+        match &mut self.body {
+            Body::Events(decoder) => {
+                decoder.handle_bytes(bytes);
+                self.read_events();
+            }
+            Body::Json(read) if read.len() + bytes.len() <= self.options.limits.body_bytes => {
+                read.extend_from_slice(bytes);
+            }
+            Body::Json(_) if is_success(self.status) => {
+                self.settle(End::Lost(Loss::AnswerTooLarge));
+            }
+            Body::Json(_) => self.settle(self.unread()),
+            Body::Awaited | Body::Ignored => {}
+        }
+    }
+
+    /// The answer's body came to its end or broke off, or no answer came at all.
+    pub fn handle_end(&mut self) {
+        match std::mem::replace(&mut self.body, Body::Ignored) {
+            Body::Json(bytes) => self.read_json(&bytes),
+            Body::Awaited | Body::Events(_) => self.settle(End::Lost(Loss::Disconnected)),
+            Body::Ignored => {}
+        }
+    }
+
+    /// The moment of [`Subscription::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Millis) {
+        if self.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            let loss = if self.stream.is_opening() {
+                Loss::NotAcknowledged
+            } else {
+                Loss::Silence
+            };
+            self.settle(End::Lost(loss));
+        }
+    }
+
+    /// Gives the subscription up: nothing more is told of it. All the server is told is that the
+    /// response is closed.
+    pub fn cancel(&mut self) {
+        self.settle(End::Lost(Loss::Disconnected));
+        self.acknowledged = None;
+        self.pending = Pending::new(SubscriptionFilter::default(), 0);
+        self.end = None;
+    }
+
+    /// The next thing to tell, or `None` until something is handled again.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        let acknowledged = self.acknowledged.take().map(Output::Acknowledged);
+        acknowledged
+            .or_else(|| self.pending.pop().map(Output::Changed))
+            .or_else(|| self.end.take().map(Output::Ended))
+    }
+
+    /// When to call [`Subscription::handle_timeout`]; `None` while nothing has a limit.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        if self.stream.is_ended() {
+            return None;
+        }
+        let (since, limit) = if self.stream.is_opening() {
+            (self.opened_at, self.options.acknowledgment)
+        } else {
+            (self.heard_at, self.options.silence)
+        };
+        (limit > Millis(0)).then(|| since + limit)
+    }
+
+    /// How long the server asks to wait before the next request, an hour at most.
+    pub fn retry_after(&self) -> Option<Millis> {
+        self.retry_after
+    }
+
+    /// Whether it has ended; what is left to tell may still be polled.
+    pub fn is_ended(&self) -> bool {
+        self.stream.is_ended()
+    }
+
+    /// Something may have been missed: tells every honored list and resource once.
+    pub(super) fn tell_all(&mut self) {
+        self.pending.push_all();
+    }
+
+    fn read_events(&mut self) {
+        while let Body::Events(decoder) = &mut self.body {
+            match decoder.poll_item() {
+                Ok(Some(Item::Event(event))) => self.handle_event(&event),
+                Ok(Some(Item::Retry(wait))) => self.retry_after = Some(bounded(wait)),
+                Ok(Some(Item::Comment)) => {}
+                Ok(None) => return,
+                Err(error) => self.settle(End::Lost(Loss::Stream(error))),
+            }
+        }
+    }
+
+    /// An event without data is there for its id alone.
+    fn handle_event(&mut self, event: &Event) {
+        let data = event.data.as_slice();
+        if event.kind != b"message" || data.is_empty() {
+            return;
+        }
+        match Incoming::read(data, &self.options.limits) {
+            Some((id, incoming)) if id == *self.stream.id() => self.handle_message(incoming),
+            Some(_) => {}
+            None => self.handle_unknown(data),
+        }
+    }
+
+    /// An error without an id can only be the answer to our request. What cannot be read at all may
+    /// have been a change.
+    fn handle_unknown(&mut self, data: &[u8]) {
+        if let Some(error) = RpcError::read(data).filter(|error| error.id.is_none()) {
+            let RpcError { code, text, .. } = error;
+            self.handle_message(Incoming::Refused { code, text });
+        } else if json::read(data, self.options.limits.depth).is_err() {
+            self.handle_message(Incoming::Malformed);
+        }
+    }
+
+    fn handle_message(&mut self, incoming: Incoming) {
+        let was_opening = self.stream.is_opening();
+        let loss = match incoming {
+            Incoming::Cancelled => Loss::Cancelled,
+            _ => Loss::InvalidAnswer,
+        };
+        match self.stream.handle_message(incoming) {
+            None => {}
+            Some(Notice::Acknowledged(honored)) => {
+                self.pending = Pending::new(honored.clone(), self.options.limits.uris);
+                self.acknowledged = Some(honored);
+            }
+            Some(Notice::Changed(event)) => self.pending.push(&event),
+            Some(Notice::Malformed) if was_opening => {
+                self.settle(End::Lost(Loss::MalformedAcknowledgment));
+            }
+            Some(Notice::Malformed) => self.pending.push_all(),
+            Some(Notice::Ended(end)) => self.finish(end, loss, was_opening),
+        }
+    }
+
+    /// A result in place of the acknowledgment: open with nothing honored, and ended.
+    fn finish(&mut self, end: ClientEnd, loss: Loss, was_opening: bool) {
+        self.body = Body::Ignored;
+        if was_opening && end == ClientEnd::Graceful {
+            self.acknowledged = Some(SubscriptionFilter::default());
+        }
+        self.end = Some(match end {
+            ClientEnd::Graceful => End::Graceful,
+            ClientEnd::Lost => End::Lost(loss),
+            ClientEnd::Refused { code, text } => End::Refused(Refusal {
+                status: self.status,
+                code: Some(code),
+                text,
+            }),
+        });
+    }
+
+    /// One JSON text may answer the request as well as a stream (2026-07-28, Streamable HTTP:
+    /// Sending Messages).
+    fn read_json(&mut self, bytes: &[u8]) {
+        let error = RpcError::read(bytes);
+        let own_id = self.stream.id().raw();
+        let error = error.filter(|error| error.id.as_deref().is_none_or(|id| id == own_id));
+        if let Some(RpcError { code, text, .. }) = error {
+            return self.settle(End::Refused(Refusal {
+                status: self.status,
+                code: Some(code),
+                text,
+            }));
+        }
+        let read = Incoming::read(bytes, &self.options.limits);
+        let is_own = read
+            .is_some_and(|(id, incoming)| id == *self.stream.id() && incoming == Incoming::Result);
+        if is_own && is_success(self.status) {
+            self.handle_message(Incoming::Result);
+        } else {
+            self.settle(self.unread());
+        }
+    }
+
+    /// Ends the subscription here, whatever the server still sends.
+    fn settle(&mut self, end: End) {
+        self.body = Body::Ignored;
+        if self.stream.cancel().is_some() {
+            self.end = Some(end);
+        }
+    }
+
+    /// What an answer comes to whose body says nothing.
+    fn unread(&self) -> End {
+        if is_success(self.status) {
+            return End::Lost(Loss::InvalidAnswer);
+        }
+        End::Refused(Refusal {
+            status: self.status,
+            code: None,
+            text: String::new(),
+        })
+    }
+}
