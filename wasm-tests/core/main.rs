@@ -13,6 +13,7 @@
 )]
 
 mod accept;
+mod answers;
 mod any;
 mod both_sides;
 mod bus;
@@ -23,6 +24,7 @@ mod corpus;
 mod discovered;
 mod edge;
 mod ending;
+mod era;
 mod event;
 mod filter;
 mod front;
@@ -32,11 +34,14 @@ mod json;
 mod legacy;
 mod lines;
 mod message;
+mod over_http;
 mod request;
 mod resume;
+mod session;
 mod sse;
 mod sse_decode;
 mod stream;
 mod subscription;
 mod task;
+mod watch;
 mod wire;

@@ -1,0 +1,284 @@
+//! What a server may answer to a listen request over HTTP, and what becomes of it.
+
+use mcp_listen::{
+    client::{End, Loss, Options, Output},
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    limits::Limits,
+    listen::Headers,
+    message,
+    sse::{Bounds, DecodeError},
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{check, updated},
+    client::tools,
+    subscription::{
+        JSON, STREAM, ack, acknowledged, answered, begun, change, lost, own_id, refused,
+        request_with, requested, say, told, watched,
+    },
+};
+
+#[test]
+fn json_answers_as_well_as_a_stream() {
+    let error = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","error":{"code":-32603,"message":"full"}}"#;
+    let full = |status| [refused(status, Some(-32_603), "full")];
+    assert_eq!(answered(503, JSON, error), full(503));
+    assert_eq!(answered(200, JSON, error), full(200));
+    let nobodys = error.replace("\"mcp-listen:1\"", "null");
+    assert_eq!(answered(503, JSON, &nobodys), full(503));
+    let nobodys = error.replace("\"id\":\"mcp-listen:1\",", "");
+    assert_eq!(answered(400, JSON, &nobodys), full(400));
+    let mut subscription = begun();
+    say(&mut subscription, error);
+    assert_eq!(told(&mut subscription), full(200));
+}
+
+#[test]
+fn an_error_of_another_request_is_not_ours() {
+    let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"full"}}"#;
+    assert_eq!(answered(200, JSON, error), [lost(Loss::InvalidAnswer)]);
+    assert_eq!(answered(503, JSON, error), [refused(503, None, "")]);
+    let mut subscription = begun();
+    say(&mut subscription, error);
+    assert_eq!(told(&mut subscription), []);
+}
+
+#[test]
+fn a_refusal_has_its_status_whatever_its_body() {
+    for (fields, body) in [
+        ("", ""),
+        (JSON, ""),
+        (JSON, "{"),
+        (JSON, "[]"),
+        (JSON, r#"{"error":"invalid_token"}"#),
+        (JSON, r#"{"id":"mcp-listen:1","result":{}}"#),
+        ("content-type: text/html", "<h1>"),
+        (STREAM, "data: {}\n\n"),
+    ] {
+        assert_eq!(
+            answered(401, fields, body),
+            [refused(401, None, "")],
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_is_none_is_invalid() {
+    for (status, fields, body) in [
+        (200, "", ""),
+        (202, "", ""),
+        (200, JSON, ""),
+        (200, JSON, "garbage"),
+        (200, JSON, "[]"),
+        (200, "content-type: text/plain", "hello"),
+        (200, JSON, &ack(&tools())),
+        (
+            200,
+            JSON,
+            r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"resultType":"unheard-of"}}"#,
+        ),
+        (200, JSON, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#),
+    ] {
+        let invalid = [lost(Loss::InvalidAnswer)];
+        assert_eq!(answered(status, fields, body), invalid, "{body}");
+    }
+}
+
+#[test]
+fn a_result_before_the_acknowledgment_is_open_with_nothing_and_ended() {
+    let result = message::listen_result(&own_id(), None);
+    let closed = [
+        Output::Acknowledged(SubscriptionFilter::default()),
+        Output::Ended(End::Graceful),
+    ];
+    assert_eq!(answered(200, JSON, &result), closed);
+    let mut subscription = begun();
+    say(&mut subscription, &result);
+    assert_eq!(told(&mut subscription), closed);
+}
+
+#[test]
+fn a_malformed_acknowledgment_is_an_error_and_cancels() {
+    let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
+    for filter in [
+        "",
+        ",\"notifications\":[]",
+        ",\"notifications\":{\"toolsListChanged\":1}",
+    ] {
+        let mut subscription = begun();
+        say(
+            &mut subscription,
+            &format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{stamp}{filter}}}}}"#
+            ),
+        );
+        assert_eq!(
+            told(&mut subscription),
+            [lost(Loss::MalformedAcknowledgment)]
+        );
+        assert!(subscription.is_ended(), "its response is to be closed");
+        say(&mut subscription, &ack(&tools()));
+        assert_eq!(told(&mut subscription), []);
+    }
+}
+
+#[test]
+fn an_acknowledgment_of_more_is_cut_down_and_the_first_one_holds() {
+    let mut subscription = begun();
+    let more = SubscriptionFilter {
+        prompts_list_changed: true,
+        ..watched(&["a", "c"])
+    };
+    say(&mut subscription, &ack(&more));
+    say(&mut subscription, &ack(&watched(&["a", "b"])));
+    say(&mut subscription, &change(&ServerEvent::PromptsListChanged));
+    assert_eq!(
+        told(&mut subscription),
+        [Output::Acknowledged(watched(&["a"]))]
+    );
+}
+
+#[test]
+fn changes_before_the_acknowledgment_and_of_others_are_ignored() {
+    let mut subscription = begun();
+    say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
+    say(
+        &mut subscription,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+    );
+    let other = RequestId::from_text("mcp-listen:2");
+    say(&mut subscription, &message::acknowledged(&other, &tools()));
+    assert_eq!(told(&mut subscription), []);
+    let mut subscription = acknowledged();
+    for message in [
+        message::notification(&other, &ServerEvent::ToolsListChanged),
+        message::listen_result(&other, None),
+        message::cancelled(&other),
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned(),
+    ] {
+        say(&mut subscription, &message);
+        assert_eq!(told(&mut subscription), [], "{message}");
+    }
+}
+
+#[test]
+fn a_part_of_a_resource_is_told_where_resources_were_honored() {
+    let mut subscription = acknowledged();
+    say(&mut subscription, &change(&updated("a/1")));
+    assert_eq!(told(&mut subscription), [Output::Changed(updated("a/1"))]);
+    let mut subscription = begun();
+    say(&mut subscription, &ack(&tools()));
+    say(&mut subscription, &change(&updated("a")));
+    assert_eq!(told(&mut subscription), [Output::Acknowledged(tools())]);
+}
+
+#[test]
+fn what_cannot_be_read_may_have_been_any_change() {
+    let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
+    let without_uri = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{{stamp}}}}}"#
+    );
+    let everything = [
+        Output::Changed(ServerEvent::ToolsListChanged),
+        Output::Changed(updated("a")),
+        Output::Changed(updated("b")),
+    ];
+    for message in [without_uri.as_str(), "garbage"] {
+        let mut subscription = acknowledged();
+        say(&mut subscription, message);
+        assert_eq!(told(&mut subscription), everything, "{message}");
+    }
+    let mut subscription = acknowledged();
+    subscription.handle_bytes(b"data:\n\nevent: other\ndata: garbage\n\n", Millis(0));
+    assert_eq!(told(&mut subscription), [], "neither is a message");
+}
+
+#[test]
+fn a_json_answer_that_never_ends_is_not_awaited_for_ever() {
+    let mut subscription = requested();
+    subscription.handle_head(200, &Headers::new(JSON), Millis(0));
+    subscription.handle_timeout(subscription.poll_timeout().unwrap());
+    assert_eq!(told(&mut subscription), [lost(Loss::NotAcknowledged)]);
+}
+
+#[test]
+fn what_a_server_sends_is_bounded() {
+    let options = Options {
+        bounds: Bounds {
+            line_bytes: 500,
+            event_bytes: 500,
+        },
+        limits: Limits {
+            body_bytes: 500,
+            ..Limits::default()
+        },
+        ..Options::default()
+    };
+    let mut subscription = request_with(options.clone());
+    subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
+    subscription.handle_bytes(&[b'x'; 501], Millis(0));
+    let too_long = lost(Loss::Stream(DecodeError::LineTooLong));
+    assert_eq!(told(&mut subscription), [too_long]);
+    for (status, end) in [
+        (200, lost(Loss::AnswerTooLarge)),
+        (500, refused(500, None, "")),
+    ] {
+        let mut subscription = request_with(options.clone());
+        subscription.handle_head(status, &Headers::new(JSON), Millis(0));
+        subscription.handle_bytes(&[b' '; 500], Millis(0));
+        assert!(!subscription.is_ended());
+        subscription.handle_bytes(b" ", Millis(0));
+        assert_eq!(told(&mut subscription), [end]);
+    }
+}
+
+#[test]
+fn advice_when_to_come_back_is_kept_and_bounded() {
+    let advice = |fields: &str| {
+        let mut subscription = requested();
+        subscription.handle_head(503, &Headers::new(fields), Millis(0));
+        subscription.retry_after()
+    };
+    assert_eq!(advice("retry-after: 2"), Some(Millis(2_000)));
+    assert_eq!(
+        advice("Retry-After: 99999999999999999999"),
+        Some(Millis(3_600_000))
+    );
+    for none in [
+        "",
+        "retry-after:",
+        "retry-after: -1",
+        "retry-after: Wed, 21 Oct 2026 07:28:00 GMT",
+    ] {
+        assert_eq!(advice(none), None, "{none}");
+    }
+    let mut subscription = begun();
+    subscription.handle_bytes(b"retry: 1500\n\n", Millis(0));
+    assert_eq!(subscription.retry_after(), Some(Millis(1_500)));
+}
+
+#[test]
+fn any_bytes_are_borne() {
+    check(
+        (vec(any::<u8>(), 0..300), any::<bool>()),
+        |(bytes, is_json)| {
+            let mut subscription = requested();
+            let fields = if is_json { JSON } else { STREAM };
+            subscription.handle_head(200, &Headers::new(fields), Millis(0));
+            subscription.handle_bytes(&bytes, Millis(0));
+            subscription.handle_end();
+            let told = told(&mut subscription);
+            assert!(
+                matches!(told.as_slice(), [Output::Ended(End::Lost(_))]),
+                "{told:?}"
+            );
+        },
+    );
+}

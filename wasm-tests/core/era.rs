@@ -1,0 +1,278 @@
+//! Which revision a server speaks, by its answer to `server/discover`.
+
+use mcp_listen::{
+    client::{
+        End, Loss, Media, Refusal,
+        era::{self, Era, Eras, Verdict, Versions},
+    },
+    id::Ids,
+    listen::Headers,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const OURS: Versions<'static> = Versions::OURS;
+/// What a client speaks when there is a later revision than ours.
+const LATER: Versions<'static> = Versions {
+    modern: &["2027-01-01", "2026-07-28"],
+    legacy: &["2025-11-25"],
+};
+
+fn modern() -> Verdict {
+    Verdict::Settled(Era::Modern("2026-07-28".into()))
+}
+
+fn legacy() -> Verdict {
+    Verdict::Settled(Era::Legacy)
+}
+
+fn over_http(status: u16, body: &str) -> Verdict {
+    era::of_response(
+        (status, Media::Json),
+        body.as_bytes(),
+        &["2026-07-28"],
+        OURS,
+    )
+}
+
+fn over_stdio(line: &str) -> Verdict {
+    era::of_line(Some(line.as_bytes()), &["2026-07-28"], OURS)
+}
+
+fn discovered(versions: &str, server: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":"mcp-listen:1","result":{{"resultType":"complete","supportedVersions":{versions},"capabilities":{{}},"_meta":{{"io.modelcontextprotocol/serverInfo":{server}}}}}}}"#
+    )
+}
+
+fn error(code: i32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":"mcp-listen:1","error":{{"code":{code},"message":"m"}}}}"#)
+}
+
+fn unsupported(versions: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":"mcp-listen:1","error":{{"code":-32022,"message":"m","data":{{"supported":{versions},"requested":"x"}}}}}}"#
+    )
+}
+
+#[test]
+fn the_probe_is_a_request_of_the_version_that_it_asks_for() {
+    let probe = era::probe(&Ids::default().mint(), "2027-01-01", None);
+    let header = |name: &str| {
+        let field = probe.headers.iter().find(|(field, _)| *field == name);
+        field.map(|(_, value)| value.as_str())
+    };
+    assert_eq!(probe.method, "POST");
+    assert_eq!(header("MCP-Protocol-Version"), Some("2027-01-01"));
+    assert_eq!(header("Mcp-Method"), Some("server/discover"));
+    assert_eq!(
+        header("Accept"),
+        Some("application/json, text/event-stream")
+    );
+    let body = probe.body.unwrap();
+    for part in [
+        r#""id":"mcp-listen:1""#,
+        r#""method":"server/discover""#,
+        r#""io.modelcontextprotocol/protocolVersion":"2027-01-01""#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}"#,
+    ] {
+        assert!(body.contains(part), "{body}");
+    }
+}
+
+#[test]
+fn a_server_that_tells_its_versions_speaks_them() {
+    let told = discovered(r#"["2026-07-28"]"#, "{}");
+    assert_eq!(over_http(200, &told), modern());
+    assert_eq!(over_stdio(&told), modern());
+    let stream = format!(": c\n\ndata: {told}\n\n");
+    let answer = (200, Media::EventStream);
+    let verdict = era::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
+    assert_eq!(verdict, modern());
+    let told = discovered(r#"["2025-11-25"]"#, "{}");
+    assert_eq!(over_http(200, &told), legacy());
+    let told = discovered(r#"["2030-01-01"]"#, "{}");
+    let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    assert_eq!(over_http(200, &told), none);
+}
+
+#[test]
+fn what_a_server_calls_itself_changes_nothing() {
+    let names = [
+        r#"{"name":"mcp-listen","version":"0.1.0"}"#,
+        r#"{"name":"2025-11-25","version":"legacy"}"#,
+        r#"{}"#,
+        "null",
+        "7",
+    ];
+    for name in names {
+        let told = discovered(r#"["2026-07-28"]"#, name);
+        assert_eq!(over_http(200, &told), modern(), "{name}");
+        assert_eq!(over_stdio(&told), modern(), "{name}");
+        let told = discovered(r#"["2025-11-25"]"#, name);
+        assert_eq!(over_http(200, &told), legacy(), "{name}");
+    }
+}
+
+#[test]
+fn an_error_that_only_this_revision_knows_is_a_sign_of_it() {
+    for code in [-32_020, -32_021] {
+        assert_eq!(over_http(400, &error(code)), modern(), "{code}");
+        assert_eq!(over_stdio(&error(code)), modern(), "{code}");
+    }
+    assert_eq!(over_http(404, &error(-32_601)), modern());
+}
+
+#[test]
+fn every_other_refusal_is_answered_with_initialize() {
+    for body in ["", "garbage", "<h1>", "{}", "[]", r#"{"error":"no"}"#] {
+        assert_eq!(over_http(400, body), legacy(), "{body}");
+        assert_eq!(over_http(404, body), legacy(), "{body}");
+    }
+    for code in [-32_700, -32_600, -32_602, -32_603, -32_000, -32_001] {
+        assert_eq!(over_http(400, &error(code)), legacy(), "{code}");
+    }
+    assert_eq!(over_http(200, &error(-32_601)), legacy(), "in band");
+    assert_eq!(
+        over_http(200, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+        legacy()
+    );
+    let page = error(-32_022);
+    let verdict = era::of_response((400, Media::Other), page.as_bytes(), &["2026-07-28"], OURS);
+    assert_eq!(verdict, legacy(), "what is not declared as JSON is none");
+}
+
+#[test]
+fn a_failure_or_a_refused_caller_is_no_sign() {
+    for status in [302, 401, 403, 408, 429, 500, 502, 503] {
+        for body in ["", &error(-32_603), &error(-32_000)] {
+            assert_eq!(over_http(status, body), Verdict::Unknown, "{status} {body}");
+        }
+    }
+    assert_eq!(era::of_no_response(false), Verdict::Unknown);
+    assert_eq!(
+        era::of_no_response(true),
+        legacy(),
+        "CORS may have kept it from a page"
+    );
+}
+
+#[test]
+fn over_stdio_every_other_error_and_silence_are_answered_with_initialize() {
+    for line in [
+        "",
+        "garbage",
+        "{}",
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ] {
+        assert_eq!(over_stdio(line), legacy(), "{line}");
+    }
+    for code in [-32_700, -32_600, -32_601, -32_602, -32_603, -32_000, 0, 1] {
+        assert_eq!(over_stdio(&error(code)), legacy(), "{code}");
+    }
+    assert_eq!(era::of_line(None, &["2026-07-28"], OURS), legacy());
+}
+
+#[test]
+fn an_unsupported_version_is_asked_again_with_the_latest_that_both_have() {
+    let refusal = unsupported(r#"["2026-07-28","2025-11-25"]"#);
+    let retry = Verdict::Retry("2026-07-28".into());
+    let json = (400, Media::Json);
+    let tried = ["2027-01-01"];
+    assert_eq!(
+        era::of_response(json, refusal.as_bytes(), &tried, LATER),
+        retry
+    );
+    assert_eq!(era::of_line(Some(refusal.as_bytes()), &tried, LATER), retry);
+    let told = discovered(r#"["2026-07-28"]"#, "{}");
+    let answer = (200, Media::Json);
+    assert_eq!(
+        era::of_response(answer, told.as_bytes(), &tried, LATER),
+        retry
+    );
+}
+
+#[test]
+fn a_version_is_tried_once() {
+    let tried = ["2027-01-01", "2026-07-28"];
+    let refusal = unsupported(r#"["2027-01-01","2026-07-28"]"#);
+    let none = vec!["2027-01-01".to_owned(), "2026-07-28".to_owned()];
+    assert_eq!(
+        era::of_response((400, Media::Json), refusal.as_bytes(), &tried, LATER),
+        Verdict::NoCommonVersion(none)
+    );
+}
+
+#[test]
+fn without_a_common_version_of_this_kind_a_session_may_have_one() {
+    assert_eq!(
+        over_http(400, &unsupported(r#"["2030-01-01","2025-06-18"]"#)),
+        legacy()
+    );
+    let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
+    assert_eq!(over_http(400, &unsupported(r#"["2030-01-01"]"#)), none);
+    assert_eq!(over_stdio(&unsupported(r#"["2030-01-01",7]"#)), none);
+    let silent = Verdict::NoCommonVersion(vec![]);
+    assert_eq!(over_http(400, &error(-32_022)), silent);
+}
+
+#[test]
+fn an_era_is_remembered_for_each_target_until_it_fails() {
+    let mut eras = Eras::default();
+    eras.remember("a", &modern());
+    eras.remember("b", &legacy());
+    for undecided in [
+        Verdict::Unknown,
+        Verdict::Retry("x".into()),
+        Verdict::NoCommonVersion(vec![]),
+    ] {
+        eras.remember("a", &undecided);
+        eras.remember("c", &undecided);
+    }
+    assert_eq!(eras.of("a"), Some(&Era::Modern("2026-07-28".into())));
+    assert_eq!(eras.of("b"), Some(&Era::Legacy));
+    assert_eq!(eras.of("c"), None, "it has to be asked");
+    let refused = |status| {
+        End::Refused(Refusal {
+            status,
+            code: None,
+            text: String::new(),
+        })
+    };
+    for end in [
+        End::Graceful,
+        End::Lost(Loss::Silence),
+        refused(401),
+        refused(403),
+        refused(429),
+        refused(503),
+    ] {
+        eras.handle_end("a", &end);
+        assert!(eras.of("a").is_some(), "{end:?}");
+    }
+    eras.handle_end("a", &refused(400));
+    assert_eq!(eras.of("a"), None, "it is asked anew");
+    assert!(eras.of("b").is_some());
+    eras.forget("b");
+    assert_eq!(eras.of("b"), None);
+}
+
+#[test]
+fn the_media_type_of_an_answer_is_read_from_its_header_field() {
+    for (fields, media) in [
+        ("content-type: application/json", Media::Json),
+        ("Content-Type: Application/JSON; charset=utf-8", Media::Json),
+        (
+            "content-type: text/event-stream;charset=utf-8",
+            Media::EventStream,
+        ),
+        ("content-type: application/json-seq", Media::Other),
+        ("", Media::Other),
+    ] {
+        assert_eq!(
+            mcp_listen::client::media_of(&Headers::new(fields)),
+            media,
+            "{fields}"
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! A client of a server of 2025, and what a change makes stale.
+
+use mcp_listen::{
+    capabilities::Capabilities,
+    client::{
+        HttpRequest, Stale,
+        session::{self, Session, SessionError},
+    },
+    event::ServerEvent,
+    id::RequestId,
+    legacy::{self, Call, Verdict},
+    limits::Limits,
+    listen::Headers,
+    message,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, check, id, task, updated, uri};
+
+const JSON: &str = "content-type: application/json\nmcp-session-id: s-1";
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
+
+fn read(status: u16, fields: &str, body: &str) -> Result<Session, SessionError> {
+    Session::from_answer(status, &Headers::new(fields), body.as_bytes())
+}
+
+fn session() -> Session {
+    read(200, JSON, ANSWER).unwrap()
+}
+
+/// What our server makes of a request.
+fn judged(request: &HttpRequest) -> legacy::LegacyRequest {
+    let lines: Vec<String> = request
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    let lines = lines.join("\n");
+    let body = request.body.as_deref().unwrap_or_default().as_bytes();
+    match legacy::judge(
+        request.method,
+        &Headers::new(&lines),
+        body,
+        &Limits::default(),
+    ) {
+        Verdict::Legacy(request) => request,
+        verdict => panic!("{verdict:?}"),
+    }
+}
+
+#[test]
+fn initialize_names_the_latest_version_and_no_session() {
+    let own = RequestId::from_text("mcp-listen:1");
+    let request = session::open(&own, Some(r#"{"name":"n","version":"1"}"#));
+    assert_eq!(
+        request.body.as_deref(),
+        Some(
+            r#"{"jsonrpc":"2.0","id":"mcp-listen:1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"n","version":"1"}}}"#
+        )
+    );
+    let judged = judged(&request);
+    assert_eq!((judged.call, judged.session), (Call::Initialize, None));
+    let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["Content-Type", "Accept"]);
+}
+
+#[test]
+fn the_answer_makes_a_session() {
+    let expected = Session {
+        id: Some("s-1".into()),
+        version: "2025-06-18",
+        capabilities: Capabilities {
+            tools_list_changed: true,
+            ..Capabilities::default()
+        },
+    };
+    assert_eq!(read(200, JSON, ANSWER), Ok(expected.clone()));
+    let stream = format!("id: 1\ndata:\n\nevent: message\ndata: {ANSWER}\n\n");
+    assert_eq!(
+        read(
+            200,
+            &JSON.replace("application/json", "text/event-stream"),
+            &stream
+        ),
+        Ok(expected)
+    );
+    assert_eq!(
+        read(200, "", ANSWER).unwrap().id,
+        None,
+        "a server may keep none"
+    );
+}
+
+#[test]
+fn an_answer_that_makes_none_says_why() {
+    let of = |version: &str| ANSWER.replace("2025-06-18", version);
+    let code = |read: Result<Session, SessionError>| read.unwrap_err().code();
+    assert_eq!(
+        code(read(200, JSON, &of("2026-07-28"))),
+        "unsupported-version"
+    );
+    assert_eq!(
+        code(read(200, JSON, &of("2024-11-05"))),
+        "unsupported-version"
+    );
+    assert_eq!(code(read(200, JSON, "")), "invalid-answer");
+    assert_eq!(code(read(200, JSON, r#"{"result":{}}"#)), "invalid-answer");
+    assert_eq!(
+        code(read(200, "mcp-session-id: s 1", ANSWER)),
+        "invalid-session-id"
+    );
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"m"}}"#;
+    for (status, body, number) in [
+        (400, error, Some(-32_000)),
+        (503, "", None),
+        (401, ANSWER, None),
+    ] {
+        let Err(SessionError::Refused(refusal)) = read(status, JSON, body) else {
+            panic!("{status}");
+        };
+        assert_eq!((refusal.status, refusal.code), (status, number));
+    }
+}
+
+#[test]
+fn every_request_of_a_session_is_one_that_our_server_takes() {
+    let session = session();
+    let own = RequestId::from_text("mcp-listen:2");
+    for (request, call) in [
+        (session.initialized(), Call::Initialized),
+        (
+            session.subscribe(&own, "note://\"a\""),
+            Call::Subscribe(uri("note://\"a\"")),
+        ),
+        (session.unsubscribe(&own, "b"), Call::Unsubscribe(uri("b"))),
+        (
+            session.stream(None),
+            Call::Open {
+                last_event_id: None,
+            },
+        ),
+        (
+            session.stream(Some("7-e")),
+            Call::Open {
+                last_event_id: Some("7-e".into()),
+            },
+        ),
+        (session.end().unwrap(), Call::End),
+    ] {
+        let judged = judged(&request);
+        assert_eq!(judged.call, call);
+        assert_eq!(judged.session.as_deref(), Some("s-1"));
+        assert_eq!(&*judged.version, "2025-06-18");
+    }
+}
+
+#[test]
+fn an_id_that_no_header_field_can_carry_is_not_resumed_from() {
+    for id in ["", "a\tb", "a b", "é", "a\u{7f}"] {
+        assert_eq!(session().stream(Some(id)), session().stream(None), "{id:?}");
+    }
+}
+
+#[test]
+fn a_session_without_an_id_is_not_ended() {
+    let session = read(200, "", ANSWER).unwrap();
+    assert_eq!(session.end(), None);
+    assert!(
+        session
+            .initialized()
+            .headers
+            .iter()
+            .all(|(name, _)| *name != "Mcp-Session-Id")
+    );
+}
+
+#[test]
+fn the_changes_on_a_session_s_stream_are_read() {
+    let limits = Limits::default();
+    check(any_event(), |event| {
+        let message = message::plain_notification(&event);
+        let read = session::event_of(message.as_bytes(), &limits);
+        let is_task = matches!(event, ServerEvent::TaskStatus { .. });
+        assert_eq!(
+            read,
+            (!is_task).then_some(event),
+            "sessions have no task states"
+        );
+    });
+    for message in [
+        "",
+        "{}",
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"notifications/tools/list_changed"}"#,
+        &message::acknowledged(&id("1"), &crate::client::tools()),
+    ] {
+        assert_eq!(
+            session::event_of(message.as_bytes(), &limits),
+            None,
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn no_client_writes_a_batch_or_a_response() {
+    let own = RequestId::from_text("mcp-listen:1");
+    let session = session();
+    let posted = [
+        session::open(&own, None),
+        session.initialized(),
+        session.subscribe(&own, "a"),
+        session.unsubscribe(&own, "a"),
+        mcp_listen::client::era::probe(&own, "2026-07-28", None),
+    ];
+    let bodies = posted.into_iter().map(|request| request.body.unwrap());
+    let listen = message::listen_request(&own, &crate::client::tools(), None);
+    for body in bodies.chain([listen, message::cancelled(&own)]) {
+        let message: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let object = message.as_object().expect("one message");
+        assert!(object["method"].is_string(), "{body}");
+        assert!(
+            !object.contains_key("result") && !object.contains_key("error"),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn a_change_makes_what_is_cached_of_its_subject_stale() {
+    for (event, methods, uri) in [
+        (ServerEvent::ToolsListChanged, &["tools/list"][..], None),
+        (ServerEvent::PromptsListChanged, &["prompts/list"], None),
+        (
+            ServerEvent::ResourcesListChanged,
+            &["resources/list", "resources/templates/list"],
+            None,
+        ),
+        (updated("note://a"), &["resources/read"], Some("note://a")),
+        (task(r#"{"taskId":"t","status":"working"}"#), &[], None),
+    ] {
+        assert_eq!(Stale::by(&event), Stale { methods, uri });
+    }
+}
