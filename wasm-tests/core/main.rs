@@ -15,6 +15,7 @@
 mod accept;
 mod answers;
 mod any;
+mod body;
 mod both_sides;
 mod bus;
 mod channel;
@@ -37,6 +38,7 @@ mod message;
 mod over_http;
 mod request;
 mod resume;
+mod server_corpus;
 mod session;
 mod sse;
 mod sse_decode;

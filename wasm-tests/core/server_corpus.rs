@@ -1,0 +1,152 @@
+//! What a server may answer to a listen request, by the files of the corpus, and what its client is told.
+
+use mcp_listen::{
+    client::{End, Options, Output, Subscription},
+    clock::Millis,
+    filter::SubscriptionFilter,
+    listen::Headers,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    body::Body,
+    subscription::{own_id, watched},
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Case {
+    name: String,
+    #[serde(default = "ok")]
+    status: u16,
+    #[serde(default = "event_stream")]
+    headers: Vec<(String, String)>,
+    body: Body,
+    /// The body does not end: so long the server says nothing more.
+    silent_ms: Option<u64>,
+    expect: Vec<Value>,
+    retry_after_ms: Option<u64>,
+}
+
+#[test]
+fn streams_that_a_server_may_write() {
+    run(include_str!(
+        "../corpus/2026-07-28/server/accept/framing.json"
+    ));
+}
+
+#[test]
+fn messages_that_a_server_may_send() {
+    run(include_str!(
+        "../corpus/2026-07-28/server/accept/messages.json"
+    ));
+}
+
+#[test]
+fn json_that_a_server_may_answer() {
+    run(include_str!("../corpus/2026-07-28/server/accept/json.json"));
+}
+
+#[test]
+fn answers_that_open_nothing() {
+    run(include_str!(
+        "../corpus/2026-07-28/server/reject/answers.json"
+    ));
+}
+
+#[test]
+fn hostile_servers() {
+    run(include_str!(
+        "../corpus/2026-07-28/server/reject/hostile.json"
+    ));
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn every_file_of_the_servers_corpus_is_tested() {
+    let root = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/wasm-tests/corpus/2026-07-28/server"
+    );
+    for kind in ["accept", "reject"] {
+        for file in std::fs::read_dir(format!("{root}/{kind}")).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            let included = format!("\"../corpus/2026-07-28/server/{kind}/{name}\"");
+            assert!(
+                include_str!("server_corpus.rs").contains(&included),
+                "{name}"
+            );
+        }
+    }
+}
+
+/// Each answer comes at once and, since nothing may depend on it, in small pieces.
+fn run(file: &str) {
+    let cases: Vec<Case> = serde_json::from_str(file).unwrap();
+    assert!(!cases.is_empty());
+    for case in cases {
+        let bytes = case.body.bytes();
+        case.check([bytes.as_slice()].into_iter());
+        case.check(bytes.chunks(if bytes.len() < 10_000 { 1 } else { 4_099 }));
+    }
+}
+
+impl Case {
+    fn check<'a>(&self, chunks: impl Iterator<Item = &'a [u8]>) {
+        let requested = watched(&["note://a", "note://b"]);
+        let mut subscription =
+            Subscription::new(own_id(), requested, Options::default(), Millis(0));
+        let lines: Vec<String> = self
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        let lines = lines.join("\n");
+        subscription.handle_head(self.status, &Headers::new(&lines), Millis(0));
+        let mut told = Vec::new();
+        for chunk in chunks {
+            subscription.handle_bytes(chunk, Millis(0));
+            told.extend(std::iter::from_fn(|| subscription.poll_output()));
+        }
+        match self.silent_ms {
+            Some(span) => subscription.handle_timeout(Millis(span)),
+            None => subscription.handle_end(),
+        }
+        told.extend(std::iter::from_fn(|| subscription.poll_output()));
+        let told: Vec<Value> = told.iter().map(written).collect();
+        assert_eq!(told, self.expect, "{}", self.name);
+        let advice = subscription.retry_after().map(|wait| wait.0);
+        assert_eq!(advice, self.retry_after_ms, "{}", self.name);
+    }
+}
+
+fn written(output: &Output) -> Value {
+    match output {
+        Output::Acknowledged(honored) => json!({ "acknowledged": filter(honored) }),
+        Output::Changed(event) => {
+            let event: Value = serde_json::from_str(&event.to_json()).unwrap();
+            json!({ "changed": event })
+        }
+        Output::Ended(End::Graceful) => json!({ "ended": "graceful" }),
+        Output::Ended(End::Lost(loss)) => json!({ "lost": loss.code() }),
+        Output::Ended(End::Refused(refusal)) => match refusal.code {
+            Some(code) => json!({ "refused": { "status": refusal.status, "code": code } }),
+            None => json!({ "refused": { "status": refusal.status } }),
+        },
+    }
+}
+
+fn filter(honored: &SubscriptionFilter) -> Value {
+    serde_json::from_str(&honored.to_json()).unwrap()
+}
+
+fn ok() -> u16 {
+    200
+}
+
+fn event_stream() -> Vec<(String, String)> {
+    vec![("Content-Type".to_owned(), "text/event-stream".to_owned())]
+}
