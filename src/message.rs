@@ -109,23 +109,19 @@ pub fn error(rejection: &Rejection) -> String {
 pub fn discover_request(id: &str) -> String {
     let mut id_text = String::new();
     json::push_string(&mut id_text, id);
-    let meta = Meta {
-        version: PROTOCOL_VERSION,
-        capabilities: "{}",
-        info: &own_info(),
-    };
-    request(&id_text, DISCOVER, &meta, "")
+    request(
+        &id_text,
+        DISCOVER,
+        (PROTOCOL_VERSION, "{}", &own_info()),
+        "",
+    )
 }
 
 /// The `server/discover` request with which a client asks a server whether it speaks `version`;
 /// `client_info` is compact JSON (2026-07-28, Discovery).
 pub fn probe_request(id: &RequestId, version: &str, client_info: Option<&str>) -> String {
-    let meta = Meta {
-        version,
-        capabilities: "{}",
-        info: &client_info.map_or_else(own_info, str::to_owned),
-    };
-    request(id.raw(), DISCOVER, &meta, "")
+    let info = client_info.map_or_else(own_info, str::to_owned);
+    request(id.raw(), DISCOVER, (version, "{}", &info), "")
 }
 
 /// The listen request with which a client opens the subscription `id`; it declares the extensions
@@ -142,12 +138,8 @@ pub fn listen_request(
         format!(r#"{{"extensions":{{"{}":{{}}}}}}"#, task::EXTENSION)
     };
     let filter = format!(",\"notifications\":{}", filter.to_json());
-    let meta = Meta {
-        version: PROTOCOL_VERSION,
-        capabilities: &capabilities,
-        info: &info,
-    };
-    request(id.raw(), LISTEN, &meta, &filter)
+    let meta = (PROTOCOL_VERSION, capabilities.as_str(), info.as_str());
+    request(id.raw(), LISTEN, meta, &filter)
 }
 
 /// `notifications/cancelled`: a client gives up its request, or a server a subscription that it
@@ -185,21 +177,14 @@ fn plain_request(id: &RequestId, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
 }
 
-/// What each request says of its client (2026-07-28, Base protocol, Per-request fields).
-struct Meta<'a> {
-    version: &'a str,
-    /// Compact JSON.
-    capabilities: &'a str,
-    /// Compact JSON.
-    info: &'a str,
-}
-
-fn request(id: &str, method: &str, meta: &Meta<'_>, params: &str) -> String {
-    let Meta {
-        version,
-        capabilities,
-        info,
-    } = meta;
+/// A request with what each says of its client: version, capabilities and name, the latter two
+/// compact JSON (2026-07-28, Base protocol, Per-request fields).
+fn request(
+    id: &str,
+    method: &str,
+    (version, capabilities, info): (&str, &str, &str),
+    params: &str,
+) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"{META_PROTOCOL_VERSION}":"{version}","{META_CLIENT_CAPABILITIES}":{capabilities},"{META_CLIENT_INFO}":{info}}}{params}}}}}"#
     )
