@@ -101,7 +101,7 @@ fn what_a_server_calls_itself_changes_nothing() {
     let names = [
         r#"{"name":"mcp-listen","version":"0.1.0"}"#,
         r#"{"name":"2025-11-25","version":"legacy"}"#,
-        r#"{}"#,
+        "{}",
         "null",
         "7",
     ];
