@@ -50,7 +50,8 @@ impl fmt::Display for RequestId {
 
 /// Ids for the requests of one client, strings all, none of them twice: `"mcp-listen:1"`, `"mcp-listen:2"`.
 ///
-/// They stand apart from the ids of another library that shares the channel.
+/// They stand apart from the ids of another library that shares the channel, and none of their
+/// characters is one that a server might write back in another way.
 #[derive(Debug, Default)]
 pub struct Ids {
     minted: u64,
