@@ -66,7 +66,9 @@ impl Edge {
     pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         match BusMessage::from_json(text)? {
             BusMessage::Attached(mark) => self.handle_attached(mark, now),
-            BusMessage::Event { position, event } => {
+            BusMessage::Event {
+                position, event, ..
+            } => {
                 let mark = self.mark.as_mut().ok_or(ProtocolError::OutOfPlace)?;
                 mark.position = position;
                 self.stream.handle_event_at(&event, position);

@@ -6,21 +6,27 @@ import type { SessionStream } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
 import type { BusAttachment, BusLink, ListenBus } from './bus.js';
+import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
 
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  readonly #hub = new Hub(crypto.randomUUID(), 0, WINDOW);
-  readonly #log = new RecentEvents(WINDOW);
+  readonly #hub = new Hub(crypto.randomUUID(), 0, 0);
+  readonly #log: RecentEvents;
   readonly #links = new Map<number, BusLink>();
   readonly #streams = new Map<string, number>();
   readonly #onerror: (error: Error) => void;
 
-  /** @param onerror - told of listeners that throw and of publishes that fail, awaited or not. */
-  constructor(onerror: (error: Error) => void = report) {
+  /**
+   * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
+   * @param options - how much is kept for streams that come back.
+   * @throws ListenError `invalid-options`.
+   */
+  constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
     this.#onerror = onerror;
+    this.#log = new RecentEvents(options);
     this.sessions = new MemorySessions({
       has: (id) => this.#streams.has(id),
       watch: (id, uris) => this.#watch(id, uris),
@@ -57,10 +63,16 @@ export class InMemoryBus implements ListenBus {
   async #deliver(event: ServerEvent): Promise<void> {
     const text = eventText(event);
     const publication = this.#hub.publish(text);
-    const { message, edges, position } = publication;
+    this.#log.append(text);
+    this.#hub.trimmed(this.#log.floor);
+    const deliveries = Array.from({ length: publication.deliveries }, (_, number) => ({
+      edges: publication.edges(number) ?? [],
+      message: publication.message(number) ?? '',
+    }));
     publication.free();
-    this.#log.append(position, text);
-    for (const edge of edges) this.#send(edge, message);
+    for (const { edges, message } of deliveries) {
+      for (const edge of edges) this.#send(edge, message);
+    }
   }
 
   #send(edge: number, frame: string): void {
@@ -93,8 +105,9 @@ export class InMemoryBus implements ListenBus {
   #replay(edge: number, { replayAfter }: Received): void {
     if (replayAfter === undefined) return;
     const replay = this.#hub.replay(edge);
-    for (const { position, event } of this.#log.after(replayAfter)) replay?.push(position, event);
-    for (const frame of replay?.frames() ?? []) this.#send(edge, frame);
+    if (replay === undefined) return;
+    for (const { position, event } of this.#log.after(replayAfter)) replay.push(position, event);
+    for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
   #watch(session: string, uris: string[]): void {
@@ -119,6 +132,3 @@ export class InMemoryBus implements ListenBus {
     this.sessions.touch(session);
   }
 }
-
-/** Events kept for streams that come back. */
-const WINDOW = 1_000;

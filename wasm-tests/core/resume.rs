@@ -49,13 +49,15 @@ fn text(edge: &mut Edge) -> String {
 /// A bus with its log, and one session's edge: everything that drives them in a host.
 struct Bus {
     hub: Hub,
+    window: u64,
     log: Vec<ServerEvent>,
 }
 
 impl Bus {
     fn new(window: u64) -> Self {
         Self {
-            hub: Hub::new(mark("e", 0)).with_window(window),
+            hub: Hub::new(mark("e", 0)),
+            window,
             log: Vec::new(),
         }
     }
@@ -65,7 +67,6 @@ impl Bus {
         let message = edge.attach_message();
         let Ok(Received::Attached {
             answer,
-            interest,
             replay_after,
             ..
         }) = self.hub.handle_message(number, &message)
@@ -73,25 +74,26 @@ impl Bus {
             panic!("not attached");
         };
         edge.handle_bus_message(&answer, Millis(0)).unwrap();
-        let mut replay = Replay::new(interest);
-        let end = Position(self.log.len() as u64);
-        let missed = replay_after.unwrap_or(end).0;
-        for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
-            replay.push(Position(position), event);
-        }
-        for frame in replay.frames() {
-            edge.handle_bus_message(&frame, Millis(0)).unwrap();
+        if let Some(Position(missed)) = replay_after {
+            let mut replay = self.hub.replay(number).unwrap();
+            for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
+                replay.push(Position(position), event);
+            }
+            for frame in self.hub.finish_replay(number, replay) {
+                edge.handle_bus_message(&frame, Millis(0)).unwrap();
+            }
         }
         number
     }
 
     fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
-        let publication = self.hub.publish(event.clone());
+        let publication = self.hub.publish(event);
         self.log.push(event.clone());
+        let floor = publication.position.0.saturating_sub(self.window);
+        self.hub.handle_trimmed(Position(floor));
         for (number, edge) in to {
-            if publication.edges.contains(number) {
-                edge.handle_bus_message(&publication.message, Millis(0))
-                    .unwrap();
+            if let Some(frame) = publication.message_for(*number) {
+                edge.handle_bus_message(frame, Millis(0)).unwrap();
             }
         }
     }
@@ -158,7 +160,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
         (mark("e", 11), false),
         (mark("other", 10), false),
     ] {
-        let mut hub = Hub::new(mark("e", 10)).with_window(5);
+        let mut hub = Hub::new(mark("e", 10)).with_floor(Position(5));
         let number = hub.connect();
         let Ok(Received::Attached {
             answer,
@@ -181,17 +183,17 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     let mut bus = Bus::new(0);
     let mut stream = edge(&SubscriptionFilter::default(), Past::None);
     let number = bus.attach(&mut stream);
-    assert_eq!(bus.hub.publish(updated("a")).edges, []);
+    assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
     let frame = bus.hub.watch(number, vec![uri("a")]).unwrap();
     assert_eq!(
         frame,
         r#"{"v":1,"type":"interest","interest":{"resourceSubscriptions":["a"]}}"#
     );
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
-    assert_eq!(bus.hub.publish(updated("a")).edges, [number]);
+    assert_eq!(bus.hub.publish(&updated("a")).edges(), [number]);
     stream.stream().handle_event(&updated("a"));
     let frame = bus.hub.watch(number, Vec::new()).unwrap();
-    assert_eq!(bus.hub.publish(updated("a")).edges, []);
+    assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
     let idle = bus.hub.connect();
@@ -267,7 +269,7 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ..SubscriptionFilter::default()
     };
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
-    let mut replay = Replay::new(Interest::Filter(filter));
+    let mut replay = Replay::new(Interest::Filter(filter), Position(0));
     for (position, event) in (1..).zip([
         task(r#"{"taskId":"t","status":"working"}"#),
         ServerEvent::ToolsListChanged,
@@ -276,14 +278,16 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
     ]) {
         replay.push(Position(position), &event);
     }
-    let frames = [(2, ServerEvent::ToolsListChanged), (4, done)].map(|(position, event)| {
-        BusMessage::Event {
-            position: Position(position),
-            event,
-        }
-        .to_json()
-    });
-    assert_eq!(replay.frames(), frames);
+    let frames =
+        [(2, 0, ServerEvent::ToolsListChanged), (4, 2, done)].map(|(position, previous, event)| {
+            BusMessage::Event {
+                position: Position(position),
+                previous: Some(Position(previous)),
+                event,
+            }
+            .to_json()
+        });
+    assert_eq!(replay.frames(), (frames.to_vec(), Position(4)));
 }
 
 /// Reads a stream up to any event, drops it, and reads on from that event's id.

@@ -66,7 +66,7 @@ test('an event id that has left the log cues every subject once', async () => {
   const { id } = fields(await stream.event());
   await fixture().post(
     1,
-    '/bus/publish-many?count=10001',
+    '/bus/publish-many?count=11001',
     JSON.stringify({ kind: 'resource_updated', uri: 'note://b' }),
   );
   const next = await fixture().open(session, 1, id);
