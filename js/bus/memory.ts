@@ -2,10 +2,9 @@ import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
-import type { SessionStream } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
-import type { BusAttachment, BusLink, ListenBus } from './bus.js';
+import type { BusAttachment, BusLink, Joining, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
 
@@ -35,7 +34,11 @@ export class InMemoryBus implements ListenBus {
   }
 
   publish(event: ServerEvent): Promise<void> {
-    const published = this.#deliver(event);
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#deliver(events);
     published.catch(this.#onerror);
     return published;
   }
@@ -51,8 +54,8 @@ export class InMemoryBus implements ListenBus {
     return detach;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
-    return this.#join(JSON.stringify(filter), link, session);
+  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
+    return this.#join(JSON.stringify(filter), link, joining);
   }
 
   /** How many streams and listeners are attached. */
@@ -60,8 +63,12 @@ export class InMemoryBus implements ListenBus {
     return this.#hub.attached;
   }
 
-  async #deliver(event: ServerEvent): Promise<void> {
-    const text = eventText(event);
+  async #deliver(events: ServerEvent[]): Promise<void> {
+    const texts = events.map(eventText);
+    for (const text of texts) this.#publish(text);
+  }
+
+  #publish(text: string): void {
     const publication = this.#hub.publish(text);
     this.#log.append(text);
     this.#hub.trimmed(this.#log.floor);
@@ -83,21 +90,28 @@ export class InMemoryBus implements ListenBus {
     }
   }
 
-  #join(interest: string, link: BusLink, session?: SessionStream): BusAttachment {
-    const message = calling(() => attachMessage(interest, session?.id, session?.since));
+  #join(interest: string, link: BusLink, joining: Joining = {}): BusAttachment {
     const edge = this.#hub.connect();
-    const received = this.#hub.receive(edge, message);
     this.#links.set(edge, link);
-    if (session !== undefined) this.#enter(session.id, edge);
+    this.#receive(edge, interest, joining);
+    return {
+      detach: () => this.#leave(edge, joining.session),
+      again: (filter, now) => this.#receive(edge, JSON.stringify(filter), now),
+    };
+  }
+
+  #receive(edge: number, interest: string, { session, since }: Joining): void {
+    const message = calling(() => attachMessage(interest, session, since));
+    const received = this.#hub.receive(edge, message);
+    if (session !== undefined) this.#enter(session, edge);
     this.#send(edge, received.answer ?? '');
     this.#replay(edge, received);
     received.free();
-    return { detach: () => this.#leave(edge, session?.id) };
   }
 
   /** The stream of a session hears what it watches before it hears that it is attached. */
   #enter(session: string, edge: number): void {
-    this.#release(session, 'another stream of the session has taken over');
+    if (this.#streams.get(session) !== edge) this.#release(session, 'another stream of the session has taken over');
     this.#streams.set(session, edge);
     this.#watch(session, this.sessions.uris(session));
   }
@@ -121,7 +135,7 @@ export class InMemoryBus implements ListenBus {
     if (edge === undefined) return;
     const link = this.#links.get(edge);
     this.#leave(edge, session);
-    link?.lost(new ListenError('bus-lost', why));
+    link?.lost(new ListenError('bus-released', why));
   }
 
   #leave(edge: number, session?: string): void {

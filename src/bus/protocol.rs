@@ -58,6 +58,15 @@ pub enum BusMessage {
     Interest(Interest),
 }
 
+/// Where an event stands among those that an edge is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its place in the log.
+    pub position: Position,
+    /// As in [`BusMessage::Event`].
+    pub previous: Option<Position>,
+}
+
 /// Which events an edge wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interest {
@@ -165,6 +174,17 @@ pub(super) fn event_frame(position: Position, previous: Option<Position>, event:
     frame.push_str(event);
     frame.push('}');
     frame
+}
+
+impl Place {
+    /// The place that a frame tells, even of an event that cannot be read.
+    pub fn in_frame(text: &str) -> Option<Self> {
+        let document = read(text).ok()?;
+        Some(Self {
+            position: position_in(&document.root).ok()?,
+            previous: previous_in(&document.root).ok()?,
+        })
+    }
 }
 
 impl Attach {
