@@ -223,7 +223,10 @@ impl Follower {
             return None;
         };
         let Some(previous) = place.previous else {
-            mark.position = place.position;
+            // What is in doubt is asked for from before the doubt.
+            if self.link.is_certain() {
+                mark.position = place.position;
+            }
             return Some(true);
         };
         if place.position <= mark.position {
