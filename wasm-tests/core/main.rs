@@ -34,6 +34,7 @@ mod json;
 mod legacy;
 mod lines;
 mod message;
+mod neighbours;
 mod request;
 mod resume;
 mod sse;
