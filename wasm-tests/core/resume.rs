@@ -242,6 +242,53 @@ fn an_id_covers_only_what_has_been_written() {
 }
 
 #[test]
+fn an_id_does_not_cover_what_was_missed_before_it() {
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a"), uri("b"), uri("c")],
+        ..SubscriptionFilter::default()
+    };
+    let mut bus = Bus::new(9);
+    let mut stream = edge(&filter, Past::None);
+    let number = bus.attach(&mut stream);
+    text(&mut stream);
+    bus.publish(&updated("a"), &mut [(number, &mut stream)]);
+    bus.publish(&updated("b"), &mut []);
+    bus.publish(&updated("c"), &mut [(number, &mut stream)]);
+    let written = text(&mut stream);
+    let ids: Vec<&str> = written
+        .lines()
+        .filter(|line| line.starts_with("id"))
+        .collect();
+    assert_eq!(ids, ["id: 1-e"], "2 was lost on its way");
+}
+
+#[test]
+fn an_id_does_not_cover_what_waits_behind_what_came_later() {
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    };
+    let mut bus = Bus::new(9);
+    let mut stream = edge(&filter, Past::None);
+    let number = bus.attach(&mut stream);
+    text(&mut stream);
+    let frames = [updated("a"), updated("b")].map(|event| {
+        let publication = bus.hub.publish(&event);
+        publication.message_for(number).unwrap().to_owned()
+    });
+    for frame in frames.iter().rev() {
+        stream.handle_bus_message(frame, Millis(0)).unwrap();
+    }
+    let Some(Frame::Bytes(first)) = stream.poll_frame(Millis(0)) else {
+        panic!("nothing is written");
+    };
+    let first = String::from_utf8(first).unwrap();
+    assert!(first.contains(r#""uri":"b""#));
+    assert!(!first.contains("id: 1"), "{first}");
+    assert!(text(&mut stream).starts_with("id: 1-e\n"));
+}
+
+#[test]
 fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,

@@ -42,6 +42,11 @@ export class Fixture {
     return stream;
   }
 
+  /** Sends a request to a server of its own in an edge isolate, one for each set of options. */
+  sendWith(edge: number, options: object, init: RequestInit): Promise<Response> {
+    return fetch(this.#with(edge, options, ''), init);
+  }
+
   /** Opens a subscription at a server of its own whose bus fails at first. */
   subscribeFlakily(edge: number, flaw: object, filter: unknown): Promise<WireStream> {
     const text = encodeURIComponent(JSON.stringify(flaw));

@@ -149,6 +149,22 @@ test('the stream of a session comes back with its session', async () => {
   expect(bus.attempts[1]?.joining).toMatchObject({ session: session.id, since: expect.stringMatching(/^0-/) });
 });
 
+test('the stream of a session that asks its bus stays the one that it is', async () => {
+  const bus = new BreakableBus();
+  const { send, server } = sessionServer({ bus, verifyMs: 1_000, maxAgeMs: 0 });
+  const session = await LegacySession.begin(send);
+  await session.ask('resources/subscribe', { uri: 'note://a' });
+  const stream = await session.open();
+  await stream.event();
+  await vi.advanceTimersByTimeAsync(10_000);
+  bus.muted = 1;
+  await server.notify.resourceUpdated('note://a');
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(fields(await stream.event())).toMatchObject({ data: { params: { uri: 'note://a' } } });
+  expect(bus.attempts).toHaveLength(1);
+  expect(server.stats()).toMatchObject({ open: 1, healed: 0, resyncs: 0 });
+});
+
 test('a bus that is lost before the ack is a 503', async () => {
   const bus = new BreakableBus();
   bus.door = 'shut';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
-import { fields } from '../host/legacy.ts';
+import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, taskState, updated, type WireStream } from '../host/listen.ts';
 
 const fixture = useFixture();
@@ -81,6 +81,31 @@ test.each([false, true])(
     await fixture().post(1, '/bus/former?is=false');
   },
 );
+
+test('a large interest is kept once, however often its stream asks', async () => {
+  const uris = Array.from({ length: 100 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
+  const stream = await fixture().subscribeWith(0, { verifyMs: 100 }, { resourceSubscriptions: uris });
+  await stream.message();
+  for (let count = 0; count < 3; count += 1) expect(await stream.block()).toMatch(/^:/);
+  expect(await fixture().bus('interests')).toBe(1);
+  await fixture().publish(1, { kind: 'resource_updated', uri: uris[99] });
+  expect(await stream.message()).toBe(updated('1', uris[99] ?? ''));
+  await fixture().dropAll();
+  expect(await fixture().bus('interests')).toBe(0);
+});
+
+test('the stream of a session that asks its bus stays the one that it is', async () => {
+  const asking = (init: RequestInit) => fixture().sendWith(0, { verifyMs: 100 }, init);
+  const session = await LegacySession.begin(asking);
+  await session.ask('resources/subscribe', { uri: 'note://a' });
+  const stream = await session.open();
+  await stream.event();
+  for (let count = 0; count < 2; count += 1) expect(await stream.block()).toMatch(/^:/);
+  await fixture().post(1, '/bus/mute?frames=1');
+  await fixture().publish(1, { kind: 'resource_updated', uri: 'note://a' });
+  expect(fields(await stream.event())).toMatchObject({ data: { params: { uri: 'note://a' } } });
+  stream.drop();
+});
 
 test('a bus of the former version that is reset is followed all the same', async () => {
   await fixture().post(1, '/bus/former?is=true');
