@@ -5,6 +5,8 @@ export type ListenErrorCode =
   | 'authorizer-timeout'
   | 'bus-frame-dropped'
   | 'bus-lost'
+  | 'bus-overloaded'
+  | 'bus-released'
   | 'bus-unavailable'
   | 'discover-failed'
   | 'invalid-filter'

@@ -58,7 +58,12 @@ export interface ListenOptions extends FrontOptions {
    * perhaps (default 900,000 on Workers, where streams would hold an old deployment alive; elsewhere, and below 1: never).
    */
   maxAgeMs?: number;
-  /** Told of every error behind a 503, a lost stream or a failed publish (default: `console.error`). */
+  /**
+   * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any (default, and below 1: never). A
+   * bus that hibernates is woken by that.
+   */
+  verifyMs?: number;
+  /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
   onerror?: (error: Error) => void;
 }
 
@@ -77,7 +82,7 @@ export interface ListenServer {
   drain: (options?: { windowMs?: number }) => Promise<void>;
   /** Makes room: ends the `streams` oldest as `drain` does, and goes on serving. */
   shed: (streams: number, options?: { windowMs?: number }) => Promise<void>;
-  /** What the streams of this server are doing. */
+  /** What the streams of this server are doing, and what they went through. */
   stats: () => ListenStats;
   /** The bus in use. */
   bus: ListenBus;
@@ -103,7 +108,7 @@ class ListenFront {
   readonly #acceptor: Acceptor;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorize: Authorize | undefined;
-  readonly #times: { keepAliveMs: number; stallMs: number; maxAgeMs: number };
+  readonly #times: { keepAliveMs: number; stallMs: number; maxAgeMs: number; verifyMs: number };
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
   readonly #streams: Streams;
@@ -271,9 +276,10 @@ class ListenFront {
   }
 
   #streamOptions({ signal }: Request): StreamOptions {
-    const { stallMs, maxAgeMs } = this.#times;
+    const { stallMs, maxAgeMs, verifyMs } = this.#times;
     const { attachMs } = this.#limits;
-    return { bus: this.bus, signal, attachMs, stallMs, maxAgeMs: scattered(maxAgeMs), onerror: this.#onerror };
+    const times = { attachMs, stallMs, maxAgeMs: scattered(maxAgeMs), verifyMs: scattered(verifyMs) };
+    return { bus: this.bus, signal, ...times, onerror: this.#onerror };
   }
 
   #keepAliveMs(): number {
@@ -292,8 +298,9 @@ function scattered(ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * Math.random()));
 }
 
-function timesOf({ keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = MAX_AGE_MS }: ListenOptions) {
-  return { keepAliveMs: timer(keepAliveMs), stallMs: timer(stallMs), maxAgeMs: timer(maxAgeMs) };
+function timesOf({ keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = MAX_AGE_MS, verifyMs = 0 }: ListenOptions) {
+  const verify = timer(verifyMs);
+  return { keepAliveMs: timer(keepAliveMs), stallMs: timer(stallMs), maxAgeMs: timer(maxAgeMs), verifyMs: verify };
 }
 
 /** Hosts fire timers that are too long for them at once. */

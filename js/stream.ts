@@ -1,4 +1,6 @@
-import type { BusAttachment, ListenBus } from './bus/bus.js';
+import type { BusLink, Joining, ListenBus } from './bus/bus.js';
+import { BusLine, type LineAttachment } from './bus/bus-line.js';
+import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
@@ -7,7 +9,7 @@ import { type Edge, Retirement } from './wasm.js';
 
 /**
  * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
- * `stallMs`; `rotated` at its age; `drained`; `shed`; `aborted`: its bus was lost, or its reader did not take the end in time.
+ * `stallMs`; `rotated` at its age; `drained`; `shed`; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
  */
 export type StreamEnding = 'closed' | 'left' | 'stalled' | 'rotated' | 'drained' | 'shed' | 'aborted';
 
@@ -22,9 +24,20 @@ export interface StreamOptions {
   stallMs: number;
   /** How old the stream may grow, in milliseconds; 0: any age. */
   maxAgeMs: number;
+  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  verifyMs: number;
   onerror: (error: Error) => void;
   /** The session whose stream it is; none for a listen stream. */
   session?: SessionStream;
+}
+
+/** How often a stream had to do with a bus that was lost or that lost something. */
+export interface StreamTally {
+  /** Whether its bus is away now. */
+  isAway: boolean;
+  healed: number;
+  gaps: number;
+  resyncs: number;
 }
 
 /**
@@ -40,10 +53,11 @@ export class ListenStream {
   readonly #closing = deferred();
   readonly #retiring = deferred<Retiring>();
   readonly #ended = deferred<StreamEnding>();
-  #attachment: BusAttachment | undefined;
+  readonly #line: BusLine;
+  readonly #timer = new DeadlineTimer(() => this.#tick());
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #timerAt = 0;
+  #tally: StreamTally | undefined;
+  #isConfirmed = false;
   #isPumping = false;
   #isEnded = false;
 
@@ -51,6 +65,12 @@ export class ListenStream {
     this.#edge = edge;
     this.#options = options;
     this.ended = this.#ended.promise;
+    this.#line = new BusLine({
+      attach: (link, since) => this.#join(link, since),
+      receive: this.#receive,
+      lost: this.#lost,
+    });
+    edge.setPatience(options.attachMs, options.verifyMs);
     // `open` tells its caller; where it has already returned there is nobody left to tell.
     this.#attached.promise.catch(() => {});
   }
@@ -109,38 +129,70 @@ export class ListenStream {
     this.#finish();
   }
 
+  /** How often it had to do with a bus that was lost or that lost something. */
+  get tally(): StreamTally {
+    const [healed = 0, gaps = 0, resyncs = 0] = this.#tally === undefined ? this.#edge.counts : [];
+    return this.#tally ?? { isAway: this.#edge.isAway, healed, gaps, resyncs };
+  }
+
   async #attach(): Promise<void> {
     if (this.#options.signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
-    const { attachMs, bus, session } = this.#options;
+    const { attachMs, session } = this.#options;
     if (this.#edge.honorsNothing && session === undefined) {
       this.#edge.finishWithoutBus(performance.now());
       return;
     }
-    const filter = JSON.parse(this.#edge.honored) as SubscriptionFilter;
     const late = setTimeout(() => {
       this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
     }, attachMs);
     try {
-      this.#attachment = bus.attach(filter, { receive: this.#receive, lost: this.#lost }, session);
+      this.#line.attach(this.#edge.since);
       await this.#attached.promise;
     } finally {
       clearTimeout(late);
     }
   }
 
+  #join(link: BusLink, since: string | undefined): LineAttachment {
+    const attachment = this.#options.bus.attach(this.#filter(), link, this.#joining(since));
+    const again = attachment.again?.bind(attachment);
+    return {
+      detach: () => attachment.detach(),
+      again: again && ((after) => again(this.#filter(), this.#joining(after))),
+    };
+  }
+
+  #filter(): SubscriptionFilter {
+    return JSON.parse(this.#edge.honored) as SubscriptionFilter;
+  }
+
+  #joining(since: string | undefined): Joining {
+    const { session } = this.#options;
+    return { ...(session && { session: session.id }), ...(since !== undefined && { since }) };
+  }
+
   readonly #receive = (frame: string): void => {
-    if (this.#isEnded) return;
     const dropped = this.#edge.receive(frame, performance.now());
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
     }
-    if (!this.#edge.isOpening) this.#attached.resolve();
+    if (!this.#isConfirmed && !this.#edge.isOpening) {
+      this.#isConfirmed = true;
+      this.#attached.resolve();
+    }
     this.#pump();
   };
 
+  /** A stream that is open outlives its bus, unless the bus let it go. */
   readonly #lost = (error: Error): void => {
     this.#attached.reject(error);
-    this.abort();
+    const { code } = error as Partial<ListenError>;
+    if (!this.#isConfirmed || code === 'bus-released') {
+      this.abort();
+      return;
+    }
+    this.#edge.lose(performance.now(), Math.random(), code === 'bus-overloaded');
+    this.#pump();
   };
 
   #limit(): void {
@@ -152,7 +204,7 @@ export class ListenStream {
   #retire({ at, why }: Retiring): void {
     if (this.#isEnded) return;
     this.#edge.retireAt(at, why);
-    this.#arm();
+    this.#timer.arm(this.#edge.deadline);
   }
 
   #drain(): void {
@@ -169,7 +221,7 @@ export class ListenStream {
     this.#write(this.#controller);
     this.#isPumping = false;
     if (this.#edge.isEnded) this.#finish();
-    else this.#arm();
+    else this.#timer.arm(this.#edge.deadline);
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -181,23 +233,11 @@ export class ListenStream {
     this.#edge.blocked(performance.now());
   }
 
-  /** One timer at a time. Writes put the deadline off, and the timer catches up when it fires; it is set anew only for an earlier one. */
-  #arm(): void {
-    const { deadline } = this.#edge;
-    if (deadline === undefined) return;
-    if (this.#timer !== undefined && deadline >= this.#timerAt) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = deadline;
-    this.#timer = setTimeout(this.#tick, Math.max(deadline - performance.now(), 0) + 1);
-    // Node alone has `unref`: a stream nobody reads must not keep the process alive.
-    (this.#timer as { unref?: () => void }).unref?.();
-  }
-
-  readonly #tick = (): void => {
-    this.#timer = undefined;
-    this.#edge.timeout(performance.now());
+  #tick(): void {
+    this.#edge.timeout(performance.now(), Math.random());
+    this.#line.tend(this.#edge);
     this.#pump();
-  };
+  }
 
   readonly #leave = (): void => this.#end('left');
 
@@ -209,11 +249,12 @@ export class ListenStream {
   /** Every way in which a stream ends comes through here. */
   #end(ending: StreamEnding): void {
     if (this.#isEnded) return;
+    this.#tally = { ...this.tally, isAway: false };
     this.#isEnded = true;
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
-    this.#attachment?.detach();
+    this.#line.leave();
     this.#edge.free();
     this.#closeBody();
     this.#ended.resolve(ending);

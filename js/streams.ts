@@ -1,10 +1,18 @@
-import type { ListenStream, StreamEnding } from './stream.js';
+import type { ListenStream, StreamEnding, StreamTally } from './stream.js';
 import { Retirement } from './wasm.js';
 
-/** What a server's streams are doing. */
+/** What a server's streams are doing, and what they went through since it began. */
 export interface ListenStats {
   /** Streams open now. */
   open: number;
+  /** Those of them whose bus is away: they stay open, and hear what they missed when it is back. */
+  away: number;
+  /** How often a stream lost its bus and was attached again. */
+  healed: number;
+  /** How often something was found missing, out of order or broken between the bus and a stream. */
+  gaps: number;
+  /** How often nobody could tell what a stream had missed, so that it cued everything it honors. */
+  resyncs: number;
   /** How many streams have ended for each reason. */
   ended: Readonly<Record<StreamEnding, number>>;
 }
@@ -16,6 +24,8 @@ export class Streams {
   readonly #ended: Record<StreamEnding, number> = {
     ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, aborted: 0 },
   };
+
+  readonly #past = { healed: 0, gaps: 0, resyncs: 0 };
 
   /** @param closeMs - how long readers have to take what is pending when streams are ended. */
   constructor(closeMs: number) {
@@ -29,7 +39,12 @@ export class Streams {
 
   /** What the streams are doing. */
   get stats(): ListenStats {
-    return { open: this.#streams.size, ended: { ...this.#ended } };
+    const stats = { open: this.#streams.size, away: 0, ...this.#past, ended: { ...this.#ended } };
+    for (const { tally } of this.#streams) {
+      add(stats, tally);
+      stats.away += tally.isAway ? 1 : 0;
+    }
+    return stats;
   }
 
   /** Holds a stream until it has ended. */
@@ -38,6 +53,7 @@ export class Streams {
     void stream.ended.then((ending) => {
       this.#streams.delete(stream);
       this.#ended[ending] += 1;
+      add(this.#past, stream.tally);
     });
   }
 
@@ -76,4 +92,12 @@ export class Streams {
     await Promise.all(streams.map((stream) => stream.ended));
     clearTimeout(late);
   }
+}
+
+type Sums = Omit<StreamTally, 'isAway'>;
+
+function add(sums: Sums, { gaps, healed, resyncs }: Sums): void {
+  sums.healed += healed;
+  sums.gaps += gaps;
+  sums.resyncs += resyncs;
 }

@@ -1,6 +1,6 @@
 import type { ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
-import type { SessionStore, SessionStream } from '../legacy/session-store.js';
+import type { SessionStore } from '../legacy/session-store.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
 export interface ServerEventBus {
@@ -20,25 +20,41 @@ export interface ListenBus extends ServerEventBus {
    */
   publish(event: ServerEvent): Promise<void>;
   /**
+   * Publishes changes, in this order: all of them or, where one is no event, none. Otherwise as
+   * {@link ListenBus.publish}.
+   */
+  publishAll(events: ServerEvent[]): Promise<void>;
+  /**
    * Registers a listener; the answer takes it out again and may be called twice. One that does not
    * know all kinds of events, as the SDK's does not know those of tasks, has to pass over the others.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void;
   /**
    * Registers one stream for the events that `filter` accepts. The bus confirms through
-   * `link.receive`; every publish that starts after that is delivered. Where the stream is a
-   * session's, what the session watches is added, and an earlier stream of it is let go.
+   * `link.receive`; every publish that starts after that is delivered. What `joining` brings comes first.
    */
-  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment;
+  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
+}
+
+/** What an attach brings, beside its filter. */
+export interface Joining {
+  /** The session whose stream it is: what that watches is added, and an earlier stream of it is let go. */
+  session?: string;
+  /** What the stream has heard already, in words of the core: the bus goes on from there where it can. */
+  since?: string;
 }
 
 /** The stream's end of an attachment. */
 export interface BusLink {
   /** Takes one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;
-  /** The bus is gone, or could not be reached; nothing follows. */
+  /**
+   * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
+   * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The
+   * code `bus-overloaded` makes it wait for longer.
+   */
   lost(error: Error): void;
 }
 
@@ -46,4 +62,9 @@ export interface BusLink {
 export interface BusAttachment {
   /** Takes the stream out of the bus; may be called twice. */
   detach(): void;
+  /**
+   * Attaches again in place: the bus confirms anew and tells what was missed. Without it a stream that
+   * misses something detaches and attaches.
+   */
+  again?(filter: SubscriptionFilter, joining: Joining): void;
 }

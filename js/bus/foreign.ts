@@ -1,8 +1,8 @@
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
-import type { SessionStore, SessionStream } from '../legacy/session-store.js';
+import type { SessionStore } from '../legacy/session-store.js';
 import { attachedMessage, eventMessage } from '../wasm.js';
-import type { BusAttachment, BusLink, ListenBus, ServerEventBus } from './bus.js';
+import type { BusAttachment, BusLink, Joining, ListenBus, ServerEventBus } from './bus.js';
 import { InMemoryBus } from './memory.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
@@ -20,7 +20,11 @@ export class ForeignBus implements ListenBus {
   }
 
   publish(event: ServerEvent): Promise<void> {
-    const published = this.#forward(event);
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#forward(events);
     published.catch(this.#onerror);
     return published;
   }
@@ -34,9 +38,9 @@ export class ForeignBus implements ListenBus {
     return this.#local.sessions;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
+  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
     try {
-      if (session !== undefined) return this.#followed().attach(filter, link, session);
+      if (joining.session !== undefined) return this.#followed().attach(filter, link, joining);
       const detach = this.#bus.subscribe((event) => this.#receive(event, link));
       link.receive(attachedMessage(''));
       return { detach: () => this.#detach(detach) };
@@ -53,9 +57,9 @@ export class ForeignBus implements ListenBus {
     return this.#local;
   }
 
-  async #forward(event: ServerEvent): Promise<void> {
-    eventText(event);
-    await this.#bus.publish(event);
+  async #forward(events: ServerEvent[]): Promise<void> {
+    for (const event of events) eventText(event);
+    await Promise.all(events.map((event) => this.#bus.publish(event)));
   }
 
   #receive(event: ServerEvent, link: BusLink): void {

@@ -2,25 +2,30 @@ import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
-import type { SessionStream } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
-import type { BusAttachment, BusLink, ListenBus } from './bus.js';
+import type { BusAttachment, BusLink, Joining, ListenBus } from './bus.js';
+import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
 
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  readonly #hub = new Hub(crypto.randomUUID(), 0, WINDOW);
-  readonly #log = new RecentEvents(WINDOW);
+  readonly #hub = new Hub(crypto.randomUUID(), 0, 0);
+  readonly #log: RecentEvents;
   readonly #links = new Map<number, BusLink>();
   readonly #streams = new Map<string, number>();
   readonly #onerror: (error: Error) => void;
 
-  /** @param onerror - told of listeners that throw and of publishes that fail, awaited or not. */
-  constructor(onerror: (error: Error) => void = report) {
+  /**
+   * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
+   * @param options - how much is kept for streams that come back.
+   * @throws ListenError `invalid-options`.
+   */
+  constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
     this.#onerror = onerror;
+    this.#log = new RecentEvents(options);
     this.sessions = new MemorySessions({
       has: (id) => this.#streams.has(id),
       watch: (id, uris) => this.#watch(id, uris),
@@ -29,7 +34,11 @@ export class InMemoryBus implements ListenBus {
   }
 
   publish(event: ServerEvent): Promise<void> {
-    const published = this.#deliver(event);
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#deliver(events);
     published.catch(this.#onerror);
     return published;
   }
@@ -45,8 +54,8 @@ export class InMemoryBus implements ListenBus {
     return detach;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
-    return this.#join(JSON.stringify(filter), link, session);
+  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
+    return this.#join(JSON.stringify(filter), link, joining);
   }
 
   /** How many streams and listeners are attached. */
@@ -54,13 +63,23 @@ export class InMemoryBus implements ListenBus {
     return this.#hub.attached;
   }
 
-  async #deliver(event: ServerEvent): Promise<void> {
-    const text = eventText(event);
+  async #deliver(events: ServerEvent[]): Promise<void> {
+    const texts = events.map(eventText);
+    for (const text of texts) this.#publish(text);
+  }
+
+  #publish(text: string): void {
     const publication = this.#hub.publish(text);
-    const { message, edges, position } = publication;
+    this.#log.append(text);
+    this.#hub.trimmed(this.#log.floor);
+    const deliveries = Array.from({ length: publication.deliveries }, (_, number) => ({
+      edges: publication.edges(number) ?? [],
+      message: publication.message(number) ?? '',
+    }));
     publication.free();
-    this.#log.append(position, text);
-    for (const edge of edges) this.#send(edge, message);
+    for (const { edges, message } of deliveries) {
+      for (const edge of edges) this.#send(edge, message);
+    }
   }
 
   #send(edge: number, frame: string): void {
@@ -71,21 +90,28 @@ export class InMemoryBus implements ListenBus {
     }
   }
 
-  #join(interest: string, link: BusLink, session?: SessionStream): BusAttachment {
-    const message = calling(() => attachMessage(interest, session?.id, session?.since));
+  #join(interest: string, link: BusLink, joining: Joining = {}): BusAttachment {
     const edge = this.#hub.connect();
-    const received = this.#hub.receive(edge, message);
     this.#links.set(edge, link);
-    if (session !== undefined) this.#enter(session.id, edge);
+    this.#receive(edge, interest, joining);
+    return {
+      detach: () => this.#leave(edge, joining.session),
+      again: (filter, now) => this.#receive(edge, JSON.stringify(filter), now),
+    };
+  }
+
+  #receive(edge: number, interest: string, { session, since }: Joining): void {
+    const message = calling(() => attachMessage(interest, session, since));
+    const received = this.#hub.receive(edge, message);
+    if (session !== undefined) this.#enter(session, edge);
     this.#send(edge, received.answer ?? '');
     this.#replay(edge, received);
     received.free();
-    return { detach: () => this.#leave(edge, session?.id) };
   }
 
   /** The stream of a session hears what it watches before it hears that it is attached. */
   #enter(session: string, edge: number): void {
-    this.#release(session, 'another stream of the session has taken over');
+    if (this.#streams.get(session) !== edge) this.#release(session, 'another stream of the session has taken over');
     this.#streams.set(session, edge);
     this.#watch(session, this.sessions.uris(session));
   }
@@ -93,8 +119,9 @@ export class InMemoryBus implements ListenBus {
   #replay(edge: number, { replayAfter }: Received): void {
     if (replayAfter === undefined) return;
     const replay = this.#hub.replay(edge);
-    for (const { position, event } of this.#log.after(replayAfter)) replay?.push(position, event);
-    for (const frame of replay?.frames() ?? []) this.#send(edge, frame);
+    if (replay === undefined) return;
+    for (const { position, event } of this.#log.after(replayAfter)) replay.push(position, event);
+    for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
   #watch(session: string, uris: string[]): void {
@@ -108,7 +135,7 @@ export class InMemoryBus implements ListenBus {
     if (edge === undefined) return;
     const link = this.#links.get(edge);
     this.#leave(edge, session);
-    link?.lost(new ListenError('bus-lost', why));
+    link?.lost(new ListenError('bus-released', why));
   }
 
   #leave(edge: number, session?: string): void {
@@ -119,6 +146,3 @@ export class InMemoryBus implements ListenBus {
     this.sessions.touch(session);
   }
 }
-
-/** Events kept for streams that come back. */
-const WINDOW = 1_000;

@@ -1,3 +1,5 @@
+import { type LogOptions, logWindow, TRIM_SHARE } from './log-options.js';
+
 /** One published event with its place in the log. */
 export interface LoggedEvent {
   position: number;
@@ -5,27 +7,43 @@ export interface LoggedEvent {
   event: string;
 }
 
-/** The last events of a bus that has no disk. */
+/** The last events of a bus that has no disk: a window by count and by age, trimmed in batches. */
 export class RecentEvents {
-  readonly #window: number;
-  readonly #events: string[] = [];
-  #last = 0;
+  readonly #window: Required<LogOptions>;
+  readonly #events: { event: string; at: number }[] = [];
+  #floor = 0;
 
-  /** @param window - how many events are kept. */
-  constructor(window: number) {
-    this.#window = window;
+  /** @throws ListenError `invalid-options`. */
+  constructor(options: LogOptions) {
+    this.#window = logWindow(options);
   }
 
-  /** Keeps the event in place of the oldest one. */
-  append(position: number, event: string): void {
-    this.#events[position % this.#window] = event;
-    this.#last = position;
+  /** Every event after this position is held. */
+  get floor(): number {
+    return this.#floor;
   }
 
-  /** The events beyond `position`, which must lie within the window. */
+  /** Keeps the next event, and now and then drops those that have left the window. */
+  append(event: string): void {
+    const now = performance.now();
+    this.#events.push({ event, at: now });
+    const { logAgeMs, logEvents } = this.#window;
+    const isLong = this.#events.length >= logEvents + Math.max(1, logEvents * TRIM_SHARE);
+    const oldest = this.#events[0]?.at ?? now;
+    if (isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE)) this.#trim(now - logAgeMs);
+  }
+
+  /** The events beyond `position`, which must not lie below the floor. */
   *after(position: number): Iterable<LoggedEvent> {
-    for (let next = position + 1; next <= this.#last; next += 1) {
-      yield { position: next, event: this.#events[next % this.#window] ?? '' };
+    for (const [index, { event }] of this.#events.slice(position - this.#floor).entries()) {
+      yield { position: position + index + 1, event };
     }
+  }
+
+  #trim(oldest: number): void {
+    const young = this.#events.findIndex(({ at }) => at >= oldest);
+    const dropped = Math.max(young, this.#events.length - this.#window.logEvents);
+    this.#events.splice(0, dropped);
+    this.#floor += dropped;
   }
 }

@@ -1,7 +1,9 @@
-import type { BusAttachment, BusLink } from '../bus/bus.js';
+import type { BusLink } from '../bus/bus.js';
 import { ListenError } from '../error.js';
 import { detachMessage } from '../wasm.js';
 import { BUS_HEADER } from './bus-header.js';
+import { NORMAL, RELEASED } from './close-code.js';
+import { retrying, unavailable } from './stub-error.js';
 
 /** What can be asked of the bus object for one stream. */
 export interface BusDoor {
@@ -9,36 +11,52 @@ export interface BusDoor {
 }
 
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
-export class BusSocket implements BusAttachment {
+export class BusSocket {
   readonly #link: BusLink;
+  readonly #isSession: boolean;
   #socket: WebSocket | undefined;
   #isOver = false;
 
-  /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
-  constructor(bus: BusDoor, attachFrame: string, link: BusLink) {
+  /**
+   * Opens the socket and sends `attachFrame` first; `link` hears the rest.
+   *
+   * @param bus - answers with a fresh stub: one that has failed once may go on failing.
+   * @param isSession - whether it is for the stream of a session, which a bus may let go.
+   */
+  constructor(bus: () => BusDoor, attachFrame: string, link: BusLink, isSession: boolean) {
     this.#link = link;
+    this.#isSession = isSession;
     this.#open(bus, attachFrame).catch((cause: unknown) => {
-      this.#lose(new ListenError('bus-unavailable', 'the bus could not be reached', { cause }));
+      this.#lose(unavailable('the bus could not be reached', cause));
     });
   }
 
-  detach(): void {
+  /** Closes the socket; may be called twice. */
+  leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#leave();
+    this.#part();
   }
 
-  async #open(bus: BusDoor, attachFrame: string): Promise<void> {
-    const { status, webSocket } = await bus.fetch(BUS_URL, {
-      headers: { upgrade: 'websocket', [BUS_HEADER]: '1' },
-    });
+  /** Sends one more attach. */
+  send(attachFrame: string): void {
+    try {
+      this.#socket?.send(attachFrame);
+    } catch (cause) {
+      this.#lose(new ListenError('bus-lost', 'the socket to the bus is closed', { cause }));
+    }
+  }
+
+  async #open(bus: () => BusDoor, attachFrame: string): Promise<void> {
+    const init = { headers: { upgrade: 'websocket', [BUS_HEADER]: '1' } };
+    const { status, webSocket } = await retrying(ATTEMPTS, () => bus().fetch(BUS_URL, init));
     if (!webSocket) throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
     this.#socket = webSocket;
     webSocket.accept();
     webSocket.addEventListener('message', ({ data }) => this.#receive(data));
-    webSocket.addEventListener('close', () => this.#lose(new ListenError('bus-lost', 'the bus closed the socket')));
+    webSocket.addEventListener('close', ({ code }) => this.#lose(this.#closed(code)));
     webSocket.addEventListener('error', () => this.#lose(new ListenError('bus-lost', 'the socket to the bus failed')));
-    if (this.#isOver) this.#leave();
+    if (this.#isOver) this.#part();
     else webSocket.send(attachFrame);
   }
 
@@ -46,22 +64,31 @@ export class BusSocket implements BusAttachment {
     if (!this.#isOver) this.#link.receive(typeof frame === 'string' ? frame : '');
   }
 
+  #closed(code: number): ListenError {
+    const isReleased = code === RELEASED || (code === NORMAL && this.#isSession);
+    return isReleased
+      ? new ListenError('bus-released', 'the bus has let the stream go')
+      : new ListenError('bus-lost', `the bus closed the socket with ${code}`);
+  }
+
   #lose(error: ListenError): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#part();
     this.#link.lost(error);
   }
 
-  #leave(): void {
+  #part(): void {
     try {
       this.#socket?.send(detachMessage());
-      this.#socket?.close(NORMAL_CLOSURE);
+      this.#socket?.close(NORMAL);
     } catch {
       // The socket is closed already, which is all that was wanted.
     }
   }
 }
 
-const NORMAL_CLOSURE = 1000;
+/** An object that is being moved answers the second time. A stream that is open comes back later anyway. */
+const ATTEMPTS = 2;
 /** Objects are addressed by their stub; the URL is a formality. */
 const BUS_URL = 'https://mcp-listen.internal/attach';

@@ -1,13 +1,16 @@
 import { waitUntil } from 'cloudflare:workers';
-import type { BusAttachment, BusLink, ListenBus } from '../bus/bus.js';
-import { calling, ListenError } from '../error.js';
+import type { BusAttachment, BusLink, Joining, ListenBus } from '../bus/bus.js';
+import type { LineAttachment } from '../bus/bus-line.js';
+import { calling } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
-import type { SessionStore, SessionStream } from '../legacy/session-store.js';
+import type { SessionStore } from '../legacy/session-store.js';
 import { report } from '../report.js';
-import { attachMessage, eventIn } from '../wasm.js';
+import { attachMessage } from '../wasm.js';
+import { BusListener } from './bus-listener.js';
 import { type BusDoor, BusSocket } from './bus-socket.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
+import { retrying, unavailable } from './stub-error.js';
 import type { SubscriptionBus } from './subscription-bus.js';
 
 /** A binding of the class {@link SubscriptionBus}, typed or not. */
@@ -28,6 +31,7 @@ export function durableObjectBus(namespace: BusNamespace, options: DurableObject
 
 interface BusStub extends BusDoor, SessionStub {
   publish(event: string): Promise<number>;
+  publishAll(events: string[]): Promise<number>;
 }
 
 class DurableObjectBus implements ListenBus {
@@ -45,53 +49,53 @@ class DurableObjectBus implements ListenBus {
 
   /** The publish goes on when the response that caused it has been sent. */
   publish(event: ServerEvent): Promise<void> {
-    const published = this.#publish(event);
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#publish(events);
     waitUntil(published.catch(this.#onerror));
     return published;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, session?: SessionStream): BusAttachment {
-    return this.#join(JSON.stringify(filter), link, session);
-  }
-
-  /**
-   * Hears every event, while the request lives that subscribed. When the bus is lost, `onerror` is
-   * told and the listener attaches again; `attach` is for streams, which must not miss anything.
-   */
-  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const join = (): BusAttachment =>
-      this.#join('"everything"', {
-        receive: (frame) => {
-          const event = eventIn(frame);
-          if (event !== undefined) listener(JSON.parse(event) as Known);
-        },
-        lost: (error) => {
-          this.#onerror(error);
-          timer = setTimeout(() => {
-            attachment = join();
-          }, REJOIN_MS * Math.random());
-        },
-      });
-    let attachment = join();
-    return () => {
-      clearTimeout(timer);
-      attachment.detach();
+  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
+    const isSession = joining.session !== undefined;
+    const socket = new BusSocket(() => this.#stub(), frameOf(JSON.stringify(filter), joining), link, isSession);
+    return {
+      detach: () => socket.leave(),
+      again: (now, again) => socket.send(frameOf(JSON.stringify(now), again)),
     };
   }
 
-  #join(interest: string, link: BusLink, session?: SessionStream): BusAttachment {
-    const frame = calling(() => attachMessage(interest, session?.id, session?.since));
-    return new BusSocket(this.#stub(), frame, link);
+  /**
+   * Hears every event, while the request lives that subscribed. When the bus was lost, the listener hears what
+   * it missed, collapsed; where the log does not reach back so far, `onerror` is told.
+   */
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
+    const attach = (link: BusLink, since: string | undefined): LineAttachment => {
+      const frame = (after: string | undefined) => frameOf('"everything"', after === undefined ? {} : { since: after });
+      const socket = new BusSocket(() => this.#stub(), frame(since), link, false);
+      return { detach: () => socket.leave(), again: (after) => socket.send(frame(after)) };
+    };
+    const onevent = listener as (event: ServerEvent) => void;
+    const follower = new BusListener({ attach, onevent, onerror: this.#onerror });
+    return () => follower.leave();
   }
 
-  async #publish(event: ServerEvent): Promise<void> {
-    const text = eventText(event);
+  async #publish(events: ServerEvent[]): Promise<void> {
+    const texts = events.map(eventText);
     try {
-      await this.#stub().publish(text);
+      await retrying(attemptsFor(events), () => this.#send(texts));
     } catch (cause) {
-      throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
+      throw unavailable('the bus did not take the event', cause);
     }
+  }
+
+  /** A bus of an earlier version takes one event at a time. */
+  async #send(texts: string[]): Promise<void> {
+    const [first] = texts;
+    if (first === undefined) return;
+    await (texts.length === 1 ? this.#stub().publish(first) : this.#stub().publishAll(texts));
   }
 
   #stub(): BusStub {
@@ -99,5 +103,16 @@ class DurableObjectBus implements ListenBus {
   }
 }
 
-/** The longest wait before a lost listener attaches again. */
-const REJOIN_MS = 1_000;
+function frameOf(interest: string, { session, since }: Joining): string {
+  return calling(() => attachMessage(interest, session, since));
+}
+
+/**
+ * An event that got through twice is a cue to read twice, and harmless. Not so the state of a task: a second one
+ * might come after the next state.
+ */
+function attemptsFor(events: ServerEvent[]): number {
+  return events.some(({ kind }) => kind === 'task_status') ? 1 : ATTEMPTS;
+}
+
+const ATTEMPTS = 3;

@@ -1,16 +1,24 @@
+import { type LogOptions, logWindow, TRIM_SHARE } from '../bus/log-options.js';
 import type { LoggedEvent } from '../bus/recent-events.js';
 
-/** The bus's log in SQLite: every published event with its position, back to a window's start. */
+/** The bus's log in SQLite: every published event with its position, back to the start of a window by count and by age. */
 export class EventLog {
   /** Tells this log from one that began on another disk. */
   readonly epoch: string;
   readonly #sql: SqlStorage;
+  readonly #window: Required<LogOptions>;
+  #floor: number;
+  #untrimmed = 0;
+  #trimmedAt = 0;
 
-  constructor(sql: SqlStorage) {
+  /** @throws ListenError `invalid-options`. */
+  constructor(sql: SqlStorage, options: LogOptions) {
     this.#sql = sql;
+    this.#window = logWindow(options);
     sql.exec(SCHEMA);
     sql.exec('INSERT INTO epoch SELECT ? WHERE NOT EXISTS (SELECT 1 FROM epoch)', crypto.randomUUID());
     this.epoch = sql.exec<{ id: string }>('SELECT id FROM epoch').one().id;
+    this.#floor = sql.exec<{ floor: number }>('SELECT COALESCE(MIN(position) - 1, 0) AS floor FROM event').one().floor;
   }
 
   /** The position of the last event; 0 when there was none. */
@@ -18,27 +26,47 @@ export class EventLog {
     return this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event').one().last;
   }
 
-  /** Keeps one event, given as JSON text; now and then, drops those that have left the window. */
-  append(position: number, event: string): void {
-    this.#sql.exec('INSERT INTO event VALUES (?, ?, ?)', position, Date.now(), event);
-    if (position % TRIM_EVERY === 0) {
-      this.#sql.exec('DELETE FROM event WHERE position <= ?', position - WINDOW);
-    }
+  /** Every event after this position is held. */
+  get floor(): number {
+    return this.#floor;
   }
 
-  /** The events beyond `position`, which must lie within the window. */
+  /** Keeps one event, given as JSON text; now and then, drops those that have left the window. */
+  append(position: number, event: string): void {
+    const now = Date.now();
+    this.#sql.exec('INSERT INTO event VALUES (?, ?, ?)', position, now, event);
+    this.#untrimmed += 1;
+    const { logAgeMs, logEvents } = this.#window;
+    const isLong = this.#untrimmed >= logEvents * TRIM_SHARE;
+    if (isLong || now - this.#trimmedAt >= logAgeMs * TRIM_SHARE) this.#trim(position, now);
+  }
+
+  /** The events beyond `position`, which must not lie below the floor. */
   after(position: number): Iterable<LoggedEvent> {
     return this.#sql.exec<{ position: number; event: string }>(
       'SELECT position, event FROM event WHERE position > ? ORDER BY position',
       position,
     );
   }
-}
 
-/** Events kept. */
-export const WINDOW = 10_000;
-/** Publishes between two trims: trimming in batches keeps a publish at one row written. */
-const TRIM_EVERY = 1_000;
+  /** The last event always stays: it says where the log ends. Reads what it deletes, and one row more. */
+  #trim(last: number, now: number): void {
+    const { logAgeMs, logEvents } = this.#window;
+    const [young] = this.#sql
+      .exec<{ position: number }>(
+        'SELECT position FROM event WHERE published_at >= ? ORDER BY position LIMIT 1',
+        now - logAgeMs,
+      )
+      .toArray();
+    const floor = Math.max((young?.position ?? last) - 1, last - logEvents);
+    if (floor > this.#floor) {
+      this.#sql.exec('DELETE FROM event WHERE position <= ?', floor);
+      this.#floor = floor;
+    }
+    this.#untrimmed = 0;
+    this.#trimmedAt = now;
+  }
+}
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS epoch (id TEXT NOT NULL);

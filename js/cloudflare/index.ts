@@ -4,4 +4,4 @@
  * @packageDocumentation
  */
 export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './durable-object-bus.js';
-export { type BusStats, SubscriptionBus } from './subscription-bus.js';
+export { type BusStats, SubscriptionBus, type SubscriptionBusOptions } from './subscription-bus.js';

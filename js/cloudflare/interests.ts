@@ -1,6 +1,6 @@
 /**
- * What each hibernating socket wants to hear: in the socket's attachment, or in SQLite
- * where it is too large for one. Both outlive the object's memory.
+ * What each hibernating socket wants to hear, and what it was sent last: in the socket's attachment, or,
+ * where an interest is large, in SQLite. Both outlive the object's memory.
  */
 export class Interests {
   readonly #sql: SqlStorage;
@@ -12,14 +12,27 @@ export class Interests {
 
   /** Remembers the interest of a socket, and the session whose stream it belongs to. */
   put(socket: WebSocket, text: string, session?: string): void {
-    const isSmall = text.length * BYTES_PER_CHARACTER <= ATTACHMENT_BYTES;
-    const interest = isSmall ? { text } : { row: this.#insert(text) };
-    socket.serializeAttachment({ ...interest, session });
+    const { last, row } = attachmentOf(socket);
+    const isKept = row !== undefined && this.get(socket) === text;
+    if (row !== undefined && !isKept) this.delete(socket);
+    const interest = isKept ? { row } : this.#stored(text);
+    socket.serializeAttachment({ ...interest, session, last });
+  }
+
+  /** Remembers the position of the last frame that a socket was sent. */
+  reach(socket: WebSocket, last: number | undefined): void {
+    const attachment = attachmentOf(socket);
+    if (attachment.last !== last) socket.serializeAttachment({ ...attachment, last });
   }
 
   /** The session whose stream a socket belongs to. */
   session(socket: WebSocket): string | undefined {
     return attachmentOf(socket).session;
+  }
+
+  /** The position of the last frame that a socket was sent. */
+  last(socket: WebSocket): number | undefined {
+    return attachmentOf(socket).last;
   }
 
   /** The interest of a socket, even of one that attached before a restart; `undefined` if it has not attached. Throws if it is lost. */
@@ -41,6 +54,10 @@ export class Interests {
     this.#sql.exec('DELETE FROM interest WHERE id NOT IN (SELECT value FROM json_each(?))', JSON.stringify(rows));
   }
 
+  #stored(text: string): Attachment {
+    return text.length <= ATTACHED_CHARACTERS ? { text } : { row: this.#insert(text) };
+  }
+
   #insert(text: string): number {
     return this.#sql.exec<{ id: number }>('INSERT INTO interest (text) VALUES (?) RETURNING id', text).one().id;
   }
@@ -50,13 +67,12 @@ interface Attachment {
   text?: string;
   row?: number;
   session?: string;
+  last?: number;
 }
 
 function attachmentOf(socket: WebSocket): Attachment {
   return (socket.deserializeAttachment() as Attachment | null) ?? {};
 }
 
-/** Workers refuse attachments of more than 16,384 bytes; the rest is for the wrapping. */
-const ATTACHMENT_BYTES = 16_000;
-/** Text with any character beyond Latin-1 is serialized with two bytes for each. */
-const BYTES_PER_CHARACTER = 2;
+/** An attachment is written anew after each burst of events, and may not be larger than 16,384 bytes. */
+const ATTACHED_CHARACTERS = 2_048;

@@ -32,6 +32,11 @@ export class SessionTable {
     return row?.capabilities;
   }
 
+  /** Whether the session is held. */
+  has(id: string): boolean {
+    return this.#sql.exec('SELECT 1 FROM session WHERE id = ?', id).toArray().length > 0;
+  }
+
   /** Whether no request came for longer than the session may idle. */
   isIdle(id: string): boolean {
     const rows = this.#sql.exec('SELECT 1 FROM session WHERE id = ? AND used_at + idle_ms < ?', id, Date.now());

@@ -1,11 +1,17 @@
 import { DurableObject } from 'cloudflare:workers';
-import { fromCore } from '../error.js';
+import type { LogOptions } from '../bus/log-options.js';
+import { calling } from '../error.js';
 import type { NewSession, SessionState } from '../legacy/session-store.js';
-import { Hub, type Received } from '../wasm.js';
+import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { BUS_HEADER } from './bus-header.js';
-import { EventLog, WINDOW } from './event-log.js';
+import { NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
+import { EdgeSockets } from './edge-sockets.js';
+import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
 import { SessionTable } from './session-table.js';
+
+/** How a {@link SubscriptionBus} works. */
+export interface SubscriptionBusOptions extends LogOptions {}
 
 /** What a bus is doing. */
 export interface BusStats {
@@ -27,22 +33,24 @@ export interface BusStats {
  * and hibernates between events.
  */
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
+  /** Options for every bus of this class: override it in a class of your own. */
+  static options: SubscriptionBusOptions = {};
   readonly #log: EventLog;
   readonly #interests: Interests;
   readonly #sessions: SessionTable;
   readonly #hub: Hub;
-  readonly #sockets = new Map<number, WebSocket>();
-  readonly #edges = new Map<WebSocket, number>();
+  readonly #edges: EdgeSockets;
   /** The socket of each session that has a stream. */
   readonly #streams = new Map<string, WebSocket>();
   #dropped = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#log = new EventLog(ctx.storage.sql);
+    this.#log = new EventLog(ctx.storage.sql, (new.target as typeof SubscriptionBus).options);
     this.#interests = new Interests(ctx.storage.sql);
     this.#sessions = new SessionTable(ctx.storage.sql);
-    this.#hub = new Hub(this.#log.epoch, this.#log.position, WINDOW);
+    this.#hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
+    this.#edges = new EdgeSockets(this.#hub, this.#interests);
     const sockets = ctx.getWebSockets();
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#restore(socket);
@@ -56,7 +64,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     if (!request.headers.has(BUS_HEADER)) return new Response(null, { status: 403 });
     const { 0: client, 1: server } = new WebSocketPair();
     this.ctx.acceptWebSocket(server);
-    this.#enter(server, this.#hub.connect());
+    this.#edges.enter(server, this.#hub.connect());
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -67,10 +75,24 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
   publish(event: string): number {
-    const { edges, message, position } = this.#publication(event);
-    this.#log.append(position, event);
-    for (const edge of edges) this.#send(edge, message);
-    return position;
+    return this.publishAll([event]);
+  }
+
+  /**
+   * Publishes events, each given as JSON text, in one transaction: all of them or none. Otherwise as
+   * {@link SubscriptionBus.publish}; resolves with the position of the last one.
+   *
+   * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
+   */
+  publishAll(events: string[]): number {
+    // A lone event that is none is refused before anything has changed.
+    if (events.length > 1) for (const event of events) calling(() => normalizeEvent(event));
+    const deliveries = this.ctx.storage.transactionSync(() => events.map((event) => this.#append(event)));
+    this.#hub.trimmed(this.#log.floor);
+    for (const { edges, message } of deliveries.flat()) {
+      for (const edge of edges) this.#send(edge, message);
+    }
+    return this.#log.position;
   }
 
   /** What this bus is doing. */
@@ -119,7 +141,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   endSession(id: string): void {
     this.#sessions.end(id);
     const socket = this.#streams.get(id);
-    if (socket !== undefined) this.#leave(socket);
+    if (socket !== undefined) this.#leave(socket, RELEASED);
   }
 
   /** Ends the sessions that have idled for too long. */
@@ -130,7 +152,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
-    const edge = this.#edges.get(socket);
+    const edge = this.#edges.edge(socket);
     if (edge === undefined || typeof frame !== 'string') {
       this.#dropped += 1;
       return;
@@ -138,35 +160,38 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     const received = this.#hub.receive(edge, frame);
     if (received.dropped !== undefined) this.#dropped += 1;
     this.#attach(socket, edge, received);
-    if (received.isDetached) this.#leave(socket);
+    if (received.isDetached) this.#leave(socket, NORMAL);
     received.free();
   }
 
   override webSocketClose(socket: WebSocket): void {
-    this.#leave(socket);
+    this.#leave(socket, NORMAL);
   }
 
   override webSocketError(socket: WebSocket): void {
-    this.#leave(socket);
+    this.#leave(socket, NORMAL);
   }
 
-  #publication(event: string): { edges: Uint32Array; message: string; position: number } {
-    try {
-      const publication = this.#hub.publish(event);
-      const { edges, message, position } = publication;
-      publication.free();
-      return { edges, message, position };
-    } catch (error) {
-      throw fromCore(error);
-    }
+  /** Writes one event to the log, and answers with its frames and whom they go to. */
+  #append(event: string): { edges: Uint32Array; message: string }[] {
+    const publication = calling(() => this.#hub.publish(event));
+    const { deliveries, position } = publication;
+    this.#log.append(position, event);
+    const frames = Array.from({ length: deliveries }, (_, number) => ({
+      edges: publication.edges(number) ?? new Uint32Array(),
+      message: publication.message(number) ?? '',
+    }));
+    publication.free();
+    return frames;
   }
 
-  /** What cannot be restored is closed, so that its stream ends and its client comes back: it must not stay and hear nothing. */
+  /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
   #restore(socket: WebSocket): void {
     try {
       const interest = this.#interests.get(socket);
-      const edge = interest === undefined ? this.#hub.connect() : this.#hub.restore(interest);
-      this.#enter(socket, edge);
+      const last = this.#interests.last(socket);
+      const edge = interest === undefined ? this.#hub.connect() : this.#hub.restore(interest, last);
+      this.#edges.enter(socket, edge);
       this.#restoreSession(socket, edge);
     } catch {
       socket.close(TRY_AGAIN_LATER);
@@ -183,28 +208,34 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   #attach(socket: WebSocket, edge: number, { answer, interest, replayAfter, session }: Received): void {
     if (interest === undefined || answer === undefined) return;
     this.#interests.put(socket, interest, session);
-    if (session !== undefined) this.#takeOver(session, socket);
+    if (session !== undefined && !this.#takeOver(session, socket)) return;
     this.#send(edge, answer);
     if (replayAfter !== undefined) this.#replay(edge, replayAfter);
   }
 
   /** The stream of a session hears what it watches before it hears that it is attached. */
-  #takeOver(session: string, socket: WebSocket): void {
+  #takeOver(session: string, socket: WebSocket): boolean {
+    if (!this.#sessions.has(session)) {
+      this.#leave(socket, RELEASED);
+      return false;
+    }
     const former = this.#streams.get(session);
-    if (former !== undefined) this.#leave(former);
+    if (former !== undefined && former !== socket) this.#leave(former, RELEASED);
     this.#streams.set(session, socket);
     this.#followSession(session);
+    return true;
   }
 
   #replay(edge: number, position: number): void {
     const replay = this.#hub.replay(edge);
-    for (const { position: at, event } of this.#log.after(position)) replay?.push(at, event);
-    for (const frame of replay?.frames() ?? []) this.#send(edge, frame);
+    if (replay === undefined) return;
+    for (const { position: at, event } of this.#log.after(position)) replay.push(at, event);
+    for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
   /** The stream of a session follows what the session watches. */
   #followSession(session: string): void {
-    const edge = this.#edges.get(this.#streams.get(session) as WebSocket);
+    const edge = this.#edges.edge(this.#streams.get(session) as WebSocket);
     const frame = edge === undefined ? undefined : this.#hub.watch(edge, this.#sessions.uris(session));
     if (edge !== undefined && frame !== undefined) this.#send(edge, frame);
   }
@@ -222,31 +253,17 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     if (next === null || next > at) await this.ctx.storage.setAlarm(at);
   }
 
-  #enter(socket: WebSocket, edge: number): void {
-    this.#sockets.set(edge, socket);
-    this.#edges.set(socket, edge);
-  }
-
+  /** Where the socket has died, its edge will notice too, and come back. */
   #send(edge: number, frame: string): void {
-    const socket = this.#sockets.get(edge);
-    if (socket === undefined) return;
-    try {
-      socket.send(frame);
-    } catch {
-      // The socket died before its close was told: its edge will notice too, and come back.
-      this.#leave(socket);
-    }
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
   }
 
-  #leave(socket: WebSocket): void {
-    const edge = this.#edges.get(socket);
-    if (edge === undefined) return;
-    this.#edges.delete(socket);
-    this.#sockets.delete(edge);
-    this.#hub.disconnect(edge);
+  #leave(socket: WebSocket, code: number): void {
+    if (!this.#edges.leave(socket)) return;
     this.#leaveSession(socket);
     this.#interests.delete(socket);
-    socket.close(NORMAL_CLOSURE);
+    socket.close(code);
   }
 
   #leaveSession(socket: WebSocket): void {
@@ -256,6 +273,3 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     this.#sessions.touch(session);
   }
 }
-
-const NORMAL_CLOSURE = 1000;
-const TRY_AGAIN_LATER = 1013;

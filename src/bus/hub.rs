@@ -8,7 +8,8 @@ use crate::{
 
 use super::{
     index::{EdgeId, Index},
-    protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError},
+    protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError, event_frame},
+    replay::Replay,
 };
 
 /// A bus without its I/O: gives each published event a position and tells which edges
@@ -16,10 +17,18 @@ use super::{
 #[derive(Debug)]
 pub struct Hub {
     mark: Mark,
-    window: u64,
-    edges: BTreeMap<EdgeId, Option<Interest>>,
+    floor: Position,
+    edges: BTreeMap<EdgeId, Option<Attached>>,
     index: Index,
     next_edge: u32,
+}
+
+/// What is known of an edge that is attached.
+#[derive(Debug)]
+struct Attached {
+    interest: Interest,
+    /// The place of the last frame that it was sent; `None` where that was forgotten.
+    last: Option<Position>,
 }
 
 /// One published event, ready to be logged and sent.
@@ -27,9 +36,16 @@ pub struct Hub {
 pub struct Publication {
     /// Its place in the log.
     pub position: Position,
-    /// The frame for every edge in `edges`.
+    /// Who gets it, and as which frame.
+    pub deliveries: Vec<Delivery>,
+}
+
+/// One frame and whom it goes to: the edges that were last sent the same position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The frame.
     pub message: String,
-    /// Who gets it.
+    /// The edges, in ascending order.
     pub edges: Vec<EdgeId>,
 }
 
@@ -44,7 +60,8 @@ pub enum Received {
         interest: Interest,
         /// The session whose URIs are to be added with [`Hub::watch`] before the answer is sent.
         session: Option<Box<str>>,
-        /// After the answer, the events beyond this position are to be replayed from the log.
+        /// After the answer, and before anything else is published, the events beyond this
+        /// position are to be replayed from the log: see [`Hub::replay`].
         replay_after: Option<Position>,
     },
     /// The edge asked to be let go; it is no longer known.
@@ -55,19 +72,24 @@ impl Hub {
     /// A bus whose log ends at `mark` and of which nothing can be replayed.
     pub fn new(mark: Mark) -> Self {
         Self {
+            floor: mark.position,
             mark,
-            window: 0,
             edges: BTreeMap::new(),
             index: Index::default(),
             next_edge: 0,
         }
     }
 
-    /// The log keeps at least the last `window` events, or all since it began.
+    /// The log holds every event after `floor`.
     #[must_use]
-    pub fn with_window(mut self, window: u64) -> Self {
-        self.window = window;
+    pub fn with_floor(mut self, floor: Position) -> Self {
+        self.floor = floor;
         self
+    }
+
+    /// The log has let go of events: it holds every one after `floor`.
+    pub fn handle_trimmed(&mut self, floor: Position) {
+        self.floor = floor;
     }
 
     /// A connection came up; it gets nothing until it attaches.
@@ -78,10 +100,10 @@ impl Hub {
         edge
     }
 
-    /// A connection that attached before this bus was restarted.
-    pub fn restore(&mut self, interest: Interest) -> EdgeId {
+    /// A connection that attached before this bus was restarted, with what [`Hub::last`] said of it.
+    pub fn restore(&mut self, interest: Interest, last: Option<Position>) -> EdgeId {
         let edge = self.connect();
-        self.enter(edge, interest);
+        self.enter(edge, interest, last);
         edge
     }
 
@@ -101,36 +123,53 @@ impl Hub {
 
     /// A connection went away.
     pub fn disconnect(&mut self, edge: EdgeId) {
-        if let Some(Some(interest)) = self.edges.remove(&edge) {
-            self.index.remove(edge, &interest);
+        if let Some(Some(attached)) = self.edges.remove(&edge) {
+            self.index.remove(edge, &attached.interest);
         }
     }
 
     /// The session of an attached edge watches these URIs now; the frame tells the edge so.
     pub fn watch(&mut self, edge: EdgeId, uris: Vec<Uri>) -> Option<String> {
-        let former = self.edges.get(&edge)?.clone()?;
-        let interest = former.with_uris(uris);
-        self.index.remove(edge, &former);
-        self.enter(edge, interest.clone());
+        let former = self.leave(edge)?;
+        let interest = former.interest.with_uris(uris);
+        self.enter(edge, interest.clone(), former.last);
         Some(BusMessage::Interest(interest).to_json())
     }
 
     /// What an attached edge wants.
     pub fn interest(&self, edge: EdgeId) -> Option<&Interest> {
-        self.edges.get(&edge)?.as_ref()
+        self.attached_edge(edge).map(|attached| &attached.interest)
+    }
+
+    /// The place of the last frame that an attached edge was sent.
+    pub fn last(&self, edge: EdgeId) -> Option<Position> {
+        self.attached_edge(edge)?.last
     }
 
     /// An event was published.
-    pub fn publish(&mut self, event: ServerEvent) -> Publication {
+    pub fn publish(&mut self, event: &ServerEvent) -> Publication {
         self.mark.position = self.mark.position.next();
-        let edges = self.index.matching(&event);
         let position = self.mark.position;
-        let message = BusMessage::Event { position, event }.to_json();
+        let edges = self.index.matching(event);
         Publication {
             position,
-            message,
-            edges,
+            deliveries: self.deliveries(position, event, edges),
         }
+    }
+
+    /// Begins the replay that [`Received::Attached`] asks for: push the events of the log, then finish it.
+    pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
+        let Attached { interest, last } = self.attached_edge(edge)?;
+        Some(Replay::new(interest.clone(), last.unwrap_or_default()))
+    }
+
+    /// The replay is over; these are the frames to send to the edge.
+    pub fn finish_replay(&mut self, edge: EdgeId, replay: Replay) -> Vec<String> {
+        let (frames, heard) = replay.frames();
+        if let Some(Some(attached)) = self.edges.get_mut(&edge) {
+            attached.last = Some(heard);
+        }
+        frames
     }
 
     /// Where the log ends.
@@ -143,8 +182,9 @@ impl Hub {
         self.edges.values().flatten().count()
     }
 
+    /// An attach on a connection that is attached takes the place of the former one.
     fn attach(&mut self, edge: EdgeId, attach: Attach) -> Result<Received, ProtocolError> {
-        if self.edges.get(&edge) != Some(&None) {
+        if !self.edges.contains_key(&edge) {
             return Err(ProtocolError::OutOfPlace);
         }
         let Attach {
@@ -152,10 +192,11 @@ impl Hub {
             session,
             since,
         } = attach;
-        self.enter(edge, interest.clone());
         let since = since.filter(|since| self.reaches(since));
         let replay_after = since.as_ref().map(|since| since.position);
         let mark = since.unwrap_or_else(|| self.mark.clone());
+        self.leave(edge);
+        self.enter(edge, interest.clone(), Some(mark.position));
         Ok(Received::Attached {
             answer: BusMessage::Attached(mark).to_json(),
             interest,
@@ -166,13 +207,71 @@ impl Hub {
 
     /// Whether the log still holds everything after `since`.
     fn reaches(&self, since: &Mark) -> bool {
-        let oldest = self.mark.position.0.saturating_sub(self.window);
         since.epoch == self.mark.epoch
-            && (oldest..=self.mark.position.0).contains(&since.position.0)
+            && (self.floor..=self.mark.position).contains(&since.position)
     }
 
-    fn enter(&mut self, edge: EdgeId, interest: Interest) {
+    /// Edges that were last sent different positions get different frames; after one event that
+    /// all of them want they are one group.
+    fn deliveries(
+        &mut self,
+        position: Position,
+        event: &ServerEvent,
+        edges: Vec<EdgeId>,
+    ) -> Vec<Delivery> {
+        let mut groups: BTreeMap<Option<Position>, Vec<EdgeId>> = BTreeMap::new();
+        for edge in edges {
+            if let Some(Some(attached)) = self.edges.get_mut(&edge) {
+                let previous = attached.last.replace(position);
+                groups.entry(previous).or_default().push(edge);
+            }
+        }
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        let text = event.to_json();
+        let deliveries = groups.into_iter().map(|(previous, edges)| Delivery {
+            message: event_frame(position, previous, &text),
+            edges,
+        });
+        deliveries.collect()
+    }
+
+    fn attached_edge(&self, edge: EdgeId) -> Option<&Attached> {
+        self.edges.get(&edge)?.as_ref()
+    }
+
+    fn enter(&mut self, edge: EdgeId, interest: Interest, last: Option<Position>) {
         self.index.insert(edge, &interest);
-        self.edges.insert(edge, Some(interest));
+        self.edges.insert(edge, Some(Attached { interest, last }));
+    }
+
+    /// Takes an edge out of the index; its connection stays.
+    fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
+        let former = self.edges.get_mut(&edge)?.take()?;
+        self.index.remove(edge, &former.interest);
+        Some(former)
+    }
+}
+
+impl Publication {
+    /// Who gets it, in ascending order.
+    pub fn edges(&self) -> Vec<EdgeId> {
+        let mut edges: Vec<EdgeId> = self
+            .deliveries
+            .iter()
+            .flat_map(|delivery| delivery.edges.iter().copied())
+            .collect();
+        edges.sort_unstable();
+        edges
+    }
+
+    /// The frame that `edge` gets.
+    pub fn message_for(&self, edge: EdgeId) -> Option<&str> {
+        let delivery = self
+            .deliveries
+            .iter()
+            .find(|delivery| delivery.edges.contains(&edge))?;
+        Some(&delivery.message)
     }
 }

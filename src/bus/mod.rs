@@ -6,7 +6,7 @@ mod protocol;
 mod replay;
 
 pub use crate::position::{Mark, Position};
-pub use hub::{Hub, Publication, Received};
+pub use hub::{Delivery, Hub, Publication, Received};
 pub use index::{EdgeId, Index};
-pub use protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError};
+pub use protocol::{Attach, BusMessage, EdgeMessage, Interest, Place, ProtocolError};
 pub use replay::Replay;

@@ -18,7 +18,8 @@ use crate::{
 /// What an edge tells its bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EdgeMessage {
-    /// Send me these events from now on. Answered with [`BusMessage::Attached`].
+    /// Send me these events from now on, in place of those of any earlier attach. Answered with
+    /// [`BusMessage::Attached`].
     Attach(Attach),
     /// Send me nothing more.
     Detach,
@@ -46,11 +47,24 @@ pub enum BusMessage {
     Event {
         /// Its place in the log.
         position: Position,
+        /// The place of what this edge was sent before it: the event, or the mark in
+        /// [`BusMessage::Attached`]. Where that is another one than the edge knows of, something
+        /// was lost between them. `None`: the bus cannot tell.
+        previous: Option<Position>,
         /// What changed.
         event: ServerEvent,
     },
     /// From now on this is what the edge is sent.
     Interest(Interest),
+}
+
+/// Where an event stands among those that an edge is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its place in the log.
+    pub position: Position,
+    /// As in [`BusMessage::Event`].
+    pub previous: Option<Position>,
 }
 
 /// Which events an edge wants.
@@ -74,7 +88,7 @@ pub enum ProtocolError {
     UnknownType,
     /// An event that this code does not know.
     Event(EventError),
-    /// A message that is out of place: a second attach, or one from an edge that is gone.
+    /// A message that is out of place: from an edge that is gone, or an event before any attach was answered.
     OutOfPlace,
 }
 
@@ -116,6 +130,7 @@ impl BusMessage {
             "interest" => Interest::from_node(root).map(Self::Interest),
             "event" => Ok(Self::Event {
                 position: position_in(root)?,
+                previous: previous_in(root)?,
                 event: ServerEvent::from_node(root.get("event").ok_or(ProtocolError::Malformed)?)
                     .map_err(ProtocolError::Event)?,
             }),
@@ -136,12 +151,39 @@ impl BusMessage {
                 r#"{{"v":{VERSION},"type":"interest","interest":{}}}"#,
                 interest.to_json()
             ),
-            Self::Event { position, event } => format!(
-                r#"{{"v":{VERSION},"type":"event","position":{},"event":{}}}"#,
-                position.0,
-                event.to_json()
-            ),
+            Self::Event {
+                position,
+                previous,
+                event,
+            } => event_frame(*position, *previous, &event.to_json()),
         }
+    }
+}
+
+/// The frame of [`BusMessage::Event`] for an event that is JSON text already.
+pub(super) fn event_frame(position: Position, previous: Option<Position>, event: &str) -> String {
+    let mut frame = format!(
+        r#"{{"v":{VERSION},"type":"event","position":{}"#,
+        position.0
+    );
+    if let Some(previous) = previous {
+        frame.push_str(",\"previous\":");
+        frame.push_str(&previous.0.to_string());
+    }
+    frame.push_str(",\"event\":");
+    frame.push_str(event);
+    frame.push('}');
+    frame
+}
+
+impl Place {
+    /// The place that a frame tells, even of an event that cannot be read.
+    pub fn in_frame(text: &str) -> Option<Self> {
+        let document = read(text).ok()?;
+        Some(Self {
+            position: position_in(&document.root).ok()?,
+            previous: previous_in(&document.root).ok()?,
+        })
     }
 }
 
@@ -320,6 +362,12 @@ fn quoted(text: &str) -> String {
 fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {
     let number = node.get("position").and_then(Node::as_u53);
     number.map(Position).ok_or(ProtocolError::Malformed)
+}
+
+fn previous_in(node: &Node<'_>) -> Result<Option<Position>, ProtocolError> {
+    let previous = node.get("previous").map(Node::as_u53);
+    let number = previous.map(|number| number.ok_or(ProtocolError::Malformed));
+    Ok(number.transpose()?.map(Position))
 }
 
 const VERSION: u64 = 1;

@@ -1,22 +1,34 @@
 use std::collections::BTreeMap;
 
-use crate::{event::ServerEvent, position::Position};
+use crate::{event::ServerEvent, position::Position, task::TaskId, uri::Uri};
 
-use super::protocol::{BusMessage, Interest};
+use super::protocol::{Interest, event_frame};
 
 /// What one edge missed, read from the log and collapsed: the last event of each subject, in
 /// the order of their positions.
 #[derive(Debug)]
 pub struct Replay {
     interest: Interest,
-    last: BTreeMap<String, (Position, ServerEvent)>,
+    after: Position,
+    last: BTreeMap<Subject, (Position, ServerEvent)>,
+}
+
+/// What an event is about: of a task only the latest state counts, whatever it says.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Tools,
+    Prompts,
+    Resources,
+    Resource(Uri),
+    Task(TaskId),
 }
 
 impl Replay {
-    /// Begins a replay for an edge that wants this.
-    pub fn new(interest: Interest) -> Self {
+    /// Begins a replay for an edge that wants this and has heard everything up to `after`.
+    pub fn new(interest: Interest, after: Position) -> Self {
         Self {
             interest,
+            after,
             last: BTreeMap::new(),
         }
     }
@@ -28,21 +40,25 @@ impl Replay {
         }
     }
 
-    /// The frames to send.
-    pub fn frames(self) -> Vec<String> {
+    /// The frames to send, and the position that the edge has then heard.
+    pub fn frames(self) -> (Vec<String>, Position) {
         let mut missed: Vec<_> = self.last.into_values().collect();
         missed.sort_by_key(|(position, _)| *position);
-        missed
-            .into_iter()
-            .map(|(position, event)| BusMessage::Event { position, event }.to_json())
-            .collect()
+        let mut heard = self.after;
+        let frames = missed.into_iter().map(|(position, event)| {
+            let previous = std::mem::replace(&mut heard, position);
+            event_frame(position, Some(previous), &event.to_json())
+        });
+        (frames.collect(), heard)
     }
 }
 
-/// Of a task only the latest state counts, whatever it says.
-fn subject(event: &ServerEvent) -> String {
+fn subject(event: &ServerEvent) -> Subject {
     match event {
-        ServerEvent::TaskStatus { task } => format!("task {}", &**task.id()),
-        _ => event.to_json(),
+        ServerEvent::ToolsListChanged => Subject::Tools,
+        ServerEvent::PromptsListChanged => Subject::Prompts,
+        ServerEvent::ResourcesListChanged => Subject::Resources,
+        ServerEvent::ResourceUpdated { uri } => Subject::Resource(uri.clone()),
+        ServerEvent::TaskStatus { task } => Subject::Task(task.id().clone()),
     }
 }

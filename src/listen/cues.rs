@@ -89,14 +89,14 @@ impl Cues {
         }
     }
 
-    /// The position up to which nothing is pending, where `latest` is the last one known;
-    /// `None` while that cannot be told.
+    /// The position up to which nothing is pending or missing, where nothing is missing up to `latest`;
+    /// `None` while that cannot be told. What came after something missing may wait at any place.
     pub(crate) fn covered(&self, latest: Position) -> Option<Position> {
-        if self.queue.iter().any(|(_, at)| at.is_none()) {
-            return None;
+        let mut covered = latest;
+        for (_, at) in &self.queue {
+            covered = covered.min((*at)?.previous());
         }
-        let first = self.queue.front().and_then(|(_, at)| *at);
-        Some(first.map_or(latest, Position::previous))
+        Some(covered)
     }
 
     pub(crate) fn clear(&mut self) {

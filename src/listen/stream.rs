@@ -270,6 +270,11 @@ impl ServerStream {
         self.ending
     }
 
+    /// Whether the stream goes on: it was registered, and is not closing.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open { .. })
+    }
+
     /// Whether there is nothing more to write but the end.
     pub fn is_ending(&self) -> bool {
         matches!(self.state, State::Ending | State::Closed)

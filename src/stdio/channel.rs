@@ -151,7 +151,7 @@ impl Channel {
             self.refuse(number, Reason::Closing);
             let subscription = self.subscriptions.change(number);
             if let Some(edge) = subscription.and_then(|subscription| subscription.edge()) {
-                edge.stream().close();
+                edge.close();
             }
         }
     }

@@ -1,11 +1,24 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    edge::{self, Frame, Past},
+    edge::{self, Frame, Past, Patience},
+    legacy::event_id,
     listen::{Ending, ServerStream},
 };
 
-use super::millis;
+use super::{millis, time};
+
+/// What is to be done about the bus.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum BusCall {
+    /// Give up the attachment that there is.
+    Leave,
+    /// Attach anew, with `since`.
+    Attach,
+    /// Attach again where the edge is attached, with `since`.
+    Ask,
+}
 
 /// One client's stream: bus frames in, bytes of the response body out.
 #[wasm_bindgen]
@@ -53,12 +66,57 @@ impl Edge {
 
     /// When to call `timeout`, on the clock of the other calls; undefined: not now.
     #[wasm_bindgen(getter)]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a clock stays far below 2^53 ms"
-    )]
-    pub fn deadline(&mut self) -> Option<f64> {
-        self.edge.stream().poll_timeout().map(|at| at.0 as f64)
+    pub fn deadline(&self) -> Option<f64> {
+        self.edge.poll_timeout().map(time)
+    }
+
+    /// What an attach says that was heard before, as `attachMessage` takes it.
+    #[wasm_bindgen(getter)]
+    pub fn since(&self) -> Option<String> {
+        self.edge.since().map(|mark| event_id::write(Some(mark)))
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    #[wasm_bindgen(getter, js_name = isAway)]
+    pub fn is_away(&self) -> bool {
+        self.edge.is_away()
+    }
+
+    /// How often the bus was lost and confirmed again, frames were missing on a connection that stayed
+    /// open, and nobody could tell what was missed.
+    #[wasm_bindgen(getter)]
+    pub fn counts(&self) -> Vec<u32> {
+        let counts = self.edge.counts();
+        vec![counts.healed, counts.gaps, counts.resyncs]
+    }
+
+    /// How long an attach may stay unanswered, and how often a silent bus is asked (0: never).
+    #[wasm_bindgen(js_name = setPatience)]
+    pub fn set_patience(
+        &mut self,
+        #[wasm_bindgen(js_name = attachMs)] attach_ms: f64,
+        #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
+    ) {
+        self.edge.set_patience(Patience {
+            attach: millis(attach_ms),
+            verify: millis(verify_ms),
+        });
+    }
+
+    /// The bus is gone; `random` is drawn from [0, 1). A stream that is still opening ends.
+    pub fn lose(
+        &mut self,
+        now: f64,
+        random: f64,
+        #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
+    ) {
+        self.edge
+            .handle_bus_lost(millis(now), random, is_overloaded);
+    }
+
+    /// What is to be done about the bus; undefined: nothing now.
+    pub fn call(&mut self, now: f64) -> Option<BusCall> {
+        self.edge.poll_call(millis(now)).map(call)
     }
 
     /// Takes a bus frame; the answer is the code of the error if it had to be dropped.
@@ -73,9 +131,9 @@ impl Edge {
         self.edge.finish_without_bus(millis(now));
     }
 
-    /// The moment of `deadline` has come.
-    pub fn timeout(&mut self, now: f64) {
-        self.edge.stream().handle_timeout(millis(now));
+    /// The moment of `deadline` has come; `random` is drawn from [0, 1).
+    pub fn timeout(&mut self, now: f64, random: f64) {
+        self.edge.handle_timeout(millis(now), random);
     }
 
     /// The response has no room.
@@ -109,7 +167,7 @@ impl Edge {
 
     /// Ends gracefully: what is pending, then the result.
     pub fn close(&mut self) {
-        self.edge.stream().close();
+        self.edge.close();
     }
 
     /// Ends at once, without a result.
@@ -140,6 +198,14 @@ impl Edge {
         Self {
             edge: edge::Edge::resuming(stream, past),
         }
+    }
+}
+
+pub(super) fn call(call: edge::BusCall) -> BusCall {
+    match call {
+        edge::BusCall::Leave => BusCall::Leave,
+        edge::BusCall::Attach => BusCall::Attach,
+        edge::BusCall::Ask => BusCall::Ask,
     }
 }
 

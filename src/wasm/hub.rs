@@ -26,19 +26,19 @@ pub struct Replay(bus::Replay);
 
 #[wasm_bindgen]
 impl Hub {
-    /// A bus whose log ends at `position` of `epoch` and keeps at least the last `window` events.
+    /// A bus whose log ends at `position` of `epoch` and holds every event after `floor`.
     #[wasm_bindgen(constructor)]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positions are whole numbers below 2^53, and the cast saturates"
-    )]
-    pub fn new(epoch: &str, position: f64, window: u32) -> Self {
+    pub fn new(epoch: &str, position: f64, floor: f64) -> Self {
         let hub = bus::Hub::new(Mark {
             epoch: epoch.into(),
-            position: Position(position as u64),
+            position: at(position),
         });
-        Self(hub.with_window(window.into()))
+        Self(hub.with_floor(at(floor)))
+    }
+
+    /// The log has let go of events: it holds every one after `floor`.
+    pub fn trimmed(&mut self, floor: f64) {
+        self.0.handle_trimmed(at(floor));
     }
 
     /// A connection came up; the answer is its number.
@@ -46,11 +46,17 @@ impl Hub {
         self.0.connect().0
     }
 
-    /// A connection that attached before a restart; `interest` as `Received` gave it.
-    pub fn restore(&mut self, interest: &str) -> Result<u32, JsValue> {
+    /// A connection that attached before a restart; `interest` as `Received` gave it, `last` as
+    /// `last` did.
+    pub fn restore(&mut self, interest: &str, last: Option<f64>) -> Result<u32, JsValue> {
         let interest = Interest::from_json(interest)
             .map_err(|error| coded(error.code(), &error.to_string()))?;
-        Ok(self.0.restore(interest).0)
+        Ok(self.0.restore(interest, last.map(at)).0)
+    }
+
+    /// The position of the last frame that an attached edge was sent.
+    pub fn last(&self, edge: u32) -> Option<f64> {
+        self.0.last(EdgeId(edge)).map(number)
     }
 
     /// A frame came from an edge.
@@ -66,8 +72,13 @@ impl Hub {
 
     /// What an attached edge missed, to be read from the log.
     pub fn replay(&self, edge: u32) -> Option<Replay> {
-        let interest = self.0.interest(EdgeId(edge))?;
-        Some(Replay(bus::Replay::new(interest.clone())))
+        self.0.replay(EdgeId(edge)).map(Replay)
+    }
+
+    /// The frames of a replay that is over, to be sent to its edge.
+    #[wasm_bindgen(js_name = finishReplay)]
+    pub fn finish_replay(&mut self, edge: u32, replay: Replay) -> Vec<String> {
+        self.0.finish_replay(EdgeId(edge), replay.0)
     }
 
     /// A connection went away.
@@ -78,7 +89,7 @@ impl Hub {
     /// An event, as JSON text, was published.
     pub fn publish(&mut self, event: &str) -> Result<Publication, JsValue> {
         let event: ServerEvent = event_of(event)?;
-        Ok(Publication(self.0.publish(event)))
+        Ok(Publication(self.0.publish(&event)))
     }
 
     /// How many edges are attached.
@@ -134,12 +145,9 @@ impl Received {
 
     /// The position beyond which the log has to be replayed after the answer.
     #[wasm_bindgen(getter, js_name = replayAfter)]
-    #[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
     pub fn replay_after(&self) -> Option<f64> {
         match &self.0 {
-            Ok(bus::Received::Attached { replay_after, .. }) => {
-                replay_after.map(|position| position.0 as f64)
-            }
+            Ok(bus::Received::Attached { replay_after, .. }) => replay_after.map(number),
             _ => None,
         }
     }
@@ -148,19 +156,9 @@ impl Received {
 #[wasm_bindgen]
 impl Replay {
     /// The next event of the log, as JSON text.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positions are whole numbers below 2^53, and the cast saturates"
-    )]
     pub fn push(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
-        self.0.push(Position(position as u64), &event_of(event)?);
+        self.0.push(at(position), &event_of(event)?);
         Ok(())
-    }
-
-    /// The frames to send; the replay is over.
-    pub fn frames(self) -> Vec<String> {
-        self.0.frames()
     }
 }
 
@@ -168,20 +166,39 @@ impl Replay {
 impl Publication {
     /// The event's place in the log.
     #[wasm_bindgen(getter)]
-    #[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
     pub fn position(&self) -> f64 {
-        self.0.position.0 as f64
+        number(self.0.position)
     }
 
-    /// The frame for every edge in `edges`.
+    /// How many different frames carry it.
     #[wasm_bindgen(getter)]
-    pub fn message(&self) -> String {
-        self.0.message.clone()
+    pub fn deliveries(&self) -> usize {
+        self.0.deliveries.len()
     }
 
-    /// The numbers of the edges that get it.
-    #[wasm_bindgen(getter)]
-    pub fn edges(&self) -> Vec<u32> {
-        self.0.edges.iter().map(|edge| edge.0).collect()
+    /// One of the frames.
+    pub fn message(&self, delivery: usize) -> Option<String> {
+        let delivery = self.0.deliveries.get(delivery)?;
+        Some(delivery.message.clone())
     }
+
+    /// The numbers of the edges that get that frame.
+    pub fn edges(&self, delivery: usize) -> Option<Vec<u32>> {
+        let delivery = self.0.deliveries.get(delivery)?;
+        Some(delivery.edges.iter().map(|edge| edge.0).collect())
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positions are whole numbers below 2^53, and the cast saturates"
+)]
+fn at(position: f64) -> Position {
+    Position(position as u64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
+fn number(position: Position) -> f64 {
+    position.0 as f64
 }

@@ -19,6 +19,7 @@ mod error;
 mod front;
 mod hub;
 mod legacy;
+mod listener;
 mod stdio;
 mod text;
 
@@ -32,4 +33,12 @@ use crate::clock::Millis;
 )]
 fn millis(now: f64) -> Millis {
     Millis(now as u64)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a clock stays far below 2^53 ms"
+)]
+fn time(at: Millis) -> f64 {
+    at.0 as f64
 }

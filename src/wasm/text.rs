@@ -52,8 +52,12 @@ pub fn attached_message(epoch: &str) -> String {
 #[wasm_bindgen(js_name = eventMessage)]
 pub fn event_message(event: &str) -> Result<String, JsValue> {
     let event = event_of(event)?;
-    let position = Position(0);
-    Ok(BusMessage::Event { position, event }.to_json())
+    Ok(BusMessage::Event {
+        position: Position(0),
+        previous: None,
+        event,
+    }
+    .to_json())
 }
 
 /// The event in a bus frame as JSON text; undefined where the frame carries none.

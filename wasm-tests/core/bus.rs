@@ -5,7 +5,7 @@ use mcp_listen::{
     },
     event::ServerEvent,
 };
-use proptest::{collection::vec, prelude::*};
+use proptest::{collection::vec, option, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -29,7 +29,7 @@ fn attach(hub: &mut Hub, interest: Interest) -> EdgeId {
 fn an_attach_is_answered_with_the_end_of_the_log() {
     let mut hub = hub();
     let edge = hub.connect();
-    assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, []);
+    assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
     let message = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
     let Ok(Received::Attached {
         answer, interest, ..
@@ -50,14 +50,14 @@ fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
     let mut hub = hub();
     let everything = attach(&mut hub, Interest::Everything);
     let _nothing = hub.connect();
-    let publication = hub.publish(updated("note://a"));
+    let publication = hub.publish(&updated("note://a"));
     assert_eq!(publication.position, Position(8));
-    assert_eq!(publication.edges, [everything]);
+    assert_eq!(publication.edges(), [everything]);
     assert_eq!(
-        publication.message,
-        r#"{"v":1,"type":"event","position":8,"event":{"kind":"resource_updated","uri":"note://a"}}"#
+        publication.message_for(everything).unwrap(),
+        r#"{"v":1,"type":"event","position":8,"previous":7,"event":{"kind":"resource_updated","uri":"note://a"}}"#
     );
-    assert_eq!(hub.publish(updated("note://a")).position, Position(9));
+    assert_eq!(hub.publish(&updated("note://a")).position, Position(9));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn detached_and_disconnected_edges_get_nothing() {
     );
     hub.disconnect(two);
     hub.disconnect(two);
-    assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, []);
+    assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
     assert_eq!(hub.attached(), 0);
     assert_eq!(
         hub.handle_message(one, r#"{"v":1,"type":"attach","interest":"everything"}"#),
@@ -80,16 +80,67 @@ fn detached_and_disconnected_edges_get_nothing() {
 }
 
 #[test]
-fn a_second_attach_is_out_of_place_and_changes_nothing() {
+fn a_second_attach_takes_the_place_of_the_first() {
     let mut hub = hub();
     let edge = attach(
         &mut hub,
+        Interest::from_json(r#"{"toolsListChanged":true,"resourceSubscriptions":["a"]}"#).unwrap(),
+    );
+    assert_eq!(hub.publish(&updated("a")).edges(), [edge]);
+    let again = r#"{"v":1,"type":"attach","interest":{"promptsListChanged":true}}"#;
+    let Ok(Received::Attached { answer, .. }) = hub.handle_message(edge, again) else {
+        panic!("not attached");
+    };
+    assert_eq!(
+        answer,
+        r#"{"v":1,"type":"attached","epoch":"e","position":8}"#
+    );
+    assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
+    assert_eq!(hub.publish(&updated("a")).edges(), []);
+    let publication = hub.publish(&ServerEvent::PromptsListChanged);
+    assert!(
+        publication
+            .message_for(edge)
+            .unwrap()
+            .contains(r#""position":11,"previous":8,"#)
+    );
+    assert_eq!(hub.attached(), 1);
+}
+
+#[test]
+fn each_edge_is_told_what_it_was_sent_before() {
+    let mut hub = hub();
+    let early = attach(&mut hub, Interest::Everything);
+    hub.publish(&ServerEvent::ToolsListChanged);
+    let late = attach(&mut hub, Interest::Everything);
+    let tools = attach(
+        &mut hub,
         Interest::from_json(r#"{"toolsListChanged":true}"#).unwrap(),
     );
-    let again = hub.handle_message(edge, r#"{"v":1,"type":"attach","interest":"everything"}"#);
-    assert_eq!(again, Err(ProtocolError::OutOfPlace));
-    assert_eq!(hub.publish(ServerEvent::PromptsListChanged).edges, []);
-    assert_eq!(hub.publish(ServerEvent::ToolsListChanged).edges, [edge]);
+    hub.publish(&ServerEvent::PromptsListChanged);
+    let third = hub.publish(&ServerEvent::ToolsListChanged);
+    assert_eq!(third.deliveries.len(), 2);
+    for (edge, previous) in [(early, 9), (late, 9), (tools, 8)] {
+        let frame = third.message_for(edge).unwrap();
+        assert!(frame.contains(&format!(r#""previous":{previous},"#)));
+        assert_eq!(hub.last(edge), Some(Position(10)));
+    }
+    assert_eq!(
+        hub.publish(&ServerEvent::ToolsListChanged).deliveries.len(),
+        1
+    );
+}
+
+#[test]
+fn a_restored_edge_is_told_what_it_was_sent_before() {
+    for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
+        let mut hub = hub();
+        let edge = hub.restore(Interest::Everything, last);
+        let publication = hub.publish(&ServerEvent::ToolsListChanged);
+        let frame = publication.message_for(edge).unwrap();
+        assert_eq!(frame.contains("previous"), said.is_some());
+        assert!(said.is_none_or(|said| frame.contains(said)));
+    }
 }
 
 #[test]
@@ -132,6 +183,7 @@ fn members_of_a_newer_peer_are_ignored() {
         BusMessage::from_json(text),
         Ok(BusMessage::Event {
             position: Position(3),
+            previous: None,
             event
         })
     );
@@ -149,9 +201,10 @@ fn the_deepest_event_that_is_one_survives_the_frame() {
     };
     assert!(nested(63).is_err());
     let mut hub = hub();
-    let publication = hub.publish(nested(62).unwrap());
+    let edge = attach(&mut hub, Interest::Everything);
+    let publication = hub.publish(&nested(62).unwrap());
     assert!(matches!(
-        BusMessage::from_json(&publication.message),
+        BusMessage::from_json(publication.message_for(edge).unwrap()),
         Ok(BusMessage::Event { .. })
     ));
 }
@@ -165,25 +218,35 @@ fn a_task_goes_to_those_who_named_it() {
         &mut hub,
         interest(r#"{"taskIds":["s"],"resourceSubscriptions":["t"]}"#),
     );
-    let publication = hub.publish(task(r#"{"taskId":"t","status":"working"}"#));
-    assert_eq!(publication.edges, [named]);
+    let publication = hub.publish(&task(r#"{"taskId":"t","status":"working"}"#));
+    assert_eq!(publication.edges(), [named]);
     assert_eq!(
-        publication.message,
-        r#"{"v":1,"type":"event","position":8,"event":{"kind":"task_status","task":{"taskId":"t","status":"working"}}}"#
+        publication.message_for(named).unwrap(),
+        r#"{"v":1,"type":"event","position":8,"previous":7,"event":{"kind":"task_status","task":{"taskId":"t","status":"working"}}}"#
     );
 }
 
 #[test]
 fn every_message_survives_the_way_to_json_and_back() {
     check(
-        (any_event(), any_filter(), 0..1u64 << 53, "\\PC{0,8}"),
-        |(event, filter, position, epoch)| {
+        (
+            (any_event(), any_filter()),
+            (0..1u64 << 53, option::of(0..1u64 << 53)),
+            "\\PC{0,8}",
+        ),
+        |((event, filter), (position, previous), epoch)| {
             let position = Position(position);
+            let previous = previous.map(Position);
             let attached = BusMessage::Attached(Mark {
                 epoch: epoch.into(),
                 position,
             });
-            for message in [attached, BusMessage::Event { position, event }] {
+            let event = BusMessage::Event {
+                position,
+                previous,
+                event,
+            };
+            for message in [attached, event] {
                 assert_eq!(BusMessage::from_json(&message.to_json()), Ok(message));
             }
             let from_edges = [Interest::Everything, Interest::Filter(filter)]
@@ -218,7 +281,7 @@ fn the_index_answers_as_asking_each_filter_would() {
                 .filter(|(_, filter)| filter.accepts(&event))
                 .map(|(edge, _)| *edge)
                 .collect();
-            assert_eq!(hub.publish(event).edges, expected);
+            assert_eq!(hub.publish(&event).edges(), expected);
         }
     });
 }
@@ -233,10 +296,13 @@ fn a_restored_edge_hears_what_it_heard_before() {
             panic!("not attached");
         };
         let mut after = Hub::new(before.mark().clone());
-        after.restore(Interest::from_json(&interest.to_json()).unwrap());
+        after.restore(
+            Interest::from_json(&interest.to_json()).unwrap(),
+            before.last(edge),
+        );
         assert_eq!(
-            after.publish(event.clone()).edges.len(),
-            before.publish(event).edges.len()
+            after.publish(&event).deliveries,
+            before.publish(&event).deliveries
         );
         assert_eq!(after.mark(), before.mark());
     });

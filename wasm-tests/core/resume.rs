@@ -49,13 +49,15 @@ fn text(edge: &mut Edge) -> String {
 /// A bus with its log, and one session's edge: everything that drives them in a host.
 struct Bus {
     hub: Hub,
+    window: u64,
     log: Vec<ServerEvent>,
 }
 
 impl Bus {
     fn new(window: u64) -> Self {
         Self {
-            hub: Hub::new(mark("e", 0)).with_window(window),
+            hub: Hub::new(mark("e", 0)),
+            window,
             log: Vec::new(),
         }
     }
@@ -65,7 +67,6 @@ impl Bus {
         let message = edge.attach_message();
         let Ok(Received::Attached {
             answer,
-            interest,
             replay_after,
             ..
         }) = self.hub.handle_message(number, &message)
@@ -73,25 +74,26 @@ impl Bus {
             panic!("not attached");
         };
         edge.handle_bus_message(&answer, Millis(0)).unwrap();
-        let mut replay = Replay::new(interest);
-        let end = Position(self.log.len() as u64);
-        let missed = replay_after.unwrap_or(end).0;
-        for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
-            replay.push(Position(position), event);
-        }
-        for frame in replay.frames() {
-            edge.handle_bus_message(&frame, Millis(0)).unwrap();
+        if let Some(Position(missed)) = replay_after {
+            let mut replay = self.hub.replay(number).unwrap();
+            for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
+                replay.push(Position(position), event);
+            }
+            for frame in self.hub.finish_replay(number, replay) {
+                edge.handle_bus_message(&frame, Millis(0)).unwrap();
+            }
         }
         number
     }
 
     fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
-        let publication = self.hub.publish(event.clone());
+        let publication = self.hub.publish(event);
         self.log.push(event.clone());
+        let floor = publication.position.0.saturating_sub(self.window);
+        self.hub.handle_trimmed(Position(floor));
         for (number, edge) in to {
-            if publication.edges.contains(number) {
-                edge.handle_bus_message(&publication.message, Millis(0))
-                    .unwrap();
+            if let Some(frame) = publication.message_for(*number) {
+                edge.handle_bus_message(frame, Millis(0)).unwrap();
             }
         }
     }
@@ -158,7 +160,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
         (mark("e", 11), false),
         (mark("other", 10), false),
     ] {
-        let mut hub = Hub::new(mark("e", 10)).with_window(5);
+        let mut hub = Hub::new(mark("e", 10)).with_floor(Position(5));
         let number = hub.connect();
         let Ok(Received::Attached {
             answer,
@@ -181,17 +183,17 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     let mut bus = Bus::new(0);
     let mut stream = edge(&SubscriptionFilter::default(), Past::None);
     let number = bus.attach(&mut stream);
-    assert_eq!(bus.hub.publish(updated("a")).edges, []);
+    assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
     let frame = bus.hub.watch(number, vec![uri("a")]).unwrap();
     assert_eq!(
         frame,
         r#"{"v":1,"type":"interest","interest":{"resourceSubscriptions":["a"]}}"#
     );
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
-    assert_eq!(bus.hub.publish(updated("a")).edges, [number]);
+    assert_eq!(bus.hub.publish(&updated("a")).edges(), [number]);
     stream.stream().handle_event(&updated("a"));
     let frame = bus.hub.watch(number, Vec::new()).unwrap();
-    assert_eq!(bus.hub.publish(updated("a")).edges, []);
+    assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
     let idle = bus.hub.connect();
@@ -240,6 +242,53 @@ fn an_id_covers_only_what_has_been_written() {
 }
 
 #[test]
+fn an_id_does_not_cover_what_was_missed_before_it() {
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a"), uri("b"), uri("c")],
+        ..SubscriptionFilter::default()
+    };
+    let mut bus = Bus::new(9);
+    let mut stream = edge(&filter, Past::None);
+    let number = bus.attach(&mut stream);
+    text(&mut stream);
+    bus.publish(&updated("a"), &mut [(number, &mut stream)]);
+    bus.publish(&updated("b"), &mut []);
+    bus.publish(&updated("c"), &mut [(number, &mut stream)]);
+    let written = text(&mut stream);
+    let ids: Vec<&str> = written
+        .lines()
+        .filter(|line| line.starts_with("id"))
+        .collect();
+    assert_eq!(ids, ["id: 1-e"], "2 was lost on its way");
+}
+
+#[test]
+fn an_id_does_not_cover_what_waits_behind_what_came_later() {
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    };
+    let mut bus = Bus::new(9);
+    let mut stream = edge(&filter, Past::None);
+    let number = bus.attach(&mut stream);
+    text(&mut stream);
+    let frames = [updated("a"), updated("b")].map(|event| {
+        let publication = bus.hub.publish(&event);
+        publication.message_for(number).unwrap().to_owned()
+    });
+    for frame in frames.iter().rev() {
+        stream.handle_bus_message(frame, Millis(0)).unwrap();
+    }
+    let Some(Frame::Bytes(first)) = stream.poll_frame(Millis(0)) else {
+        panic!("nothing is written");
+    };
+    let first = String::from_utf8(first).unwrap();
+    assert!(first.contains(r#""uri":"b""#));
+    assert!(!first.contains("id: 1"), "{first}");
+    assert!(text(&mut stream).starts_with("id: 1-e\n"));
+}
+
+#[test]
 fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
@@ -267,7 +316,7 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ..SubscriptionFilter::default()
     };
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
-    let mut replay = Replay::new(Interest::Filter(filter));
+    let mut replay = Replay::new(Interest::Filter(filter), Position(0));
     for (position, event) in (1..).zip([
         task(r#"{"taskId":"t","status":"working"}"#),
         ServerEvent::ToolsListChanged,
@@ -276,14 +325,16 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
     ]) {
         replay.push(Position(position), &event);
     }
-    let frames = [(2, ServerEvent::ToolsListChanged), (4, done)].map(|(position, event)| {
-        BusMessage::Event {
-            position: Position(position),
-            event,
-        }
-        .to_json()
-    });
-    assert_eq!(replay.frames(), frames);
+    let frames =
+        [(2, 0, ServerEvent::ToolsListChanged), (4, 2, done)].map(|(position, previous, event)| {
+            BusMessage::Event {
+                position: Position(position),
+                previous: Some(Position(previous)),
+                event,
+            }
+            .to_json()
+        });
+    assert_eq!(replay.frames(), (frames.to_vec(), Position(4)));
 }
 
 /// Reads a stream up to any event, drops it, and reads on from that event's id.

@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http';
+import type { ListenStats } from 'mcp-listen';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { bundled } from './bundle.ts';
@@ -41,6 +42,17 @@ export class Fixture {
     return stream;
   }
 
+  /** Sends a request to a server of its own in an edge isolate, one for each set of options. */
+  sendWith(edge: number, options: object, init: RequestInit): Promise<Response> {
+    return fetch(this.#with(edge, options, ''), init);
+  }
+
+  /** Opens a subscription at a server of its own whose bus fails at first. */
+  subscribeFlakily(edge: number, flaw: object, filter: unknown): Promise<WireStream> {
+    const text = encodeURIComponent(JSON.stringify(flaw));
+    return this.subscribeAt(`${this.#workerd.edges[edge]}/flaky?flaw=${text}`, filter);
+  }
+
   #with(edge: number, options: object, question: string): string {
     const text = encodeURIComponent(JSON.stringify(options));
     return `${this.#workerd.edges[edge]}/with?options=${text}${question}`;
@@ -77,6 +89,11 @@ export class Fixture {
   /** Asks the bus object. */
   async bus<T>(question: string): Promise<T> {
     return (await (await this.post(1, `/bus/${question}`)).json()) as T;
+  }
+
+  /** What the streams of an edge isolate went through. */
+  async stats(edge: number): Promise<ListenStats> {
+    return (await (await this.post(edge, '/stats')).json()) as ListenStats;
   }
 
   /** Asks the bus for a socket with these header fields; resolves with the HTTP status. */

@@ -34,6 +34,18 @@ describe.each([
     expect(await stream.message()).toBe(updated('1', 'note://a'));
   });
 
+  test('publishes events together or not at all', async () => {
+    const server = serving({ bus: make(() => {}), onerror: () => {} });
+    const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
+    await stream.message();
+    const events: ServerEvent[] = [{ kind: 'resource_updated', uri: 'note://a' }, { kind: 'tools_list_changed' }];
+    await expect(server.bus.publishAll([...events, { kind: 'x' } as unknown as ServerEvent])).rejects.toThrow();
+    await server.bus.publishAll([]);
+    await server.bus.publishAll(events.toReversed());
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await stream.message()).toBe(updated('1', 'note://a'));
+  });
+
   test('takes a publish that nobody listens to', async () => {
     const { notify } = serving({ bus: make(() => {}) });
     await expect(notify.toolsChanged()).resolves.toBeUndefined();
@@ -91,6 +103,32 @@ describe('the in-memory bus', () => {
     expect(heard).toEqual(['tools_list_changed', 'prompts_list_changed', 'tools_list_changed']);
   });
 
+  test.each([
+    ['how many', { logEvents: 10 }, 0],
+    ['how old', { logAgeMs: 1_000 }, 1_200],
+  ])('keeps events by %s they are', async (_by, options, wait) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const bus = new InMemoryBus(undefined, options);
+    const { epoch } = attachedAt(bus);
+    for (let count = 1; count <= 10; count += 1) await bus.publish({ kind: 'tools_list_changed' });
+    expect(attachedAt(bus, `0-${epoch}`)).toMatchObject({ position: 0, replayed: 1 });
+    vi.advanceTimersByTime(wait);
+    await bus.publish({ kind: 'prompts_list_changed' });
+    await bus.publish({ kind: 'tools_list_changed' });
+    expect(attachedAt(bus, `0-${epoch}`)).toMatchObject({ position: 12, replayed: 0 });
+    expect(attachedAt(bus, `10-${epoch}`)).toMatchObject({ position: 10, replayed: 2 });
+    expect(attachedAt(bus, `12-${epoch}`)).toMatchObject({ position: 12, replayed: 0 });
+    expect(attachedAt(bus, '12-another')).toMatchObject({ position: 12, replayed: 0 });
+    vi.useRealTimers();
+  });
+
+  test.each([{ logEvents: 0 }, { logEvents: 1.5 }, { logAgeMs: 0 }, { logAgeMs: Number.NaN }])(
+    'refuses a log of %o',
+    (options) => {
+      expect(() => new InMemoryBus(undefined, options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+    },
+  );
+
   test('serves the SDK as its bus', async () => {
     const bus = new InMemoryBus();
     const handler = createMcpHandler(notebook, { bus });
@@ -145,6 +183,15 @@ describe('a bus written for the SDK', () => {
     expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'unknown-event-kind' }));
   });
 });
+
+/** Where an attach that says `since` is confirmed, and how many events come after that. */
+function attachedAt(bus: InMemoryBus, since?: string): { epoch: string; position: number; replayed: number } {
+  const frames: string[] = [];
+  const filter = { ...TOOLS, promptsListChanged: true };
+  const link = { receive: (frame: string) => void frames.push(frame), lost: () => {} };
+  bus.attach(filter, link, since === undefined ? {} : { since }).detach();
+  return { ...JSON.parse(frames[0] ?? ''), replayed: frames.length - 1 };
+}
 
 function notebook(): McpServer {
   const capabilities = { tools: { listChanged: true } };

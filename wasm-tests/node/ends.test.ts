@@ -1,7 +1,6 @@
-import { InMemoryBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged } from '../host/listen.ts';
-import { listenRequest, open, RESULT, serving, TOOLS, watched } from './serving.ts';
+import { listenRequest, open, RESULT, TOOLS, watched } from './serving.ts';
 
 test('a stream ends gracefully with the result, after what was pending', async () => {
   const { attached, server } = watched();
@@ -52,21 +51,6 @@ test('a stream ends at once where nothing is honored, without a place on the bus
   expect(await stream.message()).toBe(acknowledged('1', {}));
   expect(await stream.message()).toBe(RESULT);
   expect(await stream.message()).toBeUndefined();
-});
-
-test('a stream ends with a drop when its bus is lost', async () => {
-  const bus = new InMemoryBus();
-  const lose: ((error: Error) => void)[] = [];
-  const attach = bus.attach.bind(bus);
-  vi.spyOn(bus, 'attach').mockImplementation((filter, link) => {
-    lose.push((error) => link.lost(error));
-    return attach(filter, link);
-  });
-  const stream = await open(serving({ bus }), TOOLS);
-  await stream.message();
-  lose[0]?.(new Error('gone'));
-  expect(await stream.message()).toBeUndefined();
-  expect(bus.attached).toBe(0);
 });
 
 test('a thousand streams, opened and dropped in one tick, leave nothing behind and are no error', async () => {

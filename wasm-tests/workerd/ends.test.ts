@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
-import { acknowledged, LISTEN_HEADERS, listChanged, listenBody } from '../host/listen.ts';
+import { acknowledged, LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 
 const fixture = useFixture();
 const info = '"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1.0.0"}';
@@ -30,17 +30,6 @@ test('a client that goes away before the ack leaves no socket behind', async () 
   await expect(opening).rejects.toThrow();
   await fixture().post(1, '/bus/delay?ms=0');
   await fixture().attached(0);
-});
-
-test('a reset of the bus ends the stream without a result, so that the client comes back', async () => {
-  const stream = await fixture().subscribe(0, { toolsListChanged: true });
-  await stream.message();
-  await fixture().post(1, '/bus/reset');
-  expect(await stream.message()).toBeUndefined();
-  const next = await fixture().subscribe(0, { toolsListChanged: true });
-  await next.message();
-  await fixture().publish(1, { kind: 'tools_list_changed' });
-  expect(await next.message()).toBe(listChanged('1', 'tools'));
 });
 
 test('nothing honored: an acknowledgment, the result, the end, and no socket', async () => {

@@ -1,0 +1,6 @@
+/** The bus lets a stream go on purpose: it ends, and does not come back by itself. */
+export const RELEASED = 4_001;
+/** What a bus without {@link RELEASED} says then; it says it for nothing else to the stream of a session. */
+export const NORMAL = 1_000;
+/** The bus cannot keep the stream now: it comes back. */
+export const TRY_AGAIN_LATER = 1_013;

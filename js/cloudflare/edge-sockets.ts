@@ -1,0 +1,80 @@
+import type { Hub } from '../wasm.js';
+import type { Interests } from './interests.js';
+
+/** The hibernating sockets of the edges, and what each one was sent last. */
+export class EdgeSockets {
+  readonly #hub: Hub;
+  readonly #interests: Interests;
+  readonly #sockets = new Map<number, WebSocket>();
+  readonly #edges = new Map<WebSocket, number>();
+  /** Edges that were sent something which their attachment does not know yet. */
+  readonly #behind = new Set<number>();
+  #isBursting = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(hub: Hub, interests: Interests) {
+    this.#hub = hub;
+    this.#interests = interests;
+  }
+
+  /** The socket of an edge. */
+  socket(edge: number): WebSocket | undefined {
+    return this.#sockets.get(edge);
+  }
+
+  /** The edge of a socket. */
+  edge(socket: WebSocket): number | undefined {
+    return this.#edges.get(socket);
+  }
+
+  /** Takes in the socket of an edge. */
+  enter(socket: WebSocket, edge: number): void {
+    this.#sockets.set(edge, socket);
+    this.#edges.set(socket, edge);
+  }
+
+  /** Forgets a socket; answers whether it was known. */
+  leave(socket: WebSocket): boolean {
+    const edge = this.#edges.get(socket);
+    if (edge === undefined) return false;
+    this.#edges.delete(socket);
+    this.#sockets.delete(edge);
+    this.#behind.delete(edge);
+    this.#hub.disconnect(edge);
+    return true;
+  }
+
+  /** Sends a frame; answers false where the socket has died before its close was told. */
+  send(edge: number, frame: string): boolean {
+    try {
+      this.#sockets.get(edge)?.send(frame);
+    } catch {
+      return false;
+    }
+    this.#behind.add(edge);
+    this.#isBursting = true;
+    this.#timer ??= setTimeout(this.#settle, SETTLE_MS);
+    return true;
+  }
+
+  /**
+   * After a burst, each attachment learns once what its edge was sent last. An object with a timer does not
+   * hibernate, and one that is reset has no sockets, so no attachment is behind when it is read.
+   */
+  readonly #settle = (): void => {
+    this.#timer = this.#isBursting ? setTimeout(this.#settle, SETTLE_MS) : undefined;
+    if (!this.#isBursting) this.#write();
+    this.#isBursting = false;
+  };
+
+  #write(): void {
+    for (const edge of this.#behind) {
+      const socket = this.#sockets.get(edge);
+      if (socket !== undefined) this.#interests.reach(socket, this.#hub.last(edge));
+    }
+    this.#behind.clear();
+  }
+}
+
+/** Milliseconds without a frame after which a burst counts as over. */
+const SETTLE_MS = 200;

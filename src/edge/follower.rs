@@ -1,0 +1,275 @@
+use crate::{
+    bus::{BusMessage, Interest, Mark, Place, Position, ProtocolError},
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+};
+
+use super::link::{BusCall, Link, Patience};
+
+/// Follows the log of a bus over one connection after another: knows up to where everything was heard, notices
+/// what is missing, and says when to attach again.
+///
+/// After each `handle_*` call, and when [`Follower::poll_timeout`] says, call [`Follower::handle_timeout`]
+/// and poll [`Follower::poll_call`] until it answers `None`.
+#[derive(Debug)]
+pub struct Follower {
+    link: Link,
+    mark: Option<Mark>,
+    /// What the attach said that is on its way.
+    past: Past,
+    /// The event for which the bus was last asked because nobody wants it.
+    unwanted: Option<Position>,
+    counts: Counts,
+}
+
+/// What was heard before an attach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// Nothing: it begins here.
+    None,
+    /// Everything up to this mark.
+    Since(Mark),
+    /// Something, but nobody can say up to where.
+    Unknown,
+}
+
+/// What a frame of the bus said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing new.
+    Nothing,
+    /// The bus has confirmed an attach.
+    Attached {
+        /// Whether everything comes that was missed; otherwise nobody knows what was.
+        is_whole: bool,
+    },
+    /// An event.
+    Event {
+        /// Its place in the log.
+        position: Position,
+        /// What changed.
+        event: ServerEvent,
+    },
+    /// From now on these events come.
+    Interest(Interest),
+}
+
+/// How often a bus had to be followed anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The bus was lost, and has confirmed again.
+    pub healed: u32,
+    /// Frames were missing, out of order or broken on a connection that stayed open.
+    pub gaps: u32,
+    /// Nobody could tell what was missed.
+    pub resyncs: u32,
+}
+
+impl Follower {
+    /// A follower whose first attach is on its way.
+    pub fn new(past: Past) -> Self {
+        Self::with_link(Link::opening(), past)
+    }
+
+    /// A follower that calls for its first attach like for every other one.
+    pub fn unattached() -> Self {
+        Self::with_link(Link::unattached(), Past::None)
+    }
+
+    fn with_link(link: Link, past: Past) -> Self {
+        Self {
+            link,
+            mark: None,
+            past,
+            unwanted: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// How patient it is.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.link.set_patience(patience);
+    }
+
+    /// A frame came from the bus. `wanted` is what was asked for; `None`: everything.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped.
+    pub fn handle_message(
+        &mut self,
+        text: &str,
+        wanted: Option<&SubscriptionFilter>,
+        now: Millis,
+    ) -> Result<Heard, ProtocolError> {
+        if self.link.is_lost() {
+            return Err(ProtocolError::OutOfPlace);
+        }
+        let message = BusMessage::from_json(text);
+        let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
+        match message {
+            BusMessage::Attached(mark) => Ok(self.handle_attached(mark, now)),
+            BusMessage::Interest(interest) => Ok(Heard::Interest(interest)),
+            BusMessage::Event {
+                position,
+                previous,
+                event,
+            } => {
+                let is_wanted = wanted.is_none_or(|filter| filter.accepts(&event));
+                let place = Place { position, previous };
+                match self.take(place, is_wanted, now) {
+                    None => Err(ProtocolError::OutOfPlace),
+                    Some(false) => Ok(Heard::Nothing),
+                    Some(true) => Ok(Heard::Event { position, event }),
+                }
+            }
+        }
+    }
+
+    /// The connection is gone, or could not be made. `random` is drawn from [0, 1).
+    pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        self.link.handle_lost(now, random, is_overloaded);
+    }
+
+    /// The moment of [`Follower::poll_timeout`] has come. `random` is drawn from [0, 1).
+    pub fn handle_timeout(&mut self, now: Millis, random: f64) {
+        let may_verify = self.may_verify();
+        self.link.handle_timeout(now, random, may_verify);
+    }
+
+    /// What is to be done about the bus, or `None` until something is handled again. An attach
+    /// says [`Follower::since`].
+    pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
+        let call = self.link.poll_call(now)?;
+        if call != BusCall::Leave
+            && let Some(mark) = &self.mark
+        {
+            // A log without an epoch is none that could be replayed.
+            self.past = if mark.epoch.is_empty() {
+                Past::Unknown
+            } else {
+                Past::Since(mark.clone())
+            };
+        }
+        Some(call)
+    }
+
+    /// When to call [`Follower::handle_timeout`]; `None`: not until something is handled.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        self.link.poll_timeout(self.may_verify())
+    }
+
+    /// The mark that the attach says which is on its way.
+    pub fn since(&self) -> Option<&Mark> {
+        match &self.past {
+            Past::Since(mark) => Some(mark),
+            Past::None | Past::Unknown => None,
+        }
+    }
+
+    /// Up to where everything was heard; `None` until the first attach is confirmed.
+    pub fn mark(&self) -> Option<&Mark> {
+        self.mark.as_ref()
+    }
+
+    /// Whether the first attach is still on its way.
+    pub fn is_opening(&self) -> bool {
+        self.link.is_opening()
+    }
+
+    /// Whether everything comes, as far as is known.
+    pub fn is_certain(&self) -> bool {
+        self.link.is_certain()
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    pub fn is_away(&self) -> bool {
+        self.link.is_away()
+    }
+
+    /// How often the bus had to be followed anew.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// A bus that goes on from what was asked says just that mark.
+    fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
+        if !self.link.awaits() {
+            let is_known = self
+                .mark
+                .as_ref()
+                .is_some_and(|known| known.epoch == mark.epoch && known.position >= mark.position);
+            if !is_known {
+                self.doubt(now);
+            }
+            return Heard::Nothing;
+        }
+        let is_whole = match std::mem::replace(&mut self.past, Past::None) {
+            Past::None => true,
+            Past::Since(since) => since == mark,
+            Past::Unknown => false,
+        };
+        self.counts.resyncs += u32::from(!is_whole);
+        self.counts.healed += u32::from(self.link.handle_attached(now));
+        self.mark = Some(mark);
+        Heard::Attached { is_whole }
+    }
+
+    /// Takes an event in at its place; the answer is whether it is to be told of, and `None` before
+    /// any attach was confirmed.
+    fn take(&mut self, place: Place, is_wanted: bool, now: Millis) -> Option<bool> {
+        let Some(mark) = &mut self.mark else {
+            self.doubt(now);
+            return None;
+        };
+        let Some(previous) = place.previous else {
+            // What is in doubt is asked for from before the doubt.
+            if self.link.is_certain() {
+                mark.position = place.position;
+            }
+            return Some(true);
+        };
+        if place.position <= mark.position {
+            return Some(false);
+        }
+        if previous != mark.position {
+            // Once the bus is asked, its answer goes back to the mark: what comes before that is no news.
+            if self.link.is_attached() {
+                self.doubt(now);
+            }
+            return Some(true);
+        }
+        // A bus sends what it was asked for: a change of that must have been missed. Once asked, it means it.
+        if !is_wanted && self.unwanted != Some(place.position) {
+            self.unwanted = Some(place.position);
+            self.doubt(now);
+            return Some(false);
+        }
+        mark.position = place.position;
+        self.link.handle_certain(now);
+        Some(true)
+    }
+
+    /// What of a frame can be told that cannot be read: an event of a kind that is not known has its place,
+    /// a message of a newer bus is none for us, and anything else may have been an event.
+    fn handle_unreadable(&mut self, error: ProtocolError, text: &str, now: Millis) {
+        match (error, Place::in_frame(text)) {
+            (ProtocolError::Event(_), Some(place)) => {
+                self.take(place, true, now);
+            }
+            (ProtocolError::UnknownVersion | ProtocolError::UnknownType, _) => {}
+            _ => self.doubt(now),
+        }
+    }
+
+    fn doubt(&mut self, now: Millis) {
+        self.counts.gaps += u32::from(self.link.handle_doubt(now));
+    }
+
+    /// A log without an epoch has nothing to ask for.
+    fn may_verify(&self) -> bool {
+        self.mark
+            .as_ref()
+            .is_some_and(|mark| !mark.epoch.is_empty())
+    }
+}

@@ -1,0 +1,210 @@
+use crate::clock::Millis;
+
+use super::backoff;
+
+/// The connection of an edge to its bus: up, asked something, or lost and waiting to be made again.
+#[derive(Debug)]
+pub(super) struct Link {
+    patience: Patience,
+    state: State,
+    /// When the bus was lost; until it has confirmed again.
+    away_since: Option<Millis>,
+    asked_at: Option<Millis>,
+    /// When it was last certain that nothing is missing.
+    certain_at: Millis,
+    /// Something was odd while an answer was awaited: ask once more after it.
+    is_doubted: bool,
+    /// The connection stays open without being of use.
+    is_stale: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The first attach is on its way; whoever opens the stream decides how long that may take.
+    Opening,
+    /// Attached; where something may be missing, the bus is asked at `ask_at`.
+    Attached { ask_at: Option<Millis> },
+    /// An attach is on its way, on the connection that there was or on a new one.
+    Asking { until: Millis },
+    /// There is no bus; the next attempt is made then.
+    Lost { until: Millis },
+}
+
+/// How patient an edge is with its bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How long an attach may stay unanswered, but for the first one.
+    pub attach: Millis,
+    /// How long nothing may come before the bus is asked whether nothing was missed; zero: for ever.
+    pub verify: Millis,
+}
+
+/// What is to be done about the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusCall {
+    /// Give up the connection that there is.
+    Leave,
+    /// Attach on a new connection.
+    Attach,
+    /// Attach again, on the connection that there is.
+    Ask,
+}
+
+impl Link {
+    /// Somebody else sends the first attach.
+    pub(super) fn opening() -> Self {
+        Self::new(State::Opening)
+    }
+
+    /// The first attach is called for at once.
+    pub(super) fn unattached() -> Self {
+        Self::new(State::Lost { until: Millis(0) })
+    }
+
+    fn new(state: State) -> Self {
+        Self {
+            patience: Patience::default(),
+            state,
+            away_since: None,
+            asked_at: None,
+            certain_at: Millis(0),
+            is_doubted: false,
+            is_stale: false,
+        }
+    }
+
+    pub(super) fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
+    pub(super) fn is_opening(&self) -> bool {
+        self.state == State::Opening
+    }
+
+    pub(super) fn is_attached(&self) -> bool {
+        matches!(self.state, State::Attached { .. })
+    }
+
+    pub(super) fn is_certain(&self) -> bool {
+        self.state == State::Attached { ask_at: None }
+    }
+
+    pub(super) fn is_away(&self) -> bool {
+        self.away_since.is_some()
+    }
+
+    /// Whether there is no connection.
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self.state, State::Lost { .. })
+    }
+
+    /// Whether an answer to an attach is awaited.
+    pub(super) fn awaits(&self) -> bool {
+        matches!(self.state, State::Opening | State::Asking { .. })
+    }
+
+    /// The bus has confirmed; the answer is whether it had been away.
+    pub(super) fn handle_attached(&mut self, now: Millis) -> bool {
+        let is_doubted = std::mem::take(&mut self.is_doubted);
+        self.state = State::Attached {
+            ask_at: is_doubted.then(|| self.next_ask(now)),
+        };
+        self.certain_at = now;
+        self.away_since.take().is_some()
+    }
+
+    /// Nothing is missing up to here.
+    pub(super) fn handle_certain(&mut self, now: Millis) {
+        self.certain_at = now;
+    }
+
+    /// Something may be missing: the bus is to be asked. The answer is whether that is news.
+    pub(super) fn handle_doubt(&mut self, now: Millis) -> bool {
+        match self.state {
+            State::Attached { ask_at: None } => {
+                self.state = State::Attached {
+                    ask_at: Some(self.next_ask(now)),
+                };
+                true
+            }
+            State::Opening | State::Asking { .. } => !std::mem::replace(&mut self.is_doubted, true),
+            State::Attached { .. } | State::Lost { .. } => false,
+        }
+    }
+
+    pub(super) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        if self.is_lost() {
+            return;
+        }
+        let away = now - *self.away_since.get_or_insert(now);
+        self.is_doubted = false;
+        self.state = State::Lost {
+            until: now + backoff::wait(away, is_overloaded, random),
+        };
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Millis, random: f64, may_verify: bool) {
+        match self.state {
+            State::Asking { until } if until <= now => {
+                self.handle_lost(now, random, false);
+                self.is_stale = true;
+            }
+            State::Attached { ask_at: None } if may_verify => {
+                let ask_at = self.verify_at().filter(|at| *at <= now);
+                self.state = State::Attached { ask_at };
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
+        if std::mem::take(&mut self.is_stale) {
+            return Some(BusCall::Leave);
+        }
+        let call = match self.state {
+            State::Attached { ask_at: Some(at) } if at <= now => BusCall::Ask,
+            State::Lost { until } if until <= now => BusCall::Attach,
+            _ => return None,
+        };
+        self.asked_at = Some(now);
+        self.state = State::Asking {
+            until: now + self.patience.attach,
+        };
+        Some(call)
+    }
+
+    pub(super) fn poll_timeout(&self, may_verify: bool) -> Option<Millis> {
+        if self.is_stale {
+            return Some(Millis(0));
+        }
+        match self.state {
+            State::Opening => None,
+            State::Attached { ask_at } => {
+                ask_at.or_else(|| self.verify_at().filter(|_| may_verify))
+            }
+            State::Asking { until } | State::Lost { until } => Some(until),
+        }
+    }
+
+    fn verify_at(&self) -> Option<Millis> {
+        let is_wanted = self.patience.verify > Millis(0);
+        is_wanted.then(|| self.certain_at + self.patience.verify)
+    }
+
+    /// What cannot be mended by asking must not be asked for without end.
+    fn next_ask(&self, now: Millis) -> Millis {
+        let earliest = self.asked_at.map(|at| at + ASK_SPACING);
+        earliest.unwrap_or(now).max(now)
+    }
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            attach: Millis(5_000),
+            verify: Millis(0),
+        }
+    }
+}
+
+const ASK_SPACING: Millis = Millis(1_000);

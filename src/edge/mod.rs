@@ -1,0 +1,213 @@
+//! The edge: what holds one client's stream and joins it to the bus, over one connection after another.
+
+mod backoff;
+mod follower;
+mod link;
+
+pub use follower::{Counts, Follower, Heard, Past};
+pub use link::{BusCall, Patience};
+
+use crate::{
+    bus::{Attach, EdgeMessage, Interest, Mark, ProtocolError},
+    clock::Millis,
+    legacy::event_id,
+    listen::{Ending, Output, ServerStream, Stamp},
+    sse,
+};
+
+/// One client's stream over HTTP: bus frames in, server-sent events out.
+///
+/// Drive it as [`ServerStream`] says; it answers in bytes of the response body. When
+/// [`Edge::poll_timeout`] says, call [`Edge::handle_timeout`]; after that and after
+/// [`Edge::handle_bus_lost`] poll [`Edge::poll_call`] until it answers `None`. The
+/// stream outlives its bus: it stays open, and hears what it missed once the bus is back.
+#[derive(Debug)]
+pub struct Edge {
+    stream: ServerStream,
+    follower: Follower,
+    last_id: Option<String>,
+}
+
+impl Edge {
+    /// Joins `stream` to a bus; send [`Edge::attach_message`] there first.
+    pub fn new(stream: ServerStream) -> Self {
+        Self::resuming(stream, Past::None)
+    }
+
+    /// Joins to a bus a stream that goes on from where an earlier one ended: what the bus
+    /// does not replay is made up for by cueing every honored subject once.
+    pub fn resuming(stream: ServerStream, past: Past) -> Self {
+        Self {
+            stream,
+            follower: Follower::new(past),
+            last_id: None,
+        }
+    }
+
+    /// How patient it is with its bus.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.follower.set_patience(patience);
+    }
+
+    /// The frame that registers this edge with its bus: the first one, and those that
+    /// [`Edge::poll_call`] asks for.
+    pub fn attach_message(&self) -> String {
+        EdgeMessage::Attach(Attach {
+            since: self.since().cloned(),
+            ..Attach::new(Interest::Filter(self.stream.honored().clone()))
+        })
+        .to_json()
+    }
+
+    /// What the attach that is on its way says that was heard.
+    pub fn since(&self) -> Option<&Mark> {
+        self.follower.since()
+    }
+
+    /// A frame came from the bus.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped, and the stream has not changed.
+    pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
+        let wanted = Some(self.stream.honored());
+        match self.follower.handle_message(text, wanted, now)? {
+            Heard::Nothing => {}
+            Heard::Attached { is_whole } => {
+                if !is_whole {
+                    self.make_up();
+                }
+                self.stream.handle_attached(now);
+            }
+            Heard::Event { position, event } => self.stream.handle_event_at(&event, position),
+            Heard::Interest(Interest::Filter(filter)) => self.stream.handle_filter(filter),
+            Heard::Interest(Interest::Everything) => return Err(ProtocolError::OutOfPlace),
+        }
+        Ok(())
+    }
+
+    /// The connection to the bus is gone, or could not be made. A stream that is open stays so; one
+    /// that is not ends, and its request is to be refused. `random` is drawn from [0, 1).
+    pub fn handle_bus_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        if self.follower.is_opening() {
+            self.stream.abort();
+        }
+        self.follower.handle_lost(now, random, is_overloaded);
+    }
+
+    /// The moment of [`Edge::poll_timeout`] has come. `random` is drawn from [0, 1).
+    pub fn handle_timeout(&mut self, now: Millis, random: f64) {
+        self.stream.handle_timeout(now);
+        self.follower.handle_timeout(now, random);
+    }
+
+    /// When to call [`Edge::handle_timeout`]; `None`: not until something is handled.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        let follower = self.follower.poll_timeout();
+        let deadlines = [
+            self.stream.poll_timeout(),
+            follower.filter(|_| self.stream.is_open()),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// What is to be done about the bus, or `None` until something is handled again: with
+    /// [`BusCall::Attach`] and [`BusCall::Ask`] goes [`Edge::attach_message`].
+    pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
+        if !self.stream.is_open() {
+            return None;
+        }
+        self.follower.poll_call(now)
+    }
+
+    /// Ends the stream gracefully: what waits goes out, then the result. What may have been missed
+    /// while the bus is away counts as what waits.
+    pub fn close(&mut self) {
+        if self.stream.is_open() && !self.follower.is_certain() {
+            self.make_up();
+        }
+        self.stream.close();
+    }
+
+    /// Events may have been missed. The state of a task cannot be made up: such a stream ends without
+    /// a result, so that its client comes back and reads it.
+    fn make_up(&mut self) {
+        if self.stream.honored().task_ids.is_empty() {
+            self.stream.handle_gap();
+        } else {
+            self.stream.retire(Ending::Aborted);
+        }
+    }
+
+    /// There is nothing to register: the stream is acknowledged and ends at once.
+    pub fn finish_without_bus(&mut self, now: Millis) {
+        self.stream.handle_attached(now);
+        self.stream.close();
+    }
+
+    /// The next bytes of the response body, or `None` until something is handled again.
+    pub fn poll_frame(&mut self, now: Millis) -> Option<Frame> {
+        let frame = match self.stream.poll_output(now)? {
+            Output::Opened => sse::priming(&self.event_id()),
+            Output::Message(message) => self.identified(sse::event(&message)),
+            Output::KeepAlive => sse::KEEP_ALIVE.to_vec(),
+            Output::End => return Some(Frame::End),
+        };
+        Some(Frame::Bytes(frame))
+    }
+
+    /// The stream, for its deadlines and its end.
+    pub fn stream(&mut self) -> &mut ServerStream {
+        &mut self.stream
+    }
+
+    /// Where in the bus's log this edge stands; `None` until it is attached.
+    pub fn mark(&self) -> Option<&Mark> {
+        self.follower.mark()
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    pub fn is_away(&self) -> bool {
+        self.follower.is_away()
+    }
+
+    /// How often the bus had to be followed anew.
+    pub fn counts(&self) -> Counts {
+        self.follower.counts()
+    }
+
+    /// Only the streams of sessions resume; an id that says nothing new is left out.
+    fn identified(&mut self, frame: Vec<u8>) -> Vec<u8> {
+        if matches!(self.stream.stamp(), Stamp::Subscription(_)) {
+            return frame;
+        }
+        let former = self.last_id.take();
+        let id = self.event_id();
+        if former.as_ref() == Some(&id) {
+            return frame;
+        }
+        sse::identified(&id, &frame)
+    }
+
+    /// The id after which nothing has been missed, once what was polled has been read.
+    fn event_id(&mut self) -> String {
+        let covered = self.follower.mark().and_then(|mark| {
+            let position = self.stream.covered(mark.position)?;
+            Some(Mark {
+                position,
+                epoch: mark.epoch.clone(),
+            })
+        });
+        let id = event_id::write(covered.as_ref());
+        self.last_id = Some(id.clone());
+        id
+    }
+}
+
+/// A piece of the response body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Bytes to write.
+    Bytes(Vec<u8>),
+    /// The body ends here.
+    End,
+}

@@ -1,0 +1,75 @@
+use wasm_bindgen::prelude::*;
+
+use crate::{
+    edge::{Follower, Heard, Patience},
+    legacy::event_id,
+};
+
+use super::{
+    edge::{BusCall, call},
+    millis, time,
+};
+
+/// Hears every event of a bus, over one connection after another: bus frames in, events out.
+#[wasm_bindgen]
+pub struct Listener(Follower);
+
+#[wasm_bindgen]
+impl Listener {
+    /// One that has yet to attach: see `call`. An attach may stay unanswered for `attachMs`.
+    #[wasm_bindgen(constructor)]
+    pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
+        let mut follower = Follower::unattached();
+        follower.set_patience(Patience {
+            attach: millis(attach_ms),
+            ..Patience::default()
+        });
+        Self(follower)
+    }
+
+    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
+    #[wasm_bindgen(getter)]
+    pub fn deadline(&self) -> Option<f64> {
+        self.0.poll_timeout().map(time)
+    }
+
+    /// What an attach says that was heard before, as `attachMessage` takes it.
+    #[wasm_bindgen(getter)]
+    pub fn since(&self) -> Option<String> {
+        self.0.since().map(|mark| event_id::write(Some(mark)))
+    }
+
+    /// How often nobody could tell what was missed.
+    #[wasm_bindgen(getter)]
+    pub fn resyncs(&self) -> u32 {
+        self.0.counts().resyncs
+    }
+
+    /// Takes a bus frame; the answer is the event in it, as JSON text, if there is one to be told of.
+    pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
+        match self.0.handle_message(message, None, millis(now)) {
+            Ok(Heard::Event { event, .. }) => Some(event.to_json()),
+            _ => None,
+        }
+    }
+
+    /// The bus is gone; `random` is drawn from [0, 1).
+    pub fn lose(
+        &mut self,
+        now: f64,
+        random: f64,
+        #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
+    ) {
+        self.0.handle_lost(millis(now), random, is_overloaded);
+    }
+
+    /// The moment of `deadline` has come; `random` is drawn from [0, 1).
+    pub fn timeout(&mut self, now: f64, random: f64) {
+        self.0.handle_timeout(millis(now), random);
+    }
+
+    /// What is to be done about the bus; undefined: nothing now.
+    pub fn call(&mut self, now: f64) -> Option<BusCall> {
+        self.0.poll_call(millis(now)).map(call)
+    }
+}

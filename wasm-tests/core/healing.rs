@@ -1,0 +1,416 @@
+use mcp_listen::{
+    clock::Millis,
+    edge::{BusCall, Counts, Patience},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    message,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{id, task, task_id, updated, uri},
+    world::{Door, World},
+};
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn world() -> World {
+    World::new(filter(), Patience::default())
+}
+
+fn cue(event: &ServerEvent) -> String {
+    message::notification(&id("1"), event)
+}
+
+fn counts(world: &World) -> (u32, u32, u32) {
+    let Counts {
+        healed,
+        gaps,
+        resyncs,
+    } = world.edge.counts();
+    (healed, gaps, resyncs)
+}
+
+/// What the stream wrote since this was last asked.
+fn said(world: &mut World) -> Vec<String> {
+    world.settle();
+    std::mem::take(&mut world.written)
+}
+
+#[test]
+fn a_stream_outlives_its_bus_and_hears_what_it_missed() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    world.cut();
+    assert!(world.edge.is_away());
+    for event in [updated("b"), updated("c"), updated("b")] {
+        world.publish(&event);
+    }
+    world.pass(2_000);
+    assert_eq!(said(&mut world), [cue(&updated("b"))]);
+    assert!(!world.edge.is_away());
+    assert_eq!(counts(&world), (1, 0, 0));
+    world.publish(&updated("a"));
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+}
+
+#[test]
+fn what_waits_goes_out_while_the_bus_is_away() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    let frame = world.wire.pop_front().unwrap();
+    world.edge.handle_bus_message(&frame, Millis(0)).unwrap();
+    world.door = Door::Shut;
+    world.cut();
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert!(!world.has_ended);
+}
+
+#[test]
+fn a_bus_with_another_log_makes_every_subject_be_cued_once() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    said(&mut world);
+    world.begin_anew();
+    world.publish(&updated("b"));
+    world.pass(2_000);
+    let everything = [ServerEvent::ToolsListChanged, updated("a"), updated("b")];
+    assert_eq!(said(&mut world), everything.map(|event| cue(&event)));
+    assert_eq!(counts(&world), (1, 0, 1));
+}
+
+#[test]
+fn a_log_that_does_not_reach_back_makes_every_subject_be_cued_once() {
+    let mut world = world().with_window(2);
+    world.publish(&updated("a"));
+    said(&mut world);
+    for (missed, resyncs) in [(2, 0), (3, 1)] {
+        world.cut();
+        for _ in 0..missed {
+            world.publish(&updated("a"));
+        }
+        world.pass(2_000);
+        let count = if resyncs == 0 { 1 } else { 3 };
+        assert_eq!(said(&mut world).len(), count);
+        assert_eq!(counts(&world).2, resyncs);
+    }
+}
+
+#[test]
+fn a_task_whose_states_cannot_be_replayed_ends_its_stream_without_a_result() {
+    let filter = SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        ..filter()
+    };
+    let mut world = World::new(filter, Patience::default());
+    let done = task(r#"{"taskId":"t","status":"completed"}"#);
+    world.cut();
+    world.publish(&done);
+    world.pass(2_000);
+    assert_eq!(said(&mut world), [cue(&done)]);
+    world.begin_anew();
+    world.pass(2_000);
+    assert_eq!(said(&mut world), [""; 0]);
+    assert!(world.has_ended);
+}
+
+#[test]
+fn a_frame_that_was_lost_is_missed_at_the_next_and_asked_for() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    world.wire.clear();
+    world.publish(&updated("b"));
+    assert_eq!(said(&mut world), [cue(&updated("b")), cue(&updated("a"))]);
+    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+    assert_eq!(counts(&world), (0, 1, 0));
+    world.publish(&updated("a"));
+    world.pass(60_000);
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.calls.len(), 1);
+}
+
+#[test]
+fn a_frame_that_comes_twice_is_one() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    world.settle();
+    world.publish(&updated("b"));
+    let frame = world.wire.front().unwrap().clone();
+    for _ in 0..3 {
+        world.wire.push_back(frame.clone());
+        world.settle();
+    }
+    assert_eq!(said(&mut world), [cue(&updated("a")), cue(&updated("b"))]);
+    world.pass(60_000);
+    assert_eq!(world.calls, []);
+}
+
+#[test]
+fn frames_that_change_places_end_with_the_last_state() {
+    let filter = SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        ..SubscriptionFilter::default()
+    };
+    let mut world = World::new(filter, Patience::default());
+    let states = ["working", "completed"]
+        .map(|status| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#)));
+    for state in &states {
+        world.publish(state);
+    }
+    world.wire.swap(0, 1);
+    world.settle();
+    world.pass(0);
+    assert_eq!(said(&mut world).last(), Some(&cue(&states[1])));
+    assert_eq!(counts(&world), (0, 1, 0));
+}
+
+#[test]
+fn a_frame_that_was_cut_short_is_asked_for_at_once() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    let whole = world.wire.pop_front().unwrap();
+    world.wire.push_back(whole[..whole.len() - 1].to_owned());
+    world.pass(0);
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+}
+
+#[test]
+fn what_stays_broken_is_asked_for_once_a_second() {
+    let mut world = world();
+    for second in 1..=10 {
+        for _ in 0..5 {
+            world.wire.push_back("{".to_owned());
+            world.pass(200);
+        }
+        assert!(world.calls.len() <= second + 1);
+    }
+    assert!(world.calls.len() >= 9);
+    assert!(world.calls.iter().all(|(_, call)| *call == BusCall::Ask));
+}
+
+#[test]
+fn an_event_of_a_kind_that_is_not_known_leaves_no_gap() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    let known = world.wire.pop_front().unwrap();
+    world
+        .wire
+        .push_back(known.replace("resource_updated", "unheard_of"));
+    world.publish(&updated("b"));
+    world.pass(60_000);
+    assert_eq!(said(&mut world), [cue(&updated("b"))]);
+    assert_eq!(world.calls, []);
+}
+
+#[test]
+fn messages_of_a_newer_bus_are_none_of_ours() {
+    let mut world = world();
+    for frame in [
+        r#"{"v":2,"type":"event"}"#,
+        r#"{"v":1,"type":"unheard-of"}"#,
+    ] {
+        world.wire.push_back(frame.to_owned());
+    }
+    world.pass(60_000);
+    assert_eq!(world.calls, []);
+}
+
+#[test]
+fn a_mark_that_nobody_asked_for_is_asked_about_unless_it_is_known() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    said(&mut world);
+    for (frame, calls) in [
+        (r#"{"v":1,"type":"attached","epoch":"e0","position":0}"#, 0),
+        (r#"{"v":1,"type":"attached","epoch":"e0","position":1}"#, 0),
+        (r#"{"v":1,"type":"attached","epoch":"e0","position":2}"#, 1),
+        (r#"{"v":1,"type":"attached","epoch":"e9","position":1}"#, 2),
+    ] {
+        world.wire.push_back(frame.to_owned());
+        world.pass(1_000);
+        assert_eq!(world.calls.len(), calls, "{frame}");
+    }
+    assert_eq!(counts(&world).2, 0);
+}
+
+#[test]
+fn a_silent_bus_is_asked_only_where_that_is_wanted() {
+    let patience = Patience {
+        verify: Millis(10_000),
+        ..Patience::default()
+    };
+    for (patience, asks) in [(Patience::default(), 0), (patience, 3)] {
+        let mut world = World::new(filter(), patience);
+        world.pass(5_000);
+        world.publish(&updated("a"));
+        world.settle();
+        // What comes in its place proves as much as an answer.
+        world.pass(9_999);
+        assert_eq!(world.calls, []);
+        world.publish(&updated("b"));
+        world.wire.clear();
+        world.pass(1);
+        assert_eq!(said(&mut world).len(), if asks > 0 { 2 } else { 1 });
+        world.pass(20_000);
+        assert_eq!(world.calls.len(), asks);
+        assert_eq!(counts(&world), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_bus_that_does_not_answer_counts_as_lost() {
+    let mut world = world();
+    world.cut();
+    world.door = Door::Silent;
+    world.pass(2_000);
+    assert!(world.is_connected());
+    world.pass(5_000);
+    let calls: Vec<BusCall> = world.calls.iter().map(|(_, call)| *call).collect();
+    assert_eq!(
+        calls[..3],
+        [BusCall::Attach, BusCall::Leave, BusCall::Attach]
+    );
+    world.door = Door::Open;
+    world.publish(&updated("a"));
+    world.pass(7_000);
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+    assert_eq!(counts(&world), (1, 0, 0));
+}
+
+#[test]
+fn frames_of_a_connection_that_was_given_up_are_not_heard() {
+    let mut world = world();
+    world.publish(&updated("a"));
+    let frame = world.wire.pop_front().unwrap();
+    world.cut();
+    assert!(world.edge.handle_bus_message(&frame, world.now).is_err());
+    world.pass(2_000);
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
+}
+
+#[test]
+fn a_bus_that_was_away_for_half_a_minute_is_found_within_two_seconds() {
+    for away in [50, 1_000, 10_000, 35_000] {
+        for random in [0.0, 0.5, 0.999] {
+            let mut world = world();
+            world.random = random;
+            world.door = Door::Shut;
+            world.cut();
+            world.publish(&updated("a"));
+            world.pass(away);
+            world.door = Door::Open;
+            world.pass(2_000);
+            assert_eq!(world.owed.len(), 0, "away for {away} ms, drawn {random}");
+        }
+    }
+}
+
+#[test]
+fn attempts_are_spread_and_become_rarer_the_longer_the_bus_is_away() {
+    let waits = |random: f64, door: Door, away: u64| {
+        let mut world = world();
+        world.random = random;
+        world.door = door;
+        world.cut();
+        world.pass(away);
+        world.calls.clear();
+        world.pass(120_000);
+        world.calls[1].0 - world.calls[0].0
+    };
+    assert_eq!(waits(0.0, Door::Shut, 0), Millis(100));
+    assert_eq!(waits(0.0, Door::Shut, 3_600_000), Millis(100));
+    assert!(waits(0.999, Door::Shut, 30_000) <= Millis(1_800));
+    assert!(waits(0.999, Door::Shut, 300_000) > Millis(14_000));
+    let longest = waits(0.999, Door::Shut, 7_200_000);
+    assert!(longest > Millis(29_000) && longest <= Millis(30_000));
+    assert!(waits(0.999, Door::Overloaded, 0) > Millis(29_000));
+}
+
+#[test]
+fn two_thousand_edges_come_back_spread_over_their_window() {
+    let mut arrivals: Vec<Millis> = (0..2_000)
+        .map(|number| {
+            let mut world = world();
+            world.random = f64::from(number) / 2_000.0;
+            world.cut();
+            world.pass(2_000);
+            world.calls[0].0
+        })
+        .collect();
+    arrivals.sort_unstable();
+    let busiest = arrivals
+        .windows(130)
+        .map(|window| window[129] - window[0])
+        .min();
+    // No tenth of a second sees more than 130 of them: 1,300 a second.
+    assert!(busiest > Some(Millis(100)), "{busiest:?}");
+    assert!(arrivals[0] >= Millis(100));
+}
+
+#[test]
+fn closing_while_the_bus_is_away_cues_what_may_have_been_missed() {
+    let mut world = world();
+    world.door = Door::Shut;
+    world.cut();
+    world.publish(&updated("a"));
+    world.edge.close();
+    let said = said(&mut world);
+    assert_eq!(said.len(), 4);
+    assert_eq!(world.owed.len(), 0);
+    assert!(said[3].contains("\"result\""));
+    world.pass(60_000);
+    assert!(world.has_ended);
+    assert_eq!(world.calls, [], "what is closing does not come back");
+}
+
+#[test]
+fn closing_in_good_order_cues_nothing() {
+    let mut world = world();
+    world.edge.close();
+    assert_eq!(said(&mut world).len(), 1);
+}
+
+#[test]
+fn a_stream_that_was_never_attached_ends_with_its_bus() {
+    let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
+    let mut edge = mcp_listen::edge::Edge::new(stream);
+    edge.handle_bus_lost(Millis(0), 0.0, false);
+    assert_eq!(
+        edge.poll_frame(Millis(0)),
+        Some(mcp_listen::edge::Frame::End)
+    );
+    assert_eq!(edge.poll_timeout(), None);
+    assert_eq!(edge.poll_call(Millis(60_000)), None);
+}
+
+#[test]
+fn an_interest_that_was_lost_is_missed_at_the_next_event() {
+    let mut world = world();
+    world.watch(vec![uri("c")]);
+    world.wire.clear();
+    world.publish(&updated("c"));
+    assert_eq!(said(&mut world), [cue(&updated("c"))]);
+    assert_eq!(counts(&world), (0, 1, 0));
+}
+
+#[test]
+fn a_bus_that_means_what_nobody_wants_is_asked_once() {
+    let mut world = world();
+    let unwanted = r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"prompts_list_changed"}}"#;
+    for _ in 0..3 {
+        world.wire.push_back(unwanted.to_owned());
+        world.pass(60_000);
+    }
+    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+    assert_eq!(said(&mut world), [""; 0]);
+    assert_eq!(world.edge.mark().unwrap().position.0, 1);
+}

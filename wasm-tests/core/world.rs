@@ -1,0 +1,263 @@
+//! A bus with its log, one edge, and the connection between them, on a clock of its own.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use mcp_listen::{
+    bus::{EdgeId, Hub, Mark, Position, Received},
+    clock::Millis,
+    edge::{BusCall, Edge, Frame, Patience},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::ServerStream,
+    message,
+    uri::Uri,
+};
+
+use crate::any::{id, is_of_same_key};
+
+/// How the bus answers an attach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    Open,
+    /// Connections cannot be made.
+    Shut,
+    /// Neither can they, and the bus says that it is overloaded.
+    Overloaded,
+    /// Connections are made, and nothing is ever said.
+    Silent,
+}
+
+pub(crate) struct World {
+    pub(crate) edge: Edge,
+    pub(crate) hub: Hub,
+    pub(crate) now: Millis,
+    pub(crate) door: Door,
+    /// Frames on their way to the edge.
+    pub(crate) wire: VecDeque<String>,
+    /// Whether the bus is of the version that neither says `previous` nor takes a second attach.
+    pub(crate) is_former: bool,
+    pub(crate) random: f64,
+    /// When the edge called for what.
+    pub(crate) calls: Vec<(Millis, BusCall)>,
+    /// The cues of published events that the stream has yet to write.
+    pub(crate) owed: BTreeMap<String, ServerEvent>,
+    /// What the stream wrote after its acknowledgment.
+    pub(crate) written: Vec<String>,
+    pub(crate) has_ended: bool,
+    log: Vec<ServerEvent>,
+    epochs: u32,
+    window: u64,
+    socket: Option<EdgeId>,
+    /// What the session of the edge watches; none for an edge without one.
+    watched: Option<Vec<Uri>>,
+}
+
+pub(crate) fn mark(epoch: u32, position: u64) -> Mark {
+    Mark {
+        epoch: format!("e{epoch}").into(),
+        position: Position(position),
+    }
+}
+
+impl World {
+    /// An edge that is attached, and acknowledged.
+    pub(crate) fn new(filter: SubscriptionFilter, patience: Patience) -> Self {
+        let stream = ServerStream::new(id("1"), filter, Millis(0), Millis(0));
+        let mut edge = Edge::new(stream);
+        edge.set_patience(patience);
+        let mut world = Self {
+            edge,
+            hub: Hub::new(mark(0, 0)),
+            now: Millis(0),
+            door: Door::Open,
+            wire: VecDeque::new(),
+            is_former: false,
+            random: 0.5,
+            calls: Vec::new(),
+            owed: BTreeMap::new(),
+            written: Vec::new(),
+            has_ended: false,
+            log: Vec::new(),
+            epochs: 0,
+            window: 1_000,
+            socket: None,
+            watched: None,
+        };
+        world.attach();
+        world.settle();
+        assert!(world.written.remove(0).contains("acknowledged"));
+        world
+    }
+
+    pub(crate) fn with_window(mut self, window: u64) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// The stream owes its client a cue from now on, if its filter takes the event in.
+    pub(crate) fn publish(&mut self, event: &ServerEvent) {
+        if self.edge.stream().honored().accepts(event) {
+            let cue = message::notification(&id("1"), event);
+            self.owed.retain(|_, owed| !is_of_same_key(owed, event));
+            self.owed.insert(cue, event.clone());
+        }
+        let publication = self.hub.publish(event);
+        self.log.push(event.clone());
+        let floor = publication.position.0.saturating_sub(self.window);
+        self.hub.handle_trimmed(Position(floor));
+        let frame = self.socket.and_then(|edge| publication.message_for(edge));
+        if let Some(frame) = frame {
+            let frame = self.as_said(frame);
+            self.wire.push_back(frame);
+        }
+    }
+
+    /// Delivers and writes whatever can be, without time going on.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            self.tend();
+            let Some(frame) = self.wire.pop_front() else {
+                break;
+            };
+            // Frames that had to be dropped are told; the stream goes on.
+            self.edge.handle_bus_message(&frame, self.now).ok();
+        }
+        self.write();
+    }
+
+    /// Lets time go on, from one deadline to the next, and settles at each.
+    pub(crate) fn pass(&mut self, span: u64) {
+        let end = self.now + Millis(span);
+        self.settle();
+        while let Some(at) = self.edge.poll_timeout().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            self.edge.handle_timeout(self.now, self.random);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    /// The connection breaks, as when the bus is reset; what was on its way is gone.
+    pub(crate) fn cut(&mut self) {
+        self.hang_up();
+        self.lose(false);
+    }
+
+    /// The bus begins with an empty disk.
+    pub(crate) fn begin_anew(&mut self) {
+        self.cut();
+        self.epochs += 1;
+        self.log.clear();
+        self.hub = Hub::new(mark(self.epochs, 0));
+    }
+
+    /// Whether the bus holds a connection of this edge.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.socket.is_some()
+    }
+
+    /// The session of the edge watches these URIs from now on.
+    pub(crate) fn watch(&mut self, uris: Vec<Uri>) {
+        self.watched = Some(uris);
+        self.follow_session();
+    }
+
+    fn follow_session(&mut self) {
+        if let (Some(edge), Some(uris)) = (self.socket, self.watched.clone()) {
+            let frame = self.hub.watch(edge, uris).unwrap();
+            self.wire.push_back(frame);
+        }
+    }
+
+    fn tend(&mut self) {
+        while let Some(call) = self.edge.poll_call(self.now) {
+            self.calls.push((self.now, call));
+            match call {
+                BusCall::Leave => self.hang_up(),
+                BusCall::Ask if self.is_former => {}
+                BusCall::Ask => self.say_attach(),
+                BusCall::Attach => self.attach(),
+            }
+        }
+    }
+
+    fn attach(&mut self) {
+        self.hang_up();
+        match self.door {
+            Door::Open | Door::Silent => {
+                self.socket = Some(self.hub.connect());
+                self.say_attach();
+            }
+            Door::Shut => self.lose(false),
+            Door::Overloaded => self.lose(true),
+        }
+    }
+
+    fn say_attach(&mut self) {
+        if self.door == Door::Silent {
+            return;
+        }
+        let edge = self.socket.unwrap();
+        let text = self.edge.attach_message();
+        let Ok(Received::Attached {
+            answer,
+            replay_after,
+            ..
+        }) = self.hub.handle_message(edge, &text)
+        else {
+            panic!("{text} is not taken");
+        };
+        self.follow_session();
+        self.wire.push_back(answer);
+        let Some(Position(after)) = replay_after else {
+            return;
+        };
+        let mut replay = self.hub.replay(edge).unwrap();
+        let missed = usize::try_from(after).unwrap();
+        for (position, event) in (after + 1..).zip(self.log.iter().skip(missed)) {
+            replay.push(Position(position), event);
+        }
+        for frame in self.hub.finish_replay(edge, replay) {
+            let frame = self.as_said(&frame);
+            self.wire.push_back(frame);
+        }
+    }
+
+    fn lose(&mut self, is_overloaded: bool) {
+        self.edge
+            .handle_bus_lost(self.now, self.random, is_overloaded);
+    }
+
+    fn hang_up(&mut self) {
+        if let Some(edge) = self.socket.take() {
+            self.hub.disconnect(edge);
+        }
+        self.wire.clear();
+    }
+
+    fn as_said(&self, frame: &str) -> String {
+        let Some((head, rest)) = frame
+            .split_once(",\"previous\":")
+            .filter(|_| self.is_former)
+        else {
+            return frame.to_owned();
+        };
+        let (_, rest) = rest.split_once(',').unwrap();
+        format!("{head},{rest}")
+    }
+
+    fn write(&mut self) {
+        while let Some(frame) = self.edge.poll_frame(self.now) {
+            let Frame::Bytes(bytes) = frame else {
+                self.has_ended = true;
+                continue;
+            };
+            let text = String::from_utf8(bytes).unwrap();
+            let cue = text
+                .strip_prefix("event: message\ndata: ")
+                .map_or(text.as_str(), str::trim_end);
+            self.owed.remove(cue);
+            self.written.push(cue.to_owned());
+        }
+    }
+}
