@@ -3,7 +3,7 @@ use crate::{
     id::RequestId,
     json::{self, Document, Node},
     limits::Limits,
-    listen::Headers,
+    listen::{Headers, id_of},
     message::{META_PROTOCOL_VERSION, PROTOCOL_VERSION},
     name::NameError,
     uri::Uri,
@@ -103,9 +103,9 @@ pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
     if is_enveloped || (session.is_none() && header == Some(PROTOCOL_VERSION)) {
         return Verdict::NotOurs;
     }
-    let id = root
-        .and_then(|root| root.get("id"))
-        .and_then(|id| RequestId::from_node(id, limits.id_bytes));
+    let id = document
+        .as_ref()
+        .and_then(|document| id_of(document, limits));
     match call_of(method, headers, document.as_ref(), id.as_ref(), limits) {
         Ok(call) => Verdict::Legacy(LegacyRequest {
             session,

@@ -39,17 +39,12 @@ impl<'a> Headers<'a> {
 
     /// Whether the client says that it takes an event stream.
     pub fn name_event_stream(&self) -> bool {
-        self.get("accept").is_some() && self.accept_event_stream()
+        self.take_event_stream() == Some(true)
     }
 
     /// Whether the client takes an event stream; one that names nothing takes everything.
     pub fn accept_event_stream(&self) -> bool {
-        let ranges = self.all("accept").flat_map(|ranges| ranges.split(','));
-        let named: Vec<&str> = ranges.filter(|range| !range.trim().is_empty()).collect();
-        let best = EVENT_STREAM_RANGES
-            .iter()
-            .find_map(|media| named.iter().find(|range| is_range(range, media)));
-        named.is_empty() || best.is_some_and(|range| !is_refused(range))
+        self.take_event_stream() != Some(false)
     }
 
     /// Whether `Content-Length` announces more than `limit` bytes.
@@ -58,6 +53,16 @@ impl<'a> Headers<'a> {
             let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
             is_number && length.parse().map_or(true, |length: usize| length > limit)
         })
+    }
+
+    /// What the client says about event streams; `None` where it names nothing that it takes.
+    fn take_event_stream(&self) -> Option<bool> {
+        let ranges = self.all("accept").flat_map(|ranges| ranges.split(','));
+        let named: Vec<&str> = ranges.filter(|range| !range.trim().is_empty()).collect();
+        let best = EVENT_STREAM_RANGES
+            .iter()
+            .find_map(|media| named.iter().find(|range| is_range(range, media)));
+        (!named.is_empty()).then(|| best.is_some_and(|range| !is_refused(range)))
     }
 
     fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {

@@ -16,5 +16,5 @@ pub(crate) use cues::Cues;
 pub use ending::Ending;
 pub use headers::Headers;
 pub use incoming::Incoming;
-pub(crate) use request::{check_meta, names_method, version_of};
+pub(crate) use request::{check_meta, id_of, names_method, version_of};
 pub use stream::{Output, ServerStream, Stamp};

@@ -17,7 +17,7 @@ use crate::{
 use super::headers::Headers;
 
 /// The id, where the body is an object that names exactly one usable id.
-pub(super) fn id_of(document: &Document<'_>, limits: &Limits) -> Option<RequestId> {
+pub(crate) fn id_of(document: &Document<'_>, limits: &Limits) -> Option<RequestId> {
     let object = document.root.as_object()?;
     let id = RequestId::from_node(object.get("id")?, limits.id_bytes)?;
     (object.count("id") == 1).then_some(id)
