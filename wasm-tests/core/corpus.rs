@@ -6,7 +6,6 @@ use mcp_listen::{
     capabilities::Capabilities,
     error::Rejection,
     front::{Policy, Screening},
-    limits::Limits,
     listen::{self, Headers, Verdict},
     message,
 };
@@ -14,7 +13,10 @@ use serde::Deserialize;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::body::{Body, Text};
+use crate::{
+    body::{Body, Text},
+    corpus_case::{Options, check_error, text},
+};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -32,15 +34,6 @@ struct Case {
     not_on: BTreeMap<String, String>,
     #[serde(default)]
     expect: Expect,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-struct Options {
-    allowed_origins: Vec<String>,
-    allowed_hosts: Option<Vec<String>>,
-    limits: Limits,
-    capabilities: Option<Capabilities>,
 }
 
 #[derive(Default, Deserialize)]
@@ -228,16 +221,13 @@ impl Case {
         let Self { name, expect, .. } = self;
         assert_eq!(Some(rejection.reason.status()), expect.status, "{name}");
         let Some(code) = expect.code else { return };
-        let id = text(expect.id.as_ref()).map_or_else(String::new, |id| format!("\"id\":{id},"));
-        let head = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":{code},\"message\":\"");
-        let tail = expect
-            .data
-            .as_ref()
-            .map_or("\"}}".to_owned(), |data| format!("\",\"data\":{data}}}}}"));
         let answer = message::error(rejection);
-        assert!(
-            answer.starts_with(&head) && answer.ends_with(&tail),
-            "{name}: {answer}"
+        check_error(
+            name,
+            &answer,
+            code,
+            expect.id.as_ref(),
+            expect.data.as_deref(),
         );
     }
 
@@ -252,10 +242,6 @@ impl Case {
             );
         }
     }
-}
-
-fn text(text: Option<&Text>) -> Option<String> {
-    text.map(Text::join)
 }
 
 fn post() -> String {

@@ -47,14 +47,14 @@ fn text(edge: &mut Edge) -> String {
 }
 
 /// A bus with its log, and one session's edge: everything that drives them in a host.
-struct Bus {
-    hub: Hub,
+pub(crate) struct Bus {
+    pub(crate) hub: Hub,
     window: u64,
     log: Vec<ServerEvent>,
 }
 
 impl Bus {
-    fn new(window: u64) -> Self {
+    pub(crate) fn new(window: u64) -> Self {
         Self {
             hub: Hub::new(mark("e", 0)),
             window,
@@ -62,7 +62,7 @@ impl Bus {
         }
     }
 
-    fn attach(&mut self, edge: &mut Edge) -> EdgeId {
+    pub(crate) fn attach(&mut self, edge: &mut Edge) -> EdgeId {
         let number = self.hub.connect();
         let message = edge.attach_message();
         let Ok(Received::Attached {
@@ -86,7 +86,7 @@ impl Bus {
         number
     }
 
-    fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
+    pub(crate) fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
         let publication = self.hub.publish(event);
         self.log.push(event.clone());
         let floor = publication.position.0.saturating_sub(self.window);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { root } from '../../scripts/project.mjs';
+import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
 import { acknowledged, LISTEN_HEADERS } from './listen.ts';
 
 /** One case of the corpus; see wasm-tests/corpus/README.md. */
@@ -50,6 +51,13 @@ export function corpusFor(host: 'node' | 'workerd'): { file: string; cases: Case
   );
 }
 
+/** What the handler behind says that it got, where it was asked. */
+export function passedIn(text: string): Passed | undefined {
+  if (!text.startsWith('{"method":')) return undefined;
+  const { base64, headers, method } = JSON.parse(text);
+  return { method, headers, body: Buffer.from(base64, 'base64') };
+}
+
 /** Checks that an answer is the one that the case expects. */
 export function expectAnswer(wanted: Case, answer: CaseAnswer): void {
   const { ack, headers = {}, status } = wanted.expect;
@@ -68,36 +76,39 @@ function expectOurs({ ack, code, data, id, status }: Case['expect'], answer: Cas
   } else if (code === undefined) {
     expect(answer.text).toBe('');
   } else {
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    const start = `{"jsonrpc":"2.0",${id === undefined ? '' : `"id":${textOf(id)},`}"error":{"code":${code},"message":`;
-    const message = (JSON.parse(answer.text) as { error: { message: string } }).error.message;
-    const end = data === undefined ? '' : `,"data":${data}`;
-    expect(answer.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
+    expectError({ code, data, id }, answer);
   }
 }
 
-function expectPassed({ body, headers, method }: Case, passed: Passed | undefined): void {
+/** Checks that an answer is just that JSON-RPC error. */
+export function expectError(
+  { code, data, id }: { code: number; data?: string | undefined; id?: Text | undefined },
+  answer: Pick<CaseAnswer, 'headers' | 'text'>,
+): void {
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  const start = `{"jsonrpc":"2.0",${id === undefined ? '' : `"id":${textOf(id)},`}"error":{"code":${code},"message":`;
+  const message = (JSON.parse(answer.text) as { error: { message: string } }).error.message;
+  const end = data === undefined ? '' : `,"data":${data}`;
+  expect(answer.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
+}
+
+/** Checks that a request reached the handler behind as it came. */
+export function expectPassed(
+  { body, headers, method }: Pick<Case, 'body' | 'headers' | 'method'>,
+  passed: Passed | undefined,
+): void {
   expect(passed?.method).toBe(method);
   for (const [name, value] of headers) expect(passed?.headers[name.toLowerCase()], name).toBe(value);
   expect(body.equals(passed?.body ?? Buffer.of(0))).toBe(true);
 }
 
-type Text = string | (string | [text: string, times: number])[];
-
 interface WireCase extends Partial<Omit<Case, 'name' | 'body'>> {
   name: string;
-  body?: Text | { base64: string };
+  body?: WireBody;
 }
 
-function caseOf({ body = '', ...rest }: WireCase): Case {
-  const isText = typeof body === 'string' || Array.isArray(body);
-  const bytes = isText ? Buffer.from(textOf(body)) : Buffer.from(body.base64, 'base64');
-  return { ...DEFAULTS, ...rest, body: bytes };
-}
-
-function textOf(text: Text = ''): string {
-  if (typeof text === 'string') return text;
-  return text.map((piece) => (typeof piece === 'string' ? piece : piece[0].repeat(piece[1]))).join('');
+function caseOf({ body, ...rest }: WireCase): Case {
+  return { ...DEFAULTS, ...rest, body: bytesOf(body) };
 }
 
 const DEFAULTS = {

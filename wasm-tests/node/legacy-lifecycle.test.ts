@@ -53,29 +53,6 @@ test('nothing of 2026-07-28 is on the wire of a session', async () => {
   }
 });
 
-test('notifications/initialized is accepted', async () => {
-  const session = await LegacySession.begin(sessionServer().send);
-  const response = await session.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  expect(response.status).toBe(202);
-  expect(await response.text()).toBe('');
-});
-
-test('a session that was ended is unknown from then on', async () => {
-  const session = await LegacySession.begin(sessionServer().send);
-  expect((await session.end()).status).toBe(200);
-  for (const response of [await session.end(), await session.get(), await session.post(ping())]) {
-    expect(await refusal(response)).toMatchObject({ status: 404, code: -32_001 });
-  }
-});
-
-test('a session belongs to the principal that began it', async () => {
-  const principal = (request: Request) => request.headers.get('x-user') ?? undefined;
-  const session = await LegacySession.begin(sessionServer({ principal }).send, { 'x-user': 'ann' });
-  expect((await session.post(ping(), { 'x-user': 'ann' })).status).toBe(200);
-  expect((await session.post(ping(), { 'x-user': 'bob' })).status).toBe(404);
-  expect((await session.post(ping())).status).toBe(404);
-});
-
 test('a principal that throws is reported, and the caller told nothing', async () => {
   const onerror = vi.fn();
   const principal = () => Promise.reject(new Error('secret'));
@@ -83,32 +60,6 @@ test('a principal that throws is reported, and the caller told nothing', async (
   expect(response.status).toBe(503);
   expect(await response.text()).not.toContain('secret');
   expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
-});
-
-test.each([
-  ['an unknown session', ping(), { 'mcp-session-id': 'nonsense' }, 404, -32_001],
-  ['a second initialize', initialize('2025-11-25'), {}, 400, -32_600],
-  ['a batch', [ping()], {}, 400, -32_600],
-  ['an empty batch', [], {}, 400, -32_600],
-  ['an id that is none', { ...ping(), id: null }, {}, 400, -32_600],
-  ['no jsonrpc', { ...ping(), jsonrpc: '1.0' }, {}, 400, -32_600],
-  ['an unknown version', ping(), { 'mcp-protocol-version': '1999-01-01' }, 400, -32_600],
-  ['a modern version', ping(), { 'mcp-protocol-version': '2026-07-28' }, 400, -32_600],
-])('%s is refused', async (_name, message, headers, status, code) => {
-  const session = await LegacySession.begin(sessionServer().send);
-  expect(await refusal(await session.post(message, headers))).toMatchObject({ status, code });
-});
-
-test('an unsupported version is named as such', async () => {
-  const session = await LegacySession.begin(sessionServer().send);
-  const response = await session.post(ping(), { 'mcp-protocol-version': 'bogus' });
-  expect(await response.text()).toContain('Unsupported protocol version');
-});
-
-test('a request that needs a session and has none is refused', async () => {
-  const { send } = sessionServer();
-  const response = await post(send, { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'a:b' } });
-  expect(await refusal(response)).toMatchObject({ status: 400, code: -32_600 });
 });
 
 test('requests without a session reach the server behind', async () => {

@@ -29,54 +29,6 @@ test('one publish reaches a stream of 2026-07-28 and a session, each in its own 
   expect(await legacy.event()).toBeUndefined();
 });
 
-test('what is subscribed to while the stream is open is heard, what is unsubscribed from is not', async () => {
-  const { send, server } = sessionServer();
-  const session = await LegacySession.begin(send);
-  const stream = await session.open();
-  await stream.event();
-  for (let twice = 0; twice < 2; twice += 1) {
-    expect(await session.ask('resources/subscribe', { uri: 'note://a' })).toEqual(EMPTY);
-    expect(await session.ask('resources/subscribe', { uri: 'note://b' })).toEqual(EMPTY);
-  }
-  await server.notify.resourceUpdated('note://a');
-  expect(await heard(stream)).toEqual(change('note://a'));
-  for (let twice = 0; twice < 2; twice += 1) {
-    expect(await session.ask('resources/unsubscribe', { uri: 'note://a' })).toEqual(EMPTY);
-  }
-  await server.notify.resourceUpdated('note://a');
-  await server.notify.resourceUpdated('note://b');
-  expect(await heard(stream)).toEqual(change('note://b'));
-});
-
-test.each([
-  ['no uri', {}],
-  ['an empty uri', { uri: '' }],
-  ['a uri with a line break', { uri: 'note://\n' }],
-  ['a uri that is none', { uri: 1 }],
-  ['a uri that is too long', { uri: 'x'.repeat(2_049) }],
-])('%s is refused within the session', async (_name, params) => {
-  const session = await LegacySession.begin(sessionServer().send);
-  for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
-    expect(await session.ask(method, params)).toMatchObject({ id: 7, error: { code: -32_602 } });
-  }
-});
-
-test('a session watches only so many resources', async () => {
-  const session = await LegacySession.begin(sessionServer({ limits: { uris: 2 } }).send);
-  for (const uri of ['a', 'b', 'b']) expect(await session.ask('resources/subscribe', { uri })).toEqual(EMPTY);
-  expect(await session.ask('resources/subscribe', { uri: 'c' })).toMatchObject({
-    error: { code: -32_602, data: { limit: 2 } },
-  });
-});
-
-test('a server that does not offer subscriptions to resources has no such method', async () => {
-  const { send } = sessionServer({ capabilities: { resources: { listChanged: true } } });
-  const session = await LegacySession.begin(send);
-  for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
-    expect(await session.ask(method, { uri: 'note://a' })).toMatchObject({ error: { code: -32_601 } });
-  }
-});
-
 test('a session has one stream', async () => {
   const session = await LegacySession.begin(sessionServer().send);
   const stream = await session.open();
@@ -84,19 +36,6 @@ test('a session has one stream', async () => {
   expect(await refusal(await session.get())).toMatchObject({ status: 409 });
   stream.drop();
   await expect.poll(async () => (await session.get()).status).toBe(200);
-});
-
-test('a stream must be asked for as one', async () => {
-  const session = await LegacySession.begin(sessionServer().send);
-  expect(await refusal(await session.get({ accept: 'application/json' }))).toMatchObject({ status: 406 });
-});
-
-test('ending the session ends its stream', async () => {
-  const session = await LegacySession.begin(sessionServer().send);
-  const stream = await session.open();
-  await stream.event();
-  await session.end();
-  expect(await stream.event()).toBeUndefined();
 });
 
 test('a stream that comes back hears once of each subject that changed meanwhile, and no more', async () => {
@@ -124,23 +63,6 @@ test('a stream that comes back hears once of each subject that changed meanwhile
   expect(await heard(from)).toEqual(change('note://a'));
   expect(await heard(from)).toEqual(TOOLS);
 });
-
-test.each(['nonsense', 'unknown', '0-another-epoch', '99999999999999999999-x', '9007199254740992-x', '-'])(
-  'an event id that says nothing (%s) cues every subject once',
-  async (id) => {
-    const { send, server } = sessionServer();
-    const session = await LegacySession.begin(send);
-    await session.ask('resources/subscribe', { uri: 'note://a' });
-    const stream = await session.open(id);
-    expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
-    expect(await heard(stream)).toEqual(TOOLS);
-    expect(await heard(stream)).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' });
-    const last = fields(await stream.event());
-    expect(last).toMatchObject({ id: expect.stringMatching(/^0-/), data: change('note://a') });
-    await server.notify.toolsChanged();
-    expect(fields(await stream.event())).toMatchObject({ id: expect.stringMatching(/^1-/), data: TOOLS });
-  },
-);
 
 test('an event id that has left the log cues every subject once', async () => {
   const bus = new InMemoryBus(undefined, { logEvents: 10 });

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { type Case, type CaseAnswer, corpusFor, expectAnswer } from '../host/corpus.ts';
+import { type Case, type CaseAnswer, corpusFor, expectAnswer, passedIn } from '../host/corpus.ts';
 import { useFixture } from '../host/fixture.ts';
 
 const fixture = useFixture();
@@ -17,7 +17,7 @@ test('what was refused has registered nothing', async () => {
 function ask({ body, headers, method, options, url }: Case): Promise<CaseAnswer> {
   const { hostname, port } = new URL(fixture().mcp(0));
   // The corpus passes requests of earlier revisions on; a bus that all isolates share would answer them.
-  const path = `/with?options=${encodeURIComponent(JSON.stringify({ legacy: 'stateless', ...options }))}`;
+  const path = `/with?behind=&options=${encodeURIComponent(JSON.stringify({ legacy: 'stateless', ...options }))}`;
   const { host } = new URL(url);
   const has = (name: string) => headers.some(([field]) => field.toLowerCase() === name);
   const fields = [...headers];
@@ -45,11 +45,4 @@ async function answerOf(response: IncomingMessage): Promise<CaseAnswer> {
   }
   response.destroy();
   return { status: response.statusCode ?? 0, headers, text, passed: passedIn(text) };
-}
-
-/** What the handler behind says that it got. */
-function passedIn(text: string): CaseAnswer['passed'] {
-  if (!text.startsWith('{"method":')) return undefined;
-  const { base64, headers, method } = JSON.parse(text);
-  return { method, headers, body: Buffer.from(base64, 'base64') };
 }

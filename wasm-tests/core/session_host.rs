@@ -1,0 +1,214 @@
+//! One session as a host keeps it: as much of `js/legacy` as a case of the corpus needs, and the core behind it.
+
+use std::collections::VecDeque;
+
+use mcp_listen::{
+    bus::EdgeId,
+    capabilities::Capabilities,
+    clock::Millis,
+    edge::{Edge, Frame, Past},
+    error::{Reason, Rejection},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    front::{Policy, Screening},
+    legacy::{Call, LegacyRequest, Verdict, event_id, initialized, judge},
+    limits::Limits,
+    listen::{self, Headers, ServerStream, Stamp},
+    message,
+    uri::Uri,
+};
+
+use crate::resume::Bus;
+
+/// A server that has one session, and a bus with its log.
+pub(crate) struct SessionHost {
+    limits: Limits,
+    capabilities: Capabilities,
+    behind: String,
+    uris: Vec<Uri>,
+    bus: Bus,
+    stream: Option<Stream>,
+}
+
+/// What a request is answered with.
+pub(crate) enum Answer {
+    /// What the handler behind answers.
+    Passed,
+    /// A status and a body.
+    Text(u16, String),
+    /// The session's stream.
+    Stream,
+}
+
+struct Stream {
+    number: EdgeId,
+    edge: Edge,
+    unread: VecDeque<String>,
+    has_ended: bool,
+}
+
+impl SessionHost {
+    /// `behind` is what the handler answers to `initialize`.
+    pub(crate) fn new(limits: Limits, capabilities: Capabilities, behind: String) -> Self {
+        Self {
+            limits,
+            capabilities,
+            behind,
+            uris: Vec::new(),
+            bus: Bus::new(1_000),
+            stream: None,
+        }
+    }
+
+    pub(crate) fn serve(&mut self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Answer {
+        let policy = Policy::new("", None).unwrap();
+        if let Screening::Refused(reason, _) = policy.screen(method, URL, headers) {
+            return refused(&Rejection::new(reason, None));
+        }
+        match listen::accept(method, headers, body, &self.limits) {
+            listen::Verdict::Rejected(rejection) => return refused(&rejection),
+            listen::Verdict::Accepted(accepted) => panic!("{accepted:?}"),
+            listen::Verdict::NotOurs => {}
+        }
+        match judge(method, headers, body, &self.limits) {
+            Verdict::Rejected(rejection) => refused(&rejection),
+            Verdict::Legacy(request) if request.session.is_some() => self.in_session(&request),
+            Verdict::Legacy(request) if request.call == Call::Initialize => self.begin(&request),
+            Verdict::Legacy(request) if request.call.needs_session() => {
+                refuse(&request, Reason::InvalidRequest("no session"))
+            }
+            Verdict::NotOurs | Verdict::Legacy(_) => Answer::Passed,
+        }
+    }
+
+    pub(crate) fn publish(&mut self, event: &ServerEvent) {
+        let mut to = Vec::new();
+        to.extend(
+            self.stream
+                .as_mut()
+                .map(|stream| (stream.number, &mut stream.edge)),
+        );
+        self.bus.publish(event, &mut to);
+        self.write();
+    }
+
+    /// The next event on the stream, without its blank line.
+    pub(crate) fn next_event(&mut self) -> Option<String> {
+        self.stream.as_mut()?.unread.pop_front()
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.has_ended)
+    }
+
+    fn begin(&self, request: &LegacyRequest) -> Answer {
+        let id = request.id.as_ref().unwrap();
+        let made = initialized(id, self.behind.as_bytes(), Some(self.capabilities));
+        Answer::Text(200, made.map_or(self.behind.clone(), |made| made.answer))
+    }
+
+    fn in_session(&mut self, request: &LegacyRequest) -> Answer {
+        match &request.call {
+            Call::Other => Answer::Passed,
+            Call::Initialize => refuse(request, Reason::InvalidRequest("a second time")),
+            Call::Initialized => Answer::Text(202, String::new()),
+            Call::Ping => done(request),
+            Call::Open { last_event_id } => self.open(request, last_event_id.as_deref()),
+            Call::End => {
+                if let Some(stream) = &mut self.stream {
+                    stream.edge.stream().close();
+                }
+                self.write();
+                Answer::Text(200, String::new())
+            }
+            Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_) => self.watching(request),
+        }
+    }
+
+    fn watching(&mut self, request: &LegacyRequest) -> Answer {
+        if !self.capabilities.resources_subscribe {
+            return in_band(request, Reason::MethodNotFound);
+        }
+        let limit = self.limits.uris;
+        match &request.call {
+            Call::Invalid(reason) => return in_band(request, reason.clone()),
+            Call::Subscribe(uri) if self.uris.contains(uri) => {}
+            Call::Subscribe(_) if self.uris.len() >= limit => {
+                let what = "too many";
+                return in_band(request, Reason::LimitExceeded { what, limit });
+            }
+            Call::Subscribe(uri) => self.uris.push(uri.clone()),
+            Call::Unsubscribe(uri) => self.uris.retain(|watched| watched != uri),
+            _ => {}
+        }
+        if let Some(stream) = &mut self.stream {
+            let frame = self.bus.hub.watch(stream.number, self.uris.clone());
+            let handled = stream
+                .edge
+                .handle_bus_message(&frame.unwrap(), Millis::default());
+            handled.unwrap();
+        }
+        done(request)
+    }
+
+    fn open(&mut self, request: &LegacyRequest, since: Option<&str>) -> Answer {
+        if self.stream.is_some() && since.is_none() {
+            return refuse(request, Reason::StreamTaken);
+        }
+        let now = Millis::default();
+        let filter = SubscriptionFilter {
+            resource_subscriptions: self.uris.clone(),
+            ..SubscriptionFilter::lists(self.capabilities)
+        };
+        let past = since.map_or(Past::None, |id| {
+            event_id::read(id).map_or(Past::Unknown, Past::Since)
+        });
+        let stream = ServerStream::with_stamp(Stamp::None, filter, now, now);
+        let mut edge = Edge::resuming(stream, past);
+        self.stream = Some(Stream {
+            number: self.bus.attach(&mut edge),
+            edge,
+            unread: VecDeque::new(),
+            has_ended: false,
+        });
+        self.write();
+        Answer::Stream
+    }
+
+    fn write(&mut self) {
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        while let Some(frame) = stream.edge.poll_frame(Millis::default()) {
+            match frame {
+                Frame::Bytes(bytes) => {
+                    let text = String::from_utf8(bytes).unwrap();
+                    let event = text.strip_suffix("\n\n").unwrap();
+                    stream.unread.push_back(event.to_owned());
+                }
+                Frame::End => stream.has_ended = true,
+            }
+        }
+    }
+}
+
+fn done(request: &LegacyRequest) -> Answer {
+    Answer::Text(200, message::result(request.id.as_ref().unwrap(), "{}"))
+}
+
+fn refuse(request: &LegacyRequest, reason: Reason) -> Answer {
+    refused(&Rejection::new(reason, request.id.clone()))
+}
+
+fn in_band(request: &LegacyRequest, reason: Reason) -> Answer {
+    Answer::Text(
+        200,
+        message::error(&Rejection::new(reason, request.id.clone())),
+    )
+}
+
+fn refused(rejection: &Rejection) -> Answer {
+    Answer::Text(rejection.reason.status(), message::error(rejection))
+}
+
+const URL: &str = "http://localhost/mcp";
