@@ -17,6 +17,14 @@ export class Registration {
     else this.#attachment = attachment;
   }
 
+  /** Runs `action` after `ms` milliseconds, unless the place is given back first. */
+  later(action: () => void, ms: number): void {
+    clearTimeout(this.#late);
+    this.#late = setTimeout(action, ms);
+    // A client that leaves meanwhile must not have to wait for this.
+    this.#late.unref();
+  }
+
   /** The bus has confirmed. */
   confirm(): void {
     clearTimeout(this.#late);

@@ -67,6 +67,10 @@ export interface StdioListenServer {
  * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio server. Listens
  * and what cancels them are answered here; every other line passes through, in both directions, byte for byte.
  *
+ * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of the lists, and of
+ * the resources that it subscribes to. Of what passes through, the answer to `initialize` is made to name `capabilities`
+ * where these are given, and that to `resources/subscribe` is ours where the server behind has no such method.
+ *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
@@ -104,7 +108,7 @@ class StdioFront {
     this.#closeMs = limits.closeMs;
     this.#onerror = onerror;
     this.#subscriptions = new Subscriptions({
-      ...{ authorize: options.authorize, bus, limits, onerror },
+      ...{ authorize: options.authorize, bus, capabilities, limits, onerror },
       discover: () => this.#discovery.ask(limits.attachMs),
       onnews: () => this.#flush(),
     });
@@ -161,7 +165,8 @@ class StdioFront {
       const chunk = this.#fromServer.read() as Buffer | null;
       if (chunk === null) return undefined;
       const whole = this.#serverLines.take(chunk);
-      const lines = whole && this.#discovery.without(whole);
+      const others = whole && this.#discovery.without(whole);
+      const lines = others && this.#subscriptions.pass(others);
       if (lines !== undefined) return lines;
     }
   }

@@ -35,24 +35,43 @@ pub fn initialized(
     known: Option<Capabilities>,
 ) -> Option<Initialized> {
     let of_stream = || sse::data(std::str::from_utf8(body).unwrap_or_default());
-    from_message(id, body, known).or_else(|| {
+    from_message(id, body, known, spoken).or_else(|| {
         let messages = of_stream();
         let mut answers = messages.iter();
-        answers.find_map(|message| from_message(id, message.as_bytes(), known))
+        answers.find_map(|message| from_message(id, message.as_bytes(), known, spoken))
     })
 }
 
-fn from_message(id: &RequestId, text: &[u8], known: Option<Capabilities>) -> Option<Initialized> {
+/// As [`initialized`], of a server behind that stays with its client, whatever they agree to speak:
+/// `line` is its answer.
+pub(crate) fn agreed(
+    id: &RequestId,
+    line: &[u8],
+    known: Option<Capabilities>,
+) -> Option<Initialized> {
+    from_message(id, line, known, |version| Some(json::to_compact(version)))
+}
+
+/// A version that sessions speak, as JSON text.
+fn spoken(version: &Node<'_>) -> Option<String> {
+    let version = negotiate(version.as_str()?);
+    Some(format!("\"{version}\""))
+}
+
+/// `version_of` makes the version of the answer, as JSON text, from that of the server behind.
+fn from_message(
+    id: &RequestId,
+    text: &[u8],
+    known: Option<Capabilities>,
+    version_of: fn(&Node<'_>) -> Option<String>,
+) -> Option<Initialized> {
     let document = json::read(text, MAX_DEPTH).ok()?;
     let result = document.root.get("result")?;
     let offered = result.get("capabilities")?;
     let capabilities = known.unwrap_or_else(|| Capabilities::from_node(offered));
-    let version = result.get("protocolVersion").and_then(Node::as_str)?;
+    let version = version_of(result.get("protocolVersion")?)?;
     let mut members = vec![
-        (
-            String::from("protocolVersion"),
-            format!("\"{}\"", negotiate(version)),
-        ),
+        (String::from("protocolVersion"), version),
         (String::from("capabilities"), merged(offered, capabilities)),
     ];
     let own = result.as_object()?.iter();

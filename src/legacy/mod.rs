@@ -5,7 +5,9 @@ pub mod event_id;
 mod initialize;
 mod request;
 
+pub(crate) use initialize::agreed;
 pub use initialize::{Initialized, initialized, negotiate};
+pub(crate) use request::message_of;
 pub use request::{Call, LegacyRequest, Verdict, judge, may_be_legacy};
 
 /// The revisions that sessions speak, the latest first.

@@ -157,7 +157,11 @@ fn check_version(headers: &Headers<'_>) -> Result<(), Reason> {
     ))
 }
 
-fn message_of(
+/// What a message of an earlier revision asks for.
+///
+/// # Errors
+/// A [`Reason`] where it is a request of ours that is none.
+pub(crate) fn message_of(
     document: &Document<'_>,
     id: Option<&RequestId>,
     limits: &Limits,

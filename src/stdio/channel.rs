@@ -15,28 +15,33 @@ use crate::{
 use super::{
     era::{Era, check_opening},
     lines::{Line, Lines},
+    session::Session,
     subscriptions::{NOW, Number, Subscription, Subscriptions},
 };
 
 /// The server's side of one stdio connection: takes the client's bytes, holds its subscriptions
-/// and writes their lines (2026-07-28, stdio).
+/// and writes their lines (2026-07-28, stdio). A client of an earlier revision hears what it was told of and
+/// subscribed to, unstamped.
 ///
 /// After each `handle_*` call poll [`Channel::poll_input`], [`Channel::poll_line`] (while the
 /// transport has room) and [`Channel::poll_ended`] until they answer `None`. What is not polled
 /// stays collapsed: one cue a key and subscription.
 #[derive(Debug)]
 pub struct Channel {
-    limits: Limits,
+    pub(super) limits: Limits,
     bounds: Bounds,
     lines: Lines,
     era: Era,
     /// What the server behind makes of the lines that it was given: it sees no listen.
     era_behind: Era,
-    subscriptions: Subscriptions,
+    pub(super) session: Session,
+    pub(super) subscriptions: Subscriptions,
+    /// What the server behind has led to.
+    pub(super) inputs: VecDeque<Input>,
     /// Refusals and cancellations; at most one for each request of the client.
-    answers: VecDeque<String>,
-    ended: VecDeque<Number>,
-    is_closing: bool,
+    pub(super) answers: VecDeque<String>,
+    pub(super) ended: VecDeque<Number>,
+    pub(super) is_closing: bool,
 }
 
 /// How much one channel takes.
@@ -60,6 +65,13 @@ pub enum Input {
         /// What it asks to hear.
         requested: SubscriptionFilter,
     },
+    /// A client of an earlier revision is to be notified: answer with [`Channel::watch`] or [`Channel::refuse`].
+    Watch {
+        /// Which notifications these are.
+        number: Number,
+        /// What they are about.
+        requested: SubscriptionFilter,
+    },
 }
 
 impl Channel {
@@ -71,7 +83,9 @@ impl Channel {
             bounds,
             era: Era::Undecided,
             era_behind: Era::Undecided,
+            session: Session::default(),
             subscriptions: Subscriptions::default(),
+            inputs: VecDeque::new(),
             answers: VecDeque::new(),
             ended: VecDeque::new(),
             is_closing: false,
@@ -102,7 +116,9 @@ impl Channel {
         told: &Discovered,
         authorized: Option<&SubscriptionFilter>,
     ) -> Option<SubscriptionFilter> {
-        self.subscriptions.change(number)?.open(told, authorized)
+        self.subscriptions
+            .change(number)?
+            .open(Some(told), authorized)
     }
 
     /// The host refuses the request; nothing happens where it was answered or cancelled already.
@@ -127,20 +143,21 @@ impl Channel {
     }
 
     /// The bus is gone. A stream over HTTP would just break off; here the client is told that the
-    /// subscription is cancelled, or that its request cannot be served.
-    pub fn handle_bus_lost(&mut self, number: Number) {
-        let Some(subscription) = self.subscriptions.change(number) else {
-            return;
-        };
+    /// subscription is cancelled, or that its request cannot be served. A session cannot be told: where there is
+    /// an answer, that filter is to be registered again after a while.
+    pub fn handle_bus_lost(&mut self, number: Number) -> Option<SubscriptionFilter> {
+        let subscription = self.subscriptions.change(number)?;
         let is_acknowledged = subscription.is_acknowledged();
-        let Some(id) = self.drop_subscription(number) else {
-            return;
-        };
+        if let Some(filter) = subscription.reopen() {
+            return Some(filter);
+        }
+        let id = self.drop_subscription(number)?;
         if is_acknowledged {
             self.answers.push_back(message::cancelled(&id));
         } else {
             self.answer(&Rejection::new(Reason::Unavailable, Some(id)));
         }
+        None
     }
 
     /// Ends all subscriptions gracefully, each with what is pending and then its result; requests
@@ -159,6 +176,9 @@ impl Channel {
     /// What to do with what the client sent, or `None` until more comes.
     pub fn poll_input(&mut self) -> Option<Input> {
         loop {
+            if let Some(input) = self.inputs.pop_front() {
+                return Some(input);
+            }
             match self.lines.poll_line()? {
                 Line::TooLong => self.answer(&Rejection::new(Reason::BodyTooLarge, None)),
                 Line::Whole(line) => {
@@ -175,11 +195,16 @@ impl Channel {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer + "\n");
         }
-        let (number, message) = self.subscriptions.poll_message()?;
-        if self.subscriptions.has_ended(number) {
-            self.drop_subscription(number);
+        let is_ready = self.session.is_initialized();
+        loop {
+            let (number, message) = self.subscriptions.poll_message(is_ready)?;
+            if self.subscriptions.has_ended(number) {
+                self.drop_subscription(number);
+            }
+            if let Some(message) = message {
+                return Some(message + "\n");
+            }
         }
-        Some(message + "\n")
     }
 
     /// A subscription that has ended, however it did: the bus is to be told.
@@ -204,12 +229,13 @@ impl Channel {
     }
 
     fn handle_line(&mut self, line: Vec<u8>) -> Option<Input> {
-        if self.era == Era::Legacy {
-            return Some(Input::Forward(line));
-        }
         let Ok(document) = json::read(&line, self.limits.depth) else {
             return Some(Input::Forward(line));
         };
+        if self.era == Era::Legacy {
+            let is_passed = self.handle_legacy(&document);
+            return is_passed.then_some(Input::Forward(line));
+        }
         if self.is_listen(&document.root) {
             let is_whole = line.trim_ascii().len() <= self.limits.body_bytes;
             return self.handle_listen(&document, is_whole);
@@ -224,6 +250,9 @@ impl Channel {
         }
         self.era = self.era.after(&document.root);
         self.era_behind = self.era_behind.after(&document.root);
+        if self.era == Era::Legacy {
+            self.handle_legacy(&document);
+        }
         Some(Input::Forward(line))
     }
 
@@ -296,13 +325,14 @@ impl Channel {
         }
     }
 
-    fn answer(&mut self, rejection: &Rejection) {
+    pub(super) fn answer(&mut self, rejection: &Rejection) {
         self.answers.push_back(message::error(rejection));
     }
 
     fn drop_subscription(&mut self, number: Number) -> Option<RequestId> {
         let subscription = self.subscriptions.remove(number)?;
         self.ended.push_back(number);
-        Some(subscription.id().clone())
+        self.session.unwatch_number(number);
+        subscription.id().cloned()
     }
 }

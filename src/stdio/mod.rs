@@ -3,8 +3,10 @@
 mod channel;
 mod client;
 mod era;
+mod legacy;
 mod lines;
 mod question;
+mod session;
 mod subscriptions;
 
 pub use channel::{Bounds, Channel, Input};

@@ -1,6 +1,9 @@
 use wasm_bindgen::prelude::*;
 
-use crate::stdio::{self, Bounds, Input, Number};
+use crate::{
+    capabilities::Capabilities,
+    stdio::{self, Bounds, Input, Number},
+};
 
 use super::{
     accept::{Refusal, filter_of, limits_of},
@@ -11,7 +14,8 @@ use super::{
 #[wasm_bindgen]
 pub struct Channel(stdio::Channel);
 
-/// What the host has to do with what the client sent: `forward` bytes, or serve listen request `number`.
+/// What the host has to do with what the client sent: `forward` bytes, serve listen request `number`, or,
+/// where it is of a session, notify a client of an earlier revision.
 #[wasm_bindgen]
 pub struct ChannelInput(Input);
 
@@ -22,17 +26,21 @@ pub struct Question(stdio::Question);
 #[wasm_bindgen]
 impl Channel {
     /// `limits` as `Acceptor` takes them; `lineBytes` bounds every line, `subscriptions` how many are open.
+    /// `capabilities`: what the server really notifies about, as JSON text; undefined: what it says itself.
     #[wasm_bindgen(constructor)]
     pub fn new(
         limits: JsValue,
         #[wasm_bindgen(js_name = lineBytes)] line_bytes: usize,
         subscriptions: usize,
+        capabilities: Option<String>,
     ) -> Result<Self, JsValue> {
+        let known = capabilities.as_deref().map(Capabilities::from_json);
         let bounds = Bounds {
             line_bytes,
             subscriptions,
         };
-        Ok(Self(stdio::Channel::new(limits_of(limits)?, bounds)))
+        let channel = stdio::Channel::new(limits_of(limits)?, bounds);
+        Ok(Self(channel.with_capabilities(known)))
     }
 
     /// Bytes came from the client; take every `input` now.
@@ -65,7 +73,30 @@ impl Channel {
         Ok(honored.map(|filter| filter.to_json()))
     }
 
-    /// Refuses the listen request, if it still waits.
+    /// Lets a client of an earlier revision hear what it asked for; otherwise as `open`.
+    pub fn watch(
+        &mut self,
+        number: u32,
+        authorized: Option<String>,
+    ) -> Result<Option<String>, JsValue> {
+        let authorized = authorized.as_deref().map(filter_of).transpose()?;
+        let honored = self.0.watch(Number(number), authorized.as_ref());
+        Ok(honored.map(|filter| filter.to_json()))
+    }
+
+    /// Whether lines of the server behind have to come here.
+    #[wasm_bindgen(getter, js_name = awaitsAnswers)]
+    pub fn awaits_answers(&self) -> bool {
+        self.0.awaits_answers()
+    }
+
+    /// A line of the server behind; the answer is what the client gets in its place. Take every `input` then.
+    #[wasm_bindgen(js_name = serverLine)]
+    pub fn server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
+        self.0.handle_server_line(line)
+    }
+
+    /// Refuses the request, if it still waits.
     pub fn refuse(&mut self, number: u32, refusal: Refusal) {
         self.0.refuse(Number(number), refusal.reason());
     }
@@ -77,9 +108,10 @@ impl Channel {
         handled.err().map(|error| error.code().to_owned())
     }
 
-    /// The subscription's bus is gone.
-    pub fn lose(&mut self, number: u32) {
-        self.0.handle_bus_lost(Number(number));
+    /// The subscription's bus is gone; the answer is the filter to register again after a while, if any.
+    pub fn lose(&mut self, number: u32) -> Option<String> {
+        let again = self.0.handle_bus_lost(Number(number));
+        again.map(|filter| filter.to_json())
     }
 
     /// Whether the subscription still waits for the bus.
@@ -130,25 +162,33 @@ impl ChannelInput {
     pub fn forward(&self) -> Option<Vec<u8>> {
         match &self.0 {
             Input::Forward(bytes) => Some(bytes.clone()),
-            Input::Listen { .. } => None,
+            Input::Listen { .. } | Input::Watch { .. } => None,
         }
     }
 
-    /// The number of a listen request.
+    /// The number of a listen request, or of what a session is to hear.
     #[wasm_bindgen(getter)]
     pub fn number(&self) -> Option<u32> {
         match &self.0 {
             Input::Forward(_) => None,
-            Input::Listen { number, .. } => Some(number.0),
+            Input::Listen { number, .. } | Input::Watch { number, .. } => Some(number.0),
         }
     }
 
-    /// What the listen request asks to hear, as JSON text.
+    /// Whether it is of a session of an earlier revision.
+    #[wasm_bindgen(getter, js_name = isOfSession)]
+    pub fn is_of_session(&self) -> bool {
+        matches!(self.0, Input::Watch { .. })
+    }
+
+    /// What is asked to be heard, as JSON text.
     #[wasm_bindgen(getter)]
     pub fn requested(&self) -> Option<String> {
         match &self.0 {
             Input::Forward(_) => None,
-            Input::Listen { requested, .. } => Some(requested.to_json()),
+            Input::Listen { requested, .. } | Input::Watch { requested, .. } => {
+                Some(requested.to_json())
+            }
         }
     }
 }

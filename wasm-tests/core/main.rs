@@ -20,6 +20,7 @@ mod both_sides;
 mod bus;
 mod channel;
 mod channel_claims;
+mod channel_legacy;
 mod client;
 mod corpus;
 mod corpus_case;

@@ -1,4 +1,5 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   PromptListChangedNotificationSchema,
@@ -31,6 +32,14 @@ export class SessionClient {
     // With exactOptionalPropertyTypes, the SDK's own transport is not its Transport: sessionId may be undefined.
     await session.client.connect(transport as Parameters<Client['connect']>[0]);
     await session.streams(1);
+    return session;
+  }
+
+  /** Connects to a program that it starts with Node. */
+  static async start(...args: string[]): Promise<SessionClient> {
+    const session = new SessionClient();
+    session.#listen();
+    await session.client.connect(new StdioClientTransport({ command: process.execPath, args }));
     return session;
   }
 

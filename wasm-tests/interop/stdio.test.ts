@@ -1,8 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { STDIO_SERVER } from '../host/stdio.ts';
+import { LOSING_SERVER, STDIO_SERVER } from '../host/stdio.ts';
 import { PythonClient } from './python-client.ts';
+import { SessionClient } from './session-client.ts';
 import { Heard, typescriptClient } from './typescript-client.ts';
 
 // A change that never comes must not hold the lane for a minute.
@@ -141,5 +142,90 @@ describe('the Python client on stdio', () => {
 
   test('is refused a bad filter', async () => {
     await expect(python.listen('bad', { resource_subscriptions: [''] })).rejects.toThrow('MCPError -32602');
+  });
+});
+
+// The SDK's server tells of its lists by itself too, so that each change of one is heard twice.
+const LISTS = [
+  ['add_tool', { name: 'greet' }, 'tools/list_changed'],
+  ['add_prompt', { name: 'greet' }, 'prompts/list_changed'],
+  ['edit_note', { name: 'new', text: 'hello' }, 'resources/list_changed'],
+] as const;
+const TODO = 'resources/updated note://todo';
+
+test('the TypeScript client of 2025 on stdio hears the lists, and the resources that it watches', async () => {
+  const session = await SessionClient.start(STDIO_SERVER);
+  const { client } = session;
+  const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+  expect(await client.subscribeResource({ uri: 'note://todo' })).toEqual({});
+  for (const [tool, args, list] of LISTS) {
+    await call(tool, args);
+    expect([await session.next(), await session.next()]).toEqual([list, list]);
+  }
+  await call('edit_note', { name: 'todo', text: 'written' });
+  expect(await session.next()).toBe(TODO);
+  expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([{ text: 'written' }]);
+  expect(await client.unsubscribeResource({ uri: 'note://todo' })).toEqual({});
+  await call('edit_note', { name: 'todo', text: 'unheard' });
+  await call('add_tool', { name: 'heard' });
+  expect(await session.next()).toBe('tools/list_changed');
+  await client.close();
+});
+
+test('the Python client of 2025 on stdio hears the lists, and the resources that it watches', async () => {
+  const python = new PythonClient([process.execPath, STDIO_SERVER], 'legacy');
+  expect(await python.subscribe('note://todo')).toBe('2025-11-25');
+  for (const [tool, args, list] of LISTS) {
+    await python.callTool(tool, args);
+    expect([await python.nextNotification(), await python.nextNotification()]).toEqual([list, list]);
+  }
+  await python.callTool('edit_note', { name: 'todo', text: 'written' });
+  expect(await python.nextNotification()).toBe(TODO);
+  await python.unsubscribe('note://todo');
+  await python.callTool('edit_note', { name: 'todo', text: 'unheard' });
+  await python.callTool('add_tool', { name: 'heard' });
+  expect(await python.nextNotification()).toBe('tools/list_changed');
+  await python.stop();
+});
+
+// What the server cannot go on with it cancels (2026-07-28, Cancellation); neither SDK takes that for a graceful end.
+describe('a bus that is lost', () => {
+  test('ends the subscriptions of the TypeScript client, which may listen again', async () => {
+    const transport = new StdioClientTransport({ command: process.execPath, args: [LOSING_SERVER] });
+    const client = await typescriptClient(transport);
+    const heard = new Heard(client);
+    const lost = await client.listen({ toolsListChanged: true });
+    process.kill(transport.pid ?? 0, 'SIGUSR2');
+    expect(await lost.closed).toBe('remote');
+    const again = await client.listen({ toolsListChanged: true });
+    await client.callTool({ name: 'add_tool', arguments: { name: 'again' } });
+    expect(await heard.next()).toBe('tools/list_changed');
+    await again.close();
+    await client.close();
+  });
+
+  test('ends the subscriptions of the Python client, which may listen again', async () => {
+    const python = new PythonClient([process.execPath, LOSING_SERVER]);
+    await python.listen('lost', { tools_list_changed: true });
+    process.kill(Number(await python.callTool('process_id')), 'SIGUSR2');
+    expect(await python.nextEvent('lost')).toEqual({ end: 'lost' });
+    await python.listen('again', { tools_list_changed: true });
+    await python.callTool('add_tool', { name: 'again' });
+    expect(await python.nextEvent('again')).toEqual({ event: 'ToolsListChanged' });
+    await python.stop();
+  });
+
+  test('is not noticed by a client of 2025, which hears what it watches once more', async () => {
+    const session = await SessionClient.start(LOSING_SERVER);
+    await session.client.subscribeResource({ uri: 'note://todo' });
+    const { content } = await session.client.callTool({ name: 'process_id' });
+    process.kill(Number((content as [{ text: string }])[0].text), 'SIGUSR2');
+    const cues = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed', TODO];
+    const heard: string[] = [];
+    while (heard.length < cues.length) heard.push(await session.next());
+    expect(heard.sort()).toEqual(cues.sort());
+    await session.client.callTool({ name: 'edit_note', arguments: { name: 'todo', text: 'written' } });
+    expect(await session.next()).toBe(TODO);
+    await session.client.close();
   });
 });

@@ -1,30 +1,15 @@
-import { PassThrough, type Readable, Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { InMemoryBus, ListenError } from 'mcp-listen';
-import { type StdioListenOptions, serveListenStdio } from 'mcp-listen/node';
+import { serveListenStdio } from 'mcp-listen/node';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, listenBody } from '../host/listen.ts';
 import { cancelLine, LineReader, requestLine, resultLine } from '../host/stdio.ts';
 import { CAPABILITIES, TOOLS } from './serving.ts';
+import { connected } from './stdio-serving.ts';
 
 const unhandled = vi.fn();
 process.on('unhandledRejection', unhandled);
 afterEach(() => expect(unhandled).not.toHaveBeenCalled());
-
-/** What is known of the server behind without asking it. */
-const KNOWN: StdioListenOptions = { capabilities: CAPABILITIES };
-
-/** A connection with this test on both ends: as the client, and as the server behind. */
-function connected(options: StdioListenOptions = {}, known = KNOWN) {
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const bus = new InMemoryBus();
-  const onerror = vi.fn();
-  const behind: { stdin?: Readable; stdout?: Writable } = {};
-  const serve = (input: Readable, output: Writable) => void Object.assign(behind, { stdin: input, stdout: output });
-  const server = serveListenStdio(serve, { ...known, bus, onerror, stdin, stdout, ...options });
-  const { stdin: received, stdout: saying } = behind as { stdin: Readable; stdout: Writable };
-  const send = (line: string) => stdin.write(`${line}\n`);
-  return { bus, onerror, received, saying, send, server, stdin, stdout, lines: new LineReader(stdout) };
-}
 
 type Connected = ReturnType<typeof connected>;
 

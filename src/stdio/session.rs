@@ -1,0 +1,166 @@
+use std::collections::BTreeMap;
+
+use crate::{
+    capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, json, legacy, message,
+    uri::Uri,
+};
+
+use super::subscriptions::Number;
+
+/// What a channel knows of a client of an earlier revision (2025-11-25, Lifecycle; Resources: Subscriptions).
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    /// What the server really notifies about, where the host knows it.
+    known: Option<Capabilities>,
+    /// What the client was told that it is notified about.
+    told: Option<Capabilities>,
+    is_initialized: bool,
+    has_lists: bool,
+    awaited: BTreeMap<RequestId, Awaited>,
+    watched: BTreeMap<Uri, Number>,
+}
+
+/// A request that the server behind has yet to answer.
+#[derive(Clone, Debug)]
+pub(super) enum Awaited {
+    Initialize,
+    /// The resource is watched from then on.
+    Subscribe(Uri),
+    /// Nothing comes of it.
+    Else,
+}
+
+/// What becomes of a line of the server behind.
+#[derive(Debug)]
+pub(super) enum Answered {
+    /// The client gets it as it is.
+    AsItIs,
+    /// The client gets this line instead.
+    Instead(String),
+    /// The client gets this message once the bus has confirmed that the resource is watched.
+    Watching {
+        id: RequestId,
+        message: String,
+        uri: Uri,
+    },
+}
+
+impl Session {
+    pub(super) fn new(known: Option<Capabilities>) -> Self {
+        Self {
+            known,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the client takes notifications: it has said that it is ready.
+    pub(super) fn is_initialized(&self) -> bool {
+        self.is_initialized
+    }
+
+    pub(super) fn handle_initialized(&mut self) {
+        self.is_initialized = true;
+    }
+
+    pub(super) fn offers_subscribe(&self) -> bool {
+        self.told.is_some_and(|told| told.resources_subscribe)
+    }
+
+    /// Whether one more resource would be one too many, those included that are not answered yet.
+    pub(super) fn is_full(&self, uri: &Uri, limit: usize) -> bool {
+        let subscribing = |awaited: &&Awaited| matches!(awaited, Awaited::Subscribe(_));
+        let coming = self.awaited.values().filter(subscribing).count();
+        !self.watched.contains_key(uri) && self.watched.len() + coming >= limit
+    }
+
+    pub(super) fn await_answer(&mut self, id: RequestId, to: Awaited) {
+        self.awaited.insert(id, to);
+    }
+
+    /// The client gave the request up: it may never be answered.
+    pub(super) fn forget(&mut self, id: &RequestId) {
+        self.awaited.remove(id);
+    }
+
+    pub(super) fn awaits_answers(&self) -> bool {
+        !self.awaited.is_empty()
+    }
+
+    /// The filter for the lists, once: when the client has been told of them, and is ready.
+    pub(super) fn lists(&mut self) -> Option<SubscriptionFilter> {
+        let told = self.told.filter(|_| self.is_initialized)?;
+        let lists = SubscriptionFilter::lists(told);
+        let is_news = !std::mem::replace(&mut self.has_lists, true);
+        (is_news && !lists.is_empty()).then_some(lists)
+    }
+
+    pub(super) fn watch(&mut self, uri: Uri, number: Number) {
+        self.watched.insert(uri, number);
+    }
+
+    /// The resource is watched no longer, nor once a request is answered that came before.
+    pub(super) fn unwatch(&mut self, uri: &Uri) -> Option<Number> {
+        for awaited in self.awaited.values_mut() {
+            if matches!(awaited, Awaited::Subscribe(coming) if coming == uri) {
+                *awaited = Awaited::Else;
+            }
+        }
+        self.watched.remove(uri)
+    }
+
+    pub(super) fn unwatch_number(&mut self, number: Number) {
+        self.watched.retain(|_, watching| *watching != number);
+    }
+
+    /// A line of the server behind. Where that does not know how to subscribe, we do.
+    pub(super) fn handle_answer(&mut self, line: &[u8]) -> Answered {
+        let Some((id, awaited, has_method)) = self.take_awaited(line) else {
+            return Answered::AsItIs;
+        };
+        let instead = (!has_method).then(|| message::result(&id, "{}"));
+        match awaited {
+            Awaited::Initialize => self.handle_agreed(&id, line),
+            Awaited::Else => instead.map_or(Answered::AsItIs, Answered::Instead),
+            Awaited::Subscribe(uri) => {
+                let own = || String::from_utf8_lossy(line.trim_ascii()).into_owned();
+                let message = instead.unwrap_or_else(own);
+                if self.watched.contains_key(&uri) {
+                    return Answered::Instead(message);
+                }
+                Answered::Watching { id, message, uri }
+            }
+        }
+    }
+
+    fn handle_agreed(&mut self, id: &RequestId, line: &[u8]) -> Answered {
+        let Some(agreed) = legacy::agreed(id, line, self.known) else {
+            return Answered::AsItIs;
+        };
+        self.told = Some(agreed.capabilities);
+        match self.known {
+            Some(_) => Answered::Instead(agreed.answer),
+            None => Answered::AsItIs,
+        }
+    }
+
+    /// What the line answers, if that is ours to follow, and whether the server behind has that method. An
+    /// answer that refuses for any other reason is followed by nothing.
+    fn take_awaited(&mut self, line: &[u8]) -> Option<(RequestId, Awaited, bool)> {
+        let document = json::read(line, MAX_DEPTH).ok()?;
+        let root = &document.root;
+        let id = RequestId::from_node(root.get("id")?, usize::MAX)?;
+        if root.get("method").is_some() {
+            return None;
+        }
+        let awaited = self.awaited.remove(&id)?;
+        let code = root.get("error").and_then(|error| error.get("code"));
+        let has_method = code.is_none_or(|code| code.raw != METHOD_NOT_FOUND);
+        let is_followed = root.get("result").is_some() || !has_method;
+        is_followed.then_some((id, awaited, has_method))
+    }
+}
+
+/// The number of an error as its sender writes it.
+const METHOD_NOT_FOUND: &str = "-32601";
+/// An answer may nest deeper than a request.
+const MAX_DEPTH: usize = 128;

@@ -1,0 +1,365 @@
+//! A stdio channel whose client speaks an earlier revision: what it is told of, it hears.
+
+use mcp_listen::{
+    capabilities::Capabilities,
+    error::Reason,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    limits::Limits,
+    message,
+    stdio::{Bounds, Channel, Input, Number},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{updated, uri},
+    request::body,
+    wire::{ATTACHED, assert_forwarded, assert_refused, cancel, publish, say, written},
+};
+
+const INITIALIZE: &str =
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const AGREED: &str = r#"{"jsonrpc": "2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
+
+fn channel(known: Option<Capabilities>) -> Channel {
+    let limits = Limits {
+        uris: 2,
+        ..Limits::default()
+    };
+    let bounds = Bounds {
+        line_bytes: 100_000,
+        subscriptions: 1,
+    };
+    Channel::new(limits, bounds).with_capabilities(known)
+}
+
+/// What the client gets for a line of the server behind.
+fn hear(channel: &mut Channel, line: &str) -> Option<String> {
+    let given = channel.handle_server_line(format!("{line}\n").into_bytes());
+    given.map(|line| String::from_utf8(line).unwrap().trim_end().to_owned())
+}
+
+fn asking(method: &str, id: &str, uri: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"uri":"{uri}"}}}}"#)
+}
+
+fn done(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+fn unknown(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"?"}}}}"#)
+}
+
+fn plain(event: &ServerEvent) -> String {
+    message::plain_notification(event)
+}
+
+/// The one thing that the channel asks of its host.
+#[track_caller]
+fn asked(channel: &mut Channel) -> (Number, SubscriptionFilter) {
+    match channel.poll_input() {
+        Some(Input::Watch { number, requested }) => (number, requested),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Registers as far as `asked` goes.
+#[track_caller]
+fn watch(channel: &mut Channel) -> Number {
+    let (number, requested) = asked(channel);
+    assert_eq!(channel.watch(number, None), Some(requested));
+    channel.handle_bus_message(number, ATTACHED).unwrap();
+    number
+}
+
+/// A session up to its lists, whose number is the answer.
+fn begun(channel: &mut Channel) -> Number {
+    assert_forwarded(channel, INITIALIZE);
+    assert_eq!(hear(channel, AGREED).as_deref(), Some(AGREED));
+    let initialized = Input::Forward(format!("{INITIALIZED}\n").into_bytes());
+    channel.handle_bytes(format!("{INITIALIZED}\n").as_bytes());
+    assert_eq!(channel.poll_input(), Some(initialized));
+    watch(channel)
+}
+
+/// Subscribes to a resource of a server behind that has no such method.
+fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> Number {
+    assert_forwarded(channel, &asking("resources/subscribe", id, uri));
+    assert_eq!(hear(channel, &unknown(id)), None);
+    let number = watch(channel);
+    assert_eq!(written(channel), [done(id)]);
+    number
+}
+
+#[test]
+fn lists_that_the_client_was_told_of_are_heard_unstamped_once_it_is_ready() {
+    let mut channel = channel(None);
+    assert_forwarded(&mut channel, INITIALIZE);
+    assert!(channel.awaits_answers());
+    assert_eq!(hear(&mut channel, AGREED).as_deref(), Some(AGREED));
+    assert!(!channel.awaits_answers());
+    assert_eq!(channel.poll_input(), None);
+    let inputs = say(&mut channel, INITIALIZED);
+    assert!(matches!(
+        inputs.as_slice(),
+        [Input::Forward(_), Input::Watch { .. }]
+    ));
+    let mut channel = self::channel(None);
+    let lists = begun(&mut channel);
+    publish(&mut channel, &[lists], &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &[lists], &ServerEvent::PromptsListChanged);
+    publish(&mut channel, &[lists], &updated("a"));
+    assert_eq!(
+        written(&mut channel),
+        [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#]
+    );
+    assert_forwarded(&mut channel, INITIALIZED);
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_its_answer_is_followed_too() {
+    let mut channel = channel(None);
+    assert_forwarded(&mut channel, INITIALIZE);
+    assert_forwarded(&mut channel, INITIALIZED);
+    assert_eq!(hear(&mut channel, AGREED).as_deref(), Some(AGREED));
+    let lists = watch(&mut channel);
+    publish(&mut channel, &[lists], &ServerEvent::ToolsListChanged);
+    assert_eq!(
+        written(&mut channel),
+        [plain(&ServerEvent::ToolsListChanged)]
+    );
+}
+
+#[test]
+fn what_the_host_knows_is_told_and_the_rest_is_as_the_server_said() {
+    let known = Capabilities {
+        prompts_list_changed: true,
+        ..Capabilities::default()
+    };
+    let mut channel = channel(Some(known));
+    assert_forwarded(&mut channel, INITIALIZE);
+    assert_eq!(
+        hear(&mut channel, AGREED).unwrap(),
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{},"prompts":{"listChanged":true},"resources":{}},"serverInfo":{"name":"n","version":"1"}}}"#
+    );
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+    assert!(!channel.awaits_answers());
+    channel.handle_bytes(format!("{INITIALIZED}\n").as_bytes());
+    channel.poll_input();
+    assert!(asked(&mut channel).1.prompts_list_changed);
+}
+
+#[test]
+fn an_initialize_that_fails_or_offers_nothing_leads_to_nothing() {
+    for answer in [
+        r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":0,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#,
+    ] {
+        let mut channel = channel(None);
+        assert_forwarded(&mut channel, INITIALIZE);
+        assert_eq!(hear(&mut channel, answer).as_deref(), Some(answer));
+        assert_forwarded(&mut channel, INITIALIZED);
+        assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+        assert!(!channel.awaits_answers());
+    }
+}
+
+#[test]
+fn a_resource_is_watched_once_the_bus_has_confirmed_and_its_answer_comes_first() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "\"x\"", "a"));
+    let own = r#"{"jsonrpc":"2.0", "id":"x","result":{"_meta":{}}}"#;
+    assert_eq!(hear(&mut channel, own), None);
+    assert_eq!(written(&mut channel), [""; 0]);
+    let (number, requested) = asked(&mut channel);
+    assert_eq!(requested.resource_subscriptions, [uri("a")]);
+    channel.watch(number, None);
+    assert_eq!(written(&mut channel), [""; 0]);
+    channel.handle_bus_message(number, ATTACHED).unwrap();
+    publish(&mut channel, &[number], &updated("a"));
+    publish(&mut channel, &[number], &updated("a"));
+    assert_eq!(written(&mut channel), [own, &plain(&updated("a"))]);
+}
+
+#[test]
+fn where_the_server_behind_has_no_subscriptions_they_are_ours() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    let number = subscribed(&mut channel, "1", "a");
+    publish(&mut channel, &[number], &updated("a"));
+    assert_eq!(written(&mut channel), [plain(&updated("a"))]);
+    assert_forwarded(&mut channel, &asking("resources/unsubscribe", "2", "a"));
+    assert_eq!(channel.poll_ended(), Some(number));
+    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    publish(&mut channel, &[number], &updated("a"));
+    assert_eq!(written(&mut channel), [""; 0]);
+    assert_forwarded(&mut channel, &asking("resources/unsubscribe", "3", "a"));
+    assert_eq!(hear(&mut channel, &done("3")), Some(done("3")));
+}
+
+#[test]
+fn what_the_server_behind_refuses_is_not_watched() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+    let refusal = unknown("1").replace("-32601", "-32002");
+    assert_eq!(hear(&mut channel, &refusal), Some(refusal));
+    assert_eq!(channel.poll_input(), None);
+    assert_eq!(channel.subscriptions(), 1);
+}
+
+#[test]
+fn a_resource_that_is_watched_is_answered_at_once_and_heard_once() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    let number = subscribed(&mut channel, "1", "a");
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
+    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(channel.poll_input(), None);
+    publish(&mut channel, &[number], &updated("a"));
+    assert_eq!(written(&mut channel), [plain(&updated("a"))]);
+}
+
+#[test]
+fn a_resource_that_is_taken_back_before_it_was_watched_is_not() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+    assert_forwarded(&mut channel, &asking("resources/unsubscribe", "2", "a"));
+    assert_eq!(hear(&mut channel, &unknown("1")), Some(done("1")));
+    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "3", "a"));
+    assert_eq!(hear(&mut channel, &unknown("3")), None);
+    let (number, _) = asked(&mut channel);
+    say(&mut channel, &asking("resources/unsubscribe", "4", "a"));
+    assert_eq!(written(&mut channel), [done("3")]);
+    assert_eq!(channel.poll_ended(), Some(number));
+    assert_eq!(channel.watch(number, None), None);
+}
+
+#[test]
+fn a_request_that_was_cancelled_is_no_longer_awaited() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+    assert_forwarded(&mut channel, &cancel("1"));
+    assert!(!channel.awaits_answers());
+}
+
+#[test]
+fn bad_uris_and_one_too_many_are_refused_here() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        assert_refused(&mut channel, &asking(method, "1", ""), -32_602, "1");
+        assert_refused(&mut channel, &asking(method, "1", "a\\n"), -32_602, "1");
+    }
+    subscribed(&mut channel, "1", "a");
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
+    let one_more = asking("resources/subscribe", "3", "c");
+    assert_refused(&mut channel, &one_more, -32_602, "3");
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "4", "a"));
+}
+
+#[test]
+fn what_the_caller_may_not_hear_is_subscribed_to_in_vain() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+    hear(&mut channel, &unknown("1"));
+    let (number, _) = asked(&mut channel);
+    let nothing = SubscriptionFilter::default();
+    assert_eq!(channel.watch(number, Some(&nothing)), None);
+    assert_eq!(written(&mut channel), [done("1")]);
+    assert_eq!(channel.poll_ended(), Some(number));
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
+    hear(&mut channel, &unknown("2"));
+    let (number, _) = asked(&mut channel);
+    channel.refuse(number, Reason::Forbidden);
+    let answers = written(&mut channel);
+    assert!(answers[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600"#));
+}
+
+#[test]
+fn nothing_is_heard_before_the_client_is_ready() {
+    let mut channel = channel(None);
+    assert_forwarded(&mut channel, INITIALIZE);
+    hear(&mut channel, AGREED);
+    let number = subscribed(&mut channel, "1", "a");
+    publish(&mut channel, &[number], &updated("a"));
+    assert_eq!(written(&mut channel), [""; 0]);
+    channel.handle_bytes(format!("{INITIALIZED}\n").as_bytes());
+    channel.poll_input();
+    assert_eq!(written(&mut channel), [plain(&updated("a"))]);
+}
+
+#[test]
+fn a_session_survives_its_bus_and_hears_that_all_may_have_changed() {
+    let mut channel = channel(None);
+    let lists = begun(&mut channel);
+    let number = subscribed(&mut channel, "1", "a");
+    publish(&mut channel, &[number], &updated("a"));
+    for lost in [lists, number] {
+        let again = channel.handle_bus_lost(lost).unwrap();
+        assert!(!again.is_empty());
+        assert_eq!(channel.handle_bus_lost(lost), Some(again));
+    }
+    assert_eq!(written(&mut channel), [""; 0]);
+    for found in [number, lists] {
+        channel.handle_bus_message(found, ATTACHED).unwrap();
+    }
+    let cues = [updated("a"), ServerEvent::ToolsListChanged].map(|event| plain(&event));
+    assert_eq!(written(&mut channel), cues);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
+    hear(&mut channel, &unknown("2"));
+    let (opening, _) = asked(&mut channel);
+    channel.watch(opening, None);
+    assert_eq!(channel.handle_bus_lost(opening), None);
+    let answers = written(&mut channel);
+    assert!(answers[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
+}
+
+#[test]
+fn close_gives_what_is_pending_and_no_result() {
+    let mut channel = channel(None);
+    let lists = begun(&mut channel);
+    let number = subscribed(&mut channel, "1", "a");
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
+    hear(&mut channel, &unknown("2"));
+    publish(&mut channel, &[lists], &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &[number], &updated("a"));
+    channel.close();
+    let lines = written(&mut channel);
+    assert!(lines[0].contains(r#""id":2,"error":{"code":-32603"#));
+    assert!(lines[1..].contains(&plain(&ServerEvent::ToolsListChanged)));
+    assert!(lines[1..].contains(&plain(&updated("a"))));
+    assert_eq!((lines.len(), channel.subscriptions()), (3, 0));
+}
+
+#[test]
+fn nothing_but_the_awaited_answer_is_touched() {
+    let mut channel = channel(None);
+    begun(&mut channel);
+    assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
+    for line in [
+        "garbage",
+        "[]",
+        &done("\"1\""),
+        &done("2"),
+        &plain(&ServerEvent::ToolsListChanged),
+        r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32601}}"#,
+    ] {
+        assert_eq!(hear(&mut channel, line).as_deref(), Some(line));
+        assert!(channel.awaits_answers(), "{line}");
+    }
+    let enveloped = body("5", "{}").replace("subscriptions/listen", "resources/subscribe");
+    assert_forwarded(&mut channel, &enveloped);
+    assert_eq!(hear(&mut channel, &unknown("5")), Some(unknown("5")));
+}
