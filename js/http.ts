@@ -225,11 +225,12 @@ class ListenFront {
     return this.#streams.size + this.#opening >= this.#limits.streams ? Refusal.TooManyStreams : undefined;
   }
 
-  /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone. */
+  /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone; one that throws is broken. */
   async #capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
     try {
-      return await this.#discovery.use(request, rest, ({ capabilities }) => capabilities);
-    } catch {
+      return await this.#discovery.capabilities(request, rest);
+    } catch (error) {
+      if (!request.signal.aborted) this.#onerror(error as Error);
       return undefined;
     }
   }
