@@ -41,7 +41,8 @@ export interface ListenOptions extends FrontOptions {
   authorize?: Authorize;
   /**
    * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
-   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error.
+   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error,
+   * and 405 for every GET and DELETE.
    * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does; otherwise `stateless`.
    */
   legacy?: 'sessions' | 'stateless' | 'reject';
@@ -119,7 +120,7 @@ class ListenFront {
 
   constructor(handler: FetchHandler, options: ListenOptions) {
     const { authorize, capabilities, limits, onerror = report, serverInfo } = options;
-    this.#front = new Front(options);
+    this.#front = new Front(options, options.legacy === 'reject');
     this.#handler = handler;
     this.#acceptor = calling(() => new Acceptor(limits));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };

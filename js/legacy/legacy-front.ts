@@ -1,6 +1,6 @@
 import { answer } from '../answer.js';
 import type { FetchHandler } from '../handler.js';
-import { type Acceptor, LegacyCall, type LegacyRequest } from '../wasm.js';
+import type { Acceptor, LegacyRequest } from '../wasm.js';
 import { type Exchange, pass } from './exchange.js';
 import type { SessionFront } from './session-front.js';
 
@@ -37,11 +37,6 @@ export class LegacyFront {
   #serve(legacy: LegacyRequest | undefined, exchange: Exchange): Response | Promise<Response> {
     if (legacy === undefined) return pass(this.#handler, exchange);
     if (this.#sessions !== undefined) return this.#sessions.serve(legacy, exchange);
-    return isMessage(legacy) ? answer(legacy.refuseVersion()) : pass(this.#handler, exchange);
+    return answer(legacy.refuseVersion());
   }
-}
-
-/** A handler that keeps no sessions answers GET and DELETE by itself. */
-function isMessage({ call }: LegacyRequest): boolean {
-  return call !== LegacyCall.Open && call !== LegacyCall.End;
 }

@@ -41,6 +41,7 @@ struct Options {
     allowed_hosts: Option<Vec<String>>,
     limits: Limits,
     capabilities: Option<Capabilities>,
+    legacy: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -172,7 +173,10 @@ fn run(file: &str) {
             .allowed_hosts
             .as_ref()
             .map(|hosts| hosts.join("\n"));
-        let policy = Policy::new(&origins, hosts.as_deref()).unwrap();
+        let mut policy = Policy::new(&origins, hosts.as_deref()).unwrap();
+        if case.options.legacy.as_deref() == Some("reject") {
+            policy = policy.modern_only();
+        }
         let screening = policy.screen(&case.method, &case.url, &headers);
         case.check_fields(&screening);
         match &screening {
