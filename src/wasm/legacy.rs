@@ -113,6 +113,12 @@ impl LegacyRequest {
         }
     }
 
+    /// Whether its caller has to be named, because sessions have to do with it.
+    #[wasm_bindgen(getter, js_name = isOfSessions)]
+    pub fn is_of_sessions(&self) -> bool {
+        self.0.is_of_sessions()
+    }
+
     /// Whether only a session can answer it.
     #[wasm_bindgen(getter, js_name = needsSession)]
     pub fn needs_session(&self) -> bool {

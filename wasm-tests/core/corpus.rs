@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    error::Rejection,
+    error::{Reason, Rejection},
     front::{Policy, Screening},
+    legacy,
     limits::Limits,
-    listen::{self, Headers, Verdict},
+    listen::{self, Claim, Headers, Verdict},
     message,
 };
 use serde::Deserialize;
@@ -42,6 +43,16 @@ struct Options {
     limits: Limits,
     capabilities: Option<Capabilities>,
     legacy: Option<String>,
+    principal: Option<Principal>,
+}
+
+/// What `principal` answers: a name, a denial, or nothing, because it throws.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Principal {
+    Name(#[expect(dead_code, reason = "the core knows no names")] String),
+    Denial { denied: u16 },
+    Failure { throws: bool },
 }
 
 #[derive(Default, Deserialize)]
@@ -190,6 +201,40 @@ fn run(file: &str) {
 }
 
 impl Case {
+    /// The steps of a host: what HTTP alone decides, then who the caller is, then everything else.
+    fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
+        let Options { limits, legacy, .. } = &self.options;
+        match listen::claim(method, headers, body, limits) {
+            Claim::Rejected(rejection) => Verdict::Rejected(rejection),
+            Claim::Unread => self.named(|| listen::judge(headers, body, limits)),
+            Claim::Read(verdict) => self.named(|| verdict),
+            Claim::NotOurs if legacy.as_deref() == Some("sessions") => {
+                self.judge_in_session(legacy::judge(method, headers, body, limits))
+            }
+            Claim::NotOurs => Verdict::NotOurs,
+        }
+    }
+
+    /// There are no sessions that a case could name.
+    fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
+        match verdict {
+            legacy::Verdict::Rejected(rejection) if rejection.reason.is_of_http() => {
+                Verdict::Rejected(rejection)
+            }
+            legacy::Verdict::Rejected(rejection) => self.named(|| Verdict::Rejected(rejection)),
+            legacy::Verdict::Legacy(request) if request.is_of_sessions() => self
+                .named(|| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, request.id))),
+            legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => Verdict::NotOurs,
+        }
+    }
+
+    fn named(&self, then: impl FnOnce() -> Verdict) -> Verdict {
+        let denial = self.options.principal.as_ref().and_then(Principal::denial);
+        denial.map_or_else(then, |reason| {
+            Verdict::Rejected(Rejection::new(reason, None))
+        })
+    }
+
     fn check_verdict(&self, headers: &Headers<'_>) {
         let Self {
             name,
@@ -199,7 +244,7 @@ impl Case {
             ..
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
-        match listen::accept(method, headers, &body, &options.limits) {
+        match self.judge(method, headers, &body) {
             Verdict::Accepted(accepted) => {
                 let everything = Capabilities {
                     tools_list_changed: true,
@@ -254,6 +299,17 @@ impl Case {
                 "{}: {name}",
                 self.name
             );
+        }
+    }
+}
+
+impl Principal {
+    fn denial(&self) -> Option<Reason> {
+        match self {
+            Self::Name(_) => None,
+            Self::Denial { denied: 401 } => Some(Reason::Unauthorized),
+            Self::Denial { .. } => Some(Reason::Forbidden),
+            Self::Failure { throws } => throws.then_some(Reason::AuthorizerFailed),
         }
     }
 }
