@@ -89,6 +89,7 @@ export class SessionFront {
       case LegacyCall.Initialize:
         return answer(legacy.refuse(Refusal.SecondInitialize));
       case LegacyCall.Initialized:
+        await this.#sessions.initialized(session);
         return new Response(null, { status: 202 });
       case LegacyCall.Ping:
         return done(legacy);
@@ -149,7 +150,10 @@ export class SessionFront {
     const permit = await this.#permit(legacy, { ...asker, requested: { resourceSubscriptions: [uri] } });
     if (permit instanceof Response) return permit;
     // What the caller may not read is answered as what does not exist: it never changes.
-    if (permit !== undefined && permit.resourceSubscriptions?.includes(uri) !== true) return done(legacy);
+    if (permit !== undefined && permit.resourceSubscriptions?.includes(uri) !== true) {
+      await this.#sessions.unwatch(session, uri);
+      return done(legacy);
+    }
     if (await this.#sessions.watch(session, uri, uris)) return done(legacy);
     return inBand(legacy.refuseUri(uris));
   }
@@ -158,19 +162,22 @@ export class SessionFront {
   async #stream(
     legacy: LegacyRequest,
     session: string,
-    { capabilities, isStreaming }: SessionState,
+    { capabilities, isStreaming, since: beginning }: SessionState,
     asker: Asker,
   ): Promise<Response> {
-    const since = legacy.lastEventId;
-    if (isStreaming && since === undefined) return answer(legacy.refuse(Refusal.StreamTaken));
+    const { lastEventId } = legacy;
+    if (isStreaming && lastEventId === undefined) return answer(legacy.refuse(Refusal.StreamTaken));
+    const watched = this.#host.authorize === undefined ? [] : await this.#sessions.watched(session);
     const requested = JSON.parse(listsOf(capabilities)) as SubscriptionFilter;
+    if (watched.length > 0) requested.resourceSubscriptions = watched;
     const permit = await this.#permit(legacy, { ...asker, requested });
     if (permit instanceof Response) return permit;
+    // Nobody knows what a client without an event id has heard: since the session began, perhaps nothing.
+    const since = lastEventId ?? beginning;
     const authorized = permit && JSON.stringify(permit);
     const make = (keepAliveMs: number): Edge =>
-      calling(() => legacy.open(capabilities, authorized, keepAliveMs, performance.now()));
-    const stream = since === undefined ? { id: session } : { id: session, since };
-    const opened = await this.#host.open(asker.request, make, stream);
+      calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
+    const opened = await this.#host.open(asker.request, make, { id: session });
     return typeof opened === 'number' ? answer(legacy.refuse(opened)) : opened.response();
   }
 
