@@ -9,11 +9,17 @@ import { Refusal } from './wasm.js';
  */
 export type Authorize<Context = AuthorizeContext> = (context: Context) => Authorization | Promise<Authorization>;
 
-/** Who asks for what. */
-export interface AuthorizeContext {
+/** Who asks. */
+export interface Asker {
   /** The request; its body has been read. */
   request: Request;
-  /** What it asks for. */
+  /** Whom the option `principal` named; undefined where there is none, or it named nobody. */
+  principal: string | undefined;
+}
+
+/** Who asks for what. */
+export interface AuthorizeContext extends Asker {
+  /** What is asked for. */
   requested: SubscriptionFilter;
 }
 
@@ -28,14 +34,17 @@ export interface Denial {
   wwwAuthenticate?: string;
 }
 
+/** Why a request is not served. */
+export interface Denied {
+  refusal: Refusal;
+  /** The `WWW-Authenticate` header of the answer. */
+  wwwAuthenticate?: string | undefined;
+}
+
 /** What became of asking. */
-export interface Permit {
+export interface Permit extends Partial<Denied> {
   /** The filter that the caller is allowed, as JSON text; `undefined` for everything. */
   filter?: string;
-  /** Why the request is not served. */
-  refusal?: Refusal;
-  /** The `WWW-Authenticate` header of a refusal. */
-  wwwAuthenticate?: string | undefined;
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
@@ -60,7 +69,8 @@ export async function permitOf<Context>(
   }
 }
 
-function denial({ denied, wwwAuthenticate }: Denial): Permit {
+/** A denial as the refusal that answers it. */
+export function denial({ denied, wwwAuthenticate }: Denial): Denied {
   return { refusal: denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden, wwwAuthenticate };
 }
 
@@ -74,17 +84,26 @@ export async function ask<Context>(
   context: Context,
   ms: number,
 ): Promise<Authorization> {
+  const authorization: unknown = await within(ms, 'authorize', () => authorize(context));
+  if (typeof authorization === 'object' && authorization !== null) return authorization;
+  throw new ListenError('authorizer-failed', 'authorize answered neither a filter nor a denial');
+}
+
+/**
+ * Asks the user's function `name`, for at most `ms` milliseconds.
+ *
+ * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
+ */
+export async function within<T>(ms: number, name: string, question: () => T | Promise<T>): Promise<T> {
   const late = deferred<never>();
   const timer = setTimeout(() => {
-    late.reject(new ListenError('authorizer-timeout', 'authorize took too long'));
+    late.reject(new ListenError('authorizer-timeout', `${name} took too long`));
   }, ms);
   try {
-    const authorization: unknown = await Promise.race([authorize(context), late.promise]);
-    if (typeof authorization === 'object' && authorization !== null) return authorization;
-    throw new ListenError('authorizer-failed', 'authorize answered neither a filter nor a denial');
+    return await Promise.race([question(), late.promise]);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
-    throw new ListenError('authorizer-failed', 'authorize threw', { cause });
+    throw new ListenError('authorizer-failed', `${name} threw`, { cause });
   } finally {
     clearTimeout(timer);
   }

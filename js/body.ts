@@ -27,6 +27,11 @@ export function unread(request: Request): BodyStart {
   return rest === undefined ? { bytes: new Uint8Array() } : { bytes: new Uint8Array(), rest };
 }
 
+/** The request as it came, but with an empty body for somebody who is not to read it. */
+export function bodiless(request: Request): Request {
+  return request.body === null ? request : new Request(request, { body: '' });
+}
+
 /** The request as it came, with its body to be read again. */
 export function replay(request: Request, { bytes, rest }: BodyStart): Request {
   if (rest === undefined) return new Request(request, { body: bytes });

@@ -30,14 +30,32 @@ export class Discovery {
    *
    * @throws ListenError `discover-failed`.
    */
-  async use<T>(request: Request, rest: unknown[], action: (known: Discovered) => T): Promise<T> {
+  use<T>(request: Request, rest: unknown[], action: (known: Discovered) => T): Promise<T> {
+    return this.#ask(request, rest, (known) => {
+      if (known !== undefined) return action(known);
+      throw new ListenError('discover-failed', 'the handler did not answer server/discover with its capabilities');
+    });
+  }
+
+  /**
+   * The capabilities as JSON text; undefined where the handler answers, but does not tell them.
+   *
+   * @throws ListenError `discover-failed`.
+   */
+  capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
+    return this.#ask(request, rest, (known) => known?.capabilities);
+  }
+
+  async #ask<T>(request: Request, rest: unknown[], action: (known: Discovered | undefined) => T): Promise<T> {
     const now = performance.now();
     const caller = credentialsOf(request);
     if (this.#known?.isFresh(now) && (this.#known.isPublic || caller === this.#caller)) return action(this.#known);
-    const told = await discover(this.#handler, request, rest, now);
-    this.#known?.free();
-    this.#known = told;
-    this.#caller = caller;
+    const told = Discovered.fromAnswer(await discover(this.#handler, request, rest), now);
+    if (told !== undefined) {
+      this.#known?.free();
+      this.#known = told;
+      this.#caller = caller;
+    }
     return action(told);
   }
 }
@@ -64,7 +82,7 @@ function credentialsOf({ headers }: Request): string {
 }
 
 /** Asks the handler with `server/discover`, on behalf of `request`: its credentials come along. */
-async function discover(handler: FetchHandler, request: Request, rest: unknown[], now: number): Promise<Discovered> {
+async function discover(handler: FetchHandler, request: Request, rest: unknown[]): Promise<Uint8Array> {
   const headers = new Headers(request.headers);
   headers.delete('content-length');
   for (const line of discoverHeaders().split('\n')) {
@@ -75,9 +93,8 @@ async function discover(handler: FetchHandler, request: Request, rest: unknown[]
   try {
     const question = new Request(url, { method: 'POST', headers, body: discoverRequest(), signal });
     const answer = await handler(question, ...rest);
-    return Discovered.fromAnswer(new Uint8Array(await answer.arrayBuffer()), now);
+    return new Uint8Array(await answer.arrayBuffer());
   } catch (cause) {
-    const problem = 'the handler did not answer server/discover with its capabilities';
-    throw new ListenError('discover-failed', problem, { cause });
+    throw new ListenError('discover-failed', 'the handler threw when it was asked server/discover', { cause });
   }
 }

@@ -13,10 +13,13 @@ export interface FrontOptions {
 export class Front {
   readonly #policy: Policy;
 
-  /** @throws ListenError `invalid-options`. */
-  constructor({ allowedOrigins = [], allowedHosts }: FrontOptions) {
+  /**
+   * @param isModernOnly - nothing earlier than 2026-07-28 is served, and so neither GET nor DELETE.
+   * @throws ListenError `invalid-options`.
+   */
+  constructor({ allowedOrigins = [], allowedHosts }: FrontOptions, isModernOnly: boolean) {
     const hosts = allowedHosts && linesOf(allowedHosts);
-    this.#policy = calling(() => new Policy(linesOf(allowedOrigins), hosts));
+    this.#policy = calling(() => new Policy(linesOf(allowedOrigins), hosts, isModernOnly));
   }
 
   /** Answers what goes no further; everything else `inner` answers. `headers` are lines `name: value`. */

@@ -1,6 +1,6 @@
 import { answer, denied } from './answer.js';
-import { type Authorization, type Authorize, ask, type Permit, permitOf } from './authorize.js';
-import { type BodyStart, readStart, unread } from './body.js';
+import { type Asker, type Authorization, type Authorize, type AuthorizeContext, ask, permitOf } from './authorize.js';
+import { readStart, unread } from './body.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
@@ -9,23 +9,24 @@ import { calling, fromCore, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import { Front, type FrontOptions } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
-import { type Exchange, pass } from './legacy/exchange.js';
+import { type Exchange, pass, refuse } from './legacy/exchange.js';
 import { LegacyFront } from './legacy/legacy-front.js';
-import { type Principal, SessionFront } from './legacy/session-front.js';
+import { SessionFront } from './legacy/session-front.js';
 import type { SessionStore, SessionStream } from './legacy/session-store.js';
 import { DEFAULT_LIMITS, type ListenLimits } from './limits.js';
 import { type Notifier, notifierOn } from './notify.js';
+import { type Caller, callerOf, type Principal } from './principal.js';
 import { report } from './report.js';
 import { ListenStream, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
 import {
   type Accepted,
   Acceptor,
+  type Claim,
   type Discovered,
   type Edge,
   MAX_AGE_MS,
   Refusal,
-  type Rejection,
   Retirement,
 } from './wasm.js';
 
@@ -41,11 +42,15 @@ export interface ListenOptions extends FrontOptions {
   authorize?: Authorize;
   /**
    * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
-   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error.
+   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error,
+   * and 405 for every GET and DELETE.
    * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does; otherwise `stateless`.
    */
   legacy?: 'sessions' | 'stateless' | 'reject';
-  /** Names the caller of a request: a session is its principal's alone (default: whoever's knows its id). */
+  /**
+   * Names the caller of a request, or denies it, before the body is understood. `authorize` is told the name, and a
+   * session is its principal's alone (default: nobody is named, and a session is whoever's knows its id).
+   */
   principal?: Principal;
   /** Upper bounds. */
   limits?: ListenLimits;
@@ -108,6 +113,7 @@ class ListenFront {
   readonly #acceptor: Acceptor;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorize: Authorize | undefined;
+  readonly #principal: Principal | undefined;
   readonly #times: { keepAliveMs: number; stallMs: number; maxAgeMs: number; verifyMs: number };
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
@@ -118,12 +124,13 @@ class ListenFront {
   #isDraining = false;
 
   constructor(handler: FetchHandler, options: ListenOptions) {
-    const { authorize, capabilities, limits, onerror = report, serverInfo } = options;
-    this.#front = new Front(options);
+    const { authorize, capabilities, limits, onerror = report, principal, serverInfo } = options;
+    this.#front = new Front(options, options.legacy === 'reject');
     this.#handler = handler;
     this.#acceptor = calling(() => new Acceptor(limits));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#authorize = authorize;
+    this.#principal = principal;
     this.#times = timesOf(options);
     this.#streams = new Streams(this.#limits.closeMs);
     this.#onerror = onerror;
@@ -159,36 +166,53 @@ class ListenFront {
     }
     const isTooLarge = this.#acceptor.declaresTooLarge(headers);
     const body = isTooLarge ? unread(request) : await readStart(request, this.#acceptor.bodyBytes);
-    const verdict = this.#acceptor.accept(request.method, headers, body.bytes);
-    try {
-      const { accepted, rejection } = verdict;
-      if (accepted) return await this.#listen(accepted, request, rest);
-      if (rejection) return await refuse(rejection, body);
-    } finally {
-      verdict.free();
-    }
-    return this.#other({ request, headers, body, rest });
+    const exchange = { request, headers, body, rest };
+    const claim = this.#acceptor.claim(request.method, headers, body.bytes);
+    const { isListen, rejection } = claim;
+    if (isListen) return this.#judge(claim, exchange);
+    claim.free();
+    return rejection === undefined ? this.#other(exchange) : refuse(answer(rejection), exchange);
   }
 
-  #legacyFront({ legacy, principal }: ListenOptions): LegacyFront | undefined {
+  /** Whoever asks is named, or denied, before the body is looked at. */
+  async #judge(claim: Claim, { headers, request, rest }: Exchange): Promise<Response> {
+    const { name, refusal, wwwAuthenticate } = await this.#caller(request);
+    if (refusal !== undefined) {
+      claim.free();
+      return denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
+    }
+    const verdict = this.#acceptor.judge(headers, claim);
+    const { accepted, rejection } = verdict;
+    verdict.free();
+    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name }, rest);
+    return answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
+  }
+
+  #legacyFront({ legacy }: ListenOptions): LegacyFront | undefined {
     const mode = legacy ?? (this.bus.sessions?.isShared ? 'sessions' : 'stateless');
     if (mode === 'stateless') return undefined;
-    const sessions = mode === 'sessions' ? this.#sessionFront(principal) : undefined;
+    const sessions = mode === 'sessions' ? this.#sessionFront() : undefined;
     return new LegacyFront(this.#acceptor, this.#handler, sessions);
   }
 
-  #sessionFront(principal: Principal | undefined): SessionFront {
+  #sessionFront(): SessionFront {
     const host = {
       handler: this.#handler,
-      principal,
       limits: this.#limits,
       uris: this.#acceptor.uris,
       onerror: this.#onerror,
+      caller: this.#caller.bind(this),
       capabilities: this.#capabilities.bind(this),
-      authorize: this.#ask.bind(this),
+      authorize: this.#authorize && this.#ask.bind(this, this.#authorize),
       open: this.#openSession.bind(this),
+      refuse: (refusal: Refusal) => this.#acceptor.refuse(refusal),
     };
     return new SessionFront(host, sessionsOf(this.bus));
+  }
+
+  #caller(request: Request): Promise<Caller> {
+    const naming = { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
+    return callerOf(naming, request);
   }
 
   /** Whatever is no listen. */
@@ -196,27 +220,22 @@ class ListenFront {
     return this.#legacy === undefined ? pass(this.#handler, exchange) : this.#legacy.fetch(exchange);
   }
 
-  async #listen(accepted: Accepted, request: Request, rest: unknown[]): Promise<Response> {
+  async #listen(accepted: Accepted, asker: Asker, rest: unknown[]): Promise<Response> {
     try {
-      const permit = await this.#permit(accepted, request);
+      const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
+      const asking = { authorize: this.#authorize, ms: this.#limits.authorizeMs, onerror: this.#onerror };
+      const permit = await permitOf(asking, { ...asker, requested });
       if (permit.refusal !== undefined) return denied(accepted.refuse(permit.refusal), permit);
       const refusal = this.#refusal();
       if (refusal !== undefined) return answer(accepted.refuse(refusal));
-      return await this.#open(accepted, permit.filter, request, rest);
+      return await this.#open(accepted, permit.filter, asker.request, rest);
     } finally {
       accepted.free();
     }
   }
 
-  #permit(accepted: Accepted, request: Request): Promise<Permit> {
-    const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
-    const asking = { authorize: this.#authorize, ms: this.#limits.authorizeMs, onerror: this.#onerror };
-    return permitOf(asking, { request, requested });
-  }
-
-  async #ask(request: Request, requested: SubscriptionFilter): Promise<Authorization> {
-    if (this.#authorize === undefined) return requested;
-    return await ask(this.#authorize, { request, requested }, this.#limits.authorizeMs);
+  #ask(authorize: Authorize, context: AuthorizeContext): Promise<Authorization> {
+    return ask(authorize, context, this.#limits.authorizeMs);
   }
 
   /** Why no further stream can be opened now. */
@@ -225,11 +244,12 @@ class ListenFront {
     return this.#streams.size + this.#opening >= this.#limits.streams ? Refusal.TooManyStreams : undefined;
   }
 
-  /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone. */
+  /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone; one that throws is broken. */
   async #capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
     try {
-      return await this.#discovery.use(request, rest, ({ capabilities }) => capabilities);
-    } catch {
+      return await this.#discovery.capabilities(request, rest);
+    } catch (error) {
+      if (!request.signal.aborted) this.#onerror(error as Error);
       return undefined;
     }
   }
@@ -306,12 +326,6 @@ function timesOf({ keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = MAX_AGE_MS
 /** Hosts fire timers that are too long for them at once. */
 function timer(ms: number): number {
   return ms >= 1 && ms <= LONGEST_TIMER ? ms : 0;
-}
-
-/** Refuses a request whose body may not have been read to its end. */
-async function refuse(rejection: Rejection, { rest }: BodyStart): Promise<Response> {
-  await rest?.cancel();
-  return answer(rejection);
 }
 
 function sessionsOf({ sessions }: ListenBus): SessionStore {

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { Authorization, Authorize, AuthorizeContext, Denial } from './authorize.js';
+export type { Asker, Authorization, Authorize, AuthorizeContext, Denial } from './authorize.js';
 export type { BusAttachment, BusLink, Joining, ListenBus, ServerEventBus } from './bus/bus.js';
 export type { LogOptions } from './bus/log-options.js';
 export { InMemoryBus } from './bus/memory.js';
@@ -14,10 +14,10 @@ export type { SubscriptionFilter } from './filter.js';
 export type { FrontOptions } from './front.js';
 export type { McpHandler } from './handler.js';
 export { type ListenOptions, type ListenServer, serveListen } from './http.js';
-export type { Principal } from './legacy/session-front.js';
 export type { NewSession, SessionState, SessionStore, SessionStream } from './legacy/session-store.js';
 export type { ListenLimits } from './limits.js';
 export type { Notifier } from './notify.js';
+export type { Principal, PrincipalAnswer } from './principal.js';
 export type { StreamEnding } from './stream.js';
 export type { ListenStats } from './streams.js';
 export type { TaskState } from './task.js';

@@ -113,6 +113,19 @@ impl Reason {
         }
     }
 
+    /// Whether HTTP alone decides it: such a refusal comes before the caller is named, all others after that.
+    pub fn is_of_http(&self) -> bool {
+        matches!(
+            self,
+            Self::MethodNotAllowed
+                | Self::ForbiddenHost
+                | Self::ForbiddenOrigin
+                | Self::UnsupportedMediaType
+                | Self::NotAcceptable
+                | Self::BodyTooLarge
+        )
+    }
+
     /// Whether the same request may succeed a little later.
     fn is_passing(&self) -> bool {
         matches!(

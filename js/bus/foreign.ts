@@ -11,12 +11,11 @@ export class ForeignBus implements ListenBus {
   readonly #onerror: (error: Error) => void;
   /** Holds the sessions, and the log that their streams come back to. */
   readonly #local: InMemoryBus;
-  #isFollowed = false;
 
   constructor(bus: ServerEventBus, onerror: (error: Error) => void) {
     this.#bus = bus;
     this.#onerror = onerror;
-    this.#local = new InMemoryBus(onerror);
+    this.#local = new FollowingBus(bus, onerror);
   }
 
   publish(event: ServerEvent): Promise<void> {
@@ -40,7 +39,7 @@ export class ForeignBus implements ListenBus {
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
     try {
-      if (joining.session !== undefined) return this.#followed().attach(filter, link, joining);
+      if (joining.session !== undefined) return this.#local.attach(filter, link, joining);
       const detach = this.#bus.subscribe((event) => this.#receive(event, link));
       link.receive(attachedMessage(''));
       return { detach: () => this.#detach(detach) };
@@ -48,13 +47,6 @@ export class ForeignBus implements ListenBus {
       link.lost(error as Error);
       return { detach() {} };
     }
-  }
-
-  /** From the first stream of a session on, the log misses nothing: no earlier place in it was ever told. */
-  #followed(): InMemoryBus {
-    if (!this.#isFollowed) this.#bus.subscribe((event) => void this.#local.publish(event));
-    this.#isFollowed = true;
-    return this.#local;
   }
 
   async #forward(events: ServerEvent[]): Promise<void> {
@@ -76,6 +68,23 @@ export class ForeignBus implements ListenBus {
     } catch (error) {
       this.#onerror(error as Error);
     }
+  }
+}
+
+/** The log of another bus, from the first place on that is told of it: no session began before that. */
+class FollowingBus extends InMemoryBus {
+  readonly #bus: ServerEventBus;
+  #isFollowing = false;
+
+  constructor(bus: ServerEventBus, onerror: (error: Error) => void) {
+    super(onerror);
+    this.#bus = bus;
+  }
+
+  protected override place(): string {
+    if (!this.#isFollowing) this.#bus.subscribe((event) => void this.publish(event));
+    this.#isFollowing = true;
+    return super.place();
   }
 }
 

@@ -27,8 +27,9 @@ export class InMemoryBus implements ListenBus {
     this.#onerror = onerror;
     this.#log = new RecentEvents(options);
     this.sessions = new MemorySessions({
+      place: () => this.place(),
       has: (id) => this.#streams.has(id),
-      watch: (id, uris) => this.#watch(id, uris),
+      follow: (id) => this.#follow(id),
       end: (id) => this.#release(id, 'the session is over'),
     });
   }
@@ -56,6 +57,11 @@ export class InMemoryBus implements ListenBus {
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
     return this.#join(JSON.stringify(filter), link, joining);
+  }
+
+  /** The event id that says "everything published so far": the log misses nothing that comes after it was told. */
+  protected place(): string {
+    return this.#hub.place;
   }
 
   /** How many streams and listeners are attached. */
@@ -113,7 +119,7 @@ export class InMemoryBus implements ListenBus {
   #enter(session: string, edge: number): void {
     if (this.#streams.get(session) !== edge) this.#release(session, 'another stream of the session has taken over');
     this.#streams.set(session, edge);
-    this.#watch(session, this.sessions.uris(session));
+    this.#follow(session);
   }
 
   #replay(edge: number, { replayAfter }: Received): void {
@@ -124,10 +130,12 @@ export class InMemoryBus implements ListenBus {
     for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
-  #watch(session: string, uris: string[]): void {
+  /** The stream of a session follows what the session watches, and whether its client is ready. */
+  #follow(session: string): void {
     const edge = this.#streams.get(session);
-    const frame = edge === undefined ? undefined : this.#hub.watch(edge, uris);
-    if (edge !== undefined && frame !== undefined) this.#send(edge, frame);
+    if (edge === undefined) return;
+    const frame = this.#hub.watch(edge, this.sessions.uris(session), this.sessions.isHeld(session));
+    if (frame !== undefined) this.#send(edge, frame);
   }
 
   #release(session: string, why: string): void {

@@ -5,6 +5,8 @@ import type { NewSession, SessionState, SessionStore } from '../legacy/session-s
 export interface SessionStub {
   createSession(session: NewSession, limit: number): Promise<boolean>;
   findSession(id: string, principal: string | undefined): Promise<SessionState | undefined>;
+  initializeSession(id: string): Promise<void>;
+  watchedInSession(id: string): Promise<string[]>;
   watchInSession(id: string, uri: string, limit: number): Promise<boolean>;
   unwatchInSession(id: string, uri: string): Promise<void>;
   endSession(id: string): Promise<void>;
@@ -26,6 +28,14 @@ export class DurableObjectSessions implements SessionStore {
 
   find(id: string, principal: string | undefined): Promise<SessionState | undefined> {
     return this.#asking((stub) => stub.findSession(id, principal));
+  }
+
+  initialized(id: string): Promise<void> {
+    return this.#asking((stub) => stub.initializeSession(id));
+  }
+
+  watched(id: string): Promise<string[]> {
+    return this.#asking((stub) => stub.watchedInSession(id));
   }
 
   watch(id: string, uri: string, limit: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { NewSession } from '../legacy/session-store.js';
+import type { NewSession, SessionState } from '../legacy/session-store.js';
 
 /** The sessions of one bus in SQLite, with the resources that each one watches. */
 export class SessionTable {
@@ -8,6 +8,11 @@ export class SessionTable {
   constructor(sql: SqlStorage) {
     this.#sql = sql;
     sql.exec(SCHEMA);
+    // Tables of before sessions had these: their clients are ready, and nobody knows where they began.
+    const columns = sql.exec<{ name: string }>("SELECT name FROM pragma_table_info('session')").toArray();
+    if (columns.some(({ name }) => name === 'is_held')) return;
+    sql.exec('ALTER TABLE session ADD COLUMN since TEXT');
+    sql.exec('ALTER TABLE session ADD COLUMN is_held INTEGER NOT NULL DEFAULT 0');
   }
 
   /** How many sessions are held, those that are over and not yet swept among them. */
@@ -16,20 +21,32 @@ export class SessionTable {
     return this.#count;
   }
 
-  /** Begins a session. */
-  create({ id, principal, capabilities, idleMs }: NewSession): void {
+  /** Begins a session, whose client is not ready yet; `since` is where the log ends. */
+  create({ id, principal, capabilities, idleMs }: NewSession, since: string): void {
     const { count } = this;
-    const values = [id, principal ?? null, capabilities, idleMs, Date.now()];
-    this.#sql.exec('INSERT INTO session VALUES (?, ?, ?, ?, ?)', ...values);
+    const values = [id, principal ?? null, capabilities, idleMs, Date.now(), since];
+    this.#sql.exec(INSERT, ...values);
     this.#count = count + 1;
   }
 
-  /** What the client of a session was told that it is notified about; undefined where it is not this principal's. */
-  capabilities(id: string, principal: string | undefined): string | undefined {
+  /** What is known of a session; undefined where it is not this principal's. */
+  find(id: string, principal: string | undefined): Pick<SessionState, 'capabilities' | 'since'> | undefined {
     const [row] = this.#sql
       .exec<Row>('SELECT * FROM session WHERE id = ? AND principal IS ?', id, principal ?? null)
       .toArray();
-    return row?.capabilities;
+    if (row === undefined) return undefined;
+    const { capabilities, since } = row;
+    return since === null ? { capabilities } : { capabilities, since };
+  }
+
+  /** Whether the client of a session has yet to say that it is ready. */
+  isHeld(id: string): boolean {
+    return this.#sql.exec('SELECT 1 FROM session WHERE id = ? AND is_held', id).toArray().length > 0;
+  }
+
+  /** The client of a session is ready; answers false where it was already. */
+  release(id: string): boolean {
+    return this.#sql.exec('UPDATE session SET is_held = 0 WHERE id = ? AND is_held', id).rowsWritten > 0;
   }
 
   /** Whether the session is held. */
@@ -90,11 +107,15 @@ export class SessionTable {
   }
 }
 
-type Row = { id: string; capabilities: string };
+type Row = { id: string; capabilities: string; since: string | null };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS session (
     id TEXT PRIMARY KEY, principal TEXT, capabilities TEXT NOT NULL, idle_ms INTEGER NOT NULL, used_at INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS session_uri (session TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (session, uri));
+`;
+
+const INSERT = `
+  INSERT INTO session (id, principal, capabilities, idle_ms, used_at, since, is_held) VALUES (?, ?, ?, ?, ?, ?, 1)
 `;

@@ -107,18 +107,28 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   async createSession(session: NewSession, limit: number): Promise<boolean> {
     if (this.#sessions.count >= limit) this.#endIdle();
     if (this.#sessions.count >= limit) return false;
-    this.#sessions.create(session);
+    this.#sessions.create(session, this.#hub.place);
     await this.#wakeBy(Date.now() + session.idleMs);
     return true;
   }
 
   /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
   findSession(id: string, principal: string | undefined): SessionState | undefined {
-    const capabilities = this.#sessions.capabilities(id, principal);
+    const session = this.#sessions.find(id, principal);
     const isStreaming = this.#streams.has(id);
-    if (capabilities === undefined || (!isStreaming && this.#sessions.isIdle(id))) return undefined;
+    if (session === undefined || (!isStreaming && this.#sessions.isIdle(id))) return undefined;
     this.#sessions.touch(id);
-    return { capabilities, isStreaming };
+    return { ...session, isStreaming };
+  }
+
+  /** The client of a session has said that it is ready; its stream goes on. */
+  initializeSession(id: string): void {
+    if (this.#sessions.release(id)) this.#followSession(id);
+  }
+
+  /** The resources that a session watches. */
+  watchedInSession(id: string): string[] {
+    return this.#sessions.uris(id);
   }
 
   /** Watches a resource in a session; answers false where it watches `limit` of them already. */
@@ -202,7 +212,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     const session = this.#interests.session(socket);
     if (session === undefined) return;
     this.#streams.set(session, socket);
-    this.#hub.watch(edge, this.#sessions.uris(session));
+    this.#hub.watch(edge, this.#sessions.uris(session), this.#sessions.isHeld(session));
   }
 
   #attach(socket: WebSocket, edge: number, { answer, interest, replayAfter, session }: Received): void {
@@ -233,11 +243,12 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
-  /** The stream of a session follows what the session watches. */
+  /** The stream of a session follows what the session watches, and whether its client is ready. */
   #followSession(session: string): void {
     const edge = this.#edges.edge(this.#streams.get(session) as WebSocket);
-    const frame = edge === undefined ? undefined : this.#hub.watch(edge, this.#sessions.uris(session));
-    if (edge !== undefined && frame !== undefined) this.#send(edge, frame);
+    if (edge === undefined) return;
+    const frame = this.#hub.watch(edge, this.#sessions.uris(session), this.#sessions.isHeld(session));
+    if (frame !== undefined) this.#send(edge, frame);
   }
 
   #endIdle(): void {

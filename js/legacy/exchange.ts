@@ -16,3 +16,9 @@ export interface Exchange {
 export function pass(handler: FetchHandler, { body, request, rest }: Exchange): Response | Promise<Response> {
   return handler(body === undefined ? request : replay(request, body), ...rest);
 }
+
+/** Refuses a request, whose body may not have been read to its end. */
+export async function refuse(answer: Response, { body }: Exchange): Promise<Response> {
+  await body?.rest?.cancel();
+  return answer;
+}

@@ -1,7 +1,7 @@
 import { answer } from '../answer.js';
 import type { FetchHandler } from '../handler.js';
-import { type Acceptor, LegacyCall, type LegacyRequest } from '../wasm.js';
-import { type Exchange, pass } from './exchange.js';
+import type { Acceptor } from '../wasm.js';
+import { type Exchange, pass, refuse } from './exchange.js';
 import type { SessionFront } from './session-front.js';
 
 /** Tells requests of 2025-11-25 and earlier from all others, which go to the handler behind. */
@@ -23,25 +23,12 @@ export class LegacyFront {
     const verdict = this.#acceptor.judgeLegacy(request.method, headers, body?.bytes ?? new Uint8Array());
     const { rejection, request: legacy } = verdict;
     verdict.free();
-    if (rejection !== undefined) {
-      await body?.rest?.cancel();
-      return answer(rejection);
-    }
     try {
-      return await this.#serve(legacy, exchange);
+      if (this.#sessions !== undefined) return await this.#sessions.serve({ rejection, legacy }, exchange);
+      const refusal = rejection ?? legacy?.refuseVersion();
+      return refusal === undefined ? await pass(this.#handler, exchange) : await refuse(answer(refusal), exchange);
     } finally {
       legacy?.free();
     }
   }
-
-  #serve(legacy: LegacyRequest | undefined, exchange: Exchange): Response | Promise<Response> {
-    if (legacy === undefined) return pass(this.#handler, exchange);
-    if (this.#sessions !== undefined) return this.#sessions.serve(legacy, exchange);
-    return isMessage(legacy) ? answer(legacy.refuseVersion()) : pass(this.#handler, exchange);
-  }
-}
-
-/** A handler that keeps no sessions answers GET and DELETE by itself. */
-function isMessage({ call }: LegacyRequest): boolean {
-  return call !== LegacyCall.Open && call !== LegacyCall.End;
 }

@@ -2,10 +2,12 @@ import type { NewSession, SessionState, SessionStore } from './session-store.js'
 
 /** What the bus does for the stream of a session. */
 export interface SessionStreams {
+  /** The event id that says "everything published so far". */
+  place(): string;
   /** Whether the session has a stream. */
   has(id: string): boolean;
-  /** The session watches these resources now. */
-  watch(id: string, uris: string[]): void;
+  /** What the session watches, or whether its client is ready to hear of that, has changed. */
+  follow(id: string): void;
   /** The session is over. */
   end(id: string): void;
 }
@@ -31,6 +33,11 @@ export class MemorySessions implements SessionStore {
     return [...(this.#sessions.get(id)?.uris ?? [])];
   }
 
+  /** Whether the client of a session has yet to say that it is ready. */
+  isHeld(id: string): boolean {
+    return this.#sessions.get(id)?.isHeld === true;
+  }
+
   /** The session counts as used now. */
   touch(id: string): void {
     const session = this.#sessions.get(id);
@@ -40,7 +47,8 @@ export class MemorySessions implements SessionStore {
   async create(session: NewSession, limit: number): Promise<boolean> {
     this.#sweep(this.#sessions.size >= limit);
     if (this.#sessions.size >= limit) return false;
-    this.#sessions.set(session.id, { ...session, uris: new Set(), usedAt: performance.now() });
+    const since = this.#streams.place();
+    this.#sessions.set(session.id, { ...session, since, isHeld: true, uris: new Set(), usedAt: performance.now() });
     return true;
   }
 
@@ -52,7 +60,19 @@ export class MemorySessions implements SessionStore {
       return undefined;
     }
     this.touch(id);
-    return { capabilities: session.capabilities, isStreaming: this.#streams.has(id) };
+    const { capabilities, since } = session;
+    return { capabilities, since, isStreaming: this.#streams.has(id) };
+  }
+
+  async initialized(id: string): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (session?.isHeld !== true) return;
+    session.isHeld = false;
+    this.#streams.follow(id);
+  }
+
+  async watched(id: string): Promise<string[]> {
+    return this.uris(id);
   }
 
   async watch(id: string, uri: string, limit: number): Promise<boolean> {
@@ -60,13 +80,13 @@ export class MemorySessions implements SessionStore {
     if (uris === undefined || uris.has(uri)) return true;
     if (uris.size >= limit) return false;
     uris.add(uri);
-    this.#streams.watch(id, [...uris]);
+    this.#streams.follow(id);
     return true;
   }
 
   async unwatch(id: string, uri: string): Promise<void> {
     const uris = this.#sessions.get(id)?.uris;
-    if (uris?.delete(uri)) this.#streams.watch(id, [...uris]);
+    if (uris?.delete(uri)) this.#streams.follow(id);
   }
 
   async end(id: string): Promise<void> {
@@ -89,6 +109,8 @@ export class MemorySessions implements SessionStore {
 }
 
 interface Session extends NewSession {
+  since: string;
+  isHeld: boolean;
   uris: Set<string>;
   usedAt: number;
 }

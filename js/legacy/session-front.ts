@@ -1,8 +1,9 @@
 import { answer, denied, inBand, json } from '../answer.js';
-import type { Authorization } from '../authorize.js';
-import { ListenError } from '../error.js';
+import { type Asker, type Authorization, type AuthorizeContext, denial } from '../authorize.js';
+import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
+import type { Caller } from '../principal.js';
 import type { ListenStream } from '../stream.js';
 import {
   type Edge,
@@ -12,27 +13,34 @@ import {
   listsOf,
   offersSubscribe,
   Refusal,
+  type Rejection,
 } from '../wasm.js';
-import { type Exchange, pass } from './exchange.js';
+import { type Exchange, pass, refuse } from './exchange.js';
 import type { NewSession, SessionState, SessionStore, SessionStream } from './session-store.js';
-
-/** Names the caller of a request, where callers are told apart: a session is its principal's alone. */
-export type Principal = (request: Request) => string | undefined | Promise<string | undefined>;
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
   /** How many resources one session may watch. */
   readonly uris: number;
-  readonly principal: Principal | undefined;
   readonly limits: { sessions: number; sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
+  /** Names who asks. */
+  caller(request: Request): Promise<Caller>;
   /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
   capabilities(request: Request, rest: unknown[]): Promise<string | undefined>;
-  /** What the caller may hear of what is requested. */
-  authorize(request: Request, requested: SubscriptionFilter): Promise<Authorization>;
+  /** What the caller may hear of what is requested; undefined: everything. */
+  readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
   /** Opens a stream that `make` makes for a keep-alive interval, unless there is no room. */
   open(request: Request, make: (keepAliveMs: number) => Edge, session: SessionStream): Promise<ListenStream | Refusal>;
+  /** The refusal of a request that nobody has read. */
+  refuse(refusal: Refusal): Rejection;
+}
+
+/** What the core says of a request: a refusal, a request of an earlier revision, or nothing. */
+export interface Judged {
+  rejection: Rejection | undefined;
+  legacy: LegacyRequest | undefined;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */
@@ -45,69 +53,81 @@ export class SessionFront {
     this.#sessions = sessions;
   }
 
-  /** Answers a request of an earlier revision. */
-  async serve(legacy: LegacyRequest, exchange: Exchange): Promise<Response> {
-    const { call, needsSession, session } = legacy;
-    const { request } = exchange;
-    if (session === undefined) {
-      if (call === LegacyCall.Initialize) return this.#initialize(legacy, exchange);
-      return needsSession ? answer(legacy.refuse(Refusal.SessionMissing)) : this.#pass(exchange);
+  /** Answers a request that is no listen. Whom sessions have to do with is named, before anything else is said. */
+  async serve({ legacy, rejection }: Judged, exchange: Exchange): Promise<Response> {
+    if (rejection?.isOfHttp === true) return refuse(answer(rejection), exchange);
+    if (rejection === undefined && legacy?.isOfSessions !== true) return this.#pass(exchange);
+    const { name, refusal, wwwAuthenticate } = await this.#host.caller(exchange.request);
+    if (refusal !== undefined) {
+      rejection?.free();
+      return refuse(denied(this.#host.refuse(refusal), { wwwAuthenticate }), exchange);
     }
-    const state = await this.#guarded(legacy, request, () => this.#find(legacy, session, request));
-    if (state instanceof Response) return state;
-    if (call === LegacyCall.Other) return this.#pass(exchange);
-    return this.#guarded(legacy, request, () => this.#inSession(legacy, session, state, request));
+    if (rejection !== undefined) return refuse(answer(rejection), exchange);
+    return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, name, exchange);
   }
 
-  async #find(legacy: LegacyRequest, session: string, request: Request): Promise<SessionState | Response> {
-    const principal = await this.#principal(request);
+  async #dispatch(legacy: LegacyRequest, principal: string | undefined, exchange: Exchange): Promise<Response> {
+    const { call, session } = legacy;
+    const asker = { request: exchange.request, principal };
+    if (session === undefined) {
+      if (call === LegacyCall.Initialize) return this.#initialize(legacy, asker, exchange);
+      return answer(legacy.refuse(Refusal.SessionMissing));
+    }
+    const state = await this.#guarded(legacy, asker, () => this.#find(legacy, session, asker));
+    if (state instanceof Response) return refuse(state, exchange);
+    if (call === LegacyCall.Other) return this.#pass(exchange);
+    return this.#guarded(legacy, asker, () => this.#inSession(legacy, session, state, asker));
+  }
+
+  async #find(legacy: LegacyRequest, session: string, { principal }: Asker): Promise<SessionState | Response> {
     const state = await this.#sessions.find(session, principal);
     return state ?? answer(legacy.refuse(Refusal.SessionNotFound));
   }
 
-  async #inSession(legacy: LegacyRequest, session: string, state: SessionState, request: Request): Promise<Response> {
+  async #inSession(legacy: LegacyRequest, session: string, state: SessionState, asker: Asker): Promise<Response> {
     switch (legacy.call) {
       case LegacyCall.Initialize:
         return answer(legacy.refuse(Refusal.SecondInitialize));
       case LegacyCall.Initialized:
+        await this.#sessions.initialized(session);
         return new Response(null, { status: 202 });
       case LegacyCall.Ping:
         return done(legacy);
       case LegacyCall.Open:
-        return this.#stream(legacy, session, state, request);
+        return this.#stream(legacy, session, state, asker);
       case LegacyCall.End:
         await this.#sessions.end(session);
         return new Response(null, { status: 200 });
       default:
-        return this.#watching(legacy, session, state, request);
+        return this.#watching(legacy, session, state, asker);
     }
   }
 
-  async #initialize(legacy: LegacyRequest, exchange: Exchange): Promise<Response> {
+  async #initialize(legacy: LegacyRequest, asker: Asker, exchange: Exchange): Promise<Response> {
     const response = await this.#pass(exchange);
     if (!response.ok) return response;
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
     const initialized = legacy.initialized(bytes, known);
-    if (initialized === undefined) return new Response(bytes, response);
-    return this.#guarded(legacy, exchange.request, () => this.#begin(legacy, initialized, response, exchange.request));
+    const headers = new Headers(response.headers);
+    // They told of the body as it came, which has been read and decoded.
+    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+    if (initialized === undefined) return new Response(bytes, { status: response.status, headers });
+    return this.#guarded(legacy, asker, () => this.#begin(legacy, initialized, headers, asker));
   }
 
   async #begin(
     legacy: LegacyRequest,
     initialized: LegacyInitialized,
-    { headers: given }: Response,
-    request: Request,
+    headers: Headers,
+    { principal }: Asker,
   ): Promise<Response> {
     const { answer: text, capabilities } = initialized;
     initialized.free();
     const { limits } = this.#host;
-    const principal = await this.#principal(request);
     const session: NewSession = { id: crypto.randomUUID(), capabilities, idleMs: limits.sessionIdleMs };
     if (principal !== undefined) session.principal = principal;
     if (!(await this.#sessions.create(session, limits.sessions))) return answer(legacy.refuse(Refusal.TooManySessions));
-    const headers = new Headers(given);
-    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', session.id);
     return new Response(text, { headers });
@@ -117,7 +137,7 @@ export class SessionFront {
     legacy: LegacyRequest,
     session: string,
     { capabilities }: SessionState,
-    request: Request,
+    asker: Asker,
   ): Promise<Response> {
     if (!offersSubscribe(capabilities)) return inBand(legacy.refuse(Refusal.MethodNotFound));
     const { invalid, uri } = legacy;
@@ -127,10 +147,13 @@ export class SessionFront {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
     }
-    const permit = await this.#permit(legacy, request, { resourceSubscriptions: [uri] });
+    const permit = await this.#permit(legacy, { ...asker, requested: { resourceSubscriptions: [uri] } });
     if (permit instanceof Response) return permit;
     // What the caller may not read is answered as what does not exist: it never changes.
-    if (permit.resourceSubscriptions?.includes(uri) !== true) return done(legacy);
+    if (permit !== undefined && permit.resourceSubscriptions?.includes(uri) !== true) {
+      await this.#sessions.unwatch(session, uri);
+      return done(legacy);
+    }
     if (await this.#sessions.watch(session, uri, uris)) return done(legacy);
     return inBand(legacy.refuseUri(uris));
   }
@@ -139,42 +162,35 @@ export class SessionFront {
   async #stream(
     legacy: LegacyRequest,
     session: string,
-    { capabilities, isStreaming }: SessionState,
-    request: Request,
+    { capabilities, isStreaming, since: beginning }: SessionState,
+    asker: Asker,
   ): Promise<Response> {
-    const since = legacy.lastEventId;
-    if (isStreaming && since === undefined) return answer(legacy.refuse(Refusal.StreamTaken));
-    const lists = JSON.parse(listsOf(capabilities)) as SubscriptionFilter;
-    const permit = await this.#permit(legacy, request, lists);
+    const { lastEventId } = legacy;
+    if (isStreaming && lastEventId === undefined) return answer(legacy.refuse(Refusal.StreamTaken));
+    const watched = this.#host.authorize === undefined ? [] : await this.#sessions.watched(session);
+    const requested = JSON.parse(listsOf(capabilities)) as SubscriptionFilter;
+    if (watched.length > 0) requested.resourceSubscriptions = watched;
+    const permit = await this.#permit(legacy, { ...asker, requested });
     if (permit instanceof Response) return permit;
+    // Nobody knows what a client without an event id has heard: since the session began, perhaps nothing.
+    const since = lastEventId ?? beginning;
+    const authorized = permit && JSON.stringify(permit);
     const make = (keepAliveMs: number): Edge =>
-      legacy.open(capabilities, JSON.stringify(permit), keepAliveMs, performance.now());
-    const stream = since === undefined ? { id: session } : { id: session, since };
-    const opened = await this.#host.open(request, make, stream);
+      calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
+    const opened = await this.#host.open(asker.request, make, { id: session });
     return typeof opened === 'number' ? answer(legacy.refuse(opened)) : opened.response();
   }
 
-  async #permit(
-    legacy: LegacyRequest,
-    request: Request,
-    requested: SubscriptionFilter,
-  ): Promise<SubscriptionFilter | Response> {
-    const authorization = await this.#host.authorize(request, requested);
-    if (!('denied' in authorization)) return authorization;
-    const refusal = authorization.denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden;
-    return denied(legacy.refuse(refusal), authorization);
-  }
-
-  async #principal(request: Request): Promise<string | undefined> {
-    try {
-      return await this.#host.principal?.(request);
-    } catch (cause) {
-      throw new ListenError('authorizer-failed', 'principal threw', { cause });
-    }
+  /** What the caller may hear of what it requests; undefined: all of it. */
+  async #permit(legacy: LegacyRequest, context: AuthorizeContext): Promise<SubscriptionFilter | undefined | Response> {
+    const authorization = await this.#host.authorize?.(context);
+    if (authorization === undefined || !('denied' in authorization)) return authorization;
+    const { refusal, wwwAuthenticate } = denial(authorization);
+    return denied(legacy.refuse(refusal), { wwwAuthenticate });
   }
 
   /** What fails on our side is reported, and tells the caller nothing but to come back. */
-  async #guarded<T>(legacy: LegacyRequest, request: Request, action: () => Promise<T>): Promise<T | Response> {
+  async #guarded<T>(legacy: LegacyRequest, { request }: Asker, action: () => Promise<T>): Promise<T | Response> {
     try {
       return await action();
     } catch (error) {

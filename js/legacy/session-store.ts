@@ -14,6 +14,8 @@ export interface NewSession {
 export interface SessionState {
   /** As in {@link NewSession}. */
   capabilities: string;
+  /** The event id that says "everything published before the session began"; its first stream goes on from there. */
+  since?: string;
   /** Whether its stream is open somewhere. */
   isStreaming: boolean;
 }
@@ -29,6 +31,10 @@ export interface SessionStore {
   create(session: NewSession, limit: number): Promise<boolean>;
   /** The session, which counts as used now; undefined where it is unknown, over, or not this principal's. */
   find(id: string, principal: string | undefined): Promise<SessionState | undefined>;
+  /** The client has said that it is ready: the session's stream is held until then, and goes on. */
+  initialized(id: string): Promise<void>;
+  /** The resources that a session watches. */
+  watched(id: string): Promise<string[]>;
   /** Watches a resource; answers false where the session watches `limit` of them already. */
   watch(id: string, uri: string, limit: number): Promise<boolean>;
   /** Watches a resource no longer. */
@@ -41,6 +47,4 @@ export interface SessionStore {
 export interface SessionStream {
   /** Which session. */
   id: string;
-  /** The id of the last event that the client has seen on an earlier stream. */
-  since?: string;
 }

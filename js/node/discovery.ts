@@ -63,18 +63,18 @@ export class Discovery {
     const { answer, askedAt, question } = this.#pending;
     this.#pending = undefined;
     question.free();
-    try {
-      const told = Discovered.fromAnswer(line, askedAt);
-      this.#known?.free();
-      this.#known = told;
-      answer.resolve(told);
-    } catch (cause) {
-      answer.reject(failure('the server did not answer server/discover with its capabilities', { cause }));
+    const told = Discovered.fromAnswer(line, askedAt);
+    if (told === undefined) {
+      answer.reject(failure('the server did not answer server/discover with its capabilities'));
+      return true;
     }
+    this.#known?.free();
+    this.#known = told;
+    answer.resolve(told);
     return true;
   }
 }
 
-function failure(problem: string, options?: ErrorOptions): ListenError {
-  return new ListenError('discover-failed', problem, options);
+function failure(problem: string): ListenError {
+  return new ListenError('discover-failed', problem);
 }

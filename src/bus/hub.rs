@@ -128,12 +128,13 @@ impl Hub {
         }
     }
 
-    /// The session of an attached edge watches these URIs now; the frame tells the edge so.
-    pub fn watch(&mut self, edge: EdgeId, uris: Vec<Uri>) -> Option<String> {
+    /// The session of an attached edge watches these URIs now, and while it `is_held` its client is not ready
+    /// to hear of them; the frame tells the edge so.
+    pub fn watch(&mut self, edge: EdgeId, uris: Vec<Uri>, is_held: bool) -> Option<String> {
         let former = self.leave(edge)?;
         let interest = former.interest.with_uris(uris);
         self.enter(edge, interest.clone(), former.last);
-        Some(BusMessage::Interest(interest).to_json())
+        Some(BusMessage::Interest { interest, is_held }.to_json())
     }
 
     /// What an attached edge wants.

@@ -55,7 +55,13 @@ pub enum BusMessage {
         event: ServerEvent,
     },
     /// From now on this is what the edge is sent.
-    Interest(Interest),
+    Interest {
+        /// The events that match.
+        interest: Interest,
+        /// Whether the client of its session has yet to say that it is ready: it must be sent nothing
+        /// until then (2025-11-25, Lifecycle: Initialization).
+        is_held: bool,
+    },
 }
 
 /// Where an event stands among those that an edge is sent.
@@ -127,7 +133,10 @@ impl BusMessage {
         let root = &document.root;
         match type_of(&document)? {
             "attached" => mark_in(root).map(Self::Attached),
-            "interest" => Interest::from_node(root).map(Self::Interest),
+            "interest" => Ok(Self::Interest {
+                interest: Interest::from_node(root)?,
+                is_held: root.get("held").and_then(Node::as_bool) == Some(true),
+            }),
             "event" => Ok(Self::Event {
                 position: position_in(root)?,
                 previous: previous_in(root)?,
@@ -147,9 +156,10 @@ impl BusMessage {
                     mark_members(mark)
                 )
             }
-            Self::Interest(interest) => format!(
-                r#"{{"v":{VERSION},"type":"interest","interest":{}}}"#,
-                interest.to_json()
+            Self::Interest { interest, is_held } => format!(
+                r#"{{"v":{VERSION},"type":"interest","interest":{}{}}}"#,
+                interest.to_json(),
+                if *is_held { ",\"held\":true" } else { "" }
             ),
             Self::Event {
                 position,

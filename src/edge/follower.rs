@@ -52,7 +52,12 @@ pub enum Heard {
         event: ServerEvent,
     },
     /// From now on these events come.
-    Interest(Interest),
+    Interest {
+        /// Which.
+        interest: Interest,
+        /// Whether the client of its session has yet to say that it is ready.
+        is_held: bool,
+    },
 }
 
 /// How often a bus had to be followed anew.
@@ -109,7 +114,7 @@ impl Follower {
         let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
         match message {
             BusMessage::Attached(mark) => Ok(self.handle_attached(mark, now)),
-            BusMessage::Interest(interest) => Ok(Heard::Interest(interest)),
+            BusMessage::Interest { interest, is_held } => Ok(Heard::Interest { interest, is_held }),
             BusMessage::Event {
                 position,
                 previous,

@@ -10,9 +10,11 @@ pub use link::{BusCall, Patience};
 use crate::{
     bus::{Attach, EdgeMessage, Interest, Mark, ProtocolError},
     clock::Millis,
+    filter::SubscriptionFilter,
     legacy::event_id,
     listen::{Ending, Output, ServerStream, Stamp},
     sse,
+    uri::Uri,
 };
 
 /// One client's stream over HTTP: bus frames in, server-sent events out.
@@ -26,6 +28,9 @@ pub struct Edge {
     stream: ServerStream,
     follower: Follower,
     last_id: Option<String>,
+    denied: Vec<Uri>,
+    /// What the bus sends, where that is more than the client may hear.
+    sent: Option<SubscriptionFilter>,
 }
 
 impl Edge {
@@ -41,7 +46,15 @@ impl Edge {
             stream,
             follower: Follower::new(past),
             last_id: None,
+            denied: Vec::new(),
+            sent: None,
         }
+    }
+
+    /// Leaves out of what the session watches the URIs that its client may no longer hear of.
+    #[must_use]
+    pub fn denying(self, denied: Vec<Uri>) -> Self {
+        Self { denied, ..self }
     }
 
     /// How patient it is with its bus.
@@ -69,8 +82,8 @@ impl Edge {
     /// # Errors
     /// A [`ProtocolError`]; the frame is then to be dropped, and the stream has not changed.
     pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
-        let wanted = Some(self.stream.honored());
-        match self.follower.handle_message(text, wanted, now)? {
+        let wanted = self.sent.as_ref().unwrap_or(self.stream.honored());
+        match self.follower.handle_message(text, Some(wanted), now)? {
             Heard::Nothing => {}
             Heard::Attached { is_whole } => {
                 if !is_whole {
@@ -79,10 +92,25 @@ impl Edge {
                 self.stream.handle_attached(now);
             }
             Heard::Event { position, event } => self.stream.handle_event_at(&event, position),
-            Heard::Interest(Interest::Filter(filter)) => self.stream.handle_filter(filter),
-            Heard::Interest(Interest::Everything) => return Err(ProtocolError::OutOfPlace),
+            Heard::Interest { interest, is_held } => {
+                let Interest::Filter(filter) = interest else {
+                    return Err(ProtocolError::OutOfPlace);
+                };
+                self.follow(filter);
+                self.stream.handle_hold(is_held);
+            }
         }
         Ok(())
+    }
+
+    /// What is watched no longer is denied no longer either: to be watched again it is authorized anew.
+    fn follow(&mut self, mut filter: SubscriptionFilter) {
+        self.denied
+            .retain(|uri| filter.resource_subscriptions.contains(uri));
+        self.sent = (!self.denied.is_empty()).then(|| filter.clone());
+        let watched = &mut filter.resource_subscriptions;
+        watched.retain(|uri| !self.denied.contains(uri));
+        self.stream.handle_filter(filter);
     }
 
     /// The connection to the bus is gone, or could not be made. A stream that is open stays so; one

@@ -15,6 +15,7 @@ pub type Field = (&'static str, String);
 pub struct Policy {
     origins: Allowed<Origin>,
     hosts: Option<Allowed<Host>>,
+    is_modern_only: bool,
 }
 
 /// What becomes of a request; the answer, whoever gives it, carries the fields.
@@ -58,7 +59,18 @@ impl Policy {
         Ok(Self {
             origins: Allowed::parse(origins, Origin::parse).ok_or(PolicyError::NotAnOrigin)?,
             hosts: hosts.transpose()?,
+            is_modern_only: false,
         })
+    }
+
+    /// Serves nothing earlier than 2026-07-28, which has neither GET nor DELETE
+    /// (2026-07-28, Streamable HTTP: Earlier Streamable HTTP Revisions).
+    #[must_use]
+    pub fn modern_only(self) -> Self {
+        Self {
+            is_modern_only: true,
+            ..self
+        }
     }
 
     /// Judges a request by its method, then its host, then its origin; `url` is absolute.
@@ -68,8 +80,9 @@ impl Policy {
             Ok(Caller::Elsewhere(origin)) => cors::answer(origin),
             _ => Vec::new(),
         };
-        if !METHODS.split(',').any(|known| known.trim() == method) {
-            fields.push(("allow", METHODS.to_owned()));
+        let methods = if self.is_modern_only { POST } else { METHODS };
+        if method != OPTIONS && !methods.split(", ").any(|known| known == method) {
+            fields.push(("allow", methods.to_owned()));
             return Screening::Refused(Reason::MethodNotAllowed, fields);
         }
         if let Err(reason) = caller {
@@ -77,9 +90,9 @@ impl Policy {
         }
         let asks = headers.get("access-control-request-method").is_some();
         match headers.get("origin") {
-            Some(origin) if method == "OPTIONS" && asks => {
+            Some(origin) if method == OPTIONS && asks => {
                 let asked = headers.get("access-control-request-headers");
-                Screening::Preflight(cors::preflight(origin, METHODS, asked.unwrap_or_default()))
+                Screening::Preflight(cors::preflight(origin, methods, asked.unwrap_or_default()))
             }
             _ => Screening::Passed(fields),
         }
@@ -189,3 +202,6 @@ impl fmt::Display for PolicyError {
 impl std::error::Error for PolicyError {}
 
 const METHODS: &str = "GET, POST, DELETE, OPTIONS";
+const POST: &str = "POST";
+/// Never refused: it is how browsers ask.
+const OPTIONS: &str = "OPTIONS";

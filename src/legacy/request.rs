@@ -16,7 +16,7 @@ use super::VERSIONS;
 pub enum Verdict {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),
-    /// One that no session can answer.
+    /// One that no session can answer. Unless [`Reason::is_of_http`], that is told once the caller has been named.
     Rejected(Rejection),
     /// Anything else: the server behind answers it.
     NotOurs,
@@ -60,6 +60,13 @@ pub enum Call {
     End,
     /// What the server behind answers.
     Other,
+}
+
+impl LegacyRequest {
+    /// Whether sessions have to do with it, so that its caller has to be named; the server behind answers all others.
+    pub fn is_of_sessions(&self) -> bool {
+        self.session.is_some() || self.call == Call::Initialize || self.call.needs_session()
+    }
 }
 
 impl Call {
@@ -128,6 +135,9 @@ fn call_of(
     id: Option<&RequestId>,
     limits: &Limits,
 ) -> Result<Call, Reason> {
+    if method == "GET" && !headers.name_event_stream() {
+        return Err(Reason::NotAcceptable);
+    }
     let call = match (method, document) {
         ("GET", _) => Call::Open {
             last_event_id: headers.get("last-event-id").map(Into::into),
@@ -138,9 +148,6 @@ fn call_of(
     };
     if call != Call::Initialize {
         check_version(headers)?;
-    }
-    if matches!(call, Call::Open { .. }) && !headers.name_event_stream() {
-        return Err(Reason::NotAcceptable);
     }
     Ok(call)
 }

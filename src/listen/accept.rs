@@ -4,7 +4,7 @@ use crate::{
     error::{Reason, Rejection},
     filter::SubscriptionFilter,
     id::RequestId,
-    json::{self, Document, Node, ReadError},
+    json::{self, Document, Node},
     limits::Limits,
     message::{LISTEN, PROTOCOL_VERSION},
 };
@@ -17,6 +17,19 @@ pub enum Verdict {
     /// A listen request that can be served.
     Accepted(Accepted),
     /// A listen request that is answered with an error.
+    Rejected(Rejection),
+    /// Anything else: the server behind answers it.
+    NotOurs,
+}
+
+/// How far a request is judged before its caller is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// A listen request by its header fields: [`judge`] goes on with the body, which nobody has read.
+    Unread,
+    /// A listen request by its body, which had to be read to know; what it comes to.
+    Read(Verdict),
+    /// A listen request that HTTP alone refuses, whoever the caller is.
     Rejected(Rejection),
     /// Anything else: the server behind answers it.
     NotOurs,
@@ -54,26 +67,54 @@ pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bo
     method == "POST" && (claims_by_header(headers) || is_readable)
 }
 
-/// Judges an HTTP request by its method, header fields and body; a body longer than
-/// `limits.body_bytes` may be given cut off anywhere beyond that, or, where `Content-Length` says so, not at all.
+/// Judges an HTTP request as far as HTTP alone decides it (content type, accept, size): what comes after
+/// that comes after the caller has been named. A body longer than `limits.body_bytes` may be given cut off
+/// anywhere beyond that, or, where `Content-Length` says so, not at all.
 ///
-/// The checks run in a fixed order (content type, accept, size, JSON, shape, headers
-/// against body, `_meta`, version, filter, extensions), and the first that fails answers.
 /// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
-pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+pub fn claim(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Claim {
     if !may_be_listen(method, headers, limits) {
-        return Verdict::NotOurs;
+        return Claim::NotOurs;
     }
     let is_whole = body.len() <= limits.body_bytes && !headers.declare_more_than(limits.body_bytes);
-    let document = is_whole.then(|| json::read(body, limits.depth));
-    let readable = document.as_ref().and_then(|read| read.as_ref().ok());
-    if !claims_by_header(headers) && !readable.is_some_and(|read| claims_by_body(headers, read)) {
-        return Verdict::NotOurs;
+    let checked = check_http(headers, is_whole);
+    let is_claimed = claims_by_header(headers);
+    if is_claimed && checked.is_ok() {
+        return Claim::Unread;
     }
-    let id = readable.and_then(|document| request::id_of(document, limits));
-    match check(headers, document, id.as_ref(), limits) {
-        Ok(accepted) => Verdict::Accepted(accepted),
-        Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
+    let document = is_whole
+        .then(|| json::read(body, limits.depth).ok())
+        .flatten();
+    let read = document.as_ref();
+    if !is_claimed && !read.is_some_and(|read| claims_by_body(headers, read)) {
+        return Claim::NotOurs;
+    }
+    match (checked, read) {
+        (Ok(()), Some(read)) => Claim::Read(judge_document(headers, read, limits)),
+        (Ok(()), None) => Claim::NotOurs,
+        (Err(reason), _) => {
+            let id = read.and_then(|read| request::id_of(read, limits));
+            Claim::Rejected(Rejection::new(reason, id))
+        }
+    }
+}
+
+/// Judges the body of a request that is [`Claim::Unread`]. The checks run in a fixed order (JSON, shape,
+/// headers against body, `_meta`, version, filter, extensions), and the first that fails answers.
+pub fn judge(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+    match json::read(body, limits.depth) {
+        Ok(document) => judge_document(headers, &document, limits),
+        Err(_) => Verdict::Rejected(Rejection::new(Reason::ParseError, None)),
+    }
+}
+
+/// Judges an HTTP request whose caller needs no name: [`claim`], then [`judge`].
+pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+    match claim(method, headers, body, limits) {
+        Claim::Unread => judge(headers, body, limits),
+        Claim::Read(verdict) => verdict,
+        Claim::Rejected(rejection) => Verdict::Rejected(rejection),
+        Claim::NotOurs => Verdict::NotOurs,
     }
 }
 
@@ -86,30 +127,34 @@ pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &L
     } else {
         Err(Reason::BodyTooLarge)
     };
+    verdict(checked, id)
+}
+
+fn check_http(headers: &Headers<'_>, is_whole: bool) -> Result<(), Reason> {
+    if !headers.declare_json() {
+        Err(Reason::UnsupportedMediaType)
+    } else if !headers.accept_event_stream() {
+        Err(Reason::NotAcceptable)
+    } else if !is_whole {
+        Err(Reason::BodyTooLarge)
+    } else {
+        Ok(())
+    }
+}
+
+fn judge_document(headers: &Headers<'_>, document: &Document<'_>, limits: &Limits) -> Verdict {
+    let id = request::id_of(document, limits);
+    let checked = check_message(document, id.as_ref(), limits, |root| {
+        request::check_headers(headers, root)
+    });
+    verdict(checked, id)
+}
+
+fn verdict(checked: Result<Accepted, Reason>, id: Option<RequestId>) -> Verdict {
     match checked {
         Ok(accepted) => Verdict::Accepted(accepted),
         Err(reason) => Verdict::Rejected(Rejection::new(reason, id)),
     }
-}
-
-fn check(
-    headers: &Headers<'_>,
-    document: Option<Result<Document<'_>, ReadError>>,
-    id: Option<&RequestId>,
-    limits: &Limits,
-) -> Result<Accepted, Reason> {
-    if !headers.declare_json() {
-        return Err(Reason::UnsupportedMediaType);
-    }
-    if !headers.accept_event_stream() {
-        return Err(Reason::NotAcceptable);
-    }
-    let document = document
-        .ok_or(Reason::BodyTooLarge)?
-        .map_err(|_| Reason::ParseError)?;
-    check_message(&document, id, limits, |root| {
-        request::check_headers(headers, root)
-    })
 }
 
 /// What every transport checks; `check_routing` is what only one of them has.

@@ -10,7 +10,7 @@ mod request;
 mod stream;
 
 pub(crate) use accept::accept_message;
-pub use accept::{Accepted, Verdict, accept, may_be_listen};
+pub use accept::{Accepted, Claim, Verdict, accept, claim, judge, may_be_listen};
 pub use client::{ClientEnd, ClientStream, Notice};
 pub(crate) use cues::Cues;
 pub use ending::Ending;

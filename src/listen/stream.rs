@@ -44,6 +44,7 @@ pub struct ServerStream {
     stamp: Stamp,
     honored: SubscriptionFilter,
     server_info: Option<String>,
+    is_held: bool,
     state: State,
     cues: Cues,
     keep_alive: KeepAlive,
@@ -99,6 +100,7 @@ impl ServerStream {
             cues: Cues::new(&honored),
             honored,
             server_info: None,
+            is_held: false,
             state: State::Opening,
             keep_alive: KeepAlive {
                 interval: keep_alive,
@@ -168,6 +170,11 @@ impl ServerStream {
         if self.has_output() {
             self.lifetime.handle_blocked(now);
         }
+    }
+
+    /// While a stream is held it says that it is open and gives signs of life, and nothing else; cues wait.
+    pub fn handle_hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// The moment of [`ServerStream::poll_timeout`] has come.
@@ -284,6 +291,9 @@ impl ServerStream {
         if !is_acknowledged {
             return Some(self.opened());
         }
+        if self.is_held {
+            return None;
+        }
         let event = self.cues.pop()?;
         Some(Output::Message(match &self.stamp {
             Stamp::Subscription(id) => message::notification(id, &event),
@@ -346,7 +356,8 @@ impl ServerStream {
         match self.state {
             State::Opening | State::Closed => false,
             State::Open { is_acknowledged } => {
-                !is_acknowledged || self.keep_alive.is_due || self.cues.len() > 0
+                let is_cued = self.cues.len() > 0 && !self.is_held;
+                !is_acknowledged || self.keep_alive.is_due || is_cued
             }
             State::Draining { .. } | State::Ending => true,
         }

@@ -16,7 +16,14 @@ pub struct Acceptor {
     pub(super) limits: Limits,
 }
 
-/// What became of one request; at most one of `accepted` and `rejection` is there to take.
+/// What is known of one request before its caller is named.
+#[wasm_bindgen]
+pub struct Claim {
+    claim: listen::Claim,
+    body: Vec<u8>,
+}
+
+/// What became of one listen request; at most one of `accepted` and `rejection` is there to take.
 #[wasm_bindgen]
 pub struct Verdict(listen::Verdict);
 
@@ -90,14 +97,45 @@ impl Acceptor {
         self.limits.uris
     }
 
-    /// Judges a request; a body over the limit may be cut off anywhere beyond it.
-    pub fn accept(&self, method: &str, headers: &str, body: &[u8]) -> Verdict {
-        Verdict(listen::accept(
-            method,
-            &Headers::new(headers),
-            body,
-            &self.limits,
-        ))
+    /// Judges a request as far as HTTP alone decides; a body over the limit may be cut off anywhere beyond it.
+    pub fn claim(&self, method: &str, headers: &str, body: Vec<u8>) -> Claim {
+        let claim = listen::claim(method, &Headers::new(headers), &body, &self.limits);
+        Claim { claim, body }
+    }
+
+    /// Judges a listen request to its end, once its caller has been named.
+    pub fn judge(&self, headers: &str, claim: Claim) -> Verdict {
+        Verdict(match claim.claim {
+            listen::Claim::Unread => {
+                listen::judge(&Headers::new(headers), &claim.body, &self.limits)
+            }
+            listen::Claim::Read(verdict) => verdict,
+            listen::Claim::Rejected(rejection) => listen::Verdict::Rejected(rejection),
+            listen::Claim::NotOurs => listen::Verdict::NotOurs,
+        })
+    }
+
+    /// The refusal of a request whose body nobody has read.
+    pub fn refuse(&self, refusal: Refusal) -> Rejection {
+        Rejection(error::Rejection::new(refusal.reason(), None))
+    }
+}
+
+#[wasm_bindgen]
+impl Claim {
+    /// Whether it is a listen request, and nothing speaks against it yet.
+    #[wasm_bindgen(getter, js_name = isListen)]
+    pub fn is_listen(&self) -> bool {
+        matches!(self.claim, listen::Claim::Unread | listen::Claim::Read(_))
+    }
+
+    /// The answer, if it is a listen request that HTTP alone refuses.
+    #[wasm_bindgen(getter)]
+    pub fn rejection(&self) -> Option<Rejection> {
+        match &self.claim {
+            listen::Claim::Rejected(rejection) => Some(Rejection(rejection.clone())),
+            _ => None,
+        }
     }
 }
 
@@ -193,6 +231,12 @@ impl Rejection {
     #[wasm_bindgen(getter)]
     pub fn code(&self) -> String {
         self.0.reason.code().to_owned()
+    }
+
+    /// Whether HTTP alone decides it, before the caller is named.
+    #[wasm_bindgen(getter, js_name = isOfHttp)]
+    pub fn is_of_http(&self) -> bool {
+        self.0.reason.is_of_http()
     }
 
     /// Seconds for `Retry-After`, if a later attempt makes sense.

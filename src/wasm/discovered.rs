@@ -37,17 +37,10 @@ impl Discovered {
         self.0.capabilities.to_json()
     }
 
-    /// Reads the body of an answer to `discoverRequest()`, asked for at `now`.
+    /// Reads the body of an answer to `discoverRequest()`, asked for at `now`; undefined where it names no capabilities.
     #[wasm_bindgen(js_name = fromAnswer)]
-    pub fn from_answer(body: &[u8], now: f64) -> Result<Self, JsValue> {
-        Told::from_answer(body, millis(now))
-            .map(Self)
-            .ok_or_else(|| {
-                coded(
-                    "discover-failed",
-                    "the handler did not answer server/discover with capabilities",
-                )
-            })
+    pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {
+        Told::from_answer(body, millis(now)).map(Self)
     }
 
     /// Whether it may still be reused.

@@ -4,6 +4,7 @@ use crate::{
     edge::{self, Frame, Past, Patience},
     legacy::event_id,
     listen::{Ending, ServerStream},
+    uri::Uri,
 };
 
 use super::{millis, time};
@@ -191,12 +192,12 @@ impl Edge {
 
 impl Edge {
     pub(super) fn new(stream: ServerStream) -> Self {
-        Self::resuming(stream, Past::None)
+        Self::resuming(stream, Past::None, Vec::new())
     }
 
-    pub(super) fn resuming(stream: ServerStream, past: Past) -> Self {
+    pub(super) fn resuming(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
         Self {
-            edge: edge::Edge::resuming(stream, past),
+            edge: edge::Edge::resuming(stream, past).denying(denied),
         }
     }
 }

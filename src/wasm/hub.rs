@@ -3,10 +3,13 @@ use wasm_bindgen::prelude::*;
 use crate::{
     bus::{self, EdgeId, Interest, Mark, Position, ProtocolError},
     event::ServerEvent,
-    uri::Uri,
+    legacy::event_id,
 };
 
-use super::{error::coded, text::event_of};
+use super::{
+    error::coded,
+    text::{event_of, uris_of},
+};
 
 /// A bus without its I/O.
 #[wasm_bindgen]
@@ -64,10 +67,21 @@ impl Hub {
         Received(self.0.handle_message(EdgeId(edge), message))
     }
 
-    /// The session of an attached edge watches these URIs now; the answer is the frame to send.
-    pub fn watch(&mut self, edge: u32, uris: Vec<String>) -> Option<String> {
-        let uris = uris.iter().filter_map(|uri| Uri::new(uri, usize::MAX).ok());
-        self.0.watch(EdgeId(edge), uris.collect())
+    /// The session of an attached edge watches these URIs now, and while it `isHeld` its client is not
+    /// ready; the answer is the frame to send.
+    pub fn watch(
+        &mut self,
+        edge: u32,
+        uris: Vec<String>,
+        #[wasm_bindgen(js_name = isHeld)] is_held: bool,
+    ) -> Option<String> {
+        self.0.watch(EdgeId(edge), uris_of(&uris), is_held)
+    }
+
+    /// The event id that says "everything published so far".
+    #[wasm_bindgen(getter)]
+    pub fn place(&self) -> String {
+        event_id::write(Some(self.0.mark()))
     }
 
     /// What an attached edge missed, to be read from the log.

@@ -14,6 +14,7 @@ use super::{
     accept::{Acceptor, Refusal, Rejection, filter_of},
     edge::Edge,
     millis,
+    text::uris_of,
 };
 
 /// What became of one request that is no listen; at most one of `request` and `rejection` is there.
@@ -113,6 +114,12 @@ impl LegacyRequest {
         }
     }
 
+    /// Whether its caller has to be named, because sessions have to do with it.
+    #[wasm_bindgen(getter, js_name = isOfSessions)]
+    pub fn is_of_sessions(&self) -> bool {
+        self.0.is_of_sessions()
+    }
+
     /// Whether only a session can answer it.
     #[wasm_bindgen(getter, js_name = needsSession)]
     pub fn needs_session(&self) -> bool {
@@ -182,11 +189,14 @@ impl LegacyRequest {
     }
 
     /// Opens the session's stream for the lists of `capabilities` that `authorized` names too (JSON
-    /// texts; undefined: all of them). Keep-alives every `keepAliveMs`; 0: none.
+    /// texts; undefined: all of them), and for what the session watches, but those `watched` URIs that
+    /// `authorized` does not name. It goes on from the event id `since`. Keep-alives every `keepAliveMs`; 0: none.
     pub fn open(
         &self,
         capabilities: &str,
+        watched: Vec<String>,
         authorized: Option<String>,
+        since: Option<String>,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
     ) -> Result<Edge, JsValue> {
@@ -196,13 +206,15 @@ impl LegacyRequest {
             SubscriptionFilter::lists(capabilities).honored(capabilities, authorized.as_ref());
         let stream =
             ServerStream::with_stamp(Stamp::None, lists, millis(keep_alive_ms), millis(now));
-        let past = match &self.0.call {
-            Call::Open {
-                last_event_id: Some(id),
-            } => event_id::read(id).map_or(Past::Unknown, Past::Since),
-            _ => Past::None,
-        };
-        Ok(Edge::resuming(stream, past))
+        let past = since.map_or(Past::None, |id| {
+            event_id::read(&id).map_or(Past::Unknown, Past::Since)
+        });
+        let mut denied = uris_of(&watched);
+        denied.retain(|uri| {
+            let by = authorized.as_ref();
+            by.is_some_and(|by| !by.resource_subscriptions.contains(uri))
+        });
+        Ok(Edge::resuming(stream, past, denied))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     bus::{Attach, BusMessage, EdgeMessage, Interest, Mark, Position},
     event::ServerEvent,
     legacy::event_id,
+    uri::Uri,
 };
 
 use super::error::coded;
@@ -71,4 +72,10 @@ pub fn event_in(message: &str) -> Option<String> {
 
 pub(super) fn event_of(text: &str) -> Result<ServerEvent, JsValue> {
     ServerEvent::from_json(text).map_err(|error| coded(error.code(), &error.to_string()))
+}
+
+/// The URIs among these texts; what is none watches nothing.
+pub(super) fn uris_of(texts: &[String]) -> Vec<Uri> {
+    let uris = texts.iter().map(|text| Uri::new(text, usize::MAX));
+    uris.filter_map(Result::ok).collect()
 }

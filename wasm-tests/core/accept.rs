@@ -1,6 +1,6 @@
 use mcp_listen::{
     limits::Limits,
-    listen::{self, Headers, Verdict},
+    listen::{self, Claim, Headers, Verdict},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -46,6 +46,36 @@ fn a_body_announced_as_too_large_need_not_be_read() {
         };
         assert_rejected(accept(&claiming, ""), code.0, code.1, None);
     }
+}
+
+#[test]
+fn http_alone_decides_before_the_caller_is_named() {
+    let limits = Limits::default();
+    let claim = |headers: &str, body: &str| {
+        listen::claim("POST", &Headers::new(headers), body.as_bytes(), &limits)
+    };
+    let whole = body("1", "{}");
+    for rubbish in ["", "{", "[]", "{\"id\":null}", whole.as_str()] {
+        assert_eq!(claim(HEADERS, rubbish), Claim::Unread);
+        for (headers, status) in [
+            (HEADERS.replace("application/json\n", "text/plain\n"), 415),
+            (HEADERS.replace("text/event-stream", "text/html"), 406),
+            (format!("{HEADERS}\nContent-Length: 65537"), 413),
+        ] {
+            let Claim::Rejected(rejection) = claim(&headers, rubbish) else {
+                panic!("{headers} is not refused");
+            };
+            assert_eq!(rejection.reason.status(), status);
+            assert!(rejection.reason.is_of_http());
+        }
+    }
+    let unclaimed = HEADERS.replace("\nMcp-Method: subscriptions/listen", "");
+    assert!(matches!(claim(&unclaimed, &whole), Claim::Read(_)));
+    assert_eq!(claim(&unclaimed, "{"), Claim::NotOurs);
+    assert!(matches!(
+        claim(&unclaimed.replace("text/event-stream", "text/html"), &whole),
+        Claim::Rejected(_)
+    ));
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    error::Rejection,
+    error::{Reason, Rejection},
     front::{Policy, Screening},
-    listen::{self, Headers, Verdict},
+    legacy,
+    listen::{self, Claim, Headers, Verdict},
     message,
 };
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     body::{Body, Text},
-    corpus_case::{Options, check_error, text},
+    corpus_case::{Options, Principal, check_error, text},
 };
 
 #[derive(Deserialize)]
@@ -165,7 +166,10 @@ fn run(file: &str) {
             .allowed_hosts
             .as_ref()
             .map(|hosts| hosts.join("\n"));
-        let policy = Policy::new(&origins, hosts.as_deref()).unwrap();
+        let mut policy = Policy::new(&origins, hosts.as_deref()).unwrap();
+        if case.options.legacy.as_deref() == Some("reject") {
+            policy = policy.modern_only();
+        }
         let screening = policy.screen(&case.method, &case.url, &headers);
         case.check_fields(&screening);
         match &screening {
@@ -179,6 +183,40 @@ fn run(file: &str) {
 }
 
 impl Case {
+    /// The steps of a host: what HTTP alone decides, then who the caller is, then everything else.
+    fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
+        let Options { limits, legacy, .. } = &self.options;
+        match listen::claim(method, headers, body, limits) {
+            Claim::Rejected(rejection) => Verdict::Rejected(rejection),
+            Claim::Unread => self.named(|| listen::judge(headers, body, limits)),
+            Claim::Read(verdict) => self.named(|| verdict),
+            Claim::NotOurs if legacy.as_deref() == Some("sessions") => {
+                self.judge_in_session(legacy::judge(method, headers, body, limits))
+            }
+            Claim::NotOurs => Verdict::NotOurs,
+        }
+    }
+
+    /// There are no sessions that a case could name.
+    fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
+        match verdict {
+            legacy::Verdict::Rejected(rejection) if rejection.reason.is_of_http() => {
+                Verdict::Rejected(rejection)
+            }
+            legacy::Verdict::Rejected(rejection) => self.named(|| Verdict::Rejected(rejection)),
+            legacy::Verdict::Legacy(request) if request.is_of_sessions() => self
+                .named(|| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, request.id))),
+            legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => Verdict::NotOurs,
+        }
+    }
+
+    fn named(&self, then: impl FnOnce() -> Verdict) -> Verdict {
+        let denial = self.options.principal.as_ref().and_then(Principal::denial);
+        denial.map_or_else(then, |reason| {
+            Verdict::Rejected(Rejection::new(reason, None))
+        })
+    }
+
     fn check_verdict(&self, headers: &Headers<'_>) {
         let Self {
             name,
@@ -188,7 +226,7 @@ impl Case {
             ..
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
-        match listen::accept(method, headers, &body, &options.limits) {
+        match self.judge(method, headers, &body) {
             Verdict::Accepted(accepted) => {
                 let everything = Capabilities {
                     tools_list_changed: true,

@@ -1,6 +1,6 @@
 //! What the cases of the corpus share, whatever the revision.
 
-use mcp_listen::{capabilities::Capabilities, limits::Limits};
+use mcp_listen::{capabilities::Capabilities, error::Reason, limits::Limits};
 use serde::Deserialize;
 
 use crate::body::Text;
@@ -12,6 +12,28 @@ pub(crate) struct Options {
     pub(crate) allowed_hosts: Option<Vec<String>>,
     pub(crate) limits: Limits,
     pub(crate) capabilities: Option<Capabilities>,
+    pub(crate) legacy: Option<String>,
+    pub(crate) principal: Option<Principal>,
+}
+
+/// What `principal` answers: a name, a denial, or nothing, because it throws.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Principal {
+    Name(#[expect(dead_code, reason = "the core knows no names")] String),
+    Denial { denied: u16 },
+    Failure { throws: bool },
+}
+
+impl Principal {
+    pub(crate) fn denial(&self) -> Option<Reason> {
+        match self {
+            Self::Name(_) => None,
+            Self::Denial { denied: 401 } => Some(Reason::Unauthorized),
+            Self::Denial { .. } => Some(Reason::Forbidden),
+            Self::Failure { throws } => throws.then_some(Reason::AuthorizerFailed),
+        }
+    }
 }
 
 /// The text, where there is one.

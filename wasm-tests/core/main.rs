@@ -34,6 +34,7 @@ mod faults;
 mod filter;
 mod front;
 mod healing;
+mod hold;
 mod id;
 mod initialize;
 mod json;

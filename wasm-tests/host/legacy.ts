@@ -24,12 +24,22 @@ export class LegacySession {
 
   /** Initializes a session as a client does, its notification included. */
   static async begin(send: Send, headers: Record<string, string> = {}): Promise<LegacySession> {
+    const session = await LegacySession.initialize(send, headers);
+    await session.ready(headers);
+    return session;
+  }
+
+  /** Initializes a session, without saying that the client is ready. */
+  static async initialize(send: Send, headers: Record<string, string> = {}): Promise<LegacySession> {
     const response = await post(send, INITIALIZE, headers);
     const id = response.headers.get('mcp-session-id');
     if (id === null) throw new Error(`no session, but ${response.status} ${await response.text()}`);
-    const session = new LegacySession(id, (await response.json()) as LegacyAnswer, send);
-    await session.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
-    return session;
+    return new LegacySession(id, (await response.json()) as LegacyAnswer, send);
+  }
+
+  /** Says that the client is ready. */
+  ready(headers?: Record<string, string>): Promise<Response> {
+    return this.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
   }
 
   /** Posts one message in the session. */
@@ -93,6 +103,21 @@ export function fields(event: string | undefined): { id?: string; data?: unknown
     ...(id === undefined ? {} : { id }),
     ...(text === undefined ? {} : { data: text === '' ? '' : JSON.parse(text) }),
   };
+}
+
+/** What a session hears of a change of a list. */
+export function listChange(list: 'tools' | 'prompts' | 'resources'): unknown {
+  return { jsonrpc: '2.0', method: `notifications/${list}/list_changed` };
+}
+
+/** What a session hears of a change of a resource. */
+export function change(uri: string): unknown {
+  return { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
+}
+
+/** The message that comes next. */
+export async function heard(stream: WireStream): Promise<unknown> {
+  return fields(await stream.event()).data;
 }
 
 const INITIALIZE = initialize('2025-11-25');

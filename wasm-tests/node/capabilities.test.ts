@@ -1,7 +1,9 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { serveListen } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LegacySession } from '../host/legacy.ts';
 import { WireStream } from '../host/listen.ts';
+import { sendTo } from './legacy-serving.ts';
 import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from './serving.ts';
 
 describe('capabilities', () => {
@@ -59,6 +61,28 @@ describe('capabilities', () => {
     expect(handler).not.toHaveBeenCalled();
     await server.fetch(new Request(URL));
     expect(handler).toHaveBeenCalledOnce();
+  });
+});
+
+describe('capabilities at initialize', () => {
+  test.each<[string, number, () => Response]>([
+    ['answers with an error', 0, () => new Response('no', { status: 404 })],
+    [
+      'throws',
+      1,
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    ['breaks off', 1, () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) }))],
+  ])('of a handler that %s when it is asked: its own answer counts, errors told: %i', async (_name, told, asked) => {
+    const onerror = vi.fn();
+    const behind = createMcpHandler(notebook);
+    const handler = (request: Request) =>
+      request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
+    const session = await LegacySession.begin(sendTo(serveListen(handler, { legacy: 'sessions', onerror })));
+    expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
+    expect(onerror.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
   });
 });
 

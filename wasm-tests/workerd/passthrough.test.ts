@@ -17,6 +17,17 @@ test.each([
   expect(await response.json()).toMatchObject({ method: 'POST', headers, body });
 });
 
+test.each([
+  ['announced as such', (text: string) => ({ body: text })],
+  ['that nobody announced', (text: string) => ({ body: new Blob([text]).stream(), duplex: 'half' })],
+])('a large body %s reaches the handler whole, though the caller of its session was named', async (_name, init) => {
+  const session = await fixture().session(0, { 'x-user': 'ann' });
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { x: 'x'.repeat(200_000) } });
+  const headers = { 'content-type': 'application/json', 'mcp-session-id': session.id, 'x-user': 'ann' };
+  const response = await fetch(fixture().mcp(0), { method: 'POST', headers, ...init(text) } as RequestInit);
+  expect(((await response.json()) as { body: string }).body === text).toBe(true);
+});
+
 test('a listen that cannot be served is answered here', async () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(fixture().mcp(0), { method: 'POST', headers: { ...LISTEN_HEADERS, ...headers }, body });

@@ -1,0 +1,228 @@
+//! The stream of a session whose client has yet to say that it is ready.
+
+use mcp_listen::{
+    bus::{EdgeId, Hub, Mark, Position},
+    clock::Millis,
+    edge::{Edge, Frame, Past},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream, Stamp},
+    message,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, check, updated, uri};
+
+const T0: Millis = Millis(0);
+
+fn lists() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn stream(filter: &SubscriptionFilter) -> ServerStream {
+    ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(15_000), T0)
+}
+
+fn held() -> ServerStream {
+    let mut stream = stream(&lists());
+    stream.handle_hold(true);
+    stream.handle_attached(T0);
+    assert_eq!(drain(&mut stream), [Output::Opened]);
+    stream
+}
+
+fn drain(stream: &mut ServerStream) -> Vec<Output> {
+    std::iter::from_fn(|| stream.poll_output(T0)).collect()
+}
+
+fn cue(event: &ServerEvent) -> Output {
+    Output::Message(message::plain_notification(event))
+}
+
+/// An edge on a bus, which is told what its session watches as a host tells it.
+struct Joined {
+    hub: Hub,
+    number: EdgeId,
+    edge: Edge,
+}
+
+impl Joined {
+    fn new(denied: &[&str]) -> Self {
+        let mark = Mark {
+            epoch: "e".into(),
+            position: Position(7),
+        };
+        let mut hub = Hub::new(mark);
+        let number = hub.connect();
+        let edge = Edge::resuming(stream(&lists()), Past::None);
+        let edge = edge.denying(denied.iter().map(|name| uri(name)).collect());
+        let attach = edge.attach_message();
+        hub.handle_message(number, &attach).unwrap();
+        Self { hub, number, edge }
+    }
+
+    fn watch(&mut self, uris: &[&str], is_held: bool) -> String {
+        let uris = uris.iter().map(|name| uri(name)).collect();
+        let frame = self.hub.watch(self.number, uris, is_held).unwrap();
+        self.edge.handle_bus_message(&frame, T0).unwrap();
+        frame
+    }
+
+    fn attached(&mut self) {
+        let frame = r#"{"v":1,"type":"attached","epoch":"e","position":7}"#;
+        self.edge.handle_bus_message(frame, T0).unwrap();
+    }
+
+    fn publish(&mut self, event: &ServerEvent) {
+        let publication = self.hub.publish(event);
+        if let Some(frame) = publication.message_for(self.number) {
+            self.edge.handle_bus_message(frame, T0).unwrap();
+        }
+    }
+
+    fn text(&mut self) -> String {
+        let edge = &mut self.edge;
+        let frames = std::iter::from_fn(|| match edge.poll_frame(T0) {
+            Some(Frame::Bytes(bytes)) => Some(bytes),
+            Some(Frame::End) | None => None,
+        });
+        String::from_utf8(frames.flatten().collect()).unwrap()
+    }
+}
+
+#[test]
+fn a_held_stream_opens_and_gives_signs_of_life_and_says_nothing_else() {
+    let mut stream = held();
+    stream.handle_event(&ServerEvent::ToolsListChanged);
+    stream.handle_gap();
+    assert_eq!(drain(&mut stream), []);
+    stream.handle_timeout(Millis(15_000));
+    assert_eq!(drain(&mut stream), [Output::KeepAlive]);
+    stream.handle_hold(false);
+    assert_eq!(drain(&mut stream), [cue(&ServerEvent::ToolsListChanged)]);
+}
+
+#[test]
+fn a_held_stream_that_closes_ends_without_what_it_held_back() {
+    let mut stream = held();
+    stream.handle_event(&ServerEvent::ToolsListChanged);
+    stream.close();
+    assert_eq!(drain(&mut stream), [Output::End]);
+}
+
+#[test]
+fn what_is_held_back_does_not_wait_for_the_reader() {
+    let mut stream = held();
+    stream.stall_after(Millis(1_000));
+    stream.handle_event(&ServerEvent::ToolsListChanged);
+    stream.handle_blocked(T0);
+    stream.handle_timeout(Millis(1_000));
+    assert_eq!(stream.ending(), None);
+    stream.handle_hold(false);
+    stream.handle_blocked(Millis(1_000));
+    stream.handle_timeout(Millis(2_000));
+    assert_eq!(stream.ending(), Some(Ending::Stalled));
+}
+
+#[test]
+fn nothing_goes_out_while_it_is_held_and_everything_after_that() {
+    check(
+        (any_filter(), vec(any_event(), 0..20), any::<bool>()),
+        |(filter, events, is_attached_first)| {
+            let mut stream = stream(&filter);
+            stream.handle_hold(true);
+            if is_attached_first {
+                stream.handle_attached(T0);
+            }
+            for event in &events {
+                stream.handle_event(event);
+                assert!(
+                    drain(&mut stream)
+                        .iter()
+                        .all(|said| *said == Output::Opened)
+                );
+            }
+            stream.handle_attached(T0);
+            let waiting = stream.pending_cues();
+            stream.handle_hold(false);
+            let said = drain(&mut stream);
+            let cues = said.iter().filter(|said| **said != Output::Opened);
+            assert_eq!(cues.count(), waiting);
+            let wanted = events.iter().filter(|event| filter.accepts(event));
+            assert_eq!(wanted.count() > 0, waiting > 0);
+        },
+    );
+}
+
+#[test]
+fn the_bus_says_whether_a_stream_is_held() {
+    let mut joined = Joined::new(&[]);
+    assert_eq!(
+        joined.watch(&["a"], true),
+        r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"resourceSubscriptions":["a"]},"held":true}"#
+    );
+    joined.attached();
+    joined.publish(&updated("a"));
+    assert_eq!(joined.text(), "id: 7-e\ndata: \n\n");
+    assert_eq!(
+        joined.watch(&["a", "b"], false),
+        r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"resourceSubscriptions":["a","b"]}}"#
+    );
+    let change = message::plain_notification(&updated("a"));
+    assert_eq!(
+        joined.text(),
+        format!("id: 8-e\nevent: message\ndata: {change}\n\n")
+    );
+}
+
+#[test]
+fn whatever_else_says_that_it_is_held_is_ignored() {
+    for held in ["false", "1", "\"true\"", "null"] {
+        let mut joined = Joined::new(&[]);
+        joined.attached();
+        joined.text();
+        let frame = format!(
+            r#"{{"v":1,"type":"interest","interest":{{"toolsListChanged":true}},"held":{held}}}"#
+        );
+        joined.edge.handle_bus_message(&frame, T0).unwrap();
+        joined.publish(&ServerEvent::ToolsListChanged);
+        assert!(joined.text().contains("tools/list_changed"), "{held}");
+    }
+}
+
+#[test]
+fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() {
+    let mut joined = Joined::new(&["a", "never watched"]);
+    joined.watch(&["a", "b"], false);
+    joined.attached();
+    joined.text();
+    for event in [updated("a"), updated("b"), ServerEvent::ToolsListChanged] {
+        joined.publish(&event);
+    }
+    assert_eq!(joined.edge.counts().gaps, 0, "what is denied is not amiss");
+    assert_eq!(joined.edge.mark().unwrap().position, Position(10));
+    joined.edge.stream().handle_gap();
+    let said = joined.text();
+    assert!(!said.contains(r#""uri":"a""#), "{said}");
+    assert_eq!(said.matches("resources/updated").count(), 1);
+    assert_eq!(said.matches("tools/list_changed").count(), 1);
+}
+
+#[test]
+fn what_is_watched_anew_is_heard_again() {
+    let mut joined = Joined::new(&["a"]);
+    joined.watch(&["a"], false);
+    joined.attached();
+    joined.watch(&["a", "b"], false);
+    joined.publish(&updated("a"));
+    assert!(!joined.text().contains("updated"));
+    joined.watch(&["b"], false);
+    joined.watch(&["b", "a"], false);
+    joined.publish(&updated("a"));
+    assert!(joined.text().contains(r#""uri":"a""#));
+}

@@ -1,0 +1,16 @@
+import type { ListenOptions, PrincipalAnswer } from 'mcp-listen';
+
+/** Options of `serveListen` as JSON has them: for `principal` stands what it answers, or that it throws. */
+export interface WrittenOptions extends Omit<ListenOptions, 'principal'> {
+  principal?: PrincipalAnswer | { throws: true };
+}
+
+/** The options that are written here. */
+export function optionsOf({ principal, ...options }: WrittenOptions): ListenOptions {
+  return principal === undefined ? options : { ...options, principal: () => answered(principal) };
+}
+
+function answered(principal: NonNullable<WrittenOptions['principal']>): PrincipalAnswer {
+  if (typeof principal === 'object' && 'throws' in principal) throw new Error('thrown by a test');
+  return principal;
+}
