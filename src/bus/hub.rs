@@ -7,8 +7,9 @@ use crate::{
 };
 
 use super::{
+    delivery::{Delivery, Groups},
     index::{EdgeId, Index},
-    protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError, event_frame},
+    protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError},
     replay::Replay,
 };
 
@@ -38,15 +39,6 @@ pub struct Publication {
     pub position: Position,
     /// Who gets it, and as which frame.
     pub deliveries: Vec<Delivery>,
-}
-
-/// One frame and whom it goes to: the edges that were last sent the same position.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The frame.
-    pub message: String,
-    /// The edges, in ascending order.
-    pub edges: Vec<EdgeId>,
 }
 
 /// What an edge's frame led to.
@@ -220,22 +212,27 @@ impl Hub {
         event: &ServerEvent,
         edges: Vec<EdgeId>,
     ) -> Vec<Delivery> {
-        let mut groups: BTreeMap<Option<Position>, Vec<EdgeId>> = BTreeMap::new();
-        for edge in edges {
-            if let Some(Some(attached)) = self.edges.get_mut(&edge) {
-                let previous = attached.last.replace(position);
-                groups.entry(previous).or_default().push(edge);
+        let mut groups = Groups::default();
+        let mut take = |edge, attached: &mut Attached| {
+            groups.push(attached.last.replace(position), edge);
+        };
+        if edges.len() > self.edges.len() / DENSE {
+            let mut wanted = edges.iter().peekable();
+            for (edge, attached) in &mut self.edges {
+                if wanted.next_if_eq(&edge).is_some()
+                    && let Some(attached) = attached
+                {
+                    take(*edge, attached);
+                }
+            }
+        } else {
+            for edge in edges {
+                if let Some(Some(attached)) = self.edges.get_mut(&edge) {
+                    take(edge, attached);
+                }
             }
         }
-        if groups.is_empty() {
-            return Vec::new();
-        }
-        let text = event.to_json();
-        let deliveries = groups.into_iter().map(|(previous, edges)| Delivery {
-            message: event_frame(position, previous, &text),
-            edges,
-        });
-        deliveries.collect()
+        groups.into_deliveries(position, event)
     }
 
     fn attached_edge(&self, edge: EdgeId) -> Option<&Attached> {
@@ -276,3 +273,6 @@ impl Publication {
         Some(&delivery.message)
     }
 }
+
+/// Where more than one in so many edges gets an event, passing over all of them is faster than looking each up.
+const DENSE: usize = 8;

@@ -132,6 +132,26 @@ fn each_edge_is_told_what_it_was_sent_before() {
 }
 
 #[test]
+fn one_edge_among_many_is_found() {
+    let mut hub = hub();
+    let interest = |text: &str| Interest::from_json(text).unwrap();
+    for _ in 0..100 {
+        attach(&mut hub, interest(r#"{"toolsListChanged":true}"#));
+    }
+    let one = attach(&mut hub, interest(r#"{"resourceSubscriptions":["a"]}"#));
+    for (position, previous) in [(8, 7), (9, 8)] {
+        let publication = hub.publish(&updated("a"));
+        assert_eq!(publication.edges(), [one]);
+        let place = format!(r#""position":{position},"previous":{previous},"#);
+        assert!(publication.message_for(one).unwrap().contains(&place));
+    }
+    assert_eq!(
+        hub.publish(&ServerEvent::ToolsListChanged).edges().len(),
+        100
+    );
+}
+
+#[test]
 fn a_restored_edge_is_told_what_it_was_sent_before() {
     for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
         let mut hub = hub();

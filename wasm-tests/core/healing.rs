@@ -184,6 +184,25 @@ fn a_frame_that_was_cut_short_is_asked_for_at_once() {
 }
 
 #[test]
+fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
+    let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
+    let mut edge = mcp_listen::edge::Edge::new(stream);
+    let early =
+        r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
+    let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+    edge.handle_bus_message(early, Millis(0)).unwrap_err();
+    assert_eq!(edge.poll_call(Millis(0)), None);
+    edge.handle_bus_message(attached, Millis(0)).unwrap();
+    assert_eq!(edge.poll_call(Millis(0)), Some(BusCall::Ask));
+    edge.handle_bus_message("{", Millis(0)).unwrap_err();
+    edge.handle_bus_message(attached, Millis(0)).unwrap();
+    assert_eq!(edge.poll_call(Millis(999)), None);
+    assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
+    edge.handle_bus_message(attached, Millis(1_000)).unwrap();
+    assert_eq!(edge.poll_timeout(), None);
+}
+
+#[test]
 fn what_stays_broken_is_asked_for_once_a_second() {
     let mut world = world();
     for second in 1..=10 {

@@ -172,6 +172,7 @@ impl World {
     fn tend(&mut self) {
         while let Some(call) = self.edge.poll_call(self.now) {
             self.calls.push((self.now, call));
+            assert!(self.calls.len() < 100_000, "it calls without end");
             match call {
                 BusCall::Leave => self.hang_up(),
                 BusCall::Ask if self.is_former => {}
