@@ -28,6 +28,9 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
   expect(bus.attempts[1]?.joining?.since).toMatch(/^0-/);
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  stream.drop();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(server.stats()).toMatchObject({ open: 0, away: 0, healed: 1, gaps: 0, resyncs: 0 });
 });
 
 test.each(['shut', 'throwing', 'silent'] as const)('a stream tries again while its bus is %s', async (door) => {
@@ -73,15 +76,18 @@ test('a stream that was let go on purpose ends without a result, and does not co
 });
 
 test('a former attachment is not heard any more, whatever it still says', async () => {
-  const { bus, stream } = await opened();
+  const { bus, server, stream } = await opened();
   const [former] = bus.attempts;
   bus.lose();
   former?.link.lost(new ListenError('bus-released', 'late'));
   former?.link.receive('{"v":1,"type":"attached","epoch":"x","position":0}');
   await vi.advanceTimersByTimeAsync(2_000);
   former?.link.lost(new Error('late'));
-  await bus.publish({ kind: 'tools_list_changed' });
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  former?.link.receive('{"v":1,"type":"event","position":9,"event":{"kind":"tools_list_changed"}}');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
+  await server.close();
+  expect(await stream.message()).toBe(RESULT);
   expect(bus.attempts).toHaveLength(2);
 });
 

@@ -21,6 +21,8 @@ test('an idle bus hibernates, and wakes to deliver to the streams that stayed op
   expect(await small.message()).toBe(listChanged('1', 'tools'));
   await fixture().publish(0, { kind: 'resource_updated', uri: uris[99] });
   expect(await large.message()).toBe(updated('1', uris[99] ?? ''));
+  // The bus remembered what each was sent last.
+  expect(await fixture().stats(1)).toMatchObject({ healed: 0, gaps: 0 });
   // Whose filter could not be restored does not go on and hear nothing: it comes back with it.
   await fixture().publish(0, { kind: 'resource_updated', uri: 'note://spoilt' });
   expect(await spoilt.message()).toBe(updated('1', 'note://spoilt'));
