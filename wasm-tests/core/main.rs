@@ -15,6 +15,7 @@
 mod accept;
 mod answers;
 mod any;
+mod backoff;
 mod body;
 mod both_sides;
 mod bus;

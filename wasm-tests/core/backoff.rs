@@ -1,0 +1,75 @@
+use mcp_listen::{clock::Millis, edge::Patience, filter::SubscriptionFilter};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{updated, uri},
+    world::{Door, World},
+};
+
+fn world() -> World {
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri("a")],
+        ..SubscriptionFilter::default()
+    };
+    World::new(filter, Patience::default())
+}
+
+#[test]
+fn a_bus_that_was_away_for_half_a_minute_is_found_within_two_seconds() {
+    for away in [50, 1_000, 10_000, 35_000] {
+        for random in [0.0, 0.5, 0.999] {
+            let mut world = world();
+            world.random = random;
+            world.door = Door::Shut;
+            world.cut();
+            world.publish(&updated("a"));
+            world.pass(away);
+            world.door = Door::Open;
+            world.pass(2_000);
+            assert_eq!(world.owed.len(), 0, "away for {away} ms, drawn {random}");
+        }
+    }
+}
+
+#[test]
+fn attempts_are_spread_and_become_rarer_the_longer_the_bus_is_away() {
+    let waits = |random: f64, door: Door, away: u64| {
+        let mut world = world();
+        world.random = random;
+        world.door = door;
+        world.cut();
+        world.pass(away);
+        world.calls.clear();
+        world.pass(120_000);
+        world.calls[1].0 - world.calls[0].0
+    };
+    assert_eq!(waits(0.0, Door::Shut, 0), Millis(100));
+    assert_eq!(waits(0.0, Door::Shut, 3_600_000), Millis(100));
+    assert!(waits(0.999, Door::Shut, 30_000) <= Millis(1_800));
+    assert!(waits(0.999, Door::Shut, 300_000) > Millis(14_000));
+    let longest = waits(0.999, Door::Shut, 7_200_000);
+    assert!(longest > Millis(29_000) && longest <= Millis(30_000));
+    assert!(waits(0.999, Door::Overloaded, 0) > Millis(29_000));
+}
+
+#[test]
+fn two_thousand_edges_come_back_spread_over_their_window() {
+    let mut arrivals: Vec<Millis> = (0..2_000)
+        .map(|number| {
+            let mut world = world();
+            world.random = f64::from(number) / 2_000.0;
+            world.cut();
+            world.pass(2_000);
+            world.calls[0].0
+        })
+        .collect();
+    arrivals.sort_unstable();
+    let busiest = arrivals
+        .windows(130)
+        .map(|window| window[129] - window[0])
+        .min();
+    // No tenth of a second sees more than 130 of them: 1,300 a second.
+    assert!(busiest > Some(Millis(100)), "{busiest:?}");
+    assert!(arrivals[0] >= Millis(100));
+}
