@@ -82,6 +82,10 @@ impl Edge {
     /// # Errors
     /// A [`ProtocolError`]; the frame is then to be dropped, and the stream has not changed.
     pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
+        // A stream that drains takes nothing in any more, and must not say that it heard it.
+        if !self.stream.is_opening() && !self.stream.is_open() {
+            return Ok(());
+        }
         let wanted = self.sent.as_ref().unwrap_or(self.stream.honored());
         match self.follower.handle_message(text, Some(wanted), now)? {
             Heard::Nothing => {}

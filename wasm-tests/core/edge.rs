@@ -4,7 +4,7 @@ use mcp_listen::{
     edge::{Edge, Frame},
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::ServerStream,
+    listen::{Ending, ServerStream, Stamp},
     message, sse,
 };
 use proptest::collection::vec;
@@ -53,6 +53,29 @@ fn a_frame_that_is_not_ours_changes_nothing() {
     }
     assert_eq!(frames(&mut edge), []);
     assert!(edge.stream().is_opening());
+}
+
+#[test]
+fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
+    let filter = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
+    let mut edge = Edge::new(stream);
+    let mut hear = |text: &str| edge.handle_bus_message(text, Millis(0)).unwrap();
+    hear(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#);
+    let event = r#""event":{"kind":"tools_list_changed"}}"#;
+    hear(&format!(
+        r#"{{"v":1,"type":"event","position":1,"previous":0,{event}"#
+    ));
+    edge.stream().retire(Ending::Rotated);
+    let later = format!(r#"{{"v":1,"type":"event","position":2,"previous":1,{event}"#);
+    edge.handle_bus_message(&later, Millis(0)).unwrap();
+    let Some(Frame::Bytes(last)) = frames(&mut edge).into_iter().nth(1) else {
+        panic!("nothing is written");
+    };
+    assert!(last.starts_with(b"id: 1-e\n"));
 }
 
 #[test]

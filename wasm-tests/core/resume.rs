@@ -3,7 +3,7 @@ use mcp_listen::{
         Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received, Replay,
     },
     clock::Millis,
-    edge::{Edge, Frame, Past},
+    edge::{BusCall, Edge, Frame, Past},
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
@@ -276,9 +276,11 @@ fn an_id_does_not_cover_what_waits_behind_what_came_later() {
         let publication = bus.hub.publish(&event);
         publication.message_for(number).unwrap().to_owned()
     });
-    for frame in frames.iter().rev() {
-        stream.handle_bus_message(frame, Millis(0)).unwrap();
-    }
+    stream.handle_bus_message(&frames[1], Millis(0)).unwrap();
+    assert_eq!(stream.poll_call(Millis(0)), Some(BusCall::Ask));
+    let again = BusMessage::Attached(mark("e", 0)).to_json();
+    stream.handle_bus_message(&again, Millis(0)).unwrap();
+    stream.handle_bus_message(&frames[0], Millis(0)).unwrap();
     let Some(Frame::Bytes(first)) = stream.poll_frame(Millis(0)) else {
         panic!("nothing is written");
     };
