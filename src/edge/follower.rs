@@ -18,6 +18,8 @@ pub struct Follower {
     mark: Option<Mark>,
     /// What the attach said that is on its way.
     past: Past,
+    /// The furthest event that was told of before its turn.
+    ahead: Option<Position>,
     /// The event for which the bus was last asked because nobody wants it.
     unwanted: Option<Position>,
     counts: Counts,
@@ -87,6 +89,7 @@ impl Follower {
             link,
             mark: None,
             past,
+            ahead: None,
             unwanted: None,
             counts: Counts::default(),
         }
@@ -217,6 +220,7 @@ impl Follower {
         self.counts.resyncs += u32::from(!is_whole);
         self.counts.healed += u32::from(self.link.handle_attached(now));
         self.mark = Some(mark);
+        self.ahead = None;
         Heard::Attached { is_whole }
     }
 
@@ -234,18 +238,22 @@ impl Follower {
             }
             return Some(true);
         };
-        if place.position <= mark.position {
+        // What was overtaken comes again, as late as it is, with the answer to what the bus is asked: the state
+        // of a task must not go back.
+        if place.position <= mark.position || Some(place.position) <= self.ahead {
             return Some(false);
         }
         if previous != mark.position {
+            self.ahead = Some(place.position);
             // Once the bus is asked, its answer goes back to the mark: what comes before that is no news.
             if self.link.is_attached() {
                 self.doubt(now);
             }
             return Some(true);
         }
-        // A bus sends what it was asked for: a change of that must have been missed. Once asked, it means it.
-        if !is_wanted && self.unwanted != Some(place.position) {
+        // A bus sends what it was asked for: a change of that must have been missed. Once it has answered, it means it.
+        let is_meant = self.unwanted == Some(place.position) && self.link.is_certain();
+        if !is_wanted && !is_meant {
             self.unwanted = Some(place.position);
             self.doubt(now);
             return Some(false);

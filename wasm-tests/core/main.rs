@@ -44,6 +44,7 @@ mod lines;
 mod message;
 mod neighbours;
 mod over_http;
+mod overtaken;
 mod request;
 mod resume;
 mod server_corpus;

@@ -1,0 +1,69 @@
+//! Frames that arrive when others should have come before.
+
+use mcp_listen::{
+    clock::Millis,
+    edge::{Frame, Patience},
+    filter::SubscriptionFilter,
+    message, sse,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{id, task, task_id, updated, uri},
+    world::World,
+};
+
+/// A frame arrives, and nothing else happens.
+fn hear(world: &mut World, frame: &str) {
+    world.edge.handle_bus_message(frame, Millis(0)).unwrap();
+}
+
+#[test]
+fn the_state_of_a_task_never_goes_back() {
+    let filter = SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        ..SubscriptionFilter::default()
+    };
+    let states = [1, 2, 3].map(|ttl| {
+        task(&format!(
+            r#"{{"taskId":"t","status":"working","ttlMs":{ttl}}}"#
+        ))
+    });
+    let mut world = World::new(filter, Patience::default());
+    for state in &states {
+        world.publish(state);
+    }
+    while let Some(frame) = world.wire.pop_back() {
+        hear(&mut world, &frame);
+    }
+    let Some(Frame::Bytes(bytes)) = world.edge.poll_frame(Millis(0)) else {
+        panic!("nothing is written");
+    };
+    let last = message::notification(&id("1"), &states[2]);
+    assert_eq!(bytes, sse::event(&last));
+    world.pass(0);
+    assert_eq!(world.written, [last]);
+}
+
+#[test]
+fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered() {
+    let filter = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let mut world = World::new(filter, Patience::default());
+    world.watch(vec![uri("c")]);
+    world.wire.clear();
+    world.publish(&updated("c"));
+    let frame = world.wire[0].clone();
+    for _ in 0..2 {
+        hear(&mut world, &frame);
+    }
+    world.wire.clear();
+    world.settle();
+    assert_eq!(
+        world.written,
+        [message::notification(&id("1"), &updated("c"))]
+    );
+}
