@@ -18,6 +18,9 @@ pub struct Follower {
     mark: Option<Mark>,
     /// What the attach said that is on its way.
     past: Past,
+    /// Whether an attach is answered with an interest first, and whether that has come since the last one.
+    needs_interest: bool,
+    has_interest: bool,
     /// The furthest event that was told of before its turn.
     ahead: Option<Position>,
     /// The event for which the bus was last asked because nobody wants it.
@@ -89,10 +92,17 @@ impl Follower {
             link,
             mark: None,
             past,
+            needs_interest: false,
+            has_interest: false,
             ahead: None,
             unwanted: None,
             counts: Counts::default(),
         }
+    }
+
+    /// Takes no attach for confirmed whose interest is missing.
+    pub fn expect_interest(&mut self) {
+        self.needs_interest = true;
     }
 
     /// How patient it is.
@@ -117,7 +127,10 @@ impl Follower {
         let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
         match message {
             BusMessage::Attached(mark) => Ok(self.handle_attached(mark, now)),
-            BusMessage::Interest { interest, is_held } => Ok(Heard::Interest { interest, is_held }),
+            BusMessage::Interest { interest, is_held } => {
+                self.has_interest = true;
+                Ok(Heard::Interest { interest, is_held })
+            }
             BusMessage::Event {
                 position,
                 previous,
@@ -149,6 +162,7 @@ impl Follower {
     /// says [`Follower::since`].
     pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
         let call = self.link.poll_call(now)?;
+        self.has_interest = false;
         if call != BusCall::Leave
             && let Some(mark) = &self.mark
         {
@@ -210,6 +224,10 @@ impl Follower {
             if !is_known {
                 self.doubt(now);
             }
+            return Heard::Nothing;
+        }
+        if self.needs_interest && !self.has_interest {
+            self.counts.gaps += 1;
             return Heard::Nothing;
         }
         let is_whole = match std::mem::replace(&mut self.past, Past::None) {
@@ -275,7 +293,8 @@ impl Follower {
         }
     }
 
-    fn doubt(&mut self, now: Millis) {
+    /// Something may be missing: the bus is to be asked.
+    pub(super) fn doubt(&mut self, now: Millis) {
         self.counts.gaps += u32::from(self.link.handle_doubt(now));
     }
 

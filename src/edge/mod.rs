@@ -51,6 +51,14 @@ impl Edge {
         }
     }
 
+    /// Holds the stream of a session, to which a bus says what it watches before it confirms an attach: what is
+    /// confirmed without that is not, for nobody would know what it is about.
+    #[must_use]
+    pub fn of_session(mut self) -> Self {
+        self.follower.expect_interest();
+        self
+    }
+
     /// Leaves out of what the session watches the URIs that its client may no longer hear of.
     #[must_use]
     pub fn denying(self, denied: Vec<Uri>) -> Self {
@@ -95,7 +103,13 @@ impl Edge {
                 }
                 self.stream.handle_attached(now);
             }
-            Heard::Event { position, event } => self.stream.handle_event_at(&event, position),
+            Heard::Event { position, event } => {
+                // That the client is ready may have been said, and lost.
+                if self.stream.is_held() {
+                    self.follower.doubt(now);
+                }
+                self.stream.handle_event_at(&event, position);
+            }
             Heard::Interest { interest, is_held } => {
                 let Interest::Filter(filter) = interest else {
                     return Err(ProtocolError::OutOfPlace);

@@ -177,6 +177,11 @@ impl ServerStream {
         self.is_held = is_held;
     }
 
+    /// Whether it is held.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
     /// The moment of [`ServerStream::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Millis) {
         self.keep_alive.is_due |= self.keeps_alive_at().is_some_and(|at| at <= now);

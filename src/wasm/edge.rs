@@ -192,12 +192,17 @@ impl Edge {
 
 impl Edge {
     pub(super) fn new(stream: ServerStream) -> Self {
-        Self::resuming(stream, Past::None, Vec::new())
+        Self {
+            edge: edge::Edge::new(stream),
+        }
     }
 
+    /// The stream of a session.
     pub(super) fn resuming(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
         Self {
-            edge: edge::Edge::resuming(stream, past).denying(denied),
+            edge: edge::Edge::resuming(stream, past)
+                .of_session()
+                .denying(denied),
         }
     }
 }

@@ -3,7 +3,7 @@
 use mcp_listen::{
     bus::{EdgeId, Hub, Mark, Position},
     clock::Millis,
-    edge::{Edge, Frame, Past},
+    edge::{BusCall, Edge, Frame, Past},
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
@@ -93,6 +93,30 @@ impl Joined {
         });
         String::from_utf8(frames.flatten().collect()).unwrap()
     }
+}
+
+#[test]
+fn an_attach_is_not_confirmed_before_it_is_told_what_the_session_watches() {
+    let mut joined = Joined::new(&[]);
+    joined.edge = joined.edge.of_session();
+    joined.attached();
+    assert!(joined.edge.stream().is_opening());
+    joined.watch(&["a"], true);
+    joined.attached();
+    assert!(!joined.edge.stream().is_opening());
+}
+
+#[test]
+fn a_held_stream_asks_when_something_comes_whether_it_is_held_still() {
+    let mut joined = Joined::new(&[]);
+    joined.watch(&[], true);
+    joined.attached();
+    joined.hub.watch(joined.number, Vec::new(), false);
+    assert_eq!(joined.edge.poll_call(T0), None);
+    joined.publish(&ServerEvent::ToolsListChanged);
+    assert_eq!(joined.edge.poll_call(T0), Some(BusCall::Ask));
+    joined.watch(&[], false);
+    assert!(joined.text().contains("tools/list_changed"));
 }
 
 #[test]
