@@ -54,6 +54,8 @@ pub mod listen;
 pub mod message;
 pub mod name;
 pub mod position;
+#[doc(hidden)]
+pub mod seeded;
 pub mod sse;
 pub mod stdio;
 pub mod task;

@@ -1,4 +1,7 @@
-use crate::clock::Millis;
+use crate::{
+    clock::Millis,
+    seeded::{self, Bug},
+};
 
 /// How long to wait before the next attempt to reach a bus that has been away for so long:
 /// any span between the shortest and a ceiling, drawn with `random` from [0, 1).
@@ -6,7 +9,7 @@ use crate::clock::Millis;
 /// The ceiling grows with the absence alone, not with the number of attempts: edges that lost the
 /// same bus come back spread over it, whenever each of them noticed.
 pub(super) fn wait(away: Millis, is_overloaded: bool, random: f64) -> Millis {
-    let ceiling = if is_overloaded {
+    let ceiling = if is_overloaded || seeded::has(Bug::WaitsTooLong) {
         LONGEST
     } else {
         (away.0 / SHARE).clamp(SHORT, LONGEST)

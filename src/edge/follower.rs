@@ -3,6 +3,7 @@ use crate::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    seeded::{self, Bug},
 };
 
 use super::link::{BusCall, Link, Patience};
@@ -232,7 +233,7 @@ impl Follower {
         }
         let is_whole = match std::mem::replace(&mut self.past, Past::None) {
             Past::None => true,
-            Past::Since(since) => since == mark,
+            Past::Since(since) => since == mark || seeded::has(Bug::TakesAnyMarkForWhole),
             Past::Unknown => false,
         };
         self.counts.resyncs += u32::from(!is_whole);
@@ -249,7 +250,8 @@ impl Follower {
             self.doubt(now);
             return None;
         };
-        let Some(previous) = place.previous else {
+        let previous = place.previous;
+        let Some(previous) = previous.filter(|_| !seeded::has(Bug::IgnoresPrevious)) else {
             // What is in doubt is asked for from before the doubt.
             if self.link.is_certain() {
                 mark.position = place.position;
@@ -258,11 +260,16 @@ impl Follower {
         };
         // What was overtaken comes again, as late as it is, with the answer to what the bus is asked: the state
         // of a task must not go back.
-        if place.position <= mark.position || Some(place.position) <= self.ahead {
+        let is_overtaken =
+            Some(place.position) <= self.ahead && !seeded::has(Bug::TellsWhatWasOvertaken);
+        if place.position <= mark.position || is_overtaken {
             return Some(false);
         }
         if previous != mark.position {
             self.ahead = Some(place.position);
+            if seeded::has(Bug::MovesTheMarkOverAGap) {
+                mark.position = place.position;
+            }
             // Once the bus is asked, its answer goes back to the mark: what comes before that is no news.
             if self.link.is_attached() {
                 self.doubt(now);

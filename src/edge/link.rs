@@ -1,4 +1,7 @@
-use crate::clock::Millis;
+use crate::{
+    clock::Millis,
+    seeded::{self, Bug},
+};
 
 use super::backoff;
 
@@ -163,7 +166,9 @@ impl Link {
         }
         let call = match self.state {
             State::Attached { ask_at: Some(at) } if at <= now => BusCall::Ask,
-            State::Lost { until } if until <= now => BusCall::Attach,
+            State::Lost { until } if until <= now && !seeded::has(Bug::StaysAway) => {
+                BusCall::Attach
+            }
             _ => return None,
         };
         self.asked_at = Some(now);
@@ -182,6 +187,7 @@ impl Link {
             State::Attached { ask_at } => {
                 ask_at.or_else(|| self.verify_at().filter(|_| may_verify))
             }
+            State::Lost { .. } if seeded::has(Bug::StaysAway) => None,
             State::Asking { until } | State::Lost { until } => Some(until),
         }
     }

@@ -1,7 +1,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
-    event::ServerEvent, filter::SubscriptionFilter, position::Position, task::TaskId, uri::Uri,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    position::Position,
+    seeded::{self, Bug},
+    task::TaskId,
+    uri::Uri,
 };
 
 /// The pending cues of one stream: at most one for each key that is honored, however many
@@ -44,6 +49,11 @@ impl Cues {
         let Some(key) = self.keys.of_event(event) else {
             return;
         };
+        if seeded::has(Bug::LosesItsPlace) && self.queue.iter().any(|(waiting, _)| *waiting == key)
+        {
+            self.queue.retain(|(waiting, _)| *waiting != key);
+            self.queue.push_back((key, at));
+        }
         match self.waiting.get_mut(key) {
             Some(Some(waiting)) if waiting != event => *waiting = event.clone(),
             Some(slot @ None) => {
@@ -76,11 +86,18 @@ impl Cues {
 
     pub(crate) fn pop(&mut self) -> Option<ServerEvent> {
         let (key, _) = self.queue.pop_front()?;
-        self.waiting.get_mut(key)?.take()
+        let slot = self.waiting.get_mut(key)?;
+        if seeded::has(Bug::ForgetsToQueueAgain) {
+            return slot.clone();
+        }
+        slot.take()
     }
 
     /// Goes on with another filter: what it does not honor is forgotten, pending or not.
     pub(crate) fn refilter(&mut self, honored: &SubscriptionFilter) {
+        if seeded::has(Bug::KeepsWhatIsNotHonored) && self.len() > 0 {
+            return;
+        }
         let mut former = std::mem::replace(self, Self::new(honored));
         for (key, at) in former.queue {
             if let Some(event) = former.waiting.get_mut(key).and_then(Option::take) {
@@ -92,6 +109,9 @@ impl Cues {
     /// The position up to which nothing is pending or missing, where nothing is missing up to `latest`;
     /// `None` while that cannot be told. What came after something missing may wait at any place.
     pub(crate) fn covered(&self, latest: Position) -> Option<Position> {
+        if seeded::has(Bug::CoversWhatWaits) {
+            return Some(latest);
+        }
         let mut covered = latest;
         for (_, at) in &self.queue {
             covered = covered.min((*at)?.previous());

@@ -1,6 +1,11 @@
 use crate::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId, message,
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::RequestId,
+    message,
     position::Position,
+    seeded::{self, Bug},
 };
 
 use super::{
@@ -293,7 +298,8 @@ impl ServerStream {
     }
 
     fn pending(&mut self, is_acknowledged: bool) -> Option<Output> {
-        if !is_acknowledged {
+        let is_early = seeded::has(Bug::CuesBeforeAcknowledging) && self.cues.len() > 0;
+        if !is_acknowledged && !is_early {
             return Some(self.opened());
         }
         if self.is_held {
@@ -332,6 +338,9 @@ impl ServerStream {
         match self.state {
             State::Opening => self.abort_for(why),
             State::Open { is_acknowledged } => {
+                if seeded::has(Bug::EndsWithoutDraining) {
+                    self.cues.clear();
+                }
                 self.ending = Some(why);
                 self.state = State::Draining {
                     is_acknowledged,

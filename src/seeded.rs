@@ -1,0 +1,71 @@
+//! Bugs that can be planted, one at a time, to show that the model checker finds them. Nothing that is published is built
+//! with the feature `seeded-bugs`; without it there are none, and the compiler leaves out what asks for them.
+
+/// One bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bug {
+    /// The acknowledgment does not wait for the bus.
+    AcknowledgesUnregistered,
+    /// What already waits is written before the acknowledgment.
+    CuesBeforeAcknowledging,
+    /// A key whose cue was written counts as one whose cue waits.
+    ForgetsToQueueAgain,
+    /// A key that changes again goes to the end of the queue.
+    LosesItsPlace,
+    /// What waits stays when the filter no longer honors it.
+    KeepsWhatIsNotHonored,
+    /// The end forgets what waits.
+    EndsWithoutDraining,
+    /// The id of an event covers what still waits.
+    CoversWhatWaits,
+    /// A stream that drains says that it heard what it did not take in.
+    HearsWhileDraining,
+    /// The edge does not look at what came before an event.
+    IgnoresPrevious,
+    /// An event after a gap moves the mark.
+    MovesTheMarkOverAGap,
+    /// What was overtaken is told of when it comes.
+    TellsWhatWasOvertaken,
+    /// An edge that lost its bus does not attach again.
+    StaysAway,
+    /// A short absence of the bus is waited out as a long one.
+    WaitsTooLong,
+    /// Whatever mark the bus goes on from, nothing was missed.
+    TakesAnyMarkForWhole,
+    /// States of tasks that nobody can tell are passed over.
+    PassesOverTasks,
+    /// Of each subject the first event is replayed, not the last.
+    ReplaysTheFirst,
+}
+
+/// Whether this bug is planted.
+#[cfg(not(feature = "seeded-bugs"))]
+pub(crate) const fn has(_: Bug) -> bool {
+    false
+}
+
+#[cfg(feature = "seeded-bugs")]
+pub(crate) use planting::has;
+#[cfg(feature = "seeded-bugs")]
+pub use planting::plant;
+
+#[cfg(feature = "seeded-bugs")]
+mod planting {
+    use std::cell::Cell;
+
+    use super::Bug;
+
+    /// Plants a bug in this thread, in place of any other.
+    pub fn plant(bug: Option<Bug>) {
+        PLANTED.set(bug);
+    }
+
+    pub(crate) fn has(bug: Bug) -> bool {
+        PLANTED.get() == Some(bug)
+    }
+
+    std::thread_local! {
+        static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+}

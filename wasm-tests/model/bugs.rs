@@ -1,0 +1,119 @@
+use mcp_listen::seeded::{self, Bug};
+
+use crate::slip::{self, Slip};
+
+/// Where a bug is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Seeded {
+    Core(Bug),
+    Around(Slip),
+}
+
+/// Each bug that is planted, and what it does.
+pub(crate) const BUGS: [(Seeded, &str); 24] = [
+    (
+        Seeded::Core(Bug::AcknowledgesUnregistered),
+        "the acknowledgment does not wait for the bus",
+    ),
+    (
+        Seeded::Core(Bug::CuesBeforeAcknowledging),
+        "what already waits is written before the acknowledgment",
+    ),
+    (
+        Seeded::Core(Bug::ForgetsToQueueAgain),
+        "a key whose cue was written counts as one that waits",
+    ),
+    (
+        Seeded::Core(Bug::LosesItsPlace),
+        "a key that changes again goes to the end of the queue",
+    ),
+    (
+        Seeded::Core(Bug::KeepsWhatIsNotHonored),
+        "what waits stays when the filter no longer honors it",
+    ),
+    (
+        Seeded::Core(Bug::EndsWithoutDraining),
+        "the end forgets what waits",
+    ),
+    (
+        Seeded::Core(Bug::CoversWhatWaits),
+        "the id of an event covers what still waits",
+    ),
+    (
+        Seeded::Core(Bug::HearsWhileDraining),
+        "a draining stream says that it heard what it did not take in",
+    ),
+    (
+        Seeded::Core(Bug::IgnoresPrevious),
+        "the edge ignores `previous`",
+    ),
+    (
+        Seeded::Core(Bug::MovesTheMarkOverAGap),
+        "an event after a gap moves the mark",
+    ),
+    (
+        Seeded::Core(Bug::TellsWhatWasOvertaken),
+        "what was overtaken is told of when it comes",
+    ),
+    (
+        Seeded::Core(Bug::StaysAway),
+        "an edge that lost its bus does not attach again",
+    ),
+    (
+        Seeded::Core(Bug::WaitsTooLong),
+        "a short absence of the bus is waited out as a long one",
+    ),
+    (
+        Seeded::Core(Bug::TakesAnyMarkForWhole),
+        "a new epoch is taken for the old one",
+    ),
+    (
+        Seeded::Core(Bug::PassesOverTasks),
+        "states of tasks that nobody can tell are passed over",
+    ),
+    (
+        Seeded::Core(Bug::ReplaysTheFirst),
+        "of each subject the first event is replayed, not the last",
+    ),
+    (
+        Seeded::Around(Slip::ForgetsWhatItSent),
+        "a bus that sleeps forgets what it sent last",
+    ),
+    (
+        Seeded::Around(Slip::KeepsTheFloor),
+        "what the log has let go of is said to be reached",
+    ),
+    (
+        Seeded::Around(Slip::RepeatsAPosition),
+        "a bus that wakes gives its last position out again",
+    ),
+    (
+        Seeded::Around(Slip::ReplaysTooLate),
+        "a replay is read from one event too late",
+    ),
+    (
+        Seeded::Around(Slip::SendsBeforeItWrites),
+        "an event is sent before it is on disk",
+    ),
+    (Seeded::Around(Slip::KeepsWhoLeft), "the bus keeps who left"),
+    (
+        Seeded::Around(Slip::FollowsNoSession),
+        "a session's stream does not follow what the session watches",
+    ),
+    (
+        Seeded::Around(Slip::NeverVerifies),
+        "`verifyMs` has no effect",
+    ),
+];
+
+/// Plants a bug in this thread, in place of any other.
+pub(crate) fn plant(bug: Option<Seeded>) {
+    seeded::plant(match bug {
+        Some(Seeded::Core(bug)) => Some(bug),
+        _ => None,
+    });
+    slip::plant(match bug {
+        Some(Seeded::Around(slip)) => Some(slip),
+        _ => None,
+    });
+}

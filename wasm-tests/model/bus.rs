@@ -1,0 +1,397 @@
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    bus::{Interest, Position, Received},
+    clock::Millis,
+};
+
+use crate::{
+    disk::{Disk, Session},
+    invariant::Violation,
+    key::Key,
+    memory::{Attachment, Memory},
+    network::{Close, Frame, Note, SocketId},
+    slip::{self, Slip},
+};
+
+/// The object around a [`Hub`]: writes the log before it sends, keeps what it needs to know of each socket with the
+/// socket, sleeps and is woken, is reset, loses its disk and is away.
+#[derive(Debug)]
+pub(crate) struct Bus {
+    disk: Disk,
+    life: Life,
+    attachments: BTreeMap<SocketId, Attachment>,
+    /// Whether it is of the version before: it tells no previous position and takes one attach a socket.
+    is_old: bool,
+    out: Vec<Out>,
+}
+
+#[derive(Debug)]
+enum Life {
+    Awake(Box<Memory>),
+    Asleep,
+    Down(Refusal),
+}
+
+/// How a bus that is away answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Refused,
+    Overloaded,
+    Silent,
+}
+
+/// What the bus hands to the network.
+#[derive(Clone, Debug)]
+pub(crate) enum Out {
+    Frame(SocketId, Frame),
+    Close(SocketId, Close),
+}
+
+/// Where a publish is broken off by a reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    BeforeLog,
+    /// After so many frames.
+    After(usize),
+    Never,
+}
+
+impl Bus {
+    pub(crate) fn new(window: usize, is_old: bool) -> Self {
+        let mut bus = Self {
+            disk: Disk::new(0, window),
+            life: Life::Asleep,
+            attachments: BTreeMap::new(),
+            is_old,
+            out: Vec::new(),
+        };
+        bus.wake();
+        bus
+    }
+
+    pub(crate) fn take_out(&mut self) -> Vec<Out> {
+        std::mem::take(&mut self.out)
+    }
+
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    pub(crate) fn is_old(&self) -> bool {
+        self.is_old
+    }
+
+    /// What whoever wants to connect meets.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        match self.life {
+            Life::Down(refusal) => Some(refusal),
+            Life::Awake(_) | Life::Asleep => None,
+        }
+    }
+
+    pub(crate) fn connect(&mut self, socket: SocketId) {
+        let Some(memory) = self.memory() else { return };
+        let edge = memory.hub.connect();
+        memory.enter(socket, edge);
+        self.attachments.insert(socket, Attachment::default());
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        socket: SocketId,
+        text: &str,
+        now: Millis,
+    ) -> Result<(), Violation> {
+        let is_second = self
+            .attachments
+            .get(&socket)
+            .is_some_and(|known| known.interest.is_some());
+        if self.is_old && is_second && text.contains("\"attach\"") {
+            return Ok(());
+        }
+        let Some(memory) = self.memory() else {
+            return Ok(());
+        };
+        let Some(edge) = memory.edges.get(&socket).copied() else {
+            return Ok(());
+        };
+        match memory.hub.handle_message(edge, text) {
+            Ok(Received::Attached {
+                answer,
+                interest,
+                session,
+                replay_after,
+            }) => {
+                let session = session.and_then(|session| session.parse().ok());
+                if session.is_some_and(|session| self.disk.session(session).is_none()) {
+                    self.leave(socket, Close::Over);
+                    return Ok(());
+                }
+                self.attach(socket, &interest, session, now);
+                self.send(socket, answer, Note::Attached, now);
+                self.replay(socket, edge, replay_after, now)?;
+                let last = self.memory().and_then(|memory| memory.hub.last(edge));
+                self.keep_last(socket, last);
+            }
+            Ok(Received::Detached) => self.leave(socket, Close::Lost),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A socket is gone, or the bus forgets it without a word.
+    pub(crate) fn forget(&mut self, socket: SocketId) {
+        let former = self.attachments.remove(&socket);
+        let Some(memory) = self.memory() else { return };
+        if let Some(edge) = memory.edges.remove(&socket) {
+            memory.sockets.remove(&edge);
+            if !slip::has(Slip::KeepsWhoLeft) {
+                memory.hub.disconnect(edge);
+            }
+        }
+        memory.behind.remove(&socket);
+        if let Some(session) = former.and_then(|former| former.session)
+            && memory.streams.get(&session) == Some(&socket)
+        {
+            memory.streams.remove(&session);
+        }
+    }
+
+    /// Publishes an event; the answer is its place in the log once it is on disk.
+    pub(crate) fn publish(
+        &mut self,
+        key: Key,
+        number: usize,
+        cut: Cut,
+        now: Millis,
+    ) -> Option<Position> {
+        let memory = self.memory()?;
+        if cut == Cut::BeforeLog && !slip::has(Slip::SendsBeforeItWrites) {
+            return None;
+        }
+        let publication = memory.hub.publish(&key.event(number));
+        if cut != Cut::BeforeLog {
+            self.disk.append(publication.position, key, number, now);
+            self.tell_floor();
+        }
+        let frames = publication.deliveries.into_iter().flat_map(|delivery| {
+            let message = delivery.message;
+            delivery
+                .edges
+                .into_iter()
+                .map(move |edge| (edge, message.clone()))
+        });
+        let most = if let Cut::After(most) = cut {
+            most
+        } else {
+            usize::MAX
+        };
+        for (edge, message) in frames.take(most) {
+            let socket = self.memory()?.sockets.get(&edge).copied();
+            if let Some(socket) = socket {
+                self.send(socket, message, Note::Event { key, number }, now);
+            }
+        }
+        (cut != Cut::BeforeLog).then_some(publication.position)
+    }
+
+    pub(crate) fn begin_session(&mut self, id: usize, is_held: bool) {
+        if self.memory().is_some() {
+            self.disk.begin_session(id, is_held && !self.is_old);
+        }
+    }
+
+    /// What is kept of a session changes, on disk and for its stream.
+    pub(crate) fn change_session(
+        &mut self,
+        id: usize,
+        now: Millis,
+        change: impl FnOnce(&mut Session),
+    ) {
+        if self.memory().is_some() {
+            self.disk.change_session(id, change);
+            self.follow(id, now);
+        }
+    }
+
+    /// Falls asleep, unless there is something left to do.
+    pub(crate) fn hibernate(&mut self) -> bool {
+        let can = matches!(&self.life, Life::Awake(memory) if memory.settles_at.is_none());
+        if can {
+            self.life = Life::Asleep;
+        }
+        can
+    }
+
+    /// Memory and sockets are gone; the answer is which sockets these were.
+    pub(crate) fn reset(&mut self) -> Vec<SocketId> {
+        if !matches!(self.life, Life::Down(_)) {
+            self.life = Life::Asleep;
+        }
+        self.out.clear();
+        std::mem::take(&mut self.attachments).into_keys().collect()
+    }
+
+    pub(crate) fn lose_disk(&mut self) {
+        self.disk = self.disk.renewed();
+    }
+
+    pub(crate) fn go_down(&mut self, refusal: Refusal) {
+        self.life = Life::Down(refusal);
+    }
+
+    pub(crate) fn come_up(&mut self) {
+        if matches!(self.life, Life::Down(_)) {
+            self.life = Life::Asleep;
+        }
+    }
+
+    pub(crate) fn deploy(&mut self) {
+        self.is_old = !self.is_old;
+    }
+
+    pub(crate) fn trim(&mut self, count: usize) {
+        self.disk.trim(count);
+        self.tell_floor();
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        match &self.life {
+            Life::Awake(memory) => memory.settles_at,
+            Life::Asleep | Life::Down(_) => None,
+        }
+    }
+
+    /// After a burst, attachments learn what was sent last.
+    pub(crate) fn handle_timeout(&mut self, now: Millis) {
+        let Life::Awake(memory) = &mut self.life else {
+            return;
+        };
+        if memory.settles_at.is_some_and(|at| at <= now) {
+            memory.settles_at = None;
+            for socket in std::mem::take(&mut memory.behind) {
+                let last = memory
+                    .edges
+                    .get(&socket)
+                    .and_then(|edge| memory.hub.last(*edge));
+                if let Some(attachment) = self.attachments.get_mut(&socket) {
+                    attachment.last = last;
+                }
+            }
+        }
+    }
+
+    /// How many edges are attached.
+    pub(crate) fn attached(&mut self) -> usize {
+        self.memory().map_or(0, |memory| memory.hub.attached())
+    }
+
+    fn attach(
+        &mut self,
+        socket: SocketId,
+        interest: &Interest,
+        session: Option<usize>,
+        now: Millis,
+    ) {
+        self.attachments.insert(
+            socket,
+            Attachment {
+                interest: Some(interest.to_json()),
+                session,
+                last: None,
+            },
+        );
+        let Some(session) = session else { return };
+        let former = self
+            .memory()
+            .and_then(|memory| memory.streams.insert(session, socket));
+        if let Some(former) = former.filter(|former| *former != socket) {
+            self.leave(former, Close::Over);
+        }
+        if let Some(memory) = self.memory() {
+            memory.streams.insert(session, socket);
+        }
+        self.follow(session, now);
+    }
+
+    /// A session's stream follows what the session watches.
+    fn follow(&mut self, session: usize, now: Millis) {
+        let Some(kept) = self.disk.session(session) else {
+            return;
+        };
+        let (uris, is_held) = (kept.uris(), kept.is_held);
+        let may_follow = !slip::has(Slip::FollowsNoSession);
+        let Some(memory) = self.memory().filter(|_| may_follow) else {
+            return;
+        };
+        let Some(socket) = memory.streams.get(&session).copied() else {
+            return;
+        };
+        let edge = memory.edges.get(&socket).copied();
+        if let Some(frame) = edge.and_then(|edge| memory.hub.watch(edge, uris, is_held)) {
+            self.send(socket, frame, Note::Interest, now);
+        }
+    }
+
+    pub(crate) fn send(&mut self, socket: SocketId, text: String, note: Note, now: Millis) {
+        let text = if self.is_old {
+            without_previous(text)
+        } else {
+            text
+        };
+        self.out.push(Out::Frame(socket, Frame { text, note }));
+        if let Some(memory) = self.memory() {
+            memory.behind.insert(socket);
+            memory.settles_at = Some(now + SETTLE);
+        }
+    }
+
+    fn tell_floor(&mut self) {
+        let floor = self.disk.floor();
+        if let Some(memory) = self.memory().filter(|_| !slip::has(Slip::KeepsTheFloor)) {
+            memory.hub.handle_trimmed(floor);
+        }
+    }
+
+    fn leave(&mut self, socket: SocketId, how: Close) {
+        self.forget(socket);
+        self.out.push(Out::Close(socket, how));
+    }
+
+    fn keep_last(&mut self, socket: SocketId, last: Option<Position>) {
+        if let Some(attachment) = self.attachments.get_mut(&socket) {
+            attachment.last = last;
+        }
+    }
+
+    /// What the bus has in memory; one that sleeps is woken.
+    pub(crate) fn memory(&mut self) -> Option<&mut Memory> {
+        self.wake();
+        match &mut self.life {
+            Life::Awake(memory) => Some(memory),
+            Life::Asleep | Life::Down(_) => None,
+        }
+    }
+
+    fn wake(&mut self) {
+        if !matches!(self.life, Life::Asleep) {
+            return;
+        }
+        let memory = Memory::wake(&self.disk, &self.attachments);
+        self.life = Life::Awake(Box::new(memory));
+    }
+}
+
+/// A frame as the version before writes it.
+pub(crate) fn without_previous(text: String) -> String {
+    let Some(from) = text.find(",\"previous\":") else {
+        return text;
+    };
+    let rest = text[from + 1..]
+        .find(',')
+        .map_or("", |to| &text[from + 1 + to..]);
+    format!("{}{rest}", &text[..from])
+}
+
+const SETTLE: Millis = Millis(200);

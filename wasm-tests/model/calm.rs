@@ -1,0 +1,143 @@
+use mcp_listen::clock::Millis;
+
+use crate::{
+    bus::Cut,
+    host::{ATTACH, Host},
+    invariant::{Violation, hold},
+    key::Key,
+    world::{VERIFY, World},
+};
+
+impl World {
+    /// Faults stop. From here on everything that was promised has to come true in bounded time.
+    pub(crate) fn calm(&mut self) -> Result<(), Violation> {
+        self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
+        self.is_unlucky = true;
+        self.network.calm();
+        self.bus.come_up();
+        for at in 0..self.clients.len() {
+            self.clients[at].is_eager = true;
+        }
+        self.settle()?;
+        for at in 0..self.clients.len() {
+            self.get_ready(at);
+            self.come_back(at);
+        }
+        let prompt = self.prompt();
+        self.settle()?;
+        self.pass(PROMPTLY)?;
+        self.check_heard(&prompt)?;
+        self.pass(if self.setup.verifies {
+            AT_LAST_VERIFIED
+        } else {
+            AT_LAST
+        })?;
+        let known = self.known();
+        self.check_heard(&known)?;
+        self.probe()?;
+        self.end_all()
+    }
+
+    /// The streams that are attached, or have lost a bus which was not away for long.
+    fn prompt(&mut self) -> Vec<usize> {
+        let now = self.now;
+        let hosts: Vec<_> = self
+            .hosts()
+            .map(|(at, host)| (at, host.socket, host.is_soon(now)))
+            .collect();
+        let whole = hosts
+            .into_iter()
+            .filter(|(_, socket, is_soon)| match socket {
+                Some(socket) => self
+                    .network
+                    .get(*socket)
+                    .is_some_and(|socket| !socket.is_hurt),
+                None => *is_soon,
+            });
+        whole.map(|(at, _, _)| at).collect()
+    }
+
+    /// The streams that have nothing to find out yet.
+    fn known(&mut self) -> Vec<usize> {
+        if self.setup.verifies {
+            return self.streams();
+        }
+        let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.socket)).collect();
+        let has_hole = |socket| {
+            self.network
+                .get(socket)
+                .is_some_and(|socket| socket.has_hole)
+        };
+        let whole = hosts
+            .into_iter()
+            .filter(|(_, socket)| !socket.is_some_and(has_hole));
+        whole.map(|(at, _)| at).collect()
+    }
+
+    fn check_heard(&self, which: &[usize]) -> Result<(), Violation> {
+        for at in which {
+            let client = &self.clients[*at];
+            if client.host.is_some() {
+                let heard = client.check_heard(&self.ledger);
+                heard.map_err(|lost| lost.of_client(*at))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One more event for each stream: it tells what was lost before it.
+    fn probe(&mut self) -> Result<(), Violation> {
+        for at in self.streams() {
+            let key: Option<Key> = self.clients[at].wanted.iter().next();
+            if let Some(key) = key {
+                self.publish(key, Cut::Never)?;
+            }
+        }
+        self.settle()?;
+        self.pass(PROMPTLY)?;
+        let all = self.streams();
+        self.check_heard(&all)
+    }
+
+    /// Streams end, with a result where they are closed, and the bus forgets each of them.
+    fn end_all(&mut self) -> Result<(), Violation> {
+        for at in self.streams() {
+            if at % 2 == 0 {
+                self.drop_host(at);
+                continue;
+            }
+            if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+                host.close();
+            }
+            self.pump(at)?;
+        }
+        self.settle()?;
+        let left = self.streams();
+        hold("a stream that is closed ends", left.is_empty(), || {
+            format!("{left:?} did not")
+        })?;
+        self.pass(PROMPTLY)?;
+        let attached = self.bus.attached();
+        hold("the bus forgets whoever leaves", attached == 0, || {
+            format!("{attached} are attached")
+        })
+    }
+}
+
+impl Host {
+    /// Whether it will find its bus soon: the attempts of an edge whose bus is away for long, or says that it
+    /// is overloaded, are spread wider.
+    fn is_soon(&self, now: Millis) -> bool {
+        let Some(absence) = self.absence() else {
+            return true;
+        };
+        !absence.is_hanging && !absence.is_overloaded && now - absence.since <= NOT_LONG
+    }
+}
+
+const PROMPTLY: Millis = Millis(2_000);
+/// A bus that was away for so long is found within two seconds.
+const NOT_LONG: Millis = Millis(36_000);
+/// An attach that hangs, the longest wait after it, and a little.
+const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
+const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);

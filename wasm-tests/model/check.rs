@@ -1,0 +1,105 @@
+//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with 1, and the trace, where
+//! a promise is broken. With the feature `seeded-bugs`, `--bug N` plants one: a trace to look at.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub,
+    reason = "a failure is told by panicking"
+)]
+
+mod acts;
+#[cfg(feature = "seeded-bugs")]
+mod bugs;
+mod bus;
+mod calm;
+mod client;
+mod disk;
+mod host;
+mod invariant;
+mod key;
+mod ledger;
+mod memory;
+mod network;
+mod pending;
+mod promises;
+mod replay;
+mod report;
+mod run;
+mod schedule;
+mod search;
+mod seed;
+mod shrink;
+mod slip;
+mod wire;
+mod wires;
+mod world;
+
+use std::{env, process::ExitCode, time::Instant};
+
+fn main() -> ExitCode {
+    let Some(asked) = Asked::read() else {
+        println!("usage: npm run check:model -- [--seeds N] [--from FIRST]");
+        return ExitCode::from(2);
+    };
+    let started = Instant::now();
+    let seeds = asked.from..asked.from.saturating_add(asked.seeds);
+    let failure = search::search(seeds, || plant(asked.bug));
+    if let Some(failure) = failure {
+        println!("{}", report::report(&failure));
+        return ExitCode::FAILURE;
+    }
+    let Asked { from, seeds, .. } = asked;
+    let took = started.elapsed().as_secs_f64();
+    println!("{seeds} schedules from seed {from} kept every promise, in {took:.1} s");
+    ExitCode::SUCCESS
+}
+
+/// What the command line asks for.
+struct Asked {
+    from: u64,
+    seeds: u64,
+    bug: Option<usize>,
+}
+
+impl Asked {
+    fn read() -> Option<Self> {
+        let mut asked = Self {
+            from: 0,
+            seeds: 1_000_000,
+            bug: None,
+        };
+        let mut arguments = env::args().skip(1);
+        while let Some(name) = arguments.next() {
+            let value = arguments.next()?;
+            match name.as_str() {
+                "--from" => asked.from = value.parse().ok()?,
+                "--seeds" => asked.seeds = value.parse().ok()?,
+                "--bug" => asked.bug = Some(value.parse().ok()?),
+                _ => return None,
+            }
+        }
+        asked.is_possible().then_some(asked)
+    }
+
+    #[cfg(feature = "seeded-bugs")]
+    fn is_possible(&self) -> bool {
+        self.bug.is_none_or(|bug| bug < bugs::BUGS.len())
+    }
+
+    #[cfg(not(feature = "seeded-bugs"))]
+    fn is_possible(&self) -> bool {
+        self.bug.is_none()
+    }
+}
+
+#[cfg(feature = "seeded-bugs")]
+fn plant(bug: Option<usize>) {
+    bugs::plant(bug.map(|bug| bugs::BUGS[bug].0));
+}
+
+#[cfg(not(feature = "seeded-bugs"))]
+fn plant(_: Option<usize>) {}

@@ -1,0 +1,128 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use mcp_listen::{
+    bus::{Mark, Position},
+    clock::Millis,
+    uri::Uri,
+};
+
+use crate::key::{Key, Keys};
+
+/// What outlives the bus: the log, cut to a window by count and age, and what sessions watch.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    epoch: usize,
+    log: VecDeque<Entry>,
+    floor: u64,
+    last: u64,
+    window: usize,
+    sessions: BTreeMap<usize, Session>,
+}
+
+/// A session, as the bus keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) watched: Keys,
+    /// Whether its client has yet to say that it is ready.
+    pub(crate) is_held: bool,
+    /// Where the log ended when it began.
+    pub(crate) began: Mark,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) position: Position,
+    pub(crate) key: Key,
+    pub(crate) number: usize,
+    at: Millis,
+}
+
+impl Disk {
+    pub(crate) fn new(epoch: usize, window: usize) -> Self {
+        Self {
+            epoch,
+            log: VecDeque::new(),
+            floor: 0,
+            last: 0,
+            window,
+            sessions: BTreeMap::new(),
+        }
+    }
+
+    /// The disk of a bus that lost this one.
+    pub(crate) fn renewed(&self) -> Self {
+        Self::new(self.epoch + 1, self.window)
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            epoch: format!("e{}", self.epoch).into(),
+            position: Position(self.last),
+        }
+    }
+
+    /// Everything after this is held.
+    pub(crate) fn floor(&self) -> Position {
+        Position(self.floor)
+    }
+
+    pub(crate) fn append(&mut self, position: Position, key: Key, number: usize, now: Millis) {
+        self.last = position.0;
+        self.log.push_back(Entry {
+            position,
+            key,
+            number,
+            at: now,
+        });
+        let is_old = |entry: &&Entry| entry.at + WINDOW_AGE < now;
+        let aged = self.log.iter().take_while(is_old).count();
+        let beyond = self.log.len().saturating_sub(self.window);
+        // In batches, as the log on a real disk.
+        if beyond >= BATCH || aged > 0 {
+            self.trim(aged.max(beyond));
+        }
+    }
+
+    /// Lets go of the oldest events; the last one stays and says where the log ends.
+    pub(crate) fn trim(&mut self, count: usize) {
+        let count = count.min(self.log.len().saturating_sub(1));
+        for entry in self.log.drain(..count) {
+            self.floor = entry.position.0;
+        }
+    }
+
+    pub(crate) fn after(&self, position: Position) -> impl Iterator<Item = &Entry> {
+        self.log
+            .iter()
+            .filter(move |entry| entry.position > position)
+    }
+
+    pub(crate) fn session(&self, id: usize) -> Option<&Session> {
+        self.sessions.get(&id)
+    }
+
+    pub(crate) fn begin_session(&mut self, id: usize, is_held: bool) {
+        let session = Session {
+            watched: Keys::default(),
+            is_held,
+            began: self.mark(),
+        };
+        self.sessions.insert(id, session);
+    }
+
+    /// Changes what is kept of a session.
+    pub(crate) fn change_session(&mut self, id: usize, change: impl FnOnce(&mut Session)) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            change(session);
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn uris(&self) -> Vec<Uri> {
+        self.watched.iter().map(Key::uri).collect()
+    }
+}
+
+const BATCH: usize = 3;
+const WINDOW_AGE: Millis = Millis(600_000);

@@ -1,0 +1,85 @@
+//! The model checker: thousands of seeded lives of clients, edges, bus and network, natively.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests say what went wrong by panicking"
+)]
+
+mod acts;
+#[cfg(feature = "seeded-bugs")]
+mod bugs;
+mod bus;
+mod calm;
+mod client;
+mod disk;
+mod host;
+mod invariant;
+mod key;
+mod ledger;
+mod memory;
+mod network;
+mod pending;
+mod promises;
+mod replay;
+mod report;
+mod run;
+mod schedule;
+mod search;
+mod seed;
+mod shrink;
+mod slip;
+mod wire;
+mod wires;
+mod world;
+
+use search::search;
+
+#[test]
+fn ten_thousand_schedules_keep_every_promise() {
+    let failure = search(0..SEEDS, || {});
+    assert!(
+        failure.is_none(),
+        "{}",
+        failure.as_ref().map(report::report).unwrap_or_default()
+    );
+}
+
+/// Each bug is found among the seeds that are always tried.
+#[cfg(feature = "seeded-bugs")]
+#[test]
+fn every_seeded_bug_is_found_as_the_table_says() {
+    let table: String = bugs::BUGS
+        .iter()
+        .map(|(bug, what)| row(*bug, what))
+        .collect();
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    assert!(
+        document.contains(&table),
+        "docs/reliability.md should say:\n{table}"
+    );
+}
+
+#[cfg(feature = "seeded-bugs")]
+fn row(bug: bugs::Seeded, what: &str) -> String {
+    let found = search(0..SEEDS, || bugs::plant(Some(bug)));
+    bugs::plant(None);
+    let search::Failure {
+        seed,
+        violation,
+        schedule,
+    } = found.unwrap_or_else(|| panic!("not found: {what}"));
+    let place = match bug {
+        bugs::Seeded::Core(_) => "core",
+        bugs::Seeded::Around(_) => "around it",
+    };
+    let (promise, steps) = (violation.promise, schedule.steps.len());
+    format!("| {place} | {what} | {promise} | {seed} | {steps} |\n")
+}
+
+const SEEDS: u64 = 10_000;

@@ -1,0 +1,83 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_listen::{
+    bus::{EdgeId, Hub, Interest, Mark, Position},
+    clock::Millis,
+};
+
+use crate::{
+    disk::Disk,
+    network::SocketId,
+    slip::{self, Slip},
+};
+
+/// What a restart or a sleep takes.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) hub: Hub,
+    pub(crate) edges: BTreeMap<SocketId, EdgeId>,
+    pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
+    pub(crate) streams: BTreeMap<usize, SocketId>,
+    /// Sockets whose attachments do not say yet what was sent last.
+    pub(crate) behind: BTreeSet<SocketId>,
+    pub(crate) settles_at: Option<Millis>,
+}
+
+/// What a sleeping bus keeps with a socket.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attachment {
+    pub(crate) interest: Option<String>,
+    pub(crate) session: Option<usize>,
+    pub(crate) last: Option<Position>,
+}
+
+impl Memory {
+    /// What a bus knows that wakes: what is on disk, and what it kept with its sockets.
+    pub(crate) fn wake(disk: &Disk, attachments: &BTreeMap<SocketId, Attachment>) -> Self {
+        let mut memory = Self {
+            hub: Hub::new(mark(disk)).with_floor(disk.floor()),
+            edges: BTreeMap::new(),
+            sockets: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            behind: BTreeSet::new(),
+            settles_at: None,
+        };
+        for (socket, attachment) in attachments {
+            memory.restore(*socket, attachment, disk);
+        }
+        memory
+    }
+
+    pub(crate) fn enter(&mut self, socket: SocketId, edge: EdgeId) {
+        self.edges.insert(socket, edge);
+        self.sockets.insert(edge, socket);
+    }
+
+    fn restore(&mut self, socket: SocketId, attachment: &Attachment, disk: &Disk) {
+        let edge = match &attachment.interest {
+            None => self.hub.connect(),
+            Some(text) => {
+                let interest = Interest::from_json(text).unwrap();
+                let last = attachment.last;
+                let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
+                self.hub.restore(interest, last)
+            }
+        };
+        self.enter(socket, edge);
+        if let Some(session) = attachment.session {
+            self.streams.insert(session, socket);
+            if let Some(session) = disk.session(session) {
+                self.hub.watch(edge, session.uris(), session.is_held);
+            }
+        }
+    }
+}
+
+/// Where a bus that wakes goes on.
+fn mark(disk: &Disk) -> Mark {
+    let mut mark = disk.mark();
+    if slip::has(Slip::RepeatsAPosition) {
+        mark.position = mark.position.previous();
+    }
+    mark
+}

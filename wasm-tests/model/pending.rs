@@ -1,0 +1,103 @@
+use std::collections::VecDeque;
+
+use mcp_listen::listen::ServerStream;
+
+use crate::{
+    invariant::{Violation, hold},
+    key::{KEYS, Key},
+    network::Note,
+};
+
+/// What should wait in a stream: at most one cue for each key, in the order in which each key first became pending.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    queue: VecDeque<Key>,
+    /// The latest state of each task that was ever written.
+    written: [usize; KEYS],
+}
+
+impl Pending {
+    /// A frame was handled: what it added must be at the end, and nothing else may have moved.
+    pub(crate) fn handle(&mut self, note: Note, stream: &ServerStream) -> Result<(), Violation> {
+        let honored = stream.honored();
+        if note == Note::Interest {
+            self.queue.retain(|key| honored.accepts(&key.event(0)));
+        }
+        let count = stream.pending_cues();
+        hold("a backlog has one cue a key at most", count <= KEYS, || {
+            format!("{count} cues wait")
+        })?;
+        let added = count.saturating_sub(self.queue.len());
+        let expected: Vec<Key> = match note {
+            Note::Event { key, .. } if added == 1 => vec![key],
+            Note::Attached if added > 0 => {
+                let subjects = honored.subjects();
+                let keys = subjects.iter().map(Key::of);
+                keys.filter(|key| !self.queue.contains(key)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let is_new = expected.iter().all(|key| !self.queue.contains(key));
+        self.queue.extend(&expected);
+        let is_right = is_new && (count == self.queue.len() || is_over(stream));
+        hold("each key waits once, in its place", is_right, || {
+            format!(
+                "{count} cues wait after {note:?}, where {:?} should",
+                self.queue
+            )
+        })
+    }
+
+    /// The stream was closed while nobody knows what was missed: each list and resource waits now.
+    pub(crate) fn handle_closed(&mut self, stream: &ServerStream) {
+        if stream.pending_cues() > self.queue.len() {
+            let subjects = stream.honored().subjects();
+            let keys: Vec<_> = subjects.iter().map(Key::of).collect();
+            for key in keys {
+                if !self.queue.contains(&key) {
+                    self.queue.push_back(key);
+                }
+            }
+        }
+    }
+
+    /// A cue was written.
+    pub(crate) fn take(&mut self, key: Key, number: Option<usize>) -> Result<(), Violation> {
+        let first = self.queue.pop_front();
+        hold(
+            "cues leave in the order in which they became pending",
+            first == Some(key),
+            || {
+                let first = first.map_or("nothing", Key::name);
+                format!("{} left where {first} was first", key.name())
+            },
+        )?;
+        let Some(number) = number else { return Ok(()) };
+        let written = &mut self.written[key.index()];
+        let former = std::mem::replace(written, number);
+        hold("a task's state never goes back", number >= former, || {
+            format!(
+                "state {number} of {} was written after {former}",
+                key.name()
+            )
+        })
+    }
+
+    /// The latest state of a task that was written.
+    pub(crate) fn written(&self, key: Key) -> usize {
+        self.written[key.index()]
+    }
+
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.queue.contains(&key)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
+/// A stream that was given up forgets what waited.
+fn is_over(stream: &ServerStream) -> bool {
+    stream.is_ending()
+}

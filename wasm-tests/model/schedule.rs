@@ -1,0 +1,163 @@
+use crate::seed::Seed;
+
+/// Everything that a run decides: how its world is set up, and what happens there, one step after the other.
+/// Nothing else is drawn while it runs, so the same schedule runs the same again, and so does what is left of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) setup: Setup,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// How a world begins; zero and false are the simplest.
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Setup {
+    /// Whether the pipes of new sockets wait for [`Act::Deliver`].
+    pub(crate) holds: bool,
+    /// Whether edges ask now and then whether they missed anything.
+    pub(crate) verifies: bool,
+    /// Whether streams write signs of life.
+    pub(crate) keeps_alive: bool,
+    /// Whether the bus is of the version before.
+    pub(crate) is_old_bus: bool,
+    /// How long the log is, from long to short.
+    pub(crate) window: u8,
+    /// The keys that there are, as a bit mask; none means all. With few of them more happens to each.
+    pub(crate) keys: u8,
+}
+
+/// One step; `who`, `what` and `spin` are read as the act needs them, and one that finds nothing to act on does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) act: Act,
+    pub(crate) who: u8,
+    pub(crate) what: u8,
+    /// What is random in the step, such as the jitter of a wait.
+    pub(crate) spin: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Publish,
+    Burst,
+    Open,
+    Return,
+    Leave,
+    Close,
+    Retire,
+    Pause,
+    Resume,
+    Read,
+    Watch,
+    Unwatch,
+    Ready,
+    Hold,
+    Release,
+    Deliver,
+    Drop,
+    Duplicate,
+    Swap,
+    Truncate,
+    Kill,
+    Forget,
+    Hibernate,
+    Restart,
+    Crash,
+    LoseDisk,
+    Down,
+    Up,
+    Trim,
+    Deploy,
+    Wait,
+}
+
+/// Which part of the world an act is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Of all schedules.
+    Every,
+    Readers,
+    Wires,
+    Bus,
+}
+
+impl Schedule {
+    /// The schedule that `seed` names. Each has its own mix of acts: what never happens in one happens
+    /// the more often in another.
+    pub(crate) fn of_seed(seed: u64) -> Self {
+        let mut seed = Seed::new(seed);
+        let parts = [Part::Every, Part::Readers, Part::Wires, Part::Bus];
+        let parts: Vec<Part> = parts
+            .into_iter()
+            .filter(|part| *part == Part::Every || seed.below(2) == 0)
+            .collect();
+        let setup = Setup {
+            holds: parts.contains(&Part::Wires) && seed.below(3) == 0,
+            verifies: seed.below(4) == 0,
+            keeps_alive: seed.below(4) == 0,
+            is_old_bus: seed.below(12) == 0,
+            window: u8::try_from(seed.below(4)).unwrap(),
+            keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
+        };
+        let mix: Vec<(Act, usize)> = ACTS
+            .iter()
+            .filter(|(_, _, part)| parts.contains(part))
+            .filter(|(_, _, part)| *part == Part::Every || seed.below(4) > 0)
+            .map(|(act, weight, _)| (*act, *weight))
+            .collect();
+        let length = 8 + seed.below(40);
+        let steps = (0..length).map(|_| step(&mut seed, &mix)).collect();
+        Self { setup, steps }
+    }
+}
+
+fn step(seed: &mut Seed, mix: &[(Act, usize)]) -> Step {
+    let sum = mix.iter().map(|(_, weight)| weight).sum();
+    let mut left = seed.below(sum);
+    let act = mix.iter().find(|(_, weight)| {
+        let is_here = left < *weight;
+        left = left.saturating_sub(*weight);
+        is_here
+    });
+    Step {
+        act: act.map_or(Act::Wait, |(act, _)| *act),
+        who: seed.byte(),
+        what: seed.byte(),
+        spin: seed.byte(),
+    }
+}
+
+/// The acts, how often each happens in a schedule that has it, and the part of the world that it is about.
+const ACTS: [(Act, usize, Part); 31] = [
+    (Act::Publish, 20, Part::Every),
+    (Act::Open, 9, Part::Every),
+    (Act::Wait, 8, Part::Every),
+    (Act::Burst, 4, Part::Every),
+    (Act::Watch, 6, Part::Readers),
+    (Act::Unwatch, 2, Part::Readers),
+    (Act::Ready, 3, Part::Readers),
+    (Act::Return, 4, Part::Readers),
+    (Act::Leave, 4, Part::Readers),
+    (Act::Close, 2, Part::Readers),
+    (Act::Retire, 3, Part::Readers),
+    (Act::Pause, 6, Part::Readers),
+    (Act::Resume, 2, Part::Readers),
+    (Act::Read, 5, Part::Readers),
+    (Act::Hold, 5, Part::Wires),
+    (Act::Release, 4, Part::Wires),
+    (Act::Deliver, 12, Part::Wires),
+    (Act::Drop, 4, Part::Wires),
+    (Act::Duplicate, 4, Part::Wires),
+    (Act::Swap, 4, Part::Wires),
+    (Act::Truncate, 4, Part::Wires),
+    (Act::Kill, 5, Part::Wires),
+    (Act::Forget, 3, Part::Wires),
+    (Act::Hibernate, 4, Part::Every),
+    (Act::Restart, 3, Part::Bus),
+    (Act::Crash, 3, Part::Bus),
+    (Act::LoseDisk, 3, Part::Bus),
+    (Act::Down, 4, Part::Bus),
+    (Act::Up, 6, Part::Bus),
+    (Act::Trim, 3, Part::Bus),
+    (Act::Deploy, 2, Part::Bus),
+];

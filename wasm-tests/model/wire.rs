@@ -1,0 +1,121 @@
+use mcp_listen::{
+    edge::Frame, event::ServerEvent, filter::SubscriptionFilter, id::RequestId, limits::Limits,
+    listen::Incoming, sse,
+};
+
+use crate::{
+    invariant::{Violation, hold},
+    key::Key,
+};
+
+/// What a piece of a response says to the client that reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    Acknowledged(SubscriptionFilter),
+    /// The stream of a session is open.
+    Opened,
+    Changed(ServerEvent),
+    KeepAlive,
+    Result,
+    End,
+}
+
+impl Said {
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Acknowledged(_) => "the acknowledgment".to_owned(),
+            Self::Opened => "the first id".to_owned(),
+            Self::Changed(event) => format!("a cue for {}", Key::of(event).name()),
+            Self::KeepAlive => "a sign of life".to_owned(),
+            Self::Result => "the result".to_owned(),
+            Self::End => "the end".to_owned(),
+        }
+    }
+}
+
+/// Reads frames as a client does: one of a subscription by its stamp, one of a session by its id to resume from.
+#[derive(Debug)]
+pub(crate) enum Reader {
+    Subscription(RequestId),
+    Session,
+}
+
+/// What was read, and the id of the event that it was in.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    pub(crate) said: Said,
+    pub(crate) id: Option<String>,
+}
+
+impl Reader {
+    pub(crate) fn read(&self, frame: Frame) -> Result<Read, Violation> {
+        let Frame::Bytes(bytes) = frame else {
+            return Ok(Read::of(Said::End));
+        };
+        if bytes == sse::KEEP_ALIVE {
+            return Ok(Read::of(Said::KeepAlive));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are no text"))?;
+        let data = sse::data(&text);
+        let [message] = data.as_slice() else {
+            return Err(garbled(&text));
+        };
+        match self {
+            Self::Subscription(id) => stamped(id, message),
+            Self::Session => plain(&text, message),
+        }
+    }
+}
+
+impl Read {
+    fn of(said: Said) -> Self {
+        Self { said, id: None }
+    }
+}
+
+fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
+    let limits = Limits::default();
+    let (named, incoming) =
+        Incoming::read(message.as_bytes(), &limits).ok_or_else(|| garbled(message))?;
+    let stamp = format!("\"io.modelcontextprotocol/subscriptionId\":{}}}", id.raw());
+    let is_verbatim = named == *id && message.contains(&stamp);
+    hold(
+        "each message carries the id as it was written",
+        is_verbatim,
+        || format!("{} in {message}", id.raw()),
+    )?;
+    Ok(Read::of(match incoming {
+        Incoming::Acknowledged(filter) => Said::Acknowledged(filter),
+        Incoming::Changed(event) => Said::Changed(event),
+        Incoming::Result => Said::Result,
+        _ => return Err(garbled(message)),
+    }))
+}
+
+/// Of a session nothing of a subscription is on the wire, so the message is read by putting a stamp on.
+fn plain(text: &str, message: &str) -> Result<Read, Violation> {
+    let id = text
+        .strip_prefix("id: ")
+        .and_then(|rest| rest.lines().next())
+        .map(str::to_owned);
+    if message.is_empty() {
+        let said = Said::Opened;
+        return Ok(Read { said, id });
+    }
+    let stamp = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":0}"#;
+    let stamped = match message.split_once("\"params\":{") {
+        Some((before, after)) => format!("{before}{stamp},{after}"),
+        None => format!("{},{stamp}}}}}", message.trim_end_matches('}')),
+    };
+    match Incoming::read(stamped.as_bytes(), &Limits::default()) {
+        Some((_, Incoming::Changed(event))) if !message.contains("subscriptionId") => Ok(Read {
+            said: Said::Changed(event),
+            id,
+        }),
+        _ => Err(garbled(message)),
+    }
+}
+
+fn garbled(text: &str) -> Violation {
+    Violation::new("a client can read what it is sent", text.to_owned())
+}

@@ -1,0 +1,151 @@
+use mcp_listen::{bus::EdgeMessage, edge::BusCall};
+
+use crate::{
+    bus::{Out, Refusal},
+    invariant::Violation,
+    network::{Arrival, Close, Frame, Note, SocketId, Way},
+    world::World,
+};
+
+/// What goes on between hosts, network and bus.
+impl World {
+    /// What the bus wants sent goes into the network.
+    pub(crate) fn route(&mut self) {
+        for out in self.bus.take_out() {
+            match out {
+                Out::Frame(socket, frame) => {
+                    self.note(|| format!("  bus to socket {}: {}", socket.0, frame.text));
+                    self.network.send(socket, Way::ToEdge, frame);
+                }
+                Out::Close(socket, how) => {
+                    self.network.close(socket, Way::ToEdge, how);
+                    self.network.shut(socket, Way::ToBus);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn arrive(
+        &mut self,
+        socket: SocketId,
+        way: Way,
+        arrival: Arrival,
+    ) -> Result<(), Violation> {
+        match (way, arrival) {
+            (Way::ToBus, Arrival::Frame(frame)) => self.bus.receive(socket, &frame.text, self.now),
+            (Way::ToBus, Arrival::Closed(_)) => {
+                self.bus.forget(socket);
+                Ok(())
+            }
+            (Way::ToEdge, arrival) => {
+                let at = self.hosts().find(|(_, host)| host.socket == Some(socket));
+                let Some((at, _)) = at else { return Ok(()) };
+                match arrival {
+                    Arrival::Frame(frame) => self.hear(at, frame),
+                    Arrival::Closed(how) => self.lose(at, how, false),
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, at: usize, frame: Frame) -> Result<(), Violation> {
+        let now = self.now;
+        self.note(|| format!("  edge {at} hears {}", frame.text));
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        host.receive(frame, now)?;
+        self.pump(at)
+    }
+
+    fn lose(&mut self, at: usize, how: Close, is_overloaded: bool) -> Result<(), Violation> {
+        let random = self.random();
+        let now = self.now;
+        self.note(|| format!("  edge {at} loses its bus"));
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        if host.is_opening() {
+            host.socket = None;
+            self.drop_host(at);
+            return Ok(());
+        }
+        if how == Close::Over {
+            host.abort();
+        } else {
+            host.lose(now, random, is_overloaded);
+        }
+        self.pump(at)
+    }
+
+    /// Does what the core asks for; the answer is whether it asked for anything.
+    pub(crate) fn tend(&mut self, at: usize) -> Result<bool, Violation> {
+        let now = self.now;
+        let mut calls = Vec::new();
+        if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+            while let Some(call) = host.poll_call(now) {
+                calls.push(call);
+            }
+        }
+        for call in &calls {
+            self.note(|| format!("  edge {at} calls for {call:?}"));
+            match call {
+                BusCall::Leave => self.leave(at),
+                BusCall::Attach => self.connect(at),
+                BusCall::Ask => self.ask(at),
+            }
+        }
+        if !calls.is_empty() {
+            self.pump(at)?;
+        }
+        Ok(!calls.is_empty())
+    }
+
+    pub(crate) fn connect(&mut self, at: usize) {
+        self.leave(at);
+        match self.bus.refusal() {
+            Some(Refusal::Silent) => {
+                let now = self.now;
+                if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+                    host.hang(now);
+                }
+            }
+            Some(refusal) => {
+                let is_overloaded = refusal == Refusal::Overloaded;
+                // Nothing was written to a stream that is refused, so there is nothing to check.
+                drop(self.lose(at, Close::Lost, is_overloaded));
+            }
+            None => {
+                let is_blind = self.bus.is_old()
+                    || self.hosts().any(|(known, host)| known == at && host.is_old);
+                let socket = self.network.connect(is_blind);
+                self.bus.connect(socket);
+                if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+                    host.socket = Some(socket);
+                }
+                self.ask(at);
+            }
+        }
+    }
+
+    fn ask(&mut self, at: usize) {
+        let found = self.hosts().find(|(known, _)| *known == at);
+        let frame = found.and_then(|(_, host)| Some((host.socket?, host.attach_message())));
+        if let Some((socket, frame)) = frame {
+            self.note(|| format!("  edge {at} on socket {}: {}", socket.0, frame.text));
+            self.network.send(socket, Way::ToBus, frame);
+        }
+    }
+
+    pub(crate) fn leave(&mut self, at: usize) {
+        let found = self.hosts().find(|(known, _)| *known == at);
+        let socket = found.and_then(|(_, host)| host.socket.take());
+        if let Some(socket) = socket {
+            let text = EdgeMessage::Detach.to_json();
+            let note = Note::Detach;
+            self.network.send(socket, Way::ToBus, Frame { text, note });
+            self.network.close(socket, Way::ToBus, Close::Lost);
+            self.network.shut(socket, Way::ToEdge);
+        }
+    }
+}

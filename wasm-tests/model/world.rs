@@ -1,0 +1,234 @@
+use mcp_listen::{clock::Millis, legacy::event_id};
+
+use crate::{
+    bus::Bus,
+    client::Client,
+    host::{Host, Opening},
+    invariant::{Violation, hold},
+    ledger::{Ledger, time},
+    network::Network,
+    schedule::Setup,
+};
+
+/// Clients, their hosts, the network and the bus, on one clock that only moves when it is told to.
+pub(crate) struct World {
+    pub(crate) now: Millis,
+    pub(crate) setup: Setup,
+    pub(crate) bus: Bus,
+    pub(crate) network: Network,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) ledger: Ledger,
+    /// What is random in this step; each further draw goes on from it.
+    pub(crate) spin: u8,
+    /// Whether every draw is the greatest there is.
+    pub(crate) is_unlucky: bool,
+    trace: Option<Vec<String>>,
+}
+
+impl World {
+    pub(crate) fn new(setup: Setup, is_traced: bool) -> Self {
+        Self {
+            now: Millis(0),
+            setup,
+            bus: Bus::new(
+                WINDOWS[usize::from(setup.window) % WINDOWS.len()],
+                setup.is_old_bus,
+            ),
+            network: Network::new(setup.holds),
+            clients: Vec::new(),
+            ledger: Ledger::default(),
+            spin: 0,
+            is_unlucky: false,
+            trace: is_traced.then(Vec::new),
+        }
+    }
+
+    /// Notes what happens, where somebody will read it.
+    pub(crate) fn note(&mut self, what: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{:>9}  {}", time(self.now), what()));
+        }
+    }
+
+    pub(crate) fn take_trace(&mut self) -> Vec<String> {
+        self.trace.take().unwrap_or_default()
+    }
+
+    /// Whatever can happen without time passing happens; then every promise holds.
+    pub(crate) fn settle(&mut self) -> Result<(), Violation> {
+        for _ in 0..RESTLESS {
+            self.route();
+            if let Some((socket, way, arrival)) = self.network.next_arrival() {
+                self.arrive(socket, way, arrival)?;
+                continue;
+            }
+            let mut is_still = true;
+            for client in 0..self.clients.len() {
+                is_still &= !self.tend(client)?;
+                is_still &= !self.drink(client)?;
+            }
+            if is_still {
+                return self.check();
+            }
+        }
+        Err(Violation::new(
+            "everything comes to rest",
+            "without time passing".to_owned(),
+        ))
+    }
+
+    /// Time passes, and whatever is due in it is done at its moment.
+    pub(crate) fn pass(&mut self, span: Millis) -> Result<(), Violation> {
+        let end = self.now + span;
+        let mut turns = 0;
+        while let Some(next) = self.next_deadline().filter(|next| *next <= end) {
+            turns = if next > self.now { 0 } else { turns + 1 };
+            hold("deadlines move on", turns < RESTLESS, || {
+                format!("there is always one at {}", time(next))
+            })?;
+            self.now = self.now.max(next);
+            self.bus.handle_timeout(self.now);
+            for client in 0..self.clients.len() {
+                self.expire(client)?;
+            }
+            self.settle()?;
+        }
+        self.now = end;
+        self.settle()
+    }
+
+    /// Opens the stream of a client; one that cannot be opened is refused, and its client goes.
+    pub(crate) fn open(&mut self, at: usize, is_old: bool) {
+        let Some(client) = self.clients.get_mut(at) else {
+            return;
+        };
+        let session = self.bus.disk().session(at);
+        let began = session.map(|session| event_id::write(Some(&session.began)));
+        let (id, is_session) = (client.raw_id(), client.is_session());
+        let host = Host::open(
+            Opening {
+                keys: if is_session {
+                    client.wanted.lists()
+                } else {
+                    client.wanted
+                },
+                id,
+                session: is_session.then_some(at),
+                last_id: client.last_id().or(began),
+                is_old,
+                keep_alive: if self.setup.keeps_alive {
+                    KEEP_ALIVE
+                } else {
+                    Millis(0)
+                },
+                verify: if self.setup.verifies {
+                    VERIFY
+                } else {
+                    Millis(0)
+                },
+                read: client.read_up_to(),
+            },
+            self.now,
+        );
+        client.host = Some(host);
+        self.connect(at);
+    }
+
+    /// The client takes so many events; the answer is whether there was any.
+    pub(crate) fn read(&mut self, at: usize, most: usize) -> Result<bool, Violation> {
+        let Some(client) = self.clients.get_mut(at) else {
+            return Ok(false);
+        };
+        let written = client
+            .host
+            .as_mut()
+            .and_then(|host| host.take_written(most));
+        let Some(written) = written else {
+            return Ok(false);
+        };
+        let said = self.trace.is_some().then(|| written.names());
+        let goes_on = client.read(written)?;
+        self.note(|| format!("  client {at} reads {}", said.unwrap_or_default()));
+        if goes_on {
+            self.pump(at)?;
+        } else {
+            self.drop_host(at);
+        }
+        Ok(true)
+    }
+
+    /// The stream of a client is gone, whoever gave it up.
+    pub(crate) fn drop_host(&mut self, at: usize) {
+        self.leave(at);
+        if let Some(client) = self.clients.get_mut(at) {
+            client.host = None;
+        }
+    }
+
+    /// A number from [0, 1).
+    pub(crate) fn random(&mut self) -> f64 {
+        self.spin = self.spin.wrapping_add(97);
+        f64::from(if self.is_unlucky { u8::MAX } else { self.spin }) / 256.0
+    }
+
+    pub(crate) fn pump(&mut self, at: usize) -> Result<(), Violation> {
+        let published = self.ledger.now();
+        let Some(client) = self.clients.get_mut(at) else {
+            return Ok(());
+        };
+        let Some(host) = &mut client.host else {
+            return Ok(());
+        };
+        host.pump(self.now, published)?;
+        host.check_hold(client.is_ready)?;
+        if host.is_open() {
+            client.promise(published);
+        }
+        Ok(())
+    }
+
+    /// Every client's stream, with its client's number.
+    pub(crate) fn hosts(&mut self) -> impl Iterator<Item = (usize, &mut Host)> {
+        let hosts = self.clients.iter_mut().map(|client| client.host.as_mut());
+        hosts.enumerate().filter_map(|(at, host)| Some((at, host?)))
+    }
+
+    fn drink(&mut self, at: usize) -> Result<bool, Violation> {
+        if self.clients.get(at).is_some_and(|client| client.is_eager) {
+            return self.read(at, usize::MAX);
+        }
+        Ok(false)
+    }
+
+    /// What was due by now.
+    fn expire(&mut self, at: usize) -> Result<(), Violation> {
+        let random = self.random();
+        let now = self.now;
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        if host.is_late(now) {
+            self.drop_host(at);
+            return Ok(());
+        }
+        if host.poll_timeout().is_some_and(|due| due <= now) {
+            host.handle_timeout(now, random);
+        }
+        self.pump(at)
+    }
+
+    fn next_deadline(&mut self) -> Option<Millis> {
+        let of_bus = self.bus.poll_timeout();
+        let of_hosts = self
+            .hosts()
+            .filter_map(|(_, host)| host.poll_timeout())
+            .min();
+        of_bus.into_iter().chain(of_hosts).min()
+    }
+}
+
+const WINDOWS: [usize; 4] = [1_000, 12, 5, 2];
+const KEEP_ALIVE: Millis = Millis(15_000);
+pub(crate) const VERIFY: Millis = Millis(20_000);
+/// More turns than any schedule takes to come to rest.
+const RESTLESS: usize = 2_000;
