@@ -18,6 +18,12 @@ export class DeadlineTimer {
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
+  /** Sets the timer, or takes it back where there is no deadline: an object with a timer cannot hibernate. */
+  set(deadline: number | undefined): void {
+    if (deadline === undefined) this.clear();
+    else this.arm(deadline);
+  }
+
   /** Forgets the deadline. */
   clear(): void {
     clearTimeout(this.#timer);

@@ -295,11 +295,12 @@ class ListenFront {
     }
   }
 
-  #streamOptions({ signal }: Request): StreamOptions {
+  #streamOptions(request: Request): StreamOptions {
+    const { signal } = request;
     const { stallMs, maxAgeMs, verifyMs } = this.#times;
     const { attachMs } = this.#limits;
     const times = { attachMs, stallMs, maxAgeMs: scattered(maxAgeMs), verifyMs: scattered(verifyMs) };
-    return { bus: this.bus, signal, ...times, onerror: this.#onerror };
+    return { bus: this.bus, signal, ...times, onerror: this.#onerror, continent: continentOf(request) };
   }
 
   #keepAliveMs(): number {
@@ -311,6 +312,12 @@ class ListenFront {
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }
+}
+
+/** On Workers, where the client is. */
+function continentOf(request: Request): string | undefined {
+  const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
+  return typeof continent === 'string' ? continent : undefined;
 }
 
 /** Every stream has its own times, +-20 %, so that those opened together do not tick together. */

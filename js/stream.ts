@@ -29,6 +29,8 @@ export interface StreamOptions {
   onerror: (error: Error) => void;
   /** The session whose stream it is; none for a listen stream. */
   session?: SessionStream;
+  /** On which continent the client is, where the host tells. */
+  continent?: string | undefined;
 }
 
 /** How often a stream had to do with a bus that was lost or that lost something. */
@@ -167,8 +169,12 @@ export class ListenStream {
   }
 
   #joining(since: string | undefined): Joining {
-    const { session } = this.#options;
-    return { ...(session && { session: session.id }), ...(since !== undefined && { since }) };
+    const { continent, session } = this.#options;
+    return {
+      ...(session && { session: session.id }),
+      ...(since !== undefined && { since }),
+      ...(continent !== undefined && { continent }),
+    };
   }
 
   readonly #receive = (frame: string): void => {

@@ -44,6 +44,8 @@ export interface Joining {
   session?: string;
   /** What the stream has heard already, in words of the core: the bus goes on from there where it can. */
   since?: string;
+  /** On which continent the client is, as a code of two letters: a bus may have objects near it. */
+  continent?: string;
 }
 
 /** The stream's end of an attachment. */

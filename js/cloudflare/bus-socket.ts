@@ -1,34 +1,36 @@
 import type { BusLink } from '../bus/bus.js';
 import { ListenError } from '../error.js';
 import { detachMessage } from '../wasm.js';
-import { BUS_HEADER } from './bus-header.js';
-import { NORMAL, RELEASED } from './close-code.js';
-import { retrying, unavailable } from './stub-error.js';
+import type { BusDoors, Opened } from './bus-doors.js';
+import { MOVED, NORMAL, RELEASED } from './close-code.js';
+import { unavailable } from './stub-error.js';
 
-/** What can be asked of the bus object for one stream. */
-export interface BusDoor {
-  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
+/** Whose stream a socket is for. */
+export interface SocketOwner {
+  /** On which continent its client is; empty where that is not known. */
+  continent: string;
+  /** Whether it is the stream of a session, which a bus may let go. */
+  isSession: boolean;
 }
 
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
 export class BusSocket {
+  readonly #doors: BusDoors;
+  readonly #owner: SocketOwner;
+  readonly #attachFrame: string;
   readonly #link: BusLink;
-  readonly #isSession: boolean;
   #socket: WebSocket | undefined;
+  #hasHeard = false;
+  #moves = 0;
   #isOver = false;
 
-  /**
-   * Opens the socket and sends `attachFrame` first; `link` hears the rest.
-   *
-   * @param bus - answers with a fresh stub: one that has failed once may go on failing.
-   * @param isSession - whether it is for the stream of a session, which a bus may let go.
-   */
-  constructor(bus: () => BusDoor, attachFrame: string, link: BusLink, isSession: boolean) {
+  /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
+  constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: BusLink) {
+    this.#doors = doors;
+    this.#owner = owner;
+    this.#attachFrame = attachFrame;
     this.#link = link;
-    this.#isSession = isSession;
-    this.#open(bus, attachFrame).catch((cause: unknown) => {
-      this.#lose(unavailable('the bus could not be reached', cause));
-    });
+    this.#connect();
   }
 
   /** Closes the socket; may be called twice. */
@@ -47,28 +49,47 @@ export class BusSocket {
     }
   }
 
-  async #open(bus: () => BusDoor, attachFrame: string): Promise<void> {
-    const init = { headers: { upgrade: 'websocket', [BUS_HEADER]: '1' } };
-    const { status, webSocket } = await retrying(ATTEMPTS, () => bus().fetch(BUS_URL, init));
-    if (!webSocket) throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
-    this.#socket = webSocket;
-    webSocket.accept();
-    webSocket.addEventListener('message', ({ data }) => this.#receive(data));
-    webSocket.addEventListener('close', ({ code }) => this.#lose(this.#closed(code)));
-    webSocket.addEventListener('error', () => this.#lose(new ListenError('bus-lost', 'the socket to the bus failed')));
+  #connect(): void {
+    this.#open().catch((cause: unknown) => {
+      this.#lose(unavailable('the bus could not be reached', cause));
+    });
+  }
+
+  async #open(): Promise<void> {
+    const opened = await this.#doors.open(this.#owner.continent);
+    const { socket } = opened;
+    this.#socket = socket;
+    socket.accept();
+    socket.addEventListener('message', ({ data }) => this.#receive(data));
+    socket.addEventListener('close', ({ code }) => this.#closed(code, opened));
+    socket.addEventListener('error', () => this.#lose(new ListenError('bus-lost', 'the socket to the bus failed')));
     if (this.#isOver) this.#part();
-    else webSocket.send(attachFrame);
+    else socket.send(this.#attachFrame);
   }
 
   #receive(frame: string | ArrayBuffer): void {
+    this.#hasHeard = true;
     if (!this.#isOver) this.#link.receive(typeof frame === 'string' ? frame : '');
   }
 
-  #closed(code: number): ListenError {
-    const isReleased = code === RELEASED || (code === NORMAL && this.#isSession);
-    return isReleased
-      ? new ListenError('bus-released', 'the bus has let the stream go')
-      : new ListenError('bus-lost', `the bus closed the socket with ${code}`);
+  #closed(code: number, { shard }: Opened): void {
+    if (code === MOVED && shard !== undefined) this.#doors.forget(this.#owner.continent, shard);
+    if (code === MOVED && this.#mayMove()) {
+      this.#moves += 1;
+      this.#connect();
+      return;
+    }
+    const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);
+    this.#lose(
+      isReleased
+        ? new ListenError('bus-released', 'the bus has let the stream go')
+        : new ListenError('bus-lost', `the bus closed the socket with ${code}`),
+    );
+  }
+
+  /** A stream that is sent on before it was ever answered has lost nothing. */
+  #mayMove(): boolean {
+    return !this.#isOver && !this.#hasHeard && this.#moves < MOST_MOVES;
   }
 
   #lose(error: ListenError): void {
@@ -88,7 +109,4 @@ export class BusSocket {
   }
 }
 
-/** An object that is being moved answers the second time. A stream that is open comes back later anyway. */
-const ATTEMPTS = 2;
-/** Objects are addressed by their stub; the URL is a formality. */
-const BUS_URL = 'https://mcp-listen.internal/attach';
+const MOST_MOVES = 3;

@@ -4,3 +4,5 @@ export const RELEASED = 4_001;
 export const NORMAL = 1_000;
 /** The bus cannot keep the stream now: it comes back. */
 export const TRY_AGAIN_LATER = 1_013;
+/** The bus keeps the stream no more, but a shard of it does: it comes back at once, by way of the root. */
+export const MOVED = 1_012;

@@ -1,15 +1,17 @@
 import { waitUntil } from 'cloudflare:workers';
 import type { BusAttachment, BusLink, Joining, ListenBus } from '../bus/bus.js';
 import type { LineAttachment } from '../bus/bus-line.js';
-import { calling } from '../error.js';
+import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { attachMessage } from '../wasm.js';
+import { type BusDoor, BusDoors } from './bus-doors.js';
 import { BusListener } from './bus-listener.js';
-import { type BusDoor, BusSocket } from './bus-socket.js';
+import { BusSocket } from './bus-socket.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
+import { shardAddress } from './shard-name.js';
 import { retrying, unavailable } from './stub-error.js';
 import type { SubscriptionBus } from './subscription-bus.js';
 
@@ -24,7 +26,11 @@ export interface DurableObjectBusOptions {
   onerror?: (error: Error) => void;
 }
 
-/** The bus that all isolates of a Worker share. Make it once, for example at the top of the module. */
+/**
+ * The bus that all isolates of a Worker share. Make it once, for example at the top of the module.
+ *
+ * @throws ListenError `invalid-options`.
+ */
 export function durableObjectBus(namespace: BusNamespace, options: DurableObjectBusOptions = {}): ListenBus {
   return new DurableObjectBus(namespace, options);
 }
@@ -39,11 +45,16 @@ class DurableObjectBus implements ListenBus {
   readonly sessions: SessionStore = new DurableObjectSessions(() => this.#stub());
   readonly #namespace: BusNamespace;
   readonly #name: string;
+  readonly #doors: BusDoors;
   readonly #onerror: (error: Error) => void;
 
   constructor(namespace: BusNamespace, { name = 'mcp-listen', onerror = report }: DurableObjectBusOptions) {
+    if (shardAddress(name) !== undefined) {
+      throw new ListenError('invalid-options', `${name} is what a shard would be called`);
+    }
     this.#namespace = namespace;
     this.#name = name;
+    this.#doors = new BusDoors(namespace as DurableObjectNamespace, name);
     this.#onerror = onerror;
   }
 
@@ -59,8 +70,8 @@ class DurableObjectBus implements ListenBus {
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    const isSession = joining.session !== undefined;
-    const socket = new BusSocket(() => this.#stub(), frameOf(JSON.stringify(filter), joining), link, isSession);
+    const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined };
+    const socket = new BusSocket(this.#doors, owner, frameOf(JSON.stringify(filter), joining), link);
     return {
       detach: () => socket.leave(),
       again: (now, again) => socket.send(frameOf(JSON.stringify(now), again)),
@@ -74,7 +85,7 @@ class DurableObjectBus implements ListenBus {
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     const attach = (link: BusLink, since: string | undefined): LineAttachment => {
       const frame = (after: string | undefined) => frameOf('"everything"', after === undefined ? {} : { since: after });
-      const socket = new BusSocket(() => this.#stub(), frame(since), link, false);
+      const socket = new BusSocket(this.#doors, NOBODY, frame(since), link);
       return { detach: () => socket.leave(), again: (after) => socket.send(frame(after)) };
     };
     const onevent = listener as (event: ServerEvent) => void;
@@ -116,3 +127,5 @@ function attemptsFor(events: ServerEvent[]): number {
 }
 
 const ATTEMPTS = 3;
+/** Whose the socket of a listener is. */
+const NOBODY = { continent: '', isSession: false };

@@ -1,10 +1,18 @@
-import type { Hub } from '../wasm.js';
 import type { Interests } from './interests.js';
+
+/** What the core knows of edges. */
+export interface EdgeLedger {
+  /** The position of the last frame that an edge was sent. */
+  last(edge: number): number | undefined;
+  /** An edge has gone. */
+  disconnect(edge: number): void;
+}
 
 /** The hibernating sockets of the edges, and what each one was sent last. */
 export class EdgeSockets {
-  readonly #hub: Hub;
+  readonly #ledger: EdgeLedger;
   readonly #interests: Interests;
+  readonly #onsettled: () => void;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
   /** Edges that were sent something which their attachment does not know yet. */
@@ -12,9 +20,16 @@ export class EdgeSockets {
   #isBursting = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(hub: Hub, interests: Interests) {
-    this.#hub = hub;
+  /** @param onsettled - told after each burst, before the object may hibernate. */
+  constructor(ledger: EdgeLedger, interests: Interests, onsettled: () => void = () => {}) {
+    this.#ledger = ledger;
     this.#interests = interests;
+    this.#onsettled = onsettled;
+  }
+
+  /** How many sockets are open. */
+  get size(): number {
+    return this.#edges.size;
   }
 
   /** The socket of an edge. */
@@ -40,7 +55,7 @@ export class EdgeSockets {
     this.#edges.delete(socket);
     this.#sockets.delete(edge);
     this.#behind.delete(edge);
-    this.#hub.disconnect(edge);
+    this.#ledger.disconnect(edge);
     return true;
   }
 
@@ -52,9 +67,14 @@ export class EdgeSockets {
       return false;
     }
     this.#behind.add(edge);
+    this.stir();
+    return true;
+  }
+
+  /** Something has happened that is to be written down after the burst. */
+  stir(): void {
     this.#isBursting = true;
     this.#timer ??= setTimeout(this.#settle, SETTLE_MS);
-    return true;
   }
 
   /**
@@ -70,9 +90,10 @@ export class EdgeSockets {
   #write(): void {
     for (const edge of this.#behind) {
       const socket = this.#sockets.get(edge);
-      if (socket !== undefined) this.#interests.reach(socket, this.#hub.last(edge));
+      if (socket !== undefined) this.#interests.reach(socket, this.#ledger.last(edge));
     }
     this.#behind.clear();
+    this.#onsettled();
   }
 }
 

@@ -1,7 +1,11 @@
 /**
- * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and listens on.
+ * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and listens on, and
+ * further ones where it holds more streams than one should.
  *
  * @packageDocumentation
  */
+export type { SubscriptionBusOptions } from './bus-options.js';
 export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './durable-object-bus.js';
-export { type BusStats, SubscriptionBus, type SubscriptionBusOptions } from './subscription-bus.js';
+export type { BusStats } from './root-bus.js';
+export type { ShardStats } from './root-shards.js';
+export { SubscriptionBus } from './subscription-bus.js';

@@ -87,9 +87,28 @@ export class SessionTable {
     this.#sql.exec('DELETE FROM session_uri WHERE session = ? AND uri = ?', id, uri);
   }
 
+  /** The shard where the stream of a session is; undefined where it is at none. */
+  shard(id: string): number | undefined {
+    const rows = this.#sql.exec<{ shard: number }>('SELECT shard FROM session_shard WHERE session = ?', id);
+    return rows.toArray()[0]?.shard;
+  }
+
+  /** The stream of a session is at this shard now, or at none. */
+  settle(id: string, shard: number | undefined): void {
+    if (shard === this.shard(id)) return;
+    if (shard === undefined) this.#sql.exec('DELETE FROM session_shard WHERE session = ?', id);
+    else this.#sql.exec('INSERT OR REPLACE INTO session_shard VALUES (?, ?)', id, shard);
+  }
+
+  /** No stream is at this shard any more. */
+  unsettle(shard: number): void {
+    this.#sql.exec('DELETE FROM session_shard WHERE shard = ?', shard);
+  }
+
   /** Forgets a session. */
   end(id: string): void {
     this.#sql.exec('DELETE FROM session_uri WHERE session = ?', id);
+    this.#sql.exec('DELETE FROM session_shard WHERE session = ?', id);
     this.#sql.exec('DELETE FROM session WHERE id = ?', id);
     this.#count = undefined;
   }
@@ -114,6 +133,7 @@ const SCHEMA = `
     id TEXT PRIMARY KEY, principal TEXT, capabilities TEXT NOT NULL, idle_ms INTEGER NOT NULL, used_at INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS session_uri (session TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (session, uri));
+  CREATE TABLE IF NOT EXISTS session_shard (session TEXT PRIMARY KEY, shard INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
 const INSERT = `

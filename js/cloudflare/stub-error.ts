@@ -25,7 +25,8 @@ function mayRetry(error: unknown): boolean {
   return (error as StubError | undefined)?.retryable === true && !isOverloaded(error);
 }
 
-function isOverloaded(error: unknown): boolean {
+/** Whether the error says that the object has too much to do. */
+export function isOverloaded(error: unknown): boolean {
   return (error as StubError | undefined)?.overloaded === true;
 }
 

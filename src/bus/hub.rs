@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use crate::{
     event::ServerEvent,
     position::{Mark, Position},
@@ -7,8 +5,9 @@ use crate::{
 };
 
 use super::{
-    delivery::{Delivery, Groups},
-    index::{EdgeId, Index},
+    delivery::Delivery,
+    edges::{Attached, Edges},
+    index::EdgeId,
     protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError},
     replay::Replay,
 };
@@ -19,17 +18,7 @@ use super::{
 pub struct Hub {
     mark: Mark,
     floor: Position,
-    edges: BTreeMap<EdgeId, Option<Attached>>,
-    index: Index,
-    next_edge: u32,
-}
-
-/// What is known of an edge that is attached.
-#[derive(Debug)]
-struct Attached {
-    interest: Interest,
-    /// The place of the last frame that it was sent; `None` where that was forgotten.
-    last: Option<Position>,
+    edges: Edges,
 }
 
 /// One published event, ready to be logged and sent.
@@ -66,9 +55,7 @@ impl Hub {
         Self {
             floor: mark.position,
             mark,
-            edges: BTreeMap::new(),
-            index: Index::default(),
-            next_edge: 0,
+            edges: Edges::default(),
         }
     }
 
@@ -86,10 +73,7 @@ impl Hub {
 
     /// A connection came up; it gets nothing until it attaches.
     pub fn connect(&mut self) -> EdgeId {
-        let edge = EdgeId(self.next_edge);
-        self.next_edge = self.next_edge.wrapping_add(1);
-        self.edges.insert(edge, None);
-        edge
+        self.edges.connect()
     }
 
     /// A connection that attached before this bus was restarted, with what [`Hub::last`] said of it.
@@ -115,15 +99,13 @@ impl Hub {
 
     /// A connection went away.
     pub fn disconnect(&mut self, edge: EdgeId) {
-        if let Some(Some(attached)) = self.edges.remove(&edge) {
-            self.index.remove(edge, &attached.interest);
-        }
+        self.edges.disconnect(edge);
     }
 
     /// The session of an attached edge watches these URIs now, and while it `is_held` its client is not ready
     /// to hear of them; the frame tells the edge so.
     pub fn watch(&mut self, edge: EdgeId, uris: Vec<Uri>, is_held: bool) -> Option<String> {
-        let former = self.leave(edge)?;
+        let former = self.edges.leave(edge)?;
         let interest = former.interest.with_uris(uris);
         self.enter(edge, interest.clone(), former.last);
         Some(BusMessage::Interest { interest, is_held }.to_json())
@@ -131,35 +113,35 @@ impl Hub {
 
     /// What an attached edge wants.
     pub fn interest(&self, edge: EdgeId) -> Option<&Interest> {
-        self.attached_edge(edge).map(|attached| &attached.interest)
+        self.edges.get(edge).map(|attached| &attached.interest)
     }
 
     /// The place of the last frame that an attached edge was sent.
     pub fn last(&self, edge: EdgeId) -> Option<Position> {
-        self.attached_edge(edge)?.last
+        self.edges.get(edge)?.last
     }
 
     /// An event was published.
     pub fn publish(&mut self, event: &ServerEvent) -> Publication {
         self.mark.position = self.mark.position.next();
         let position = self.mark.position;
-        let edges = self.index.matching(event);
         Publication {
             position,
-            deliveries: self.deliveries(position, event, edges),
+            deliveries: self.edges.deliveries(position, event),
         }
     }
 
     /// Begins the replay that [`Received::Attached`] asks for: push the events of the log, then finish it.
     pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
-        let Attached { interest, last } = self.attached_edge(edge)?;
-        Some(Replay::new(interest.clone(), last.unwrap_or_default()))
+        let attached = self.edges.get(edge)?;
+        let after = attached.last.unwrap_or_default();
+        Some(Replay::new(attached.interest.clone(), after))
     }
 
     /// The replay is over; these are the frames to send to the edge.
     pub fn finish_replay(&mut self, edge: EdgeId, replay: Replay) -> Vec<String> {
         let (frames, heard) = replay.frames();
-        if let Some(Some(attached)) = self.edges.get_mut(&edge) {
+        if let Some(attached) = self.edges.get_mut(edge) {
             attached.last = Some(heard);
         }
         frames
@@ -172,12 +154,12 @@ impl Hub {
 
     /// How many edges are attached.
     pub fn attached(&self) -> usize {
-        self.edges.values().flatten().count()
+        self.edges.attached()
     }
 
     /// An attach on a connection that is attached takes the place of the former one.
     fn attach(&mut self, edge: EdgeId, attach: Attach) -> Result<Received, ProtocolError> {
-        if !self.edges.contains_key(&edge) {
+        if !self.edges.is_connected(edge) {
             return Err(ProtocolError::OutOfPlace);
         }
         let Attach {
@@ -188,7 +170,7 @@ impl Hub {
         let since = since.filter(|since| self.reaches(since));
         let replay_after = since.as_ref().map(|since| since.position);
         let mark = since.unwrap_or_else(|| self.mark.clone());
-        self.leave(edge);
+        self.edges.leave(edge);
         self.enter(edge, interest.clone(), Some(mark.position));
         Ok(Received::Attached {
             answer: BusMessage::Attached(mark).to_json(),
@@ -204,51 +186,13 @@ impl Hub {
             && (self.floor..=self.mark.position).contains(&since.position)
     }
 
-    /// Edges that were last sent different positions get different frames; after one event that
-    /// all of them want they are one group.
-    fn deliveries(
-        &mut self,
-        position: Position,
-        event: &ServerEvent,
-        edges: Vec<EdgeId>,
-    ) -> Vec<Delivery> {
-        let mut groups = Groups::default();
-        let mut take = |edge, attached: &mut Attached| {
-            groups.push(attached.last.replace(position), edge);
-        };
-        if edges.len() > self.edges.len() / DENSE {
-            let mut wanted = edges.iter().peekable();
-            for (edge, attached) in &mut self.edges {
-                if wanted.next_if_eq(&edge).is_some()
-                    && let Some(attached) = attached
-                {
-                    take(*edge, attached);
-                }
-            }
-        } else {
-            for edge in edges {
-                if let Some(Some(attached)) = self.edges.get_mut(&edge) {
-                    take(edge, attached);
-                }
-            }
-        }
-        groups.into_deliveries(position, event)
-    }
-
-    fn attached_edge(&self, edge: EdgeId) -> Option<&Attached> {
-        self.edges.get(&edge)?.as_ref()
-    }
-
     fn enter(&mut self, edge: EdgeId, interest: Interest, last: Option<Position>) {
-        self.index.insert(edge, &interest);
-        self.edges.insert(edge, Some(Attached { interest, last }));
-    }
-
-    /// Takes an edge out of the index; its connection stays.
-    fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
-        let former = self.edges.get_mut(&edge)?.take()?;
-        self.index.remove(edge, &former.interest);
-        Some(former)
+        let attached = Attached {
+            interest,
+            last,
+            is_waiting: false,
+        };
+        self.edges.enter(edge, attached);
     }
 }
 
@@ -273,6 +217,3 @@ impl Publication {
         Some(&delivery.message)
     }
 }
-
-/// Where more than one in so many edges gets an event, passing over all of them is faster than looking each up.
-const DENSE: usize = 8;

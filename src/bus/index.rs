@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{event::ServerEvent, task::TaskId, uri::Uri};
 
-use super::protocol::Interest;
+use super::{key::Key, protocol::Interest};
 
 /// One edge of a bus, as the bus numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +59,18 @@ impl Index {
             || self.everything.iter().copied().collect(),
             |edges| self.everything.union(edges).copied().collect(),
         )
+    }
+
+    /// Whether any edge is entered under `key` itself.
+    pub fn contains(&self, key: &Key) -> bool {
+        match key {
+            Key::Everything => !self.everything.is_empty(),
+            Key::Tools => !self.tools.is_empty(),
+            Key::Prompts => !self.prompts.is_empty(),
+            Key::Resources => !self.resources.is_empty(),
+            Key::Resource(uri) => self.uris.contains_key(uri),
+            Key::Task(id) => self.tasks.contains_key(id),
+        }
     }
 
     fn kinds(&mut self, interest: &Interest) -> impl Iterator<Item = &mut BTreeSet<EdgeId>> {

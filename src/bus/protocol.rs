@@ -384,7 +384,7 @@ const VERSION: u64 = 1;
 const EVERYTHING: &str = "everything";
 /// Edges are ours and have applied their own limits, which may be wider than the defaults.
 /// A frame nests one deeper than the event in it.
-const EDGE_LIMITS: Limits = Limits {
+pub(super) const EDGE_LIMITS: Limits = Limits {
     body_bytes: usize::MAX,
     depth: 65,
     id_bytes: 256,

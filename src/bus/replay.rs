@@ -4,29 +4,20 @@ use crate::{
     event::ServerEvent,
     position::Position,
     seeded::{self, Bug},
-    task::TaskId,
-    uri::Uri,
 };
 
-use super::protocol::{Interest, event_frame};
+use super::{
+    key::Key,
+    protocol::{Interest, event_frame},
+};
 
-/// What one edge missed, read from the log and collapsed: the last event of each subject, in
+/// What one edge missed, read from the log and collapsed: the last event of each key, in
 /// the order of their positions.
 #[derive(Debug)]
 pub struct Replay {
     interest: Interest,
     after: Position,
-    last: BTreeMap<Subject, (Position, ServerEvent)>,
-}
-
-/// What an event is about: of a task only the latest state counts, whatever it says.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Subject {
-    Tools,
-    Prompts,
-    Resources,
-    Resource(Uri),
-    Task(TaskId),
+    last: BTreeMap<Key, (Position, ServerEvent)>,
 }
 
 impl Replay {
@@ -42,10 +33,11 @@ impl Replay {
     /// The next event of the log.
     pub fn push(&mut self, position: Position, event: &ServerEvent) {
         if self.interest.accepts(event) {
-            if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&subject(event)) {
+            let key = Key::of(event);
+            if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&key) {
                 return;
             }
-            self.last.insert(subject(event), (position, event.clone()));
+            self.last.insert(key, (position, event.clone()));
         }
     }
 
@@ -59,15 +51,5 @@ impl Replay {
             event_frame(position, Some(previous), &event.to_json())
         });
         (frames.collect(), heard)
-    }
-}
-
-fn subject(event: &ServerEvent) -> Subject {
-    match event {
-        ServerEvent::ToolsListChanged => Subject::Tools,
-        ServerEvent::PromptsListChanged => Subject::Prompts,
-        ServerEvent::ResourcesListChanged => Subject::Resources,
-        ServerEvent::ResourceUpdated { uri } => Subject::Resource(uri.clone()),
-        ServerEvent::TaskStatus { task } => Subject::Task(task.id().clone()),
     }
 }

@@ -1,13 +1,15 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{self, EdgeId, Interest, Mark, Position, ProtocolError},
+    bus::{self, EdgeId, Interest, Mark, ProtocolError},
     event::ServerEvent,
     legacy::event_id,
 };
 
 use super::{
+    at,
     error::coded,
+    number,
     text::{event_of, uris_of},
 };
 
@@ -201,18 +203,4 @@ impl Publication {
         let delivery = self.0.deliveries.get(delivery)?;
         Some(delivery.edges.iter().map(|edge| edge.0).collect())
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positions are whole numbers below 2^53, and the cast saturates"
-)]
-fn at(position: f64) -> Position {
-    Position(position as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
-fn number(position: Position) -> f64 {
-    position.0 as f64
 }

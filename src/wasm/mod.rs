@@ -20,10 +20,12 @@ mod front;
 mod hub;
 mod legacy;
 mod listener;
+mod root;
+mod shard;
 mod stdio;
 mod text;
 
-use crate::clock::Millis;
+use crate::{clock::Millis, position::Position};
 
 /// The host's clock as the core takes it; what is no time counts as zero.
 #[expect(
@@ -41,4 +43,18 @@ fn millis(now: f64) -> Millis {
 )]
 fn time(at: Millis) -> f64 {
     at.0 as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positions are whole numbers below 2^53, and the cast saturates"
+)]
+fn at(position: f64) -> Position {
+    Position(position as u64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
+fn number(position: Position) -> f64 {
+    position.0 as f64
 }

@@ -50,6 +50,7 @@ mod resume;
 mod server_corpus;
 mod session;
 mod session_host;
+mod shards;
 mod sse;
 mod sse_decode;
 mod stream;

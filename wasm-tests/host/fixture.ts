@@ -6,7 +6,7 @@ import { bundled } from './bundle.ts';
 import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
 
-/** The fixture Worker on real workerd: two edge isolates, the bus in a third. */
+/** The fixture Worker on real workerd: edge isolates, and the bus in one more. */
 export class Fixture {
   readonly #workerd: Workerd;
   #streams: WireStream[] = [];
@@ -58,9 +58,9 @@ export class Fixture {
     return `${this.#workerd.edges[edge]}/with?options=${text}${question}`;
   }
 
-  /** Sends MCP requests to an edge isolate. */
-  via(edge: number): Send {
-    return (init) => fetch(this.mcp(edge), init);
+  /** Sends MCP requests to an edge isolate, with further header fields. */
+  via(edge: number, headers: Record<string, string> = {}): Send {
+    return (init) => fetch(this.mcp(edge), { ...init, headers: { ...(init.headers as object), ...headers } });
   }
 
   /** Begins a session of 2025-11-25 at an edge isolate. */
@@ -69,8 +69,13 @@ export class Fixture {
   }
 
   /** Opens the stream of a session at an edge isolate. */
-  async open(session: LegacySession, edge: number, lastEventId?: string): Promise<WireStream> {
-    const stream = await session.via(this.via(edge)).open(lastEventId);
+  async open(
+    session: LegacySession,
+    edge: number,
+    lastEventId?: string,
+    headers?: Record<string, string>,
+  ): Promise<WireStream> {
+    const stream = await session.via(this.via(edge, headers)).open(lastEventId);
     this.#streams.push(stream);
     return stream;
   }
@@ -91,17 +96,24 @@ export class Fixture {
     return (await (await this.post(1, `/bus/${question}`)).json()) as T;
   }
 
+  /** Asks one of its shards. */
+  shard<T>(shard: number, question: string): Promise<T> {
+    return this.bus<T>(`${question}?shard=${shard}`);
+  }
+
   /** What the streams of an edge isolate went through. */
   async stats(edge: number): Promise<ListenStats> {
     return (await (await this.post(edge, '/stats')).json()) as ListenStats;
   }
 
   /** Asks the bus for a socket with these header fields; resolves with the HTTP status. */
-  upgrade(edge: number, headers: Record<string, string>): Promise<number> {
+  upgrade(edge: number, headers: Record<string, string>, query = ''): Promise<number> {
     const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
     const key = { 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
     return new Promise((resolve, reject) => {
-      const asked = get(`${this.#workerd.edges[edge]}/bus/socket`, { headers: { ...upgrade, ...key, ...headers } });
+      const asked = get(`${this.#workerd.edges[edge]}/bus/socket${query}`, {
+        headers: { ...upgrade, ...key, ...headers },
+      });
       const settle = ({ statusCode = 0 }: IncomingMessage): void => {
         resolve(statusCode);
         asked.destroy();
@@ -111,10 +123,10 @@ export class Fixture {
   }
 
   /** A socket to the bus as edges have it, without an edge behind it. */
-  async rawEdge(edge: number): Promise<WebSocket> {
+  async rawEdge(edge: number, version = '1'): Promise<WebSocket> {
     const url = `${this.#workerd.edges[edge]}/bus/socket`.replace('http', 'ws');
     // Node takes header fields for a WebSocket, which the type does not know.
-    const init = { headers: { 'mcp-listen-bus': '1' } } as unknown as string[];
+    const init = { headers: { 'mcp-listen-bus': version } } as unknown as string[];
     const socket = new WebSocket(url, init);
     await new Promise((resolve, reject) => {
       socket.addEventListener('open', resolve);
@@ -126,7 +138,8 @@ export class Fixture {
   /** Resolves once the bus knows just so many streams and has no other socket. */
   async attached(count: number): Promise<void> {
     const stats = () => this.bus('stats');
-    await expect.poll(stats, { timeout: 10_000 }).toMatchObject({ attached: count, sockets: count });
+    // Shards tell that their streams are few when these have been so for ten seconds.
+    await expect.poll(stats, { timeout: 20_000 }).toMatchObject({ attached: count, sockets: count, shards: [] });
   }
 
   /** Drops all streams; resolves once the bus has forgotten them. */
@@ -138,14 +151,14 @@ export class Fixture {
 }
 
 /** Starts the fixture for a file of tests, each of which begins without a stream. */
-export function useFixture(text: Record<string, string> = {}): () => Fixture {
+export function useFixture(text: Record<string, string> = {}, edges = 2): () => Fixture {
   let workerd: Workerd | undefined;
   let fixture: Fixture;
   beforeAll(async () => {
     const bundle = await bundled('wasm-tests/workerd/fixture');
     const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
     // workerd notices that a client has gone when it next writes: keep-alives are frequent here.
-    workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text: { KEEP_ALIVE_MS: '500', ...text } });
+    workerd = await startWorkerd({ bundle, durableObjects, edges, text: { KEEP_ALIVE_MS: '500', ...text } });
     fixture = new Fixture(workerd);
   });
   afterEach(() => fixture?.dropAll());

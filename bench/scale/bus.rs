@@ -1,0 +1,128 @@
+//! A root and its shards in one process: every call between them is made at once, and counted.
+
+use mcp_listen::{
+    bus::{
+        Attach, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Root, Shard, ShardId,
+        ShardOutput,
+    },
+    clock::Millis,
+    event::ServerEvent,
+};
+
+const NOW: Millis = Millis(0);
+
+pub(crate) struct Bus {
+    pub(crate) root: Root,
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) traffic: Traffic,
+    position: Position,
+}
+
+/// What went from object to object.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Traffic {
+    /// Calls between root and shards.
+    pub(crate) calls: usize,
+    /// Bytes of those and of their answers.
+    pub(crate) bytes: usize,
+    /// Frames to edges.
+    pub(crate) frames: usize,
+}
+
+impl Bus {
+    /// A bus that has opened so many shards.
+    pub(crate) fn new(shards: u32, per_shard: u32) -> Self {
+        let position = Position(0);
+        let mark = Mark {
+            epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
+            position,
+        };
+        let mut root = Root::new(mark, position, 0, per_shard);
+        for shard in 0..shards {
+            root.place("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));
+        }
+        let mut bus = Self {
+            root,
+            shards: (0..shards).map(|_| Shard::new(0)).collect(),
+            traffic: Traffic::default(),
+            position,
+        };
+        bus.forget_changes();
+        bus
+    }
+
+    /// Attaches an edge at a shard, and lets the shard ask its root.
+    pub(crate) fn attach(&mut self, shard: usize, interest: Interest) -> EdgeId {
+        let edge = self.begin(shard, interest);
+        self.settle(shard);
+        edge
+    }
+
+    /// Attaches an edge at a shard, which asks its root later.
+    pub(crate) fn begin(&mut self, shard: usize, interest: Interest) -> EdgeId {
+        let shard = &mut self.shards[shard];
+        let edge = shard.connect();
+        let text = EdgeMessage::Attach(Attach::new(interest)).to_json();
+        shard.handle_message(edge, &text, NOW).expect("an attach");
+        edge
+    }
+
+    /// Finds a place as the root does for an edge that asks.
+    pub(crate) fn place(&mut self) -> Home {
+        self.root.place("EU", 0, None)
+    }
+
+    /// The root's share of a publish: the calls to make.
+    pub(crate) fn publish(&mut self, event: &ServerEvent) -> Vec<(ShardId, u32, String)> {
+        self.position = self.position.next();
+        self.root.publish(self.position, event, &event.to_json());
+        let mut calls = Vec::new();
+        while let Some(batch) = self.root.poll_batch(NOW) {
+            calls.push((batch.shard, batch.call, batch.text));
+        }
+        calls
+    }
+
+    /// A shard's share of a publish: the frames, and the answer to the root.
+    pub(crate) fn deliver(&mut self, shard: ShardId, text: &str) -> String {
+        let shard = &mut self.shards[shard.0 as usize - 1];
+        let answer = shard.handle_batch(text).expect("a batch");
+        self.traffic.calls += 1;
+        self.traffic.bytes += text.len() + answer.len();
+        while let Some(output) = shard.poll_output() {
+            if let ShardOutput::Send(delivery) = output {
+                self.traffic.frames += delivery.edges.len();
+            }
+        }
+        answer
+    }
+
+    /// The root hears that a shard has taken its share.
+    pub(crate) fn taken(&mut self, shard: ShardId, call: u32, answer: &str) {
+        let taken = self.root.handle_taken(shard, call, answer, NOW, 0.0);
+        taken.expect("an answer");
+    }
+
+    /// A shard asks its root until it has nothing to ask.
+    pub(crate) fn settle(&mut self, shard: usize) {
+        let number = ShardId(u32::try_from(shard).expect("a number") + 1);
+        while let Some(call) = self.shards[shard].poll_call(NOW) {
+            let reply = self.root.handle_follow(number, &call.text, Position(0));
+            let answer = reply.expect("a call").finish();
+            self.traffic.calls += 1;
+            self.traffic.bytes += call.text.len() + answer.len();
+            self.shards[shard].handle_answer(call.seq, &answer, NOW, 0.0);
+        }
+        while let Some(output) = self.shards[shard].poll_output() {
+            if let ShardOutput::Send(delivery) = output {
+                self.traffic.frames += delivery.edges.len();
+            }
+        }
+        self.forget_changes();
+    }
+
+    /// The disk takes these; here nobody reads them again.
+    fn forget_changes(&mut self) {
+        while self.root.poll_change().is_some() {}
+    }
+}

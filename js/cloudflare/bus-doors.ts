@@ -1,0 +1,88 @@
+import { ListenError } from '../error.js';
+import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
+import { type ShardAddress, shardAddress, shardName } from './shard-name.js';
+import { objectOf } from './shard-stub.js';
+import { retrying } from './stub-error.js';
+
+/** What can be asked of an object for one stream. */
+export interface BusDoor {
+  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
+}
+
+/** A socket, and where it leads. */
+export interface Opened {
+  socket: WebSocket;
+  /** Undefined: to the bus object itself. */
+  shard: ShardAddress | undefined;
+}
+
+/**
+ * The ways to a bus from one isolate: through the bus object, which sends edges on to a shard, and straight to the
+ * shard that an edge of the same continent was sent to before.
+ */
+export class BusDoors {
+  readonly #namespace: DurableObjectNamespace;
+  readonly #bus: string;
+  readonly #shards = new Map<string, ShardAddress>();
+
+  constructor(namespace: DurableObjectNamespace, bus: string) {
+    this.#namespace = namespace;
+    this.#bus = bus;
+  }
+
+  /**
+   * Opens a socket for a client on this continent; empty where that is not known.
+   *
+   * @throws what a stub throws, and ListenError `bus-unavailable`.
+   */
+  async open(continent: string): Promise<Opened> {
+    let full: ShardAddress | undefined;
+    for (let hop = 0; hop < MOST_HOPS; hop += 1) {
+      const shard = this.#shards.get(continent) ?? (await this.#ask(continent, full));
+      if ('socket' in shard) return shard;
+      const response = await this.#fetch(() => objectOf<BusDoor>(this.#namespace, shard, continent), continent);
+      if (response.status !== GONE) return { socket: socketOf(response), shard };
+      this.forget(continent, shard);
+      full = shard;
+    }
+    throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
+  }
+
+  /** A shard takes no more streams: the next one asks the bus object. */
+  forget(continent: string, { shard }: ShardAddress): void {
+    if (this.#shards.get(continent)?.shard === shard) this.#shards.delete(continent);
+  }
+
+  /** Asks the bus object, which takes the stream itself or says where to go. */
+  async #ask(continent: string, full: ShardAddress | undefined): Promise<Opened | ShardAddress> {
+    const stub = () => this.#namespace.getByName(this.#bus) as unknown as BusDoor;
+    const response = await this.#fetch(stub, continent, full);
+    const shard = response.status === MISDIRECTED ? shardAddress(response.headers.get(SHARD_HEADER) ?? '') : undefined;
+    if (shard === undefined) return { socket: socketOf(response), shard };
+    this.#shards.set(continent, shard);
+    return shard;
+  }
+
+  #fetch(door: () => BusDoor, continent: string, full?: ShardAddress): Promise<Response> {
+    const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: VERSION };
+    if (continent !== '') headers[CONTINENT_HEADER] = continent;
+    if (full !== undefined) headers[FULL_HEADER] = shardName(full);
+    return retrying(ATTEMPTS, () => door().fetch(BUS_URL, { headers }));
+  }
+}
+
+function socketOf({ status, webSocket }: Response): WebSocket {
+  if (webSocket) return webSocket;
+  throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
+}
+
+/** Edges of this version can be sent to a shard. */
+const VERSION = '2';
+const MISDIRECTED = 421;
+const GONE = 410;
+/** A shard may fill up while an edge is on its way there. */
+const MOST_HOPS = 4;
+/** An object that is being moved answers the second time. A stream that is open comes back later anyway. */
+const ATTEMPTS = 2;
+/** Objects are addressed by their stub; the URL is a formality. */
+const BUS_URL = 'https://mcp-listen.internal/attach';

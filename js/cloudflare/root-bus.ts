@@ -1,0 +1,230 @@
+import { calling } from '../error.js';
+import { Hub, normalizeEvent, type Received } from '../wasm.js';
+import { AlarmClock } from './alarm-clock.js';
+import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, refusalOf, SHARD_HEADER } from './bus-header.js';
+import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
+import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
+import { EdgeSockets } from './edge-sockets.js';
+import { EventLog } from './event-log.js';
+import { Interests } from './interests.js';
+import { ownNamespace } from './own-namespace.js';
+import { RootSessions } from './root-sessions.js';
+import { RootShards, type ShardStats } from './root-shards.js';
+import { shardAddress, shardName } from './shard-name.js';
+
+/** What a bus is doing. */
+export interface BusStats {
+  /** Streams attached, at shards as far as these have told. */
+  attached: number;
+  /** Sockets open at the object itself, attached or not. */
+  sockets: number;
+  /** Events published since the log began. */
+  position: number;
+  /** Sessions of clients of earlier revisions. */
+  sessions: number;
+  /** Frames from edges that had to be dropped since the object was last woken. */
+  dropped: number;
+  /** The shards that hold the streams, where there are more than one object holds. */
+  shards: ShardStats[];
+}
+
+/** The object that a bus begins with: it holds the log and the sessions, and the streams until they are too many. */
+export class RootBus {
+  /** The sessions of clients of earlier revisions. */
+  readonly sessions: RootSessions;
+  readonly #ctx: DurableObjectState;
+  readonly #bus: string;
+  readonly #log: EventLog;
+  readonly #interests: Interests;
+  readonly #hub: Hub;
+  readonly #edges: EdgeSockets;
+  readonly #alarm: AlarmClock;
+  readonly #shards: RootShards | undefined;
+  #dropped = 0;
+
+  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions) {
+    const { sql } = ctx.storage;
+    this.#ctx = ctx;
+    this.#bus = ctx.id.name ?? '';
+    this.#log = new EventLog(sql, options);
+    this.#interests = new Interests(sql);
+    this.#alarm = new AlarmClock(ctx.storage);
+    this.#hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
+    this.#edges = new EdgeSockets(this.#hub, this.#interests);
+    this.#shards = this.#shardsOf(env, edgesPerShard(options));
+    this.sessions = this.#sessionsOf();
+    const sockets = ctx.getWebSockets();
+    this.#interests.keepOnly(sockets);
+    for (const socket of sockets) this.#restore(socket);
+  }
+
+  /** Takes the socket of one edge, or tells it where to go. */
+  fetch(request: Request): Response {
+    const refusal = refusalOf(request);
+    if (refusal !== undefined) return refusal;
+    const mayMove = Number(request.headers.get(BUS_HEADER)) >= MOVABLE;
+    const shard = mayMove ? this.#place(request.headers) : undefined;
+    if (shard !== undefined) {
+      return new Response(null, { status: 421, headers: { [SHARD_HEADER]: shardName({ bus: this.#bus, shard }) } });
+    }
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#ctx.acceptWebSocket(server, mayMove ? [MOVABLE_TAG] : []);
+    this.#edges.enter(server, this.#hub.connect());
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** Publishes events, each given as JSON text: all of them or none. Answers with the position of the last one. */
+  publishAll(events: string[]): number {
+    // A lone event that is none is refused before anything has changed.
+    if (events.length > 1) for (const event of events) calling(() => normalizeEvent(event));
+    const deliveries = this.#ctx.storage.transactionSync(() => events.map((event) => this.#append(event)));
+    this.#hub.trimmed(this.#log.floor);
+    this.#shards?.flush();
+    for (const { edges, message } of deliveries.flat()) {
+      for (const edge of edges) this.#send(edge, message);
+    }
+    return this.#log.position;
+  }
+
+  /** What this bus is doing. */
+  stats(): BusStats {
+    const shards = this.#shards?.stats ?? [];
+    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#hub.attached);
+    const sockets = this.#ctx.getWebSockets().length;
+    const { position } = this.#log;
+    return { attached, sockets, position, sessions: this.sessions.count, dropped: this.#dropped, shards };
+  }
+
+  /** A shard told what it follows. */
+  follow(shard: number, call: string): string {
+    const { sessions } = this;
+    return this.#shards?.follow(shard, call, (reply, root) => sessions.join(shard, reply, root)) ?? '';
+  }
+
+  /** Ends the sessions that have idled for too long, and writes down what the shards have taken. */
+  async alarm(): Promise<void> {
+    this.#alarm.rung();
+    const again = this.#shards?.settle();
+    this.sessions.endIdle();
+    for (const at of [again, this.sessions.nextEnd]) {
+      if (at !== undefined) await this.#alarm.wakeBy(at);
+    }
+  }
+
+  /** A frame came from an edge. */
+  receive(socket: WebSocket, frame: string | ArrayBuffer): void {
+    const edge = this.#edges.edge(socket);
+    if (edge === undefined || typeof frame !== 'string') {
+      this.#dropped += 1;
+      return;
+    }
+    const received = this.#hub.receive(edge, frame);
+    if (received.dropped !== undefined) this.#dropped += 1;
+    this.#attach(socket, edge, received);
+    if (received.isDetached) this.#leave(socket, NORMAL);
+    received.free();
+  }
+
+  /** The socket of an edge has closed. */
+  closed(socket: WebSocket): void {
+    this.#leave(socket, NORMAL);
+  }
+
+  #shardsOf(env: unknown, perShard: number): RootShards | undefined {
+    const namespace = ownNamespace(this.#ctx, env);
+    if (namespace === undefined) return undefined;
+    return new RootShards({
+      sql: this.#ctx.storage.sql,
+      log: this.#log,
+      alarm: this.#alarm,
+      bus: this.#bus,
+      namespace,
+      edgesPerShard: perShard,
+      onopened: () => this.#moveOut(),
+      onclosed: (shard) => this.sessions.forget(shard),
+    });
+  }
+
+  #sessionsOf(): RootSessions {
+    return new RootSessions({
+      sql: this.#ctx.storage.sql,
+      alarm: this.#alarm,
+      hub: this.#hub,
+      edges: this.#edges,
+      interests: this.#interests,
+      shards: this.#shards,
+      send: (edge, frame) => this.#send(edge, frame),
+      leave: (socket, code) => this.#leave(socket, code),
+    });
+  }
+
+  #place(headers: Headers): number | undefined {
+    const full = shardAddress(headers.get(FULL_HEADER) ?? '')?.shard;
+    return this.#shards?.place(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
+  }
+
+  /** Edges that understand it come back and are sent to shards; what they miss meanwhile they are told there. */
+  #moveOut(): void {
+    for (const socket of this.#ctx.getWebSockets(MOVABLE_TAG)) this.#leave(socket, MOVED);
+  }
+
+  /** Writes one event to the log, and answers with its frames and whom they go to. */
+  #append(event: string): { edges: Uint32Array; message: string }[] {
+    const publication = calling(() => this.#hub.publish(event));
+    const { deliveries, position } = publication;
+    this.#log.append(position, event);
+    this.#shards?.publish(position, event);
+    const frames = Array.from({ length: deliveries }, (_, number) => ({
+      edges: publication.edges(number) ?? new Uint32Array(),
+      message: publication.message(number) ?? '',
+    }));
+    publication.free();
+    return frames;
+  }
+
+  /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
+  #restore(socket: WebSocket): void {
+    try {
+      const interest = this.#interests.get(socket);
+      const last = this.#interests.last(socket);
+      const edge = interest === undefined ? this.#hub.connect() : this.#hub.restore(interest, last);
+      this.#edges.enter(socket, edge);
+      const session = this.#interests.session(socket);
+      if (session !== undefined) this.sessions.restore(session, socket, edge);
+    } catch {
+      socket.close(TRY_AGAIN_LATER);
+    }
+  }
+
+  #attach(socket: WebSocket, edge: number, { answer, interest, replayAfter, session }: Received): void {
+    if (interest === undefined || answer === undefined) return;
+    this.#interests.put(socket, interest, session);
+    if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
+    this.#send(edge, answer);
+    if (replayAfter !== undefined) this.#replay(edge, replayAfter);
+  }
+
+  #replay(edge: number, position: number): void {
+    const replay = this.#hub.replay(edge);
+    if (replay === undefined) return;
+    for (const { position: at, event } of this.#log.after(position)) replay.push(at, event);
+    for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
+  }
+
+  /** Where the socket has died, its edge will notice too, and come back. */
+  #send(edge: number, frame: string): void {
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+  }
+
+  #leave(socket: WebSocket, code: number): void {
+    if (!this.#edges.leave(socket)) return;
+    this.sessions.leave(socket);
+    this.#interests.delete(socket);
+    socket.close(code);
+  }
+}
+
+/** The version from which on an edge can be sent to a shard. */
+const MOVABLE = 2;
+const MOVABLE_TAG = '2';

@@ -1,0 +1,192 @@
+import type { NewSession, SessionState } from '../legacy/session-store.js';
+import { report } from '../report.js';
+import { type FollowReply, type Hub, type Root, sessionChanged, sessionReleased } from '../wasm.js';
+import type { AlarmClock } from './alarm-clock.js';
+import { RELEASED } from './close-code.js';
+import type { EdgeSockets } from './edge-sockets.js';
+import type { Interests } from './interests.js';
+import type { RootShards } from './root-shards.js';
+import { SessionTable } from './session-table.js';
+
+/** What the sessions of a root need of it. */
+export interface SessionHost {
+  sql: SqlStorage;
+  alarm: AlarmClock;
+  hub: Hub;
+  edges: EdgeSockets;
+  interests: Interests;
+  /** Undefined where there can be no shards. */
+  shards: RootShards | undefined;
+  send(edge: number, frame: string): void;
+  leave(socket: WebSocket, code: number): void;
+}
+
+/** The sessions of a bus, and where the stream of each one is: at the root, or at one of its shards. */
+export class RootSessions {
+  readonly #host: SessionHost;
+  readonly #table: SessionTable;
+  /** The socket of each session that has its stream here. */
+  readonly #streams = new Map<string, WebSocket>();
+
+  constructor(host: SessionHost) {
+    this.#host = host;
+    this.#table = new SessionTable(host.sql);
+  }
+
+  /** How many sessions are held. */
+  get count(): number {
+    return this.#table.count;
+  }
+
+  /** When the next session will have idled for too long; undefined where there is none. */
+  get nextEnd(): number | undefined {
+    return this.#table.nextEnd;
+  }
+
+  /** Begins a session; answers false where there are `limit` of them already. */
+  async create(session: NewSession, limit: number): Promise<boolean> {
+    if (this.#table.count >= limit) this.endIdle();
+    if (this.#table.count >= limit) return false;
+    this.#table.create(session, this.#host.hub.place);
+    await this.#host.alarm.wakeBy(Date.now() + session.idleMs);
+    return true;
+  }
+
+  /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
+  find(id: string, principal: string | undefined): SessionState | undefined {
+    const session = this.#table.find(id, principal);
+    const isStreaming = this.#isStreaming(id);
+    if (session === undefined || (!isStreaming && this.#table.isIdle(id))) return undefined;
+    this.#table.touch(id);
+    return { ...session, isStreaming };
+  }
+
+  /** The client of a session has said that it is ready; its stream goes on. */
+  async initialized(id: string): Promise<void> {
+    if (this.#table.release(id)) await this.#tell(id);
+  }
+
+  /** The resources that a session watches. */
+  watched(id: string): string[] {
+    return this.#table.uris(id);
+  }
+
+  /** Watches a resource; answers false where the session watches `limit` of them already. */
+  async watch(id: string, uri: string, limit: number): Promise<boolean> {
+    const uris = this.#table.uris(id);
+    const isWatched = uris.includes(uri);
+    if (!isWatched && uris.length >= limit) return false;
+    if (!isWatched) this.#table.watch(id, uri);
+    await this.#tell(id);
+    return true;
+  }
+
+  /** Watches a resource no longer. */
+  async unwatch(id: string, uri: string): Promise<void> {
+    this.#table.unwatch(id, uri);
+    await this.#tell(id);
+  }
+
+  /** Ends a session and its stream. */
+  async end(id: string): Promise<void> {
+    const shard = this.#table.shard(id);
+    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionReleased(id));
+    this.#table.end(id);
+    this.#leaveHere(id);
+  }
+
+  /** Ends the sessions that have idled for too long. */
+  endIdle(): void {
+    for (const id of this.#table.idle()) {
+      if (this.#isStreaming(id)) this.#table.touch(id);
+      else this.#table.end(id);
+    }
+  }
+
+  /** A socket came back from hibernation. */
+  restore(id: string, socket: WebSocket, edge: number): void {
+    this.#streams.set(id, socket);
+    this.#host.hub.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
+  }
+
+  /**
+   * The stream of a session is here now, in place of an earlier one, and hears what the session watches before it
+   * hears that it is attached; answers false where the session is over.
+   */
+  takeOver(id: string, socket: WebSocket): boolean {
+    const { leave } = this.#host;
+    if (!this.#table.has(id)) {
+      leave(socket, RELEASED);
+      return false;
+    }
+    const former = this.#streams.get(id);
+    if (former !== undefined && former !== socket) leave(former, RELEASED);
+    const shard = this.#table.shard(id);
+    if (shard !== undefined) this.#release(shard, id);
+    this.#table.settle(id, undefined);
+    this.#streams.set(id, socket);
+    this.#follow(id);
+    return true;
+  }
+
+  /** A socket has gone. */
+  leave(socket: WebSocket): void {
+    const session = this.#host.interests.session(socket);
+    if (session === undefined || this.#streams.get(session) !== socket) return;
+    this.#streams.delete(session);
+    this.#table.touch(session);
+  }
+
+  /** What a shard tells of the streams of sessions; it is told what they watch. */
+  join(shard: number, reply: FollowReply, root: Root): void {
+    if (reply.isFresh) this.forget(shard);
+    for (const id of reply.left) {
+      if (this.#table.shard(id) !== shard) continue;
+      this.#table.settle(id, undefined);
+      this.#table.touch(id);
+    }
+    for (const id of reply.joined) {
+      if (!this.#table.has(id)) continue;
+      const former = this.#table.shard(id);
+      if (former !== undefined && former !== shard) this.#release(former, id);
+      this.#leaveHere(id);
+      this.#table.settle(id, shard);
+      reply.pushWatch(root, id, this.#table.uris(id), this.#table.isHeld(id));
+    }
+  }
+
+  /** A shard holds no streams any more. */
+  forget(shard: number): void {
+    this.#table.unsettle(shard);
+  }
+
+  #isStreaming(id: string): boolean {
+    return this.#streams.has(id) || this.#table.shard(id) !== undefined;
+  }
+
+  /** The stream follows what the session watches, and whether its client is ready. */
+  async #tell(id: string): Promise<void> {
+    this.#follow(id);
+    const shard = this.#table.shard(id);
+    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionChanged(id));
+  }
+
+  #follow(id: string): void {
+    const { edges, hub, send } = this.#host;
+    const socket = this.#streams.get(id);
+    const edge = socket === undefined ? undefined : edges.edge(socket);
+    if (edge === undefined) return;
+    const frame = hub.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
+    if (frame !== undefined) send(edge, frame);
+  }
+
+  #leaveHere(id: string): void {
+    const socket = this.#streams.get(id);
+    if (socket !== undefined) this.#host.leave(socket, RELEASED);
+  }
+
+  /** Where this fails, a stream stays open that its client has given up. */
+  #release(shard: number, id: string): void {
+    this.#host.shards?.tellSession(shard, sessionReleased(id)).catch(report);
+  }
+}

@@ -1,0 +1,227 @@
+import { DeadlineTimer } from '../deadline-timer.js';
+import { type Deferred, deferred } from '../deferred.js';
+import { calling } from '../error.js';
+import { report } from '../report.js';
+import { type FollowCall, Parting, Shard, type ShardOutput, ShardOutputKind } from '../wasm.js';
+import { refusalOf } from './bus-header.js';
+import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
+import { MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
+import { EdgeSockets } from './edge-sockets.js';
+import { Interests } from './interests.js';
+import { ownNamespace } from './own-namespace.js';
+import type { BusStats } from './root-bus.js';
+import type { ShardAddress } from './shard-name.js';
+import { ShardState } from './shard-state.js';
+import type { RootStub } from './shard-stub.js';
+import { isOverloaded } from './stub-error.js';
+
+/** An object that holds a share of the streams of a bus: it follows the root, and has no log of its own. */
+export class ShardBus {
+  readonly #ctx: DurableObjectState;
+  readonly #address: ShardAddress;
+  readonly #namespace: DurableObjectNamespace | undefined;
+  readonly #perShard: number;
+  readonly #interests: Interests;
+  readonly #state: ShardState;
+  readonly #shard: Shard;
+  readonly #edges: EdgeSockets;
+  readonly #timer = new DeadlineTimer(() => this.#tick());
+  /** Calls of the root about sessions that wait for the shard. */
+  readonly #tickets = new Map<number, Deferred<void>>();
+  #nextTicket = 0;
+  #dropped = 0;
+  #isEmptied = false;
+
+  constructor(ctx: DurableObjectState, env: unknown, address: ShardAddress, options: SubscriptionBusOptions) {
+    this.#ctx = ctx;
+    this.#address = address;
+    this.#namespace = ownNamespace(ctx, env);
+    this.#perShard = edgesPerShard(options);
+    this.#interests = new Interests(ctx.storage.sql);
+    this.#state = new ShardState(ctx.storage.sql);
+    const sockets = ctx.getWebSockets();
+    const { epoch, position, seq } = this.#state;
+    // Sockets outlive hibernation only, before which the position was written down.
+    this.#shard = sockets.length > 0 && epoch !== '' ? Shard.woken(seq, epoch, position) : new Shard(seq);
+    const ledger = {
+      last: (edge: number) => this.#shard.last(edge),
+      disconnect: (edge: number) => this.#shard.disconnect(edge, performance.now()),
+    };
+    this.#edges = new EdgeSockets(ledger, this.#interests, () => this.#settled());
+    this.#interests.keepOnly(sockets);
+    for (const socket of sockets) this.#restore(socket);
+  }
+
+  /** Takes the socket of one edge, while there is room. */
+  fetch(request: Request): Response {
+    const refusal = refusalOf(request);
+    if (refusal !== undefined) return refusal;
+    const isOpen = this.#namespace !== undefined && !this.#shard.isRetired;
+    if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#ctx.acceptWebSocket(server);
+    this.#edges.enter(server, this.#shard.connect());
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** What this shard is doing. */
+  stats(): BusStats {
+    const { attached } = this.#shard;
+    const sockets = this.#ctx.getWebSockets().length;
+    return { attached, sockets, position: this.#shard.position ?? 0, sessions: 0, dropped: this.#dropped, shards: [] };
+  }
+
+  /** The root sent a batch of events; answers once they are on their way to the edges. */
+  deliver(batch: string): string {
+    const answer = calling(() => this.#shard.batch(batch));
+    this.#flush();
+    return answer;
+  }
+
+  /** The root says something about a session; resolves once that is done. */
+  async tellSession(call: string): Promise<void> {
+    const ticket = this.#nextTicket;
+    this.#nextTicket += 1;
+    const done = deferred();
+    this.#tickets.set(ticket, done);
+    try {
+      calling(() => this.#shard.session(ticket, call));
+      this.#flush();
+      await done.promise;
+    } finally {
+      this.#tickets.delete(ticket);
+    }
+  }
+
+  /** A frame came from an edge. */
+  receive(socket: WebSocket, frame: string | ArrayBuffer): void {
+    const edge = this.#edges.edge(socket);
+    if (edge === undefined || typeof frame !== 'string') {
+      this.#dropped += 1;
+      return;
+    }
+    const received = this.#shard.receive(edge, frame, performance.now());
+    const { dropped, interest, isDetached, session } = received;
+    received.free();
+    if (dropped !== undefined) this.#dropped += 1;
+    if (interest !== undefined) this.#interests.put(socket, interest, session);
+    if (isDetached) this.#leave(socket, NORMAL);
+    this.#flush();
+  }
+
+  /** The socket of an edge has closed. */
+  closed(socket: WebSocket): void {
+    this.#leave(socket, NORMAL);
+    this.#flush();
+  }
+
+  /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
+  #restore(socket: WebSocket): void {
+    try {
+      const interest = this.#interests.get(socket);
+      const isLost = interest !== undefined && this.#state.epoch === '';
+      if (isLost) throw new Error('where the shard stood is not known');
+      const edge = interest === undefined ? this.#shard.connect() : this.#restored(socket, interest);
+      this.#edges.enter(socket, edge);
+    } catch {
+      socket.close(TRY_AGAIN_LATER);
+    }
+  }
+
+  #restored(socket: WebSocket, interest: string): number {
+    return this.#shard.restore(interest, this.#interests.last(socket), this.#interests.session(socket));
+  }
+
+  #tick(): void {
+    this.#shard.timeout(performance.now(), Math.random());
+    this.#flush();
+  }
+
+  /** Does what the core wants done. */
+  #flush(): void {
+    for (let output = this.#shard.output(); output !== undefined; output = this.#shard.output()) this.#do(output);
+    const call = this.#shard.call(performance.now());
+    if (call !== undefined) void this.#call(call);
+    if (this.#shard.position !== this.#state.position) this.#edges.stir();
+    this.#timer.set(this.#shard.deadline);
+    if (this.#shard.isRetired) this.#empty();
+  }
+
+  #do(output: ShardOutput): void {
+    const { edges, interest, kind, message, parting, ticket } = output;
+    output.free();
+    switch (kind) {
+      case ShardOutputKind.Send:
+        for (const edge of edges) this.#send(edge, message ?? '');
+        break;
+      case ShardOutputKind.Done:
+        this.#tickets.get(ticket ?? 0)?.resolve();
+        break;
+      default:
+        this.#doTo(edges[0] ?? 0, interest, parting);
+    }
+  }
+
+  #doTo(edge: number, interest: string | undefined, parting: Parting | undefined): void {
+    const socket = this.#edges.socket(edge);
+    if (socket === undefined) return;
+    if (interest !== undefined) this.#interests.put(socket, interest, this.#interests.session(socket));
+    if (parting !== undefined) this.#leave(socket, codeOf(parting));
+  }
+
+  /** A call that fails is made again when the core says so. */
+  async #call(call: FollowCall): Promise<void> {
+    const { seq, text } = call;
+    call.free();
+    // The runtime holds the call back until this is on disk.
+    this.#state.count(seq);
+    try {
+      const answer = await this.#root().follow(this.#address.shard, text);
+      this.#shard.answered(seq, answer, performance.now(), Math.random());
+    } catch (error) {
+      this.#shard.failed(seq, isOverloaded(error), performance.now(), Math.random());
+    }
+    this.#flush();
+  }
+
+  /** A fresh stub for each call: one that has failed once may go on failing. */
+  #root(): RootStub {
+    if (this.#namespace === undefined) throw new Error('there is no way to the root');
+    return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
+  }
+
+  #settled(): void {
+    const { epoch, position } = this.#shard;
+    if (epoch !== undefined && position !== undefined && !this.#isEmptied) this.#state.reach(epoch, position);
+  }
+
+  /** A shard that is closed is not needed again, and leaves nothing behind. */
+  #empty(): void {
+    if (this.#isEmptied) return;
+    this.#isEmptied = true;
+    this.#ctx.storage.deleteAll().catch(report);
+  }
+
+  /** Where the socket has died, its edge will notice too, and come back. */
+  #send(edge: number, frame: string): void {
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+  }
+
+  #leave(socket: WebSocket, code: number): void {
+    if (!this.#edges.leave(socket)) return;
+    if (!this.#isEmptied) this.#interests.delete(socket);
+    socket.close(code);
+  }
+}
+
+function codeOf(parting: Parting): number {
+  switch (parting) {
+    case Parting.Moved:
+      return MOVED;
+    case Parting.Over:
+      return RELEASED;
+    default:
+      return TRY_AGAIN_LATER;
+  }
+}

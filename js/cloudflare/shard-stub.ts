@@ -1,0 +1,20 @@
+import { locationHint } from './location-hint.js';
+import { type ShardAddress, shardName } from './shard-name.js';
+
+/** What a root asks of its shards. */
+export interface ShardStub {
+  deliver(batch: string): Promise<string>;
+  tellSession(call: string): Promise<void>;
+}
+
+/** What a shard asks of its root. */
+export interface RootStub {
+  follow(shard: number, call: string): Promise<string>;
+}
+
+/** The object that is a shard; where nobody has asked for it before, it begins near `continent`. */
+export function objectOf<Stub>(namespace: DurableObjectNamespace, address: ShardAddress, continent: string): Stub {
+  const hint = locationHint(continent);
+  const options = hint === undefined ? {} : { locationHint: hint };
+  return namespace.getByName(shardName(address), options) as unknown as Stub;
+}

@@ -1,0 +1,92 @@
+import { type Change, ChangeKind, type Root } from '../wasm.js';
+
+/** What a root has to know of its shards after a restart, in SQLite. */
+export class ShardTable {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec(SCHEMA);
+  }
+
+  /** The highest number of a shard that ever was. */
+  get last(): number {
+    return this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(number), 0) AS last FROM shard').one().last;
+  }
+
+  /** Every shard has taken what was published up to here; undefined where there never was a shard. */
+  get settled(): number | undefined {
+    return this.#sql.exec<{ position: number }>('SELECT position FROM settled').toArray()[0]?.position;
+  }
+
+  /** The continent that a shard was opened for. */
+  continent(shard: number): string {
+    const rows = this.#sql.exec<{ continent: string }>('SELECT continent FROM shard WHERE number = ?', shard);
+    return rows.toArray()[0]?.continent ?? '';
+  }
+
+  /** The shards that are there. */
+  get shards(): { shard: number; continent: string }[] {
+    return this.#sql
+      .exec<{ shard: number; continent: string }>(
+        'SELECT number AS shard, continent FROM shard WHERE state <> ? ORDER BY number',
+        State.Closed,
+      )
+      .toArray();
+  }
+
+  /** Tells a root what was kept. */
+  restore(root: Root): void {
+    const shards = this.#sql.exec<{ number: number; continent: string; seq: number; state: number }>(
+      'SELECT number, continent, seq, state FROM shard WHERE state <> ?',
+      State.Closed,
+    );
+    for (const { number, continent, seq, state } of shards) {
+      root.restoreShard(number, continent, seq, state === State.Leaving);
+    }
+    for (const { shard, key } of this.#sql.exec<{ shard: number; key: string }>('SELECT shard, key FROM shard_key')) {
+      root.restoreKey(shard, key);
+    }
+  }
+
+  /** Keeps one change. */
+  keep(change: Change): void {
+    const { kind, shard } = change;
+    switch (kind) {
+      case ChangeKind.Opened:
+        this.#sql.exec('INSERT INTO shard VALUES (?, ?, 0, ?)', shard, change.continent ?? '', State.Open);
+        break;
+      case ChangeKind.Leaving:
+        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, shard);
+        break;
+      case ChangeKind.Closed:
+        this.#sql.exec('DELETE FROM shard_key WHERE shard = ?', shard);
+        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, shard);
+        // The highest number stays, so that it is not used again.
+        this.#sql.exec('DELETE FROM shard WHERE state = ? AND number < ?', State.Closed, this.last);
+        break;
+      case ChangeKind.Follows:
+        this.#follow(change);
+        break;
+      default:
+        this.#sql.exec('INSERT OR REPLACE INTO settled VALUES (1, ?)', change.position ?? 0);
+    }
+  }
+
+  #follow({ add, drop, isFresh, seq, shard }: Change): void {
+    this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', seq ?? 0, shard);
+    if (isFresh) this.#sql.exec('DELETE FROM shard_key WHERE shard = ?', shard);
+    for (const key of drop) this.#sql.exec('DELETE FROM shard_key WHERE shard = ? AND key = ?', shard, key);
+    for (const key of add) this.#sql.exec('INSERT OR IGNORE INTO shard_key VALUES (?, ?)', shard, key);
+  }
+}
+
+const State = { Open: 0, Leaving: 1, Closed: 2 };
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS shard (
+    number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS shard_key (shard INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (shard, key)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS settled (only_one INTEGER PRIMARY KEY, position INTEGER NOT NULL);
+`;

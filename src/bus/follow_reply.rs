@@ -1,0 +1,176 @@
+use std::collections::BTreeMap;
+
+use crate::{
+    event::ServerEvent,
+    position::{Mark, Position},
+};
+
+use super::{
+    key::Key,
+    placement::ShardId,
+    protocol::ProtocolError,
+    root::Root,
+    shard_protocol::{Follow, FollowAnswer, Followed, Missed, Watched},
+};
+
+/// The answer to one call of a shard, while it comes into being: what it needs from the log and
+/// from the sessions is pushed, then [`FollowReply::finish`] writes it.
+#[derive(Debug)]
+pub struct FollowReply {
+    shard: ShardId,
+    outcome: Outcome,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Accepted {
+        mark: Mark,
+        is_settled: bool,
+        joined: Vec<Box<str>>,
+        left: Vec<Box<str>>,
+        is_fresh: bool,
+        after: Option<Position>,
+        last: BTreeMap<Key, (Position, ServerEvent)>,
+        watches: Vec<Watched>,
+    },
+    Refused(FollowAnswer),
+}
+
+impl Root {
+    /// A shard told what it follows, in one call; the log holds every event after `floor`.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the call fails then, and nothing has changed.
+    pub fn handle_follow(
+        &mut self,
+        shard: ShardId,
+        text: &str,
+        floor: Position,
+    ) -> Result<FollowReply, ProtocolError> {
+        let follow = Follow::from_json(text)?;
+        let outcome = match self.shards.get(&shard).map(|member| member.seq) {
+            None => Outcome::Refused(FollowAnswer::Unknown),
+            Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
+            Some(_) => self.accept(shard, follow, floor),
+        };
+        Ok(FollowReply { shard, outcome })
+    }
+
+    fn accept(&mut self, shard: ShardId, follow: Follow, floor: Position) -> Outcome {
+        self.apply(shard, &follow);
+        let since = follow.since;
+        Outcome::Accepted {
+            mark: self.mark.clone(),
+            is_settled: self.has_taken_everything(shard),
+            joined: follow.joined,
+            left: follow.left,
+            is_fresh: follow.is_fresh,
+            after: since.map(|since| since.max(floor).min(self.mark.position)),
+            last: BTreeMap::new(),
+            watches: Vec::new(),
+        }
+    }
+
+    fn follows(&self, shard: ShardId, key: &Key) -> bool {
+        let is_entered = |key: &Key| {
+            let shards = self.interests.get(key);
+            shards.is_some_and(|shards| shards.binary_search(&shard).is_ok())
+        };
+        is_entered(key) || is_entered(&Key::Everything)
+    }
+}
+
+impl FollowReply {
+    /// The events after this position are to be pushed, in the order of their positions; after the sessions.
+    pub fn replay_after(&self) -> Option<Position> {
+        match &self.outcome {
+            Outcome::Accepted { after, mark, .. } => after.filter(|at| *at < mark.position),
+            Outcome::Refused(_) => None,
+        }
+    }
+
+    /// The sessions whose streams are at the shard now; what each watches is to be pushed.
+    pub fn joined(&self) -> &[Box<str>] {
+        match &self.outcome {
+            Outcome::Accepted { joined, .. } => joined,
+            Outcome::Refused(_) => &[],
+        }
+    }
+
+    /// The sessions whose streams are gone from the shard.
+    pub fn left(&self) -> &[Box<str>] {
+        match &self.outcome {
+            Outcome::Accepted { left, .. } => left,
+            Outcome::Refused(_) => &[],
+        }
+    }
+
+    /// Whether the shard has begun anew: no other session has its stream there.
+    pub fn is_fresh(&self) -> bool {
+        matches!(&self.outcome, Outcome::Accepted { is_fresh: true, .. })
+    }
+
+    /// What a session watches that has joined; one that is not pushed is over.
+    pub fn push_watch(&mut self, root: &mut Root, watched: Watched) {
+        if let Outcome::Accepted { watches, .. } = &mut self.outcome {
+            let keys = watched.uris.iter().cloned().map(Key::Resource);
+            root.add(self.shard, keys.collect());
+            watches.push(watched);
+        }
+    }
+
+    /// The next event of the log.
+    pub fn push_event(&mut self, root: &Root, position: Position, event: &ServerEvent) {
+        let key = Key::of(event);
+        if let Outcome::Accepted { last, .. } = &mut self.outcome
+            && root.follows(self.shard, &key)
+        {
+            last.insert(key, (position, event.clone()));
+        }
+    }
+
+    /// The answer.
+    pub fn finish(self) -> String {
+        let answer = match self.outcome {
+            Outcome::Accepted {
+                mark,
+                is_settled,
+                after,
+                last,
+                watches,
+                ..
+            } => FollowAnswer::Followed(Followed {
+                mark,
+                is_settled,
+                missed: after.map(|after| missed(after, last)),
+                watches,
+            }),
+            Outcome::Refused(answer) => answer,
+        };
+        answer.to_json()
+    }
+}
+
+/// As many of the latest events as one answer may carry.
+fn missed(after: Position, last: BTreeMap<Key, (Position, ServerEvent)>) -> Missed {
+    let mut events: Vec<_> = last.into_values().collect();
+    events.sort_unstable_by_key(|(position, _)| std::cmp::Reverse(*position));
+    let mut missed = Missed {
+        after,
+        events: Vec::new(),
+    };
+    let mut bytes = 0;
+    for (position, event) in events {
+        bytes += event.to_json().len();
+        if bytes > MOST_BYTES {
+            missed.after = position;
+            break;
+        }
+        missed.events.push((position, event));
+    }
+    missed.events.reverse();
+    missed
+}
+
+/// A call may carry 32 MiB.
+const MOST_BYTES: usize = 8 << 20;

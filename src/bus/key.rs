@@ -1,0 +1,91 @@
+use crate::{event::ServerEvent, task::TaskId, uri::Uri};
+
+use super::protocol::Interest;
+
+/// What an event is about, and so what an interest in it is entered under.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// Every event, whatever it is about.
+    Everything,
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// One resource.
+    Resource(Uri),
+    /// One task.
+    Task(TaskId),
+}
+
+impl Key {
+    /// What `event` is about; never everything.
+    pub fn of(event: &ServerEvent) -> Self {
+        match event {
+            ServerEvent::ToolsListChanged => Self::Tools,
+            ServerEvent::PromptsListChanged => Self::Prompts,
+            ServerEvent::ResourcesListChanged => Self::Resources,
+            ServerEvent::ResourceUpdated { uri } => Self::Resource(uri.clone()),
+            ServerEvent::TaskStatus { task } => Self::Task(task.id().clone()),
+        }
+    }
+
+    /// The keys that an interest is entered under.
+    pub fn all_of(interest: &Interest) -> Vec<Self> {
+        let Interest::Filter(filter) = interest else {
+            return vec![Self::Everything];
+        };
+        let lists = [
+            (filter.tools_list_changed, Self::Tools),
+            (filter.prompts_list_changed, Self::Prompts),
+            (filter.resources_list_changed, Self::Resources),
+        ];
+        let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        lists
+            .map(|(_, key)| key)
+            .chain(interest.uris().iter().cloned().map(Self::Resource))
+            .chain(interest.tasks().iter().cloned().map(Self::Task))
+            .collect()
+    }
+
+    /// Reads what [`Key::to_text`] wrote; `None` where it is none.
+    pub fn from_text(text: &str) -> Option<Self> {
+        match text {
+            EVERYTHING => Some(Self::Everything),
+            TOOLS => Some(Self::Tools),
+            PROMPTS => Some(Self::Prompts),
+            RESOURCES => Some(Self::Resources),
+            _ => match text.split_once(':')? {
+                (RESOURCE, uri) => Uri::new(uri, usize::MAX).ok().map(Self::Resource),
+                (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
+                _ => None,
+            },
+        }
+    }
+
+    /// The key as text: `tools`, `resource:note://a`, `task:t`.
+    pub fn to_text(&self) -> String {
+        let (kind, name) = match self {
+            Self::Everything => (EVERYTHING, None),
+            Self::Tools => (TOOLS, None),
+            Self::Prompts => (PROMPTS, None),
+            Self::Resources => (RESOURCES, None),
+            Self::Resource(uri) => (RESOURCE, Some(&**uri)),
+            Self::Task(id) => (TASK, Some(&**id)),
+        };
+        let mut text = String::from(kind);
+        if let Some(name) = name {
+            text.push(':');
+            text.push_str(name);
+        }
+        text
+    }
+}
+
+const EVERYTHING: &str = "everything";
+const TOOLS: &str = "tools";
+const PROMPTS: &str = "prompts";
+const RESOURCES: &str = "resources";
+const RESOURCE: &str = "resource";
+const TASK: &str = "task";

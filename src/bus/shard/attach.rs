@@ -1,0 +1,136 @@
+use crate::{
+    bus::{
+        edges::Attached,
+        index::EdgeId,
+        key::Key,
+        protocol::{Attach, BusMessage},
+        replay::Replay,
+        shard_protocol::{Missed, Watched},
+    },
+    clock::Millis,
+    position::Mark,
+};
+
+use super::{Parting, Shard, Waiting};
+
+impl Shard {
+    pub(super) fn attach(&mut self, edge: EdgeId, attach: Attach, now: Millis) {
+        if self.is_retired {
+            return self.close(edge, Parting::Moved);
+        }
+        if let Some(former) = self.edges.leave(edge) {
+            self.release(&former.interest);
+        }
+        let Attach {
+            interest,
+            session,
+            since,
+        } = attach;
+        let keys = Key::all_of(&interest);
+        let attached = Attached {
+            interest,
+            last: None,
+            is_waiting: true,
+        };
+        self.edges.enter(edge, attached);
+        self.low.handle_count(self.edges.attached(), now);
+        for key in &keys {
+            self.wants.want(key.clone());
+        }
+        if let Some(session) = &session {
+            self.take_over(session, edge);
+        }
+        let waiting = Waiting {
+            call: self.call_that_serves(&keys, session.as_deref(), since.as_ref()),
+            since,
+            session,
+        };
+        if waiting.session.is_none() && self.is_current(&keys, waiting.since.as_ref()) {
+            self.answer(edge, &waiting, None);
+        } else {
+            self.waiting.insert(edge, waiting);
+        }
+    }
+
+    /// Whether an edge can be answered without asking the root.
+    pub(super) fn is_current(&self, keys: &[Key], since: Option<&Mark>) -> bool {
+        let is_here = since.is_none() || since == self.mark.as_ref();
+        self.mark.is_some() && is_here && keys.iter().all(|key| self.wants.is_followed(key))
+    }
+
+    /// The call on its way serves whoever wants no more than it follows, and has no past.
+    pub(super) fn call_that_serves(
+        &self,
+        keys: &[Key],
+        session: Option<&str>,
+        since: Option<&Mark>,
+    ) -> Option<u64> {
+        let flight = self.flight.as_ref()?;
+        let is_added = |key| self.wants.is_followed(key) || flight.turn.add.contains(key);
+        let is_served = session.is_none() && since.is_none() && keys.iter().all(is_added);
+        is_served.then_some(flight.seq)
+    }
+
+    pub(super) fn answer_waiting(
+        &mut self,
+        seq: u64,
+        mark: &Mark,
+        missed: Option<&Missed>,
+        watches: &[Watched],
+    ) {
+        let answered = self
+            .waiting
+            .extract_if(.., |_, waiting| waiting.call == Some(seq));
+        let answered: Vec<_> = answered.collect();
+        for (edge, waiting) in answered {
+            if let Some(session) = &waiting.session
+                && !self.watch(edge, session, watches)
+            {
+                self.close(edge, Parting::Over);
+                continue;
+            }
+            self.answer(edge, &waiting, Some((mark, missed)));
+        }
+    }
+
+    /// Answers an attach, here where the shard is or there where the root was.
+    pub(super) fn answer(
+        &mut self,
+        edge: EdgeId,
+        waiting: &Waiting,
+        from: Option<(&Mark, Option<&Missed>)>,
+    ) {
+        let own = self.mark.clone();
+        let Some(end) = from.map(|(mark, _)| mark.clone()).or(own) else {
+            return;
+        };
+        let missed = from.and_then(|(_, missed)| missed);
+        let since = waiting.since.clone().filter(|since| {
+            let after = missed.map_or(end.position, |missed| missed.after);
+            since.epoch == end.epoch && (after..=end.position).contains(&since.position)
+        });
+        let is_told = since.is_some();
+        let begin = since.unwrap_or_else(|| end.clone());
+        let Some(attached) = self.edges.get_mut(edge) else {
+            return;
+        };
+        let mut replay = Replay::new(attached.interest.clone(), begin.position);
+        let told = missed.map_or(&[][..], |missed| &missed.events);
+        let told = told
+            .iter()
+            .filter(|_| is_told)
+            .map(|(at, event)| (*at, event));
+        let kept = self.kept.values().map(|(at, event)| (*at, event));
+        let kept = kept.filter(|(at, _)| from.is_some() && *at > end.position);
+        for (position, event) in told.chain(kept).filter(|(at, _)| *at > begin.position) {
+            replay.push(position, event);
+        }
+        let (frames, heard) = replay.frames();
+        attached.last = Some(heard);
+        attached.is_waiting = false;
+        let attached = BusMessage::Attached(begin).to_json();
+        for message in [attached].into_iter().chain(frames) {
+            self.send(edge, message);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use crate::{
+    bus::{
+        key::Key,
+        protocol::ProtocolError,
+        shard_protocol::{Batch, Taken},
+    },
+    event::ServerEvent,
+    position::{Mark, Position},
+};
+
+use super::{Shard, ShardOutput};
+
+impl Shard {
+    /// The root sent a batch; the answer to it. What it leads to has to be sent before the answer.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the call fails then, and nothing has changed.
+    pub fn handle_batch(&mut self, text: &str) -> Result<String, ProtocolError> {
+        let batch = Batch::from_json(text)?;
+        if batch.is_last {
+            self.retire();
+        } else if !self.is_retired {
+            self.take(batch);
+        }
+        let taken = Taken {
+            edges: self.count(),
+            is_retired: self.is_retired,
+        };
+        Ok(taken.to_json())
+    }
+
+    /// Takes the events of a batch. Where some before it are missing, the root is asked, and
+    /// tells these again.
+    pub(super) fn take(&mut self, batch: Batch) {
+        let end = Mark {
+            epoch: batch.epoch,
+            position: batch.through,
+        };
+        if self
+            .mark
+            .as_ref()
+            .is_some_and(|mark| mark.epoch != end.epoch)
+        {
+            self.begin_anew();
+        }
+        let reached = self.mark.as_ref().map(|mark| mark.position);
+        self.is_behind |= reached.is_some_and(|reached| batch.previous > Some(reached));
+        if self.is_behind {
+            return;
+        }
+        for (position, event) in batch.events {
+            if reached.is_none_or(|reached| reached < position) {
+                self.deliver(position, event);
+            }
+        }
+        if reached.is_none_or(|reached| reached < end.position) {
+            self.mark = Some(end);
+        }
+    }
+
+    pub(super) fn deliver(&mut self, position: Position, event: ServerEvent) {
+        let deliveries = self.edges.deliveries(position, &event);
+        let sends = deliveries.into_iter().map(ShardOutput::Send);
+        self.outputs.extend(sends);
+        let key = Key::of(&event);
+        if !self.edges.is_wanted(&key) && !self.edges.is_wanted(&Key::Everything) {
+            self.wants.disturb(key.clone());
+        }
+        if self.flight.is_some() {
+            self.kept.insert(key, (position, event));
+        }
+    }
+}

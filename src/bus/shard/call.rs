@@ -1,0 +1,188 @@
+use crate::{
+    bus::{
+        index::EdgeId,
+        key::Key,
+        pause::pause,
+        shard_protocol::{Follow, FollowAnswer, Followed, Missed},
+    },
+    clock::Millis,
+    position::{Mark, Position},
+};
+
+use super::{Flight, FollowCall, Parting, Shard};
+
+impl Shard {
+    /// The next call to make, if it is time for one; its number has to be durable before it is made.
+    pub fn poll_call(&mut self, now: Millis) -> Option<FollowCall> {
+        if self.flight.is_some() || !self.is_call_due() || now < self.not_before {
+            return None;
+        }
+        self.seq = self.seq.saturating_add(1);
+        let seq = self.seq;
+        let joined = self.join(seq);
+        self.kept.clear();
+        let turn = self.wants.begin();
+        let left = std::mem::take(&mut self.left);
+        let follow = Follow {
+            seq,
+            is_fresh: self.is_fresh,
+            edges: self.count(),
+            is_low: self.low.is_due(),
+            add: turn.add.clone(),
+            drop: turn.drop.clone(),
+            since: self.oldest_since(),
+            joined,
+            left: left.clone(),
+        };
+        self.flight = Some(Flight {
+            seq,
+            turn,
+            left,
+            is_low: follow.is_low,
+            deadline: now + PATIENCE,
+        });
+        let text = follow.to_json();
+        Some(FollowCall { seq, text })
+    }
+
+    /// The root answered a call.
+    pub fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
+        if self.flight.as_ref().is_none_or(|flight| flight.seq != seq) {
+            return;
+        }
+        match FollowAnswer::from_json(text) {
+            Ok(FollowAnswer::Followed(followed)) => self.handle_followed(followed, now),
+            Ok(FollowAnswer::Stale { seq: seen }) => {
+                self.seq = self.seq.max(seen);
+                self.undo();
+            }
+            Ok(FollowAnswer::Unknown) => self.retire(),
+            Err(_) => self.handle_failure(seq, false, now, random),
+        }
+    }
+
+    /// A call failed; it will be made again.
+    pub fn handle_failure(&mut self, seq: u64, is_overloaded: bool, now: Millis, random: f64) {
+        if self.flight.as_ref().is_some_and(|flight| flight.seq == seq) {
+            self.undo();
+            self.failures = self.failures.saturating_add(1);
+            self.not_before = now + pause(self.failures, is_overloaded, random);
+        }
+    }
+
+    pub(super) fn is_call_due(&self) -> bool {
+        let is_asked = self.waiting.values().any(|waiting| waiting.call.is_none())
+            || self.watches.iter().any(|watch| watch.call.is_none());
+        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
+        !self.is_retired && (is_asked || is_due || !self.left.is_empty())
+    }
+
+    /// Everything that waits for a call waits for this one; the answer names the sessions among it.
+    pub(super) fn join(&mut self, seq: u64) -> Vec<Box<str>> {
+        let mut joined = Vec::new();
+        for waiting in self.waiting.values_mut() {
+            waiting.call = Some(seq);
+            joined.extend(waiting.session.clone());
+        }
+        for watch in &mut self.watches {
+            watch.call = Some(seq);
+            if !joined.contains(&watch.session) && self.sessions.contains_key(&watch.session) {
+                joined.push(watch.session.clone());
+            }
+        }
+        joined
+    }
+
+    pub(super) fn oldest_since(&self) -> Option<Position> {
+        let own = self.mark.as_ref().filter(|_| self.is_behind);
+        let edges = self
+            .waiting
+            .values()
+            .filter_map(|waiting| waiting.since.as_ref());
+        edges.chain(own).map(|since| since.position).min()
+    }
+
+    pub(super) fn undo(&mut self) {
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        let is_wanted = |key: &Key| self.edges.is_wanted(key);
+        self.wants.undo(flight.turn, is_wanted);
+        for waiting in self.waiting.values_mut() {
+            waiting.call = None;
+        }
+        for watch in &mut self.watches {
+            watch.call = None;
+        }
+        let gone = flight.left.into_iter();
+        let gone = gone.filter(|session| !self.sessions.contains_key(session));
+        self.left.extend(gone);
+    }
+
+    pub(super) fn handle_followed(&mut self, followed: Followed, now: Millis) {
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        self.failures = 0;
+        self.is_fresh = false;
+        if flight.is_low {
+            self.low.tell(self.edges.attached());
+        }
+        let is_wanted = |key: &Key| self.edges.is_wanted(key);
+        self.wants.finish(flight.turn, is_wanted);
+        let Followed {
+            mark,
+            is_settled,
+            missed,
+            watches,
+        } = followed;
+        if self
+            .mark
+            .as_ref()
+            .is_some_and(|own| own.epoch != mark.epoch)
+        {
+            return self.begin_anew();
+        }
+        self.catch_up(&mark, is_settled, missed.as_ref());
+        self.answer_waiting(flight.seq, &mark, missed.as_ref(), &watches);
+        self.answer_watches(flight.seq, &watches);
+        self.low.handle_count(self.edges.attached(), now);
+    }
+
+    /// Takes what was missing, where anything was.
+    pub(super) fn catch_up(&mut self, mark: &Mark, is_settled: bool, missed: Option<&Missed>) {
+        let Some(own) = &self.mark else {
+            self.mark = Some(mark.clone());
+            return;
+        };
+        let reached = own.position;
+        match missed {
+            Some(missed) if missed.after <= reached => {
+                for (position, event) in &missed.events {
+                    if reached < *position {
+                        self.deliver(*position, event.clone());
+                    }
+                }
+            }
+            _ if self.is_behind => self.lose_attached(),
+            _ if is_settled => {}
+            _ => return,
+        }
+        self.is_behind = false;
+        if reached < mark.position {
+            self.mark = Some(mark.clone());
+        }
+    }
+
+    /// What is missing cannot be had any more: the edges come back and are told so.
+    pub(super) fn lose_attached(&mut self) {
+        let is_waiting = |edge: &EdgeId| self.waiting.contains_key(edge);
+        let lost: Vec<EdgeId> = self.edges.ids().filter(|edge| !is_waiting(edge)).collect();
+        for edge in lost {
+            self.close(edge, Parting::Lost);
+        }
+    }
+}
+
+/// An edge waits about as long for its own answer.
+const PATIENCE: Millis = Millis(4_000);

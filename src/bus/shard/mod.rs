@@ -1,0 +1,310 @@
+mod attach;
+mod batch;
+mod call;
+mod output;
+mod session;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::{
+    clock::Millis,
+    event::ServerEvent,
+    position::{Mark, Position},
+};
+
+use super::{
+    delivery::Delivery,
+    edges::{Attached, Edges},
+    index::EdgeId,
+    key::Key,
+    low::Low,
+    protocol::{EdgeMessage, Interest, ProtocolError},
+    shard_protocol::SessionCall,
+    wants::{Turn, Wants},
+};
+
+pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
+
+/// A share of a bus's edges: it holds them for its root, and has no log of its own.
+///
+/// Whoever drives it makes the calls of [`Shard::poll_call`], and does what
+/// [`Shard::poll_output`] says, after everything that is handled, until there is none.
+#[derive(Debug)]
+pub struct Shard {
+    /// Everything that it follows has come up to here; `None` until the root has told it something.
+    mark: Option<Mark>,
+    seq: u64,
+    /// The root may believe what an earlier life of this shard has told it.
+    is_fresh: bool,
+    edges: Edges,
+    wants: Wants,
+    waiting: BTreeMap<EdgeId, Waiting>,
+    sessions: BTreeMap<Box<str>, EdgeId>,
+    left: Vec<Box<str>>,
+    watches: Vec<Watch>,
+    flight: Option<Flight>,
+    /// What came while a call is on its way: of each key the last event.
+    kept: BTreeMap<Key, (Position, ServerEvent)>,
+    /// Events are missing after the mark.
+    is_behind: bool,
+    low: Low,
+    failures: u32,
+    not_before: Millis,
+    is_retired: bool,
+    outputs: VecDeque<ShardOutput>,
+}
+
+/// An attach that has not been answered.
+#[derive(Debug)]
+struct Waiting {
+    since: Option<Mark>,
+    session: Option<Box<str>>,
+    /// The call whose answer it waits for; `None`: the next one.
+    call: Option<u64>,
+}
+
+/// A change of what a session watches, of which the root waits to hear that it is followed.
+#[derive(Debug)]
+struct Watch {
+    ticket: u32,
+    session: Box<str>,
+    call: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Flight {
+    seq: u64,
+    turn: Turn,
+    left: Vec<Box<str>>,
+    is_low: bool,
+    deadline: Millis,
+}
+
+impl Shard {
+    /// A shard that begins, whose last call had the number `seq`.
+    pub fn new(seq: u64) -> Self {
+        Self {
+            mark: None,
+            seq,
+            is_fresh: true,
+            edges: Edges::default(),
+            wants: Wants::default(),
+            waiting: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            left: Vec::new(),
+            watches: Vec::new(),
+            flight: None,
+            kept: BTreeMap::new(),
+            is_behind: false,
+            low: Low::default(),
+            failures: 0,
+            not_before: Millis::default(),
+            is_retired: false,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// A shard that was put aside at `mark` while its connections stayed open: they are to be restored.
+    #[must_use]
+    pub fn woken(mut self, mark: Mark) -> Self {
+        self.mark = Some(mark);
+        self.is_fresh = false;
+        self
+    }
+
+    /// A connection that attached before this shard was put aside.
+    pub fn restore(
+        &mut self,
+        interest: Interest,
+        last: Option<Position>,
+        session: Option<&str>,
+    ) -> EdgeId {
+        let edge = self.edges.connect();
+        for key in Key::all_of(&interest) {
+            self.wants.confirm(key);
+        }
+        if let Some(session) = session {
+            self.sessions.insert(session.into(), edge);
+        }
+        let attached = Attached {
+            interest,
+            last,
+            is_waiting: false,
+        };
+        self.edges.enter(edge, attached);
+        self.low
+            .handle_count(self.edges.attached(), Millis::default());
+        edge
+    }
+
+    /// A connection came up; it gets nothing until it attaches.
+    pub fn connect(&mut self) -> EdgeId {
+        self.edges.connect()
+    }
+
+    /// A frame came from an edge.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
+    pub fn handle_message(
+        &mut self,
+        edge: EdgeId,
+        text: &str,
+        now: Millis,
+    ) -> Result<ShardReceived, ProtocolError> {
+        let attach = match EdgeMessage::from_json(text)? {
+            EdgeMessage::Attach(attach) if self.edges.is_connected(edge) => attach,
+            EdgeMessage::Attach(_) => return Err(ProtocolError::OutOfPlace),
+            EdgeMessage::Detach => {
+                self.disconnect(edge, now);
+                return Ok(ShardReceived::Detached);
+            }
+        };
+        let (interest, session) = (attach.interest.clone(), attach.session.clone());
+        self.attach(edge, attach, now);
+        Ok(ShardReceived::Attaching { interest, session })
+    }
+
+    /// A connection went away.
+    pub fn disconnect(&mut self, edge: EdgeId, now: Millis) {
+        self.waiting.remove(&edge);
+        if let Some(former) = self.edges.disconnect(edge) {
+            self.release(&former.interest);
+            self.leave_session(edge);
+            self.low.handle_count(self.edges.attached(), now);
+        }
+    }
+
+    /// The root says something about a session; once that is done, [`ShardOutput::Done`] tells the ticket.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the call fails then, and nothing has changed.
+    pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
+        match SessionCall::from_json(text)? {
+            SessionCall::Changed(session) if self.sessions.contains_key(&session) => {
+                self.watches.push(Watch {
+                    ticket,
+                    session,
+                    call: None,
+                });
+                return Ok(());
+            }
+            SessionCall::Changed(_) => {}
+            SessionCall::Release(session) => {
+                if let Some(edge) = self.sessions.get(&session).copied() {
+                    self.close(edge, Parting::Over);
+                }
+            }
+        }
+        self.outputs.push_back(ShardOutput::Done(ticket));
+        Ok(())
+    }
+
+    /// When to call [`Shard::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        let call = match &self.flight {
+            Some(flight) => Some(flight.deadline),
+            None => self.is_call_due().then_some(self.not_before),
+        };
+        [call, self.low.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// That moment has come.
+    pub fn handle_timeout(&mut self, now: Millis, random: f64) {
+        self.low.handle_timeout(now);
+        let late = self.flight.as_ref().filter(|flight| flight.deadline <= now);
+        if let Some(seq) = late.map(|flight| flight.seq) {
+            self.handle_failure(seq, false, now, random);
+        }
+    }
+
+    /// The next thing to do.
+    pub fn poll_output(&mut self) -> Option<ShardOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// Everything that it follows has come up to here: what [`Shard::woken`] needs.
+    pub fn mark(&self) -> Option<&Mark> {
+        self.mark.as_ref()
+    }
+
+    /// The place of the last frame that an attached edge was sent.
+    pub fn last(&self, edge: EdgeId) -> Option<Position> {
+        self.edges.get(edge)?.last
+    }
+
+    /// How many edges have attached.
+    pub fn attached(&self) -> usize {
+        self.edges.attached()
+    }
+
+    /// Whether it holds no edges any more, for good.
+    pub fn is_retired(&self) -> bool {
+        self.is_retired
+    }
+
+    /// Nothing is under way: it may be put aside.
+    pub fn is_settled(&self) -> bool {
+        self.flight.is_none() && !self.is_call_due()
+    }
+
+    fn release(&mut self, interest: &Interest) {
+        for key in Key::all_of(interest) {
+            if !self.edges.is_wanted(&key) {
+                self.wants.release(key);
+            }
+        }
+    }
+
+    fn close(&mut self, edge: EdgeId, parting: Parting) {
+        self.waiting.remove(&edge);
+        if let Some(former) = self.edges.disconnect(edge) {
+            self.release(&former.interest);
+            self.leave_session(edge);
+        }
+        self.outputs.push_back(ShardOutput::Close(edge, parting));
+    }
+
+    fn close_all(&mut self, parting: Parting) {
+        let edges: Vec<EdgeId> = self.edges.ids().collect();
+        for edge in edges {
+            self.close(edge, parting);
+        }
+    }
+
+    fn send(&mut self, edge: EdgeId, message: String) {
+        let edges = vec![edge];
+        let delivery = Delivery { message, edges };
+        self.outputs.push_back(ShardOutput::Send(delivery));
+    }
+
+    fn retire(&mut self) {
+        self.close_all(Parting::Moved);
+        self.is_retired = true;
+        self.flight = None;
+        self.finish_watches();
+    }
+
+    /// The log is another one: nothing that was known holds.
+    fn begin_anew(&mut self) {
+        self.close_all(Parting::Lost);
+        self.wants = Wants::default();
+        self.mark = None;
+        self.is_fresh = true;
+        self.is_behind = false;
+        self.flight = None;
+        self.kept.clear();
+        self.finish_watches();
+    }
+
+    fn finish_watches(&mut self) {
+        self.left.clear();
+        let watches = std::mem::take(&mut self.watches).into_iter();
+        let done = watches.map(|watch| ShardOutput::Done(watch.ticket));
+        self.outputs.extend(done);
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.edges.attached()).unwrap_or(u32::MAX)
+    }
+}

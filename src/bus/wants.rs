@@ -1,0 +1,96 @@
+use std::collections::BTreeSet;
+
+use super::key::Key;
+
+/// What a shard follows at its root, and what has to change about that. Keys that no edge
+/// wants any more stay followed for a while: edges go and come back.
+#[derive(Debug, Default)]
+pub(super) struct Wants {
+    /// The root has confirmed these.
+    followed: BTreeSet<Key>,
+    /// An edge wants them, and the root has not confirmed them.
+    missing: BTreeSet<Key>,
+    /// No edge wants them, and the root may believe otherwise.
+    unwanted: BTreeSet<Key>,
+    is_noisy: bool,
+}
+
+/// What one call changes.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) add: Vec<Key>,
+    pub(super) drop: Vec<Key>,
+}
+
+impl Wants {
+    /// An edge wants `key`.
+    pub(super) fn want(&mut self, key: Key) {
+        self.unwanted.remove(&key);
+        if !self.followed.contains(&key) {
+            self.missing.insert(key);
+        }
+    }
+
+    /// No edge wants `key` any more.
+    pub(super) fn release(&mut self, key: Key) {
+        if !self.missing.remove(&key) {
+            self.unwanted.insert(key);
+        }
+    }
+
+    /// The root follows `key` for this shard.
+    pub(super) fn confirm(&mut self, key: Key) {
+        self.missing.remove(&key);
+        self.followed.insert(key);
+    }
+
+    /// An event came that no edge wants.
+    pub(super) fn disturb(&mut self, key: Key) {
+        self.unwanted.insert(key);
+        self.is_noisy = true;
+    }
+
+    pub(super) fn is_followed(&self, key: &Key) -> bool {
+        self.followed.contains(key)
+    }
+
+    /// Whether what is unwanted is worth a call of its own.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_noisy || self.unwanted.len() > MOST_UNWANTED
+    }
+
+    /// What the next call is to change.
+    pub(super) fn begin(&mut self) -> Turn {
+        self.is_noisy = false;
+        let drop: Vec<Key> = std::mem::take(&mut self.unwanted).into_iter().collect();
+        for key in &drop {
+            self.followed.remove(key);
+        }
+        let add = std::mem::take(&mut self.missing).into_iter().collect();
+        Turn { add, drop }
+    }
+
+    /// The call was answered.
+    pub(super) fn finish(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
+        for key in turn.add {
+            if !is_wanted(&key) {
+                self.unwanted.insert(key.clone());
+            }
+            self.confirm(key);
+        }
+    }
+
+    /// Nobody knows whether the root has heard of the call.
+    pub(super) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
+        for key in turn.add.into_iter().chain(turn.drop) {
+            if is_wanted(&key) {
+                self.missing.insert(key);
+            } else {
+                self.unwanted.insert(key);
+            }
+        }
+    }
+}
+
+/// Beyond this many, a call is made to drop them.
+const MOST_UNWANTED: usize = 1_000;

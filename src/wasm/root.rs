@@ -1,0 +1,357 @@
+use wasm_bindgen::prelude::*;
+
+use crate::bus::{self, Home, Key, Mark, Position, ProtocolError, SessionCall, ShardId, Watched};
+
+use super::{
+    at,
+    error::coded,
+    millis, number,
+    text::{event_of, uris_of},
+    time,
+};
+
+/// The root's side of the shards.
+#[wasm_bindgen]
+pub struct Root(bus::Root);
+
+/// One call to a shard.
+#[wasm_bindgen]
+pub struct BatchCall(bus::BatchCall);
+
+/// What has to be made durable.
+#[wasm_bindgen]
+pub struct Change(bus::Change);
+
+/// What kind of change it is.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum ChangeKind {
+    /// There is one more shard: `shard`, `continent`.
+    Opened,
+    /// `shard` takes no more edges.
+    Leaving,
+    /// There is one shard less: `shard`.
+    Closed,
+    /// `shard` follows `add` too and `drop` no more, as of the call `seq`; before that nothing, where it `isFresh`.
+    Follows,
+    /// Every shard has taken what was published up to `position`.
+    Settled,
+}
+
+/// The answer to one call of a shard, while it comes into being.
+#[wasm_bindgen]
+pub struct FollowReply(bus::FollowReply);
+
+#[wasm_bindgen]
+impl Root {
+    /// A root whose log ends at `position` of `epoch` and whose shards, the last of which had the
+    /// number `last`, have taken everything up to `settled`; each takes `per_shard` edges.
+    #[wasm_bindgen(constructor)]
+    pub fn new(epoch: &str, position: f64, settled: f64, last: u32, per_shard: u32) -> Self {
+        let mark = Mark {
+            epoch: epoch.into(),
+            position: at(position),
+        };
+        Self(bus::Root::new(mark, at(settled), last, per_shard))
+    }
+
+    /// A shard that was there before a restart.
+    #[wasm_bindgen(js_name = restoreShard)]
+    pub fn restore_shard(&mut self, shard: u32, continent: &str, seq: f64, is_leaving: bool) {
+        let seq = at(seq).0;
+        self.0
+            .restore_shard(ShardId(shard), continent, seq, is_leaving);
+    }
+
+    /// What a shard followed before a restart, as `Change.add` told it.
+    #[wasm_bindgen(js_name = restoreKey)]
+    pub fn restore_key(&mut self, shard: u32, key: &str) {
+        if let Some(key) = Key::from_text(key) {
+            self.0.restore_key(ShardId(shard), key);
+        }
+    }
+
+    /// The log holds what comes after `floor`.
+    #[wasm_bindgen(js_name = restoreFloor)]
+    pub fn restore_floor(&mut self, floor: f64) {
+        self.0.restore_floor(at(floor));
+    }
+
+    /// An event of the log that shards may not have taken.
+    #[wasm_bindgen(js_name = restoreEvent)]
+    pub fn restore_event(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
+        let event = event_of(event)?;
+        self.0.restore_event(at(position), &event, &event.to_json());
+        Ok(())
+    }
+
+    /// Where the next edge of a continent goes: the number of a shard, or 0 for the root itself,
+    /// which holds `own` edges. The shard `full` has refused this one.
+    pub fn place(&mut self, continent: &str, own: u32, full: Option<u32>) -> u32 {
+        match self.0.place(continent, own, full.map(ShardId)) {
+            Home::Root => 0,
+            Home::Shard(shard) => shard.0,
+        }
+    }
+
+    /// An event, as JSON text, was published.
+    pub fn publish(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
+        let event = event_of(event)?;
+        self.0.publish(at(position), &event, &event.to_json());
+        Ok(())
+    }
+
+    /// Events up to here were published while there was no shard to tell.
+    pub fn advance(&mut self, position: f64) {
+        self.0.advance(at(position));
+    }
+
+    /// The next call to make; undefined: none now.
+    pub fn batch(&mut self, now: f64) -> Option<BatchCall> {
+        self.0.poll_batch(millis(now)).map(BatchCall)
+    }
+
+    /// A shard answered a call; the answer is the code of the error, if it made no sense.
+    pub fn taken(
+        &mut self,
+        shard: u32,
+        call: u32,
+        answer: &str,
+        now: f64,
+        random: f64,
+    ) -> Option<String> {
+        let shard = ShardId(shard);
+        let taken = self
+            .0
+            .handle_taken(shard, call, answer, millis(now), random);
+        taken.err().map(|error| error.code().to_owned())
+    }
+
+    /// A call failed.
+    pub fn failed(&mut self, shard: u32, call: u32, is_overloaded: bool, now: f64, random: f64) {
+        let shard = ShardId(shard);
+        self.0
+            .handle_failure(shard, call, is_overloaded, millis(now), random);
+    }
+
+    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
+    #[wasm_bindgen(getter)]
+    pub fn deadline(&self) -> Option<f64> {
+        self.0.poll_timeout().map(time)
+    }
+
+    /// The moment of `deadline` has come.
+    pub fn timeout(&mut self, now: f64, random: f64) {
+        self.0.handle_timeout(millis(now), random);
+    }
+
+    /// A burst of events is over.
+    pub fn settle(&mut self) {
+        self.0.settle();
+    }
+
+    /// Whether every shard has taken everything.
+    #[wasm_bindgen(getter, js_name = isSettled)]
+    pub fn is_settled(&self) -> bool {
+        self.0.is_settled()
+    }
+
+    /// The next thing to make durable.
+    pub fn change(&mut self) -> Option<Change> {
+        self.0.poll_change().map(Change)
+    }
+
+    /// Whether there is any shard.
+    #[wasm_bindgen(getter, js_name = hasShards)]
+    pub fn has_shards(&self) -> bool {
+        self.0.has_shards()
+    }
+
+    /// How many edges a shard is known to hold; undefined until it has told.
+    pub fn edges(&self, shard: u32) -> Option<u32> {
+        let mut shards = self.0.shards();
+        shards.find(|(id, ..)| id.0 == shard)?.2
+    }
+
+    /// A shard told what it follows; the log holds every event after `floor`.
+    pub fn follow(&mut self, shard: u32, text: &str, floor: f64) -> Result<FollowReply, JsValue> {
+        let reply = self.0.handle_follow(ShardId(shard), text, at(floor));
+        reply.map(FollowReply).map_err(refused)
+    }
+}
+
+#[wasm_bindgen]
+impl FollowReply {
+    /// The events after this position are to be pushed, after the sessions; undefined: none.
+    #[wasm_bindgen(getter, js_name = replayAfter)]
+    pub fn replay_after(&self) -> Option<f64> {
+        self.0.replay_after().map(number)
+    }
+
+    /// The sessions whose streams are at the shard now.
+    #[wasm_bindgen(getter)]
+    pub fn joined(&self) -> Vec<String> {
+        self.0.joined().iter().map(|id| (**id).to_owned()).collect()
+    }
+
+    /// The sessions whose streams are gone from the shard.
+    #[wasm_bindgen(getter)]
+    pub fn left(&self) -> Vec<String> {
+        self.0.left().iter().map(|id| (**id).to_owned()).collect()
+    }
+
+    /// Whether no other session has its stream at the shard.
+    #[wasm_bindgen(getter, js_name = isFresh)]
+    pub fn is_fresh(&self) -> bool {
+        self.0.is_fresh()
+    }
+
+    /// What a session watches that has joined, and whether its client is not ready yet; one that is
+    /// not pushed is over.
+    #[wasm_bindgen(js_name = pushWatch)]
+    pub fn push_watch(
+        &mut self,
+        root: &mut Root,
+        session: &str,
+        uris: Vec<String>,
+        #[wasm_bindgen(js_name = isHeld)] is_held: bool,
+    ) {
+        let watched = Watched {
+            session: session.into(),
+            uris: uris_of(&uris),
+            is_held,
+        };
+        self.0.push_watch(&mut root.0, watched);
+    }
+
+    /// The next event of the log, as JSON text.
+    #[wasm_bindgen(js_name = pushEvent)]
+    pub fn push_event(&mut self, root: &Root, position: f64, event: &str) -> Result<(), JsValue> {
+        self.0.push_event(&root.0, at(position), &event_of(event)?);
+        Ok(())
+    }
+
+    /// The answer; it is over then.
+    pub fn finish(self) -> String {
+        self.0.finish()
+    }
+}
+
+#[wasm_bindgen]
+impl BatchCall {
+    /// To which shard.
+    #[wasm_bindgen(getter)]
+    pub fn shard(&self) -> u32 {
+        self.0.shard.0
+    }
+
+    /// The number of the call.
+    #[wasm_bindgen(getter)]
+    pub fn call(&self) -> u32 {
+        self.0.call
+    }
+
+    /// What to tell it.
+    #[wasm_bindgen(getter)]
+    pub fn text(&self) -> String {
+        self.0.text.clone()
+    }
+}
+
+#[wasm_bindgen]
+impl Change {
+    /// What kind of change it is.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> ChangeKind {
+        match self.0 {
+            bus::Change::Opened { .. } => ChangeKind::Opened,
+            bus::Change::Leaving(_) => ChangeKind::Leaving,
+            bus::Change::Closed(_) => ChangeKind::Closed,
+            bus::Change::Follows { .. } => ChangeKind::Follows,
+            bus::Change::Settled(_) => ChangeKind::Settled,
+        }
+    }
+
+    /// The shard that it is about; 0 where it is about none.
+    #[wasm_bindgen(getter)]
+    pub fn shard(&self) -> u32 {
+        match self.0 {
+            bus::Change::Opened { shard, .. }
+            | bus::Change::Leaving(shard)
+            | bus::Change::Closed(shard)
+            | bus::Change::Follows { shard, .. } => shard.0,
+            bus::Change::Settled(_) => 0,
+        }
+    }
+
+    /// Where the edges are that a shard was opened for.
+    #[wasm_bindgen(getter)]
+    pub fn continent(&self) -> Option<String> {
+        match &self.0 {
+            bus::Change::Opened { continent, .. } => Some((**continent).to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The position up to which everything is settled.
+    #[wasm_bindgen(getter)]
+    pub fn position(&self) -> Option<f64> {
+        match self.0 {
+            bus::Change::Settled(position) => Some(number(position)),
+            _ => None,
+        }
+    }
+
+    /// The number of the call that changed what a shard follows.
+    #[wasm_bindgen(getter)]
+    pub fn seq(&self) -> Option<f64> {
+        match self.0 {
+            bus::Change::Follows { seq, .. } => Some(number(Position(seq))),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing holds that the shard followed before.
+    #[wasm_bindgen(getter, js_name = isFresh)]
+    pub fn is_fresh(&self) -> bool {
+        matches!(self.0, bus::Change::Follows { is_fresh: true, .. })
+    }
+
+    /// What the shard follows too.
+    #[wasm_bindgen(getter)]
+    pub fn add(&self) -> Vec<String> {
+        match &self.0 {
+            bus::Change::Follows { add, .. } => texts(add),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the shard follows no more.
+    #[wasm_bindgen(getter)]
+    pub fn drop(&self) -> Vec<String> {
+        match &self.0 {
+            bus::Change::Follows { drop, .. } => texts(drop),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Tells the shard with the stream of a session that what the session watches has changed.
+#[wasm_bindgen(js_name = sessionChanged)]
+pub fn session_changed(session: &str) -> String {
+    SessionCall::Changed(session.into()).to_json()
+}
+
+/// Tells the shard with the stream of a session to let that go.
+#[wasm_bindgen(js_name = sessionReleased)]
+pub fn session_released(session: &str) -> String {
+    SessionCall::Release(session.into()).to_json()
+}
+
+pub(super) fn refused(error: ProtocolError) -> JsValue {
+    coded(error.code(), &error.to_string())
+}
+
+fn texts(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(Key::to_text).collect()
+}

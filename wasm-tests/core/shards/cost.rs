@@ -1,0 +1,83 @@
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::world::{Mail, World};
+use crate::any::{updated, uri};
+
+/// So many listeners, each to the list of tools, to what it shares with nine others, and to one resource of its own.
+fn grown(listeners: usize) -> World {
+    let mut world = World::new();
+    for listener in 0..listeners {
+        let shared = uri(&format!("shared://{}", listener / 10));
+        let own = uri(&format!("own://{listener}"));
+        let filter = SubscriptionFilter {
+            tools_list_changed: true,
+            resource_subscriptions: vec![shared, own],
+            ..SubscriptionFilter::default()
+        };
+        world.listen(filter, "EU");
+    }
+    world.come_to_rest();
+    world.ring();
+    world
+}
+
+/// How many calls a publish makes, the bytes of the largest, and how many listeners it reaches.
+fn publish(world: &mut World, event: &ServerEvent) -> (usize, usize, usize) {
+    let heard = |world: &World| -> usize {
+        let listeners = world.listeners.iter();
+        listeners.map(|listener| listener.heard.len()).sum()
+    };
+    let (calls, before) = (world.calls, heard(world));
+    world.publish(event);
+    let sizes = world.mail.iter().map(|mail| match mail {
+        Mail::Batch { text, .. } => text.len(),
+        _ => 0,
+    });
+    let largest = sizes.max().unwrap_or_default();
+    world.come_to_rest();
+    (world.calls - calls, largest, heard(world) - before)
+}
+
+#[test]
+fn a_publish_costs_what_it_reaches_however_large_the_bus_is() {
+    let (mut small, mut large) = (grown(30), grown(300));
+    assert!(large.shards.len() >= 10 * small.shards.len());
+    for world in [&mut small, &mut large] {
+        let (calls, bytes, heard) = publish(world, &updated("own://7"));
+        assert_eq!((calls, heard), (1, 1));
+        assert!(bytes < 200, "{bytes}");
+        let (calls, _, heard) = publish(world, &updated("shared://1"));
+        assert!(calls <= 10 && heard == 10, "{calls} calls, {heard} heard");
+        assert_eq!(publish(world, &updated("nobody://watches")), (0, 0, 0));
+        let (shards, listeners) = (world.shards.len(), world.listeners.len());
+        let (calls, bytes, heard) = publish(world, &ServerEvent::ToolsListChanged);
+        assert_eq!((calls, heard), (shards, listeners));
+        assert!(bytes < 200, "{bytes}");
+    }
+}
+
+#[test]
+fn an_attach_asks_the_root_only_for_what_is_new() {
+    let mut world = grown(30);
+    let known = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let last = world.listeners.len() - 1;
+    let home = world.listeners[last].home.unwrap();
+    world.cut(last, true);
+    let before = world.calls;
+    world.listen_at(known.clone(), home);
+    assert_eq!(world.calls, before);
+    world.cut(last + 1, true);
+    let new = SubscriptionFilter {
+        resource_subscriptions: vec![uri("own://new")],
+        ..known
+    };
+    world.listen_at(new, home);
+    assert_eq!(world.calls, before + 1);
+    world.come_to_rest();
+    world.check_promises();
+}

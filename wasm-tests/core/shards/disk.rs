@@ -1,0 +1,79 @@
+//! What outlives the root's memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_listen::{
+    bus::{Change, Key, Mark, Position, Root, ShardId},
+    event::ServerEvent,
+};
+
+use super::world::PER_SHARD;
+
+/// The log, and what the root has asked to keep.
+#[derive(Default)]
+pub(crate) struct Disk {
+    pub(crate) log: Vec<ServerEvent>,
+    pub(crate) floor: Position,
+    pub(crate) settled: Position,
+    pub(crate) last: u32,
+    pub(crate) shards: BTreeMap<ShardId, (Box<str>, u64, bool)>,
+    pub(crate) keys: BTreeSet<(ShardId, Key)>,
+}
+
+impl Disk {
+    pub(crate) fn after(&self, position: Position) -> Vec<(Position, ServerEvent)> {
+        assert!(position >= self.floor, "the log does not reach back so far");
+        let numbered = self.log.iter().zip(1..);
+        let numbered = numbered.filter(|(_, number)| *number > position.0);
+        numbered
+            .map(|(event, number)| (Position(number), event.clone()))
+            .collect()
+    }
+
+    pub(super) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Opened { shard, continent } => {
+                assert!(shard.0 > self.last, "a number is used twice");
+                self.last = shard.0;
+                self.shards.insert(shard, (continent, 0, false));
+            }
+            Change::Leaving(shard) => self.shards.get_mut(&shard).unwrap().2 = true,
+            Change::Closed(shard) => {
+                self.shards.remove(&shard);
+                self.keys.retain(|(holder, _)| *holder != shard);
+            }
+            Change::Follows {
+                shard,
+                seq,
+                is_fresh,
+                add,
+                drop,
+            } => {
+                self.shards.get_mut(&shard).unwrap().1 = seq;
+                if is_fresh {
+                    self.keys.retain(|(holder, _)| *holder != shard);
+                }
+                for key in drop {
+                    self.keys.remove(&(shard, key));
+                }
+                self.keys.extend(add.into_iter().map(|key| (shard, key)));
+            }
+            Change::Settled(position) => self.settled = position,
+        }
+    }
+
+    pub(super) fn root(&self, mark: Mark) -> Root {
+        let mut root = Root::new(mark, self.settled, self.last, PER_SHARD);
+        for (shard, (continent, seq, is_leaving)) in &self.shards {
+            root.restore_shard(*shard, continent, *seq, *is_leaving);
+        }
+        for (shard, key) in &self.keys {
+            root.restore_key(*shard, key.clone());
+        }
+        root.restore_floor(self.floor);
+        for (position, event) in self.after(self.settled.max(self.floor)) {
+            root.restore_event(position, &event, &event.to_json());
+        }
+        root
+    }
+}

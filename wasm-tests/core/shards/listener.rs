@@ -1,0 +1,128 @@
+//! What stands at an edge: it says where it is when it comes back, and knows what it was promised.
+
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    bus::{Attach, BusMessage, EdgeMessage, Interest, Key, Mark, Position, ShardId},
+    event::ServerEvent,
+};
+
+pub(crate) struct Listener {
+    pub(crate) interest: Interest,
+    pub(crate) continent: &'static str,
+    /// The shard that it goes to first.
+    pub(crate) home: Option<ShardId>,
+    /// What it was sent, in order.
+    pub(crate) heard: Vec<Position>,
+    state: State,
+    mark: Option<Mark>,
+    /// Of each key the last event since the first acknowledgment.
+    owed: BTreeMap<Key, Position>,
+    told: BTreeMap<Key, Position>,
+    /// Everything up to here was cued.
+    cued: Position,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    Lost,
+    Attaching,
+    Attached,
+    Over,
+}
+
+impl Listener {
+    pub(crate) fn new(interest: Interest, continent: &'static str) -> Self {
+        Self {
+            interest,
+            continent,
+            home: None,
+            heard: Vec::new(),
+            state: State::Lost,
+            mark: None,
+            owed: BTreeMap::new(),
+            told: BTreeMap::new(),
+            cued: Position(0),
+        }
+    }
+
+    pub(crate) fn attach(&self) -> String {
+        EdgeMessage::Attach(Attach {
+            since: self.mark.clone(),
+            ..Attach::new(self.interest.clone())
+        })
+        .to_json()
+    }
+
+    pub(crate) fn connect(&mut self) {
+        assert!(self.state != State::Over, "it does not come back");
+        self.state = State::Attaching;
+    }
+
+    pub(crate) fn lose(&mut self, is_over: bool) {
+        if self.state != State::Over {
+            self.state = if is_over { State::Over } else { State::Lost };
+        }
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.state == State::Lost
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        self.state == State::Attached
+    }
+
+    /// An event was published; from the first acknowledgment on it has to be heard.
+    pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
+        if self.mark.is_some() && self.interest.accepts(event) {
+            self.owed.insert(Key::of(event), position);
+        }
+    }
+
+    pub(crate) fn hear(&mut self, frame: &str) {
+        match BusMessage::from_json(frame).unwrap() {
+            BusMessage::Attached(mark) => {
+                assert!(
+                    self.state == State::Attaching,
+                    "an answer that nobody waits for"
+                );
+                self.state = State::Attached;
+                if self.mark.as_ref() != Some(&mark) {
+                    self.cued = self.cued.max(mark.position);
+                }
+                self.mark = Some(mark);
+            }
+            BusMessage::Event {
+                position,
+                previous,
+                event,
+            } => {
+                assert!(self.interest.accepts(&event), "nobody asked for {event:?}");
+                // While it asks again on its open socket, frames may still come.
+                assert!(self.state == State::Attached, "a frame before the answer");
+                let mark = self.mark.as_mut().unwrap();
+                assert_eq!(previous, Some(mark.position), "a gap on an open socket");
+                assert!(position > mark.position, "not in order");
+                mark.position = position;
+                self.heard.push(position);
+                self.told.insert(Key::of(&event), position);
+            }
+            BusMessage::Interest { .. } => panic!("it has no session"),
+        }
+    }
+
+    pub(crate) fn check(&self) {
+        if self.state == State::Over {
+            return;
+        }
+        assert!(self.state == State::Attached, "it was never answered");
+        for (key, position) in &self.owed {
+            let told = self.told.get(key).copied().unwrap_or_default();
+            assert!(
+                told.max(self.cued) >= *position,
+                "{key:?} at {position:?} is missing"
+            );
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What is on its way between a root and its shards, and what it leads to.
+
+use mcp_listen::bus::{Batch, Change, Key, Parting, ShardId, ShardOutput};
+
+use super::world::{Mail, World};
+
+impl World {
+    /// A letter arrives; the answer, if it is a call, is on its way then.
+    pub(crate) fn arrive(&mut self, mail: Mail) {
+        match mail {
+            Mail::Batch { shard, call, text } => {
+                self.check(shard, &text);
+                let object = self.shards.get_mut(&shard).unwrap();
+                let text = object.shard.handle_batch(&text).unwrap();
+                self.settle_shard(shard);
+                self.mail.push(Mail::Taken { shard, call, text });
+            }
+            Mail::Taken { shard, call, text } => {
+                let taken = self.root.handle_taken(shard, call, &text, self.now, 0.5);
+                taken.unwrap();
+                self.settle_root();
+            }
+            Mail::Follow { shard, seq, text } => {
+                let mut reply = self
+                    .root
+                    .handle_follow(shard, &text, self.disk.floor)
+                    .unwrap();
+                if let Some(after) = reply.replay_after() {
+                    for (position, event) in self.disk.after(after) {
+                        reply.push_event(&self.root, position, &event);
+                    }
+                }
+                let text = reply.finish();
+                self.settle_root();
+                self.mail.push(Mail::Answer { shard, seq, text });
+            }
+            Mail::Answer { shard, seq, text } => {
+                let object = self.shards.get_mut(&shard).unwrap();
+                object.shard.handle_answer(seq, &text, self.now, 0.5);
+                self.settle_shard(shard);
+            }
+        }
+    }
+
+    /// Whoever made the call hears that it failed.
+    pub(crate) fn fail(&mut self, mail: &Mail, is_overloaded: bool) {
+        match mail {
+            Mail::Batch { shard, call, .. } | Mail::Taken { shard, call, .. } => {
+                self.root
+                    .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
+                self.settle_root();
+            }
+            Mail::Follow { shard, seq, .. } | Mail::Answer { shard, seq, .. } => {
+                let object = self.shards.get_mut(shard).unwrap();
+                object
+                    .shard
+                    .handle_failure(*seq, is_overloaded, self.now, 0.5);
+                self.settle_shard(*shard);
+            }
+        }
+    }
+
+    pub(super) fn check(&mut self, shard: ShardId, text: &str) {
+        let batch = Batch::from_json(text).unwrap();
+        let asked = self.asked.entry(shard).or_default();
+        for (_, event) in batch.events {
+            let is_asked = asked.contains(&Key::of(&event)) || asked.contains(&Key::Everything);
+            assert!(
+                is_asked,
+                "{event:?} was sent to a shard that never asked for it"
+            );
+        }
+    }
+
+    pub(super) fn settle_root(&mut self) {
+        while let Some(change) = self.root.poll_change() {
+            if let Change::Follows { shard, add, .. } = &change {
+                self.asked
+                    .entry(*shard)
+                    .or_default()
+                    .extend(add.iter().cloned());
+            }
+            if matches!(change, Change::Opened { .. }) {
+                self.move_out();
+            }
+            self.disk.apply(change);
+        }
+        while let Some(call) = self.root.poll_batch(self.now) {
+            self.calls += 1;
+            self.mail.push(Mail::Batch {
+                shard: call.shard,
+                call: call.call,
+                text: call.text,
+            });
+        }
+    }
+
+    /// The root lets its own edges go: they come back and are sent on.
+    pub(super) fn move_out(&mut self) {
+        for (edge, listener) in std::mem::take(&mut self.own) {
+            self.hub.disconnect(edge);
+            self.listeners[listener].lose(false);
+        }
+    }
+
+    pub(super) fn settle_shard(&mut self, number: ShardId) {
+        let Some(object) = self.shards.get_mut(&number) else {
+            return;
+        };
+        while let Some(output) = object.shard.poll_output() {
+            match output {
+                ShardOutput::Send(delivery) => {
+                    for edge in delivery.edges {
+                        self.listeners[object.sockets[&edge]].hear(&delivery.message);
+                    }
+                }
+                ShardOutput::Keep(edge, interest) => {
+                    object.kept.insert(edge, interest);
+                }
+                ShardOutput::Close(edge, parting) => {
+                    object.kept.remove(&edge);
+                    let listener = object.sockets.remove(&edge).unwrap();
+                    self.listeners[listener].lose(parting == Parting::Over);
+                    if parting == Parting::Moved {
+                        self.listeners[listener].home = None;
+                    }
+                }
+                ShardOutput::Done(_) => {}
+            }
+        }
+        if let Some(call) = object.shard.poll_call(self.now) {
+            object.seq = call.seq;
+            self.calls += 1;
+            self.mail.push(Mail::Follow {
+                shard: number,
+                seq: call.seq,
+                text: call.text,
+            });
+        }
+    }
+}

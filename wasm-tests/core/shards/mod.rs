@@ -1,0 +1,13 @@
+//! A root and its shards, back to back.
+
+mod cost;
+mod disk;
+mod faults;
+mod listener;
+mod mail;
+mod placement;
+mod protocol;
+mod root;
+mod sessions;
+mod shard;
+mod world;

@@ -1,0 +1,149 @@
+use mcp_listen::bus::{Change, Follow, FollowAnswer, Home, Mark, Position, Root, ShardId};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn root() -> Root {
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(7),
+    };
+    Root::new(mark, Position(0), 0, 10)
+}
+
+/// Opens shards as edges of these continents come, and says who went where.
+fn placed(root: &mut Root, continents: &[&str]) -> Vec<u32> {
+    let places = continents
+        .iter()
+        .map(|continent| shard(root, continent, None));
+    places.collect()
+}
+
+fn shard(root: &mut Root, continent: &str, full: Option<ShardId>) -> u32 {
+    match root.place(continent, 10, full) {
+        Home::Shard(shard) => shard.0,
+        Home::Root => panic!("at the root"),
+    }
+}
+
+fn tell(root: &mut Root, shard: u32, seq: u64, edges: u32, is_low: bool) {
+    let follow = Follow {
+        seq,
+        edges,
+        is_low,
+        ..Follow::default()
+    };
+    let answer = root.handle_follow(ShardId(shard), &follow.to_json(), Position(0));
+    let answer = FollowAnswer::from_json(&answer.unwrap().finish());
+    assert!(matches!(answer, Ok(FollowAnswer::Followed(_))));
+}
+
+fn changes(root: &mut Root) -> Vec<Change> {
+    std::iter::from_fn(|| root.poll_change()).collect()
+}
+
+fn leaving(root: &mut Root) -> Vec<u32> {
+    let leaving = changes(root).into_iter().filter_map(|change| match change {
+        Change::Leaving(shard) => Some(shard.0),
+        _ => None,
+    });
+    leaving.collect()
+}
+
+#[test]
+fn edges_stay_at_the_root_until_it_is_full() {
+    let mut root = root();
+    assert_eq!(root.place("EU", 9, None), Home::Root);
+    assert!(!root.has_shards());
+    assert_eq!(changes(&mut root), []);
+    assert_eq!(root.place("EU", 10, None), Home::Shard(ShardId(1)));
+    let opened = Change::Opened {
+        shard: ShardId(1),
+        continent: "EU".into(),
+    };
+    assert_eq!(changes(&mut root), [Change::Settled(Position(7)), opened]);
+    // And none goes to the root while there is a shard, however empty that is.
+    assert_eq!(root.place("EU", 0, None), Home::Shard(ShardId(1)));
+}
+
+#[test]
+fn each_continent_has_shards_of_its_own_and_the_emptiest_is_taken() {
+    let mut root = root();
+    assert_eq!(placed(&mut root, &["EU", "OC", "EU", "OC"]), [1, 2, 1, 2]);
+    tell(&mut root, 1, 1, 10, false);
+    assert_eq!(placed(&mut root, &["EU", "OC"]), [3, 2]);
+    tell(&mut root, 1, 2, 4, false);
+    tell(&mut root, 3, 1, 5, false);
+    assert_eq!(placed(&mut root, &["EU", "EU", "EU"]), [1, 1, 3]);
+}
+
+#[test]
+fn a_shard_that_refused_for_want_of_room_is_passed_over_until_it_tells_otherwise() {
+    let mut root = root();
+    assert_eq!(placed(&mut root, &["EU"]), [1]);
+    assert_eq!(shard(&mut root, "EU", Some(ShardId(1))), 2);
+    assert_eq!(placed(&mut root, &["EU"]), [2]);
+    tell(&mut root, 1, 1, 0, false);
+    assert_eq!(placed(&mut root, &["EU"]), [1]);
+}
+
+#[test]
+fn a_shard_that_fell_empty_is_closed_and_another_stays() {
+    let mut root = root();
+    placed(&mut root, &["EU", "OC"]);
+    tell(&mut root, 1, 1, 9, false);
+    tell(&mut root, 2, 1, 0, true);
+    assert_eq!(leaving(&mut root), [2]);
+    // It takes nobody any more, and its number does not come again.
+    assert_eq!(placed(&mut root, &["OC"]), [3]);
+}
+
+#[test]
+fn of_a_continents_shards_the_emptiest_is_closed_where_the_others_stay_half_empty() {
+    let mut root = root();
+    placed(&mut root, &["EU"]);
+    for full in [1, 2] {
+        shard(&mut root, "EU", Some(ShardId(full)));
+    }
+    tell(&mut root, 1, 1, 5, false);
+    tell(&mut root, 2, 1, 4, false);
+    tell(&mut root, 3, 1, 2, true);
+    assert!(leaving(&mut root).is_empty());
+    tell(&mut root, 3, 2, 1, true);
+    assert_eq!(leaving(&mut root), [3]);
+}
+
+#[test]
+fn all_are_closed_when_the_root_alone_is_enough() {
+    let mut root = root();
+    placed(&mut root, &["EU", "OC"]);
+    tell(&mut root, 1, 1, 3, false);
+    tell(&mut root, 2, 1, 3, true);
+    assert!(leaving(&mut root).is_empty());
+    tell(&mut root, 2, 2, 2, true);
+    assert_eq!(leaving(&mut root), [1, 2]);
+    assert_eq!(root.place("EU", 0, None), Home::Root);
+}
+
+#[test]
+fn a_count_alone_closes_nothing() {
+    let mut root = root();
+    placed(&mut root, &["EU"]);
+    tell(&mut root, 1, 1, 1, false);
+    assert!(leaving(&mut root).is_empty());
+}
+
+#[test]
+fn after_a_restart_no_number_comes_again_and_a_shard_counts_as_full_until_it_tells() {
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(7),
+    };
+    let mut root = Root::new(mark, Position(0), 5, 10);
+    root.restore_shard(ShardId(2), "EU", 8, false);
+    root.restore_shard(ShardId(3), "OC", 8, false);
+    tell(&mut root, 2, 9, 4, true);
+    assert!(leaving(&mut root).is_empty());
+    // It is tried all the same.
+    assert_eq!(placed(&mut root, &["OC"]), [3]);
+    assert_eq!(shard(&mut root, "OC", Some(ShardId(3))), 6);
+}

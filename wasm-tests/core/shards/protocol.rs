@@ -1,0 +1,223 @@
+use std::sync::Arc;
+
+use mcp_listen::{
+    bus::{
+        Batch, Follow, FollowAnswer, Followed, Interest, Key, Mark, Missed, Position,
+        ProtocolError, SessionCall, Taken, Watched,
+    },
+    event::ServerEvent,
+};
+use proptest::{collection::vec, option, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, any_uri, check, task};
+
+fn any_position() -> impl Strategy<Value = Position> {
+    (0..1u64 << 53).prop_map(Position)
+}
+
+fn any_keys() -> impl Strategy<Value = Vec<Key>> {
+    let interest = prop_oneof![
+        1 => Just(Interest::Everything),
+        4 => any_filter().prop_map(Interest::Filter),
+    ];
+    interest.prop_map(|interest| Key::all_of(&interest))
+}
+
+fn any_texts() -> impl Strategy<Value = Vec<Box<str>>> {
+    vec("\\PC{0,8}".prop_map(Into::into), 0..3)
+}
+
+fn any_follow() -> impl Strategy<Value = Follow> {
+    let numbers = (0..1u64 << 53, any::<u32>(), any::<[bool; 2]>());
+    let sessions = (any_texts(), any_texts());
+    let rest = (any_keys(), any_keys(), option::of(any_position()), sessions);
+    (numbers, rest).prop_map(
+        |((seq, edges, [is_fresh, is_low]), (add, drop, since, (joined, left)))| Follow {
+            seq,
+            is_fresh,
+            edges,
+            is_low,
+            add,
+            drop,
+            since,
+            joined,
+            left,
+        },
+    )
+}
+
+fn any_events() -> impl Strategy<Value = Vec<(Position, ServerEvent)>> {
+    vec((any_position(), any_event()), 0..4)
+}
+
+fn any_answer() -> impl Strategy<Value = FollowAnswer> {
+    let mark = ("\\PC{0,8}", any_position());
+    let missed = option::of((any_position(), any_events()));
+    let session = "\\PC{0,8}".prop_map(Box::<str>::from);
+    let of_session = (session, vec(any_uri(), 0..3), any::<bool>());
+    let of_session = of_session.prop_map(|(session, uris, is_held)| Watched {
+        session,
+        uris,
+        is_held,
+    });
+    let watches = vec(of_session, 0..3);
+    let followed = (mark, any::<bool>(), missed, watches).prop_map(
+        |((epoch, position), is_settled, missed, watches)| Followed {
+            mark: Mark {
+                epoch: epoch.into(),
+                position,
+            },
+            is_settled,
+            missed: missed.map(|(after, events)| Missed { after, events }),
+            watches,
+        },
+    );
+    prop_oneof![
+        4 => followed.prop_map(FollowAnswer::Followed),
+        1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
+        1 => Just(FollowAnswer::Unknown),
+    ]
+}
+
+#[test]
+fn every_message_survives_the_way_to_json_and_back() {
+    let batch = (
+        option::of(any_position()),
+        any_events(),
+        any_position(),
+        any::<bool>(),
+    );
+    let taken = (any::<u32>(), any::<bool>());
+    let all = (any_follow(), any_answer(), batch, taken, any_texts());
+    check(
+        all,
+        |(follow, answer, (previous, events, through, is_last), taken, sessions)| {
+            assert_eq!(Follow::from_json(&follow.to_json()), Ok(follow));
+            assert_eq!(FollowAnswer::from_json(&answer.to_json()), Ok(answer));
+            let (edges, is_retired) = taken;
+            let taken = Taken { edges, is_retired };
+            assert_eq!(Taken::from_json(&taken.to_json()), Ok(taken));
+            let texts = events
+                .iter()
+                .map(|(at, event)| (*at, Arc::from(event.to_json())));
+            let texts: Vec<(Position, Arc<str>)> = texts.collect();
+            let epoch: Box<str> = "e".into();
+            let end = Mark {
+                epoch: epoch.clone(),
+                position: through,
+            };
+            let text = Batch::write(&end, previous, &texts, is_last);
+            let batch = Batch {
+                epoch,
+                previous,
+                through,
+                events,
+                is_last,
+            };
+            assert_eq!(Batch::from_json(&text), Ok(batch));
+            for session in sessions {
+                for call in [
+                    SessionCall::Changed(session.clone()),
+                    SessionCall::Release(session),
+                ] {
+                    assert_eq!(SessionCall::from_json(&call.to_json()), Ok(call));
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn keys_are_told_apart() {
+    check((any_event(), any_filter()), |(event, filter)| {
+        let interest = Interest::Filter(filter);
+        let keys = Key::all_of(&interest);
+        assert_eq!(keys.contains(&Key::of(&event)), interest.accepts(&event));
+        for key in keys {
+            assert_eq!(Key::from_text(&key.to_text()), Some(key));
+        }
+    });
+    for text in ["", "tool", "resource:", "task:", "other:x", "resource:\n"] {
+        assert_eq!(Key::from_text(text), None, "{text}");
+    }
+}
+
+#[test]
+fn members_of_a_newer_peer_are_ignored() {
+    let text = r#"{"v":1,"type":"taken","edges":3,"unheard-of":{}}"#;
+    let taken = Taken {
+        edges: 3,
+        is_retired: false,
+    };
+    assert_eq!(Taken::from_json(text), Ok(taken));
+    let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unheard-of":1}"#;
+    assert!(Follow::from_json(text).is_ok());
+}
+
+#[test]
+fn what_is_not_ours_is_refused_by_name() {
+    for (text, error) in [
+        ("", ProtocolError::Malformed),
+        ("null", ProtocolError::Malformed),
+        (r#"{"type":"batch"}"#, ProtocolError::Malformed),
+        (r#"{"v":1}"#, ProtocolError::Malformed),
+        (r#"{"v":1,"v":1,"type":"batch"}"#, ProtocolError::Malformed),
+        (r#"{"v":2,"type":"batch"}"#, ProtocolError::UnknownVersion),
+        (r#"{"v":1,"type":"new"}"#, ProtocolError::UnknownType),
+    ] {
+        assert_eq!(Batch::from_json(text), Err(error), "{text}");
+        assert_eq!(Follow::from_json(text), Err(error), "{text}");
+        assert_eq!(Taken::from_json(text), Err(error), "{text}");
+    }
+    for text in [
+        r#"{"v":1,"type":"batch","epoch":"e","through":1,"previous":"x"}"#,
+        r#"{"v":1,"type":"batch","epoch":"e"}"#,
+        r#"{"v":1,"type":"batch","epoch":"e","through":1,"events":[{}]}"#,
+        r#"{"v":1,"type":"batch","epoch":"e","through":1,"events":[{"event":{"kind":"tools_list_changed"}}]}"#,
+    ] {
+        assert_eq!(
+            Batch::from_json(text),
+            Err(ProtocolError::Malformed),
+            "{text}"
+        );
+    }
+    for text in [
+        r#"{"v":1,"type":"follow","seq":1,"edges":0,"add":["x"]}"#,
+        r#"{"v":1,"type":"follow","seq":1,"edges":0,"add":[1]}"#,
+        r#"{"v":1,"type":"follow","seq":1,"edges":4294967296}"#,
+        r#"{"v":1,"type":"follow","seq":1,"edges":0,"joined":[1]}"#,
+    ] {
+        assert_eq!(
+            Follow::from_json(text),
+            Err(ProtocolError::Malformed),
+            "{text}"
+        );
+    }
+    for text in [r#"{"v":1,"type":"watch"}"#, r#"{"v":1,"type":"changed"}"#] {
+        assert!(SessionCall::from_json(text).is_err(), "{text}");
+    }
+    assert_eq!(
+        FollowAnswer::from_json(r#"{"v":1,"type":"taken","edges":0}"#),
+        Err(ProtocolError::UnknownType)
+    );
+}
+
+#[test]
+fn the_deepest_event_that_is_one_survives_a_batch() {
+    let (open, close) = ("[".repeat(61), "]".repeat(61));
+    let event = task(&format!(
+        r#"{{"taskId":"t","status":"working","x":{open}{close}}}"#
+    ));
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(1),
+    };
+    let events = [(Position(1), Arc::from(event.to_json()))];
+    let text = Batch::write(&mark, None, &events, false);
+    assert_eq!(
+        Batch::from_json(&text).unwrap().events,
+        [(Position(1), event)]
+    );
+}

@@ -1,0 +1,231 @@
+use mcp_listen::{
+    bus::{
+        Attach, EdgeId, EdgeMessage, Follow, FollowCall, Interest, Key, Mark, Position, Root,
+        SessionCall, Shard, ShardId, ShardOutput, Watched,
+    },
+    clock::Millis,
+    uri::Uri,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{updated, uri};
+
+const NOW: Millis = Millis(0);
+const SHARD: ShardId = ShardId(1);
+
+struct Pair {
+    root: Root,
+    shard: Shard,
+    done: Vec<u32>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let mark = Mark {
+            epoch: "e".into(),
+            position: Position(0),
+        };
+        let mut root = Root::new(mark, Position(0), 0, 1);
+        root.place("EU", 1, None);
+        Self {
+            root,
+            shard: Shard::new(0),
+            done: Vec::new(),
+        }
+    }
+
+    fn attach(&mut self, session: &str) -> EdgeId {
+        let edge = self.shard.connect();
+        let attach = Attach {
+            session: Some(session.into()),
+            ..Attach::new(Interest::from_json(r#"{"toolsListChanged":true}"#).unwrap())
+        };
+        let text = EdgeMessage::Attach(attach).to_json();
+        self.shard.handle_message(edge, &text, NOW).unwrap();
+        edge
+    }
+
+    fn say(&mut self, ticket: u32, call: &SessionCall) {
+        self.shard
+            .handle_session_call(ticket, &call.to_json())
+            .unwrap();
+    }
+
+    /// The root answers the shard's call, where the sessions watch these resources.
+    fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
+        let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
+        let mut reply = self.root.handle_follow(SHARD, &text, Position(0)).unwrap();
+        for session in reply.joined().to_vec() {
+            if let Some((_, uris)) = watches.iter().find(|(watcher, _)| **watcher == *session) {
+                reply.push_watch(&mut self.root, watched(&session, uris.clone()));
+            }
+        }
+        self.shard.handle_answer(seq, &reply.finish(), NOW, 0.5);
+        Follow::from_json(&text).unwrap()
+    }
+
+    /// What the edges were told, each with its number.
+    fn said(&mut self) -> Vec<(u32, String)> {
+        let mut said = Vec::new();
+        while let Some(output) = self.shard.poll_output() {
+            match output {
+                ShardOutput::Send(delivery) => {
+                    let kind = delivery.message.split('"').nth(5).unwrap().to_owned();
+                    said.extend(delivery.edges.iter().map(|edge| (edge.0, kind.clone())));
+                }
+                ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
+                ShardOutput::Keep(edge, interest) => said.push((edge.0, interest.to_json())),
+                ShardOutput::Done(ticket) => self.done.push(ticket),
+            }
+        }
+        said
+    }
+}
+
+fn watched(session: &str, uris: Vec<Uri>) -> Watched {
+    Watched {
+        session: session.into(),
+        uris,
+        is_held: false,
+    }
+}
+
+fn kept(uris: &str) -> String {
+    format!(r#"{{"toolsListChanged":true,"resourceSubscriptions":[{uris}]}}"#)
+}
+
+#[test]
+fn the_stream_of_a_session_hears_what_that_watches_before_it_is_attached() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    assert_eq!(pair.answer(&[("s", vec![uri("a")])]).joined, ["s".into()]);
+    let expected = [kept("\"a\""), "interest".into(), "attached".into()];
+    assert_eq!(pair.said(), expected.map(|said| (0, said)));
+    assert_eq!(pair.root.interested(&updated("a")), [SHARD]);
+}
+
+#[test]
+fn a_session_that_is_over_has_no_stream() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    pair.answer(&[]);
+    assert_eq!(pair.said(), [(0, "Over".to_owned())]);
+}
+
+#[test]
+fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    pair.answer(&[("s", vec![uri("a")])]);
+    pair.said();
+    pair.say(7, &SessionCall::Changed("s".into()));
+    pair.say(8, &SessionCall::Changed("elsewhere".into()));
+    pair.said();
+    assert_eq!(pair.done, [8]);
+    let follow = pair.answer(&[("s", vec![uri("b")])]);
+    assert_eq!(follow.joined, ["s".into()]);
+    let expected = [kept("\"b\""), "interest".into()];
+    assert_eq!(pair.said(), expected.map(|said| (0, said)));
+    assert_eq!(pair.done, [8, 7]);
+    assert_eq!(pair.root.interested(&updated("b")), [SHARD]);
+    // What it watched before is dropped with the next call.
+    pair.attach("t");
+    let follow = pair.answer(&[("t", vec![])]);
+    assert_eq!(follow.drop, [Key::Resource(uri("a"))]);
+}
+
+#[test]
+fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    let call = pair.shard.poll_call(NOW).unwrap();
+    pair.say(1, &SessionCall::Changed("s".into()));
+    let mut reply = pair
+        .root
+        .handle_follow(SHARD, &call.text, Position(0))
+        .unwrap();
+    reply.push_watch(&mut pair.root, watched("s", vec![uri("a")]));
+    pair.shard
+        .handle_answer(call.seq, &reply.finish(), NOW, 0.5);
+    pair.said();
+    assert!(pair.done.is_empty());
+    pair.answer(&[("s", vec![uri("a"), uri("b")])]);
+    assert_eq!(pair.said()[0], (0, kept("\"a\",\"b\"")));
+    assert_eq!(pair.done, [1]);
+}
+
+#[test]
+fn another_stream_of_a_session_takes_over() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    pair.answer(&[("s", vec![])]);
+    pair.said();
+    pair.attach("s");
+    let follow = pair.answer(&[("s", vec![])]);
+    assert_eq!(pair.said()[0], (0, "Over".to_owned()));
+    assert!(follow.left.is_empty());
+    pair.say(1, &SessionCall::Release("s".into()));
+    assert_eq!(pair.said(), [(1, "Over".to_owned())]);
+    assert_eq!(pair.done, [1]);
+}
+
+#[test]
+fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
+    let mut pair = Pair::new();
+    let edge = pair.attach("s");
+    pair.answer(&[("s", vec![])]);
+    pair.shard.disconnect(edge, NOW);
+    let call = pair.shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""left":["s"]"#), "{}", call.text);
+    pair.shard.handle_timeout(Millis(4_000), 0.0);
+    let call = pair.shard.poll_call(Millis(4_100)).unwrap();
+    assert!(call.text.contains(r#""left":["s"]"#), "{}", call.text);
+    let reply = pair
+        .root
+        .handle_follow(SHARD, &call.text, Position(0))
+        .unwrap();
+    assert_eq!(reply.left(), ["s".into()]);
+}
+
+#[test]
+fn a_fresh_shard_says_that_no_stream_is_there() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    let call = pair.shard.poll_call(NOW).unwrap();
+    let reply = pair
+        .root
+        .handle_follow(SHARD, &call.text, Position(0))
+        .unwrap();
+    assert!(reply.is_fresh());
+    let again = pair
+        .root
+        .handle_follow(SHARD, &call.text, Position(0))
+        .unwrap();
+    assert!(!again.is_fresh() && again.joined().is_empty());
+}
+
+#[test]
+fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
+    let mut pair = Pair::new();
+    pair.attach("s");
+    let call = pair.shard.poll_call(NOW).unwrap();
+    let mut reply = pair
+        .root
+        .handle_follow(SHARD, &call.text, Position(0))
+        .unwrap();
+    let session = Watched {
+        is_held: true,
+        ..watched("s", vec![])
+    };
+    reply.push_watch(&mut pair.root, session);
+    pair.shard
+        .handle_answer(call.seq, &reply.finish(), NOW, 0.5);
+    let outputs = std::iter::from_fn(|| pair.shard.poll_output());
+    let frames = outputs.filter_map(|output| match output {
+        ShardOutput::Send(delivery) => Some(delivery.message),
+        _ => None,
+    });
+    let held = r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true},"held":true}"#;
+    assert_eq!(frames.collect::<Vec<_>>()[0], held);
+}

@@ -1,0 +1,373 @@
+use mcp_listen::{
+    bus::{
+        Attach, EdgeId, EdgeMessage, FollowCall, Interest, Mark, Parting, Position, ProtocolError,
+        Shard, ShardOutput, ShardReceived,
+    },
+    clock::Millis,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::root::sharded;
+use crate::any::updated;
+
+const NOW: Millis = Millis(0);
+
+fn attach(shard: &mut Shard, interest: &str, since: Option<u64>) -> EdgeId {
+    let edge = shard.connect();
+    let attach = Attach {
+        since: since.map(|position| Mark {
+            epoch: "e".into(),
+            position: Position(position),
+        }),
+        ..Attach::new(Interest::from_json(interest).unwrap())
+    };
+    let text = EdgeMessage::Attach(attach).to_json();
+    let received = shard.handle_message(edge, &text, NOW);
+    assert!(matches!(received, Ok(ShardReceived::Attaching { .. })));
+    edge
+}
+
+fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
+    let mut sent = Vec::new();
+    while let Some(output) = shard.poll_output() {
+        match output {
+            ShardOutput::Send(delivery) => {
+                let edges = delivery.edges.iter();
+                sent.extend(edges.map(|edge| (edge.0, delivery.message.clone())));
+            }
+            ShardOutput::Close(edge, parting) => sent.push((edge.0, format!("{parting:?}"))),
+            _ => {}
+        }
+    }
+    sent
+}
+
+fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
+    let answer = format!(r#"{{"v":1,"type":"followed","epoch":"e",{members}}}"#);
+    shard.handle_answer(call.seq, &answer, NOW, 0.5);
+}
+
+fn batch(shard: &mut Shard, members: &str) -> String {
+    let text = format!(r#"{{"v":1,"type":"batch","epoch":"e",{members}}}"#);
+    shard.handle_batch(&text).unwrap()
+}
+
+fn attached(position: u64) -> String {
+    format!(r#"{{"v":1,"type":"attached","epoch":"e","position":{position}}}"#)
+}
+
+fn event(position: u64, previous: u64) -> String {
+    format!(
+        r#"{{"v":1,"type":"event","position":{position},"previous":{previous},"event":{{"kind":"tools_list_changed"}}}}"#
+    )
+}
+
+const TOOLS: &str = r#"{"toolsListChanged":true}"#;
+const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
+
+/// A shard that follows the tools, up to 7, with one edge.
+fn shard() -> Shard {
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":7"#);
+    assert_eq!(sent(&mut shard), [(0, attached(7))]);
+    shard
+}
+
+#[test]
+fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
+    let mut shard = Shard::new(4);
+    attach(&mut shard, TOOLS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    assert_eq!(
+        call.text,
+        r#"{"v":1,"type":"follow","seq":5,"fresh":true,"edges":1,"add":["tools"]}"#
+    );
+    // These want no more than is on its way, and wait for the same answer.
+    attach(&mut shard, TOOLS, None);
+    assert_eq!(shard.poll_call(NOW), None);
+    assert_eq!(sent(&mut shard), []);
+    // What was published after the root has answered may come before its answer.
+    batch(
+        &mut shard,
+        r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
+    );
+    assert_eq!(sent(&mut shard), []);
+    followed(&mut shard, &call, r#""position":7"#);
+    let expected = [0, 1].map(|edge| [(edge, attached(7)), (edge, event(9, 7))]);
+    assert_eq!(sent(&mut shard), expected.concat());
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+#[test]
+fn what_is_followed_already_is_answered_without_a_call() {
+    let mut shard = shard();
+    attach(&mut shard, TOOLS, None);
+    attach(&mut shard, TOOLS, Some(7));
+    assert_eq!(shard.poll_call(NOW), None);
+    assert_eq!(sent(&mut shard), [(1, attached(7)), (2, attached(7))]);
+}
+
+#[test]
+fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
+    let mut shard = shard();
+    attach(&mut shard, PROMPTS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    attach(&mut shard, TOOLS, Some(3));
+    attach(&mut shard, TOOLS, Some(5));
+    attach(&mut shard, r#""everything""#, None);
+    assert_eq!(shard.poll_call(NOW), None);
+    followed(&mut shard, &call, r#""position":8"#);
+    assert_eq!(sent(&mut shard), [(1, attached(8))]);
+    let call = shard.poll_call(NOW).unwrap();
+    assert_eq!(
+        call.text,
+        r#"{"v":1,"type":"follow","seq":3,"edges":5,"add":["everything"],"since":3}"#
+    );
+    let missed = r#""after":3,"events":[{"position":5,"event":{"kind":"tools_list_changed"}}]"#;
+    followed(&mut shard, &call, &format!(r#""position":8,{missed}"#));
+    let expected = [
+        (2, attached(3)),
+        (2, event(5, 3)),
+        (3, attached(5)),
+        (4, attached(8)),
+    ];
+    assert_eq!(sent(&mut shard), expected);
+}
+
+#[test]
+fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
+    let mut shard = shard();
+    attach(&mut shard, TOOLS, Some(2));
+    attach(&mut shard, TOOLS, Some(99));
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":8,"after":4,"events":[]"#);
+    assert_eq!(sent(&mut shard), [(1, attached(8)), (2, attached(8))]);
+}
+
+#[test]
+fn what_is_missing_before_a_batch_is_asked_for() {
+    let mut shard = shard();
+    let answer = batch(
+        &mut shard,
+        r#""previous":8,"through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
+    );
+    assert_eq!(answer, r#"{"v":1,"type":"taken","edges":1}"#);
+    assert_eq!(sent(&mut shard), []);
+    let call = shard.poll_call(NOW).unwrap();
+    assert_eq!(
+        call.text,
+        r#"{"v":1,"type":"follow","seq":2,"edges":1,"since":7}"#
+    );
+    let missed = r#""after":7,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;
+    followed(&mut shard, &call, &format!(r#""position":10,{missed}"#));
+    assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
+    assert_eq!(shard.mark().unwrap().position, Position(10));
+    // The same again says nothing new.
+    batch(
+        &mut shard,
+        r#""previous":8,"through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
+    );
+    assert_eq!(sent(&mut shard), []);
+}
+
+#[test]
+fn what_is_missing_for_good_lets_the_edges_go_so_that_they_are_told() {
+    let mut shard = shard();
+    batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
+    let call = shard.poll_call(NOW).unwrap();
+    attach(&mut shard, TOOLS, Some(9));
+    followed(&mut shard, &call, r#""position":10,"after":9,"events":[]"#);
+    assert_eq!(sent(&mut shard), [(0, "Lost".to_owned())]);
+    assert_eq!(shard.mark().unwrap().position, Position(10));
+    assert!(shard.poll_call(NOW).is_some());
+}
+
+#[test]
+fn a_log_that_began_anew_lets_all_edges_go() {
+    for is_answer in [false, true] {
+        let mut shard = shard();
+        if is_answer {
+            attach(&mut shard, PROMPTS, None);
+            let call = shard.poll_call(NOW).unwrap();
+            let answer = r#"{"v":1,"type":"followed","epoch":"f","position":1}"#;
+            shard.handle_answer(call.seq, answer, NOW, 0.5);
+            assert_eq!(sent(&mut shard).len(), 2);
+        } else {
+            let text = r#"{"v":1,"type":"batch","epoch":"f","through":1,"events":[]}"#;
+            shard.handle_batch(text).unwrap();
+            assert_eq!(sent(&mut shard), [(0, "Lost".to_owned())]);
+        }
+        attach(&mut shard, TOOLS, None);
+        let call = shard.poll_call(NOW).unwrap();
+        assert!(call.text.contains(r#""fresh":true"#), "{}", call.text);
+    }
+}
+
+#[test]
+fn a_shard_that_its_root_does_not_know_lets_all_edges_go_and_takes_none() {
+    let mut shard = shard();
+    attach(&mut shard, PROMPTS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    shard.handle_answer(call.seq, r#"{"v":1,"type":"unknown"}"#, NOW, 0.5);
+    let moved = |edge: u32| (edge, "Moved".to_owned());
+    assert_eq!(sent(&mut shard), [moved(0), moved(1)]);
+    assert!(shard.is_retired());
+    attach(&mut shard, TOOLS, None);
+    assert_eq!(sent(&mut shard), [moved(2)]);
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+#[test]
+fn the_last_batch_lets_all_edges_go() {
+    let mut shard = shard();
+    let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
+    assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
+    assert_eq!(sent(&mut shard), [(0, format!("{:?}", Parting::Moved))]);
+}
+
+#[test]
+fn a_root_that_has_seen_later_calls_is_called_with_a_later_number() {
+    let mut shard = Shard::new(2);
+    attach(&mut shard, TOOLS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    shard.handle_answer(call.seq, r#"{"v":1,"type":"stale","seq":40}"#, NOW, 0.5);
+    let again = shard.poll_call(NOW).unwrap();
+    assert_eq!(again.seq, 41);
+    assert!(again.text.contains(r#""add":["tools"]"#), "{}", again.text);
+}
+
+#[test]
+fn a_root_that_does_not_answer_is_called_again_later_and_later() {
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, None);
+    let mut now = NOW;
+    let mut waits = Vec::new();
+    for _ in 0..4 {
+        let call = shard.poll_call(now).unwrap();
+        shard.handle_failure(call.seq, false, now, 0.5);
+        assert_eq!(shard.poll_call(now), None);
+        waits.push((shard.poll_timeout().unwrap() - now).0);
+        now = shard.poll_timeout().unwrap();
+    }
+    assert_eq!(waits, [150, 250, 450, 850]);
+    shard.poll_call(now).unwrap();
+    assert_eq!(shard.poll_timeout(), Some(now + Millis(4_000)));
+    shard.handle_timeout(now + Millis(4_000), 0.0);
+    assert!(shard.poll_call(now + Millis(4_100)).is_some());
+}
+
+#[test]
+fn nonsense_counts_as_a_failed_call() {
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    shard.handle_answer(call.seq, "{}", NOW, 0.5);
+    assert!(shard.poll_call(Millis(150)).is_some());
+    assert!(shard.handle_batch("{}").is_err());
+    let edge = shard.connect();
+    assert_eq!(
+        shard.handle_message(edge, "{}", NOW),
+        Err(ProtocolError::Malformed)
+    );
+    let gone = EdgeId(99);
+    let text = EdgeMessage::Attach(Attach::new(Interest::Everything)).to_json();
+    assert_eq!(
+        shard.handle_message(gone, &text, NOW),
+        Err(ProtocolError::OutOfPlace)
+    );
+}
+
+#[test]
+fn a_root_that_has_nothing_more_for_it_moves_its_mark_on() {
+    let mut shard = shard();
+    attach(&mut shard, PROMPTS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":90"#);
+    assert_eq!(shard.mark().unwrap().position, Position(7));
+    attach(&mut shard, r#"{"resourcesListChanged":true}"#, None);
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":90,"settled":true"#);
+    assert_eq!(shard.mark().unwrap().position, Position(90));
+}
+
+#[test]
+fn few_edges_are_told_of_once_and_only_when_they_stay_few() {
+    let mut shard = shard();
+    let edges: Vec<EdgeId> = (0..4).map(|_| attach(&mut shard, TOOLS, None)).collect();
+    for edge in &edges[..3] {
+        shard.disconnect(*edge, NOW);
+    }
+    assert_eq!(shard.poll_timeout(), Some(Millis(10_000)));
+    attach(&mut shard, TOOLS, None);
+    assert_eq!(shard.poll_timeout(), None);
+    shard.disconnect(edges[3], Millis(500));
+    shard.handle_timeout(Millis(10_499), 0.5);
+    assert_eq!(shard.poll_call(Millis(10_499)), None);
+    shard.handle_timeout(Millis(10_500), 0.5);
+    let call = shard.poll_call(Millis(10_500)).unwrap();
+    assert_eq!(
+        call.text,
+        r#"{"v":1,"type":"follow","seq":2,"edges":2,"low":true}"#
+    );
+    followed(&mut shard, &call, r#""position":7"#);
+    assert_eq!(shard.poll_timeout(), None);
+}
+
+#[test]
+fn a_woken_shard_goes_on_where_it_was() {
+    let mut before = shard();
+    let mark = before.mark().unwrap().clone();
+    let last = before.last(EdgeId(0));
+    let mut shard = Shard::new(1).woken(mark);
+    shard.restore(Interest::from_json(TOOLS).unwrap(), last, None);
+    for shard in [&mut before, &mut shard] {
+        batch(
+            shard,
+            r#""previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
+        );
+        assert_eq!(sent(shard), [(0, event(8, 7))]);
+        attach(shard, TOOLS, Some(8));
+        assert_eq!(sent(shard), [(1, attached(8))]);
+        assert_eq!(shard.poll_call(NOW), None);
+    }
+}
+
+#[test]
+fn attaching_again_takes_the_place_of_the_first() {
+    let mut shard = shard();
+    let attach = |interest: &str| {
+        let attach = Attach::new(Interest::from_json(interest).unwrap());
+        EdgeMessage::Attach(attach).to_json()
+    };
+    shard
+        .handle_message(EdgeId(0), &attach(PROMPTS), NOW)
+        .unwrap();
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":8"#);
+    assert_eq!(sent(&mut shard), [(0, attached(8))]);
+    batch(
+        &mut shard,
+        r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
+    );
+    assert_eq!(sent(&mut shard), []);
+    // And what it wanted before is dropped.
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""drop":["tools"]"#), "{}", call.text);
+}
+
+#[test]
+fn many_attaches_with_the_same_filter_cost_one_call() {
+    let mut world = sharded(&[]);
+    let before = world.calls;
+    for _ in 0..20 {
+        world.listen(super::root::tools(), "OC");
+    }
+    world.come_to_rest();
+    // One for each shard that was opened, however many attach there.
+    assert_eq!(world.calls - before, 7);
+    world.publish(&updated("a"));
+    assert_eq!(world.calls - before, 7);
+}

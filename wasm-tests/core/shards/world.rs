@@ -1,0 +1,393 @@
+//! A root, its shards and the listeners at their edges, with every call between them in the
+//! hands of the test: it arrives late, twice, out of order, or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_listen::{
+    bus::{
+        EdgeId, Home, Hub, Interest, Key, Mark, Position, Received, Root, Shard, ShardId,
+        ShardReceived,
+    },
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+};
+
+use super::{disk::Disk, listener::Listener};
+
+/// Shards are opened beyond this many edges.
+pub(crate) const PER_SHARD: u32 = 3;
+
+pub(crate) struct World {
+    pub(crate) now: Millis,
+    pub(crate) disk: Disk,
+    pub(crate) root: Root,
+    pub(super) hub: Hub,
+    pub(super) own: BTreeMap<EdgeId, usize>,
+    pub(crate) shards: BTreeMap<ShardId, ShardObject>,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) mail: Vec<Mail>,
+    /// What each shard has asked for in its life: nothing else may be sent there.
+    pub(super) asked: BTreeMap<ShardId, BTreeSet<Key>>,
+    /// Calls made between root and shards.
+    pub(crate) calls: usize,
+}
+
+pub(crate) struct ShardObject {
+    pub(crate) shard: Shard,
+    pub(super) seq: u64,
+    pub(super) sockets: BTreeMap<EdgeId, usize>,
+    pub(super) kept: BTreeMap<EdgeId, Interest>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Mail {
+    Batch {
+        shard: ShardId,
+        call: u32,
+        text: String,
+    },
+    Taken {
+        shard: ShardId,
+        call: u32,
+        text: String,
+    },
+    Follow {
+        shard: ShardId,
+        seq: u64,
+        text: String,
+    },
+    Answer {
+        shard: ShardId,
+        seq: u64,
+        text: String,
+    },
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let mark = Mark {
+            epoch: "e".into(),
+            position: Position(0),
+        };
+        Self {
+            now: Millis(0),
+            disk: Disk::default(),
+            root: Root::new(mark.clone(), Position(0), 0, PER_SHARD),
+            hub: Hub::new(mark),
+            own: BTreeMap::new(),
+            shards: BTreeMap::new(),
+            listeners: Vec::new(),
+            mail: Vec::new(),
+            asked: BTreeMap::new(),
+            calls: 0,
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            epoch: "e".into(),
+            position: Position(self.disk.log.len() as u64),
+        }
+    }
+
+    pub(crate) fn listen(&mut self, filter: SubscriptionFilter, continent: &'static str) -> usize {
+        let listener = self.listeners.len();
+        self.listeners
+            .push(Listener::new(Interest::Filter(filter), continent));
+        self.come(listener);
+        listener
+    }
+
+    /// A listener whose isolate knows a shard goes there first.
+    pub(crate) fn listen_at(&mut self, filter: SubscriptionFilter, home: ShardId) {
+        let mut listener = Listener::new(Interest::Filter(filter), "EU");
+        listener.home = Some(home);
+        self.listeners.push(listener);
+        self.come(self.listeners.len() - 1);
+    }
+
+    /// A listener that has no socket asks for a place and attaches there.
+    pub(crate) fn come(&mut self, listener: usize) {
+        let mut full = None;
+        if let Some(shard) = self.listeners[listener].home {
+            if self.enter(listener, shard) {
+                return;
+            }
+            full = Some(shard);
+        }
+        let own = u32::try_from(self.own.len()).unwrap();
+        let continent = self.listeners[listener].continent;
+        match self.root.place(continent, own, full) {
+            Home::Root => self.enter_root(listener),
+            Home::Shard(shard) => {
+                self.listeners[listener].home = Some(shard);
+                let object = self.shards.entry(shard);
+                object.or_insert_with(|| ShardObject::new(0));
+                if !self.enter(listener, shard) {
+                    // It comes again, as an edge that was refused does.
+                    self.listeners[listener].home = Some(shard);
+                }
+            }
+        }
+        self.settle_root();
+    }
+
+    fn enter_root(&mut self, listener: usize) {
+        let edge = self.hub.connect();
+        self.own.insert(edge, listener);
+        self.listeners[listener].home = None;
+        let attach = self.listeners[listener].attach();
+        let Ok(Received::Attached {
+            answer,
+            replay_after,
+            ..
+        }) = self.hub.handle_message(edge, &attach)
+        else {
+            panic!("not attached");
+        };
+        self.listeners[listener].connect();
+        self.listeners[listener].hear(&answer);
+        if let Some(after) = replay_after {
+            let mut replay = self.hub.replay(edge).unwrap();
+            for (position, event) in self.disk.after(after) {
+                replay.push(position, &event);
+            }
+            for frame in self.hub.finish_replay(edge, replay) {
+                self.listeners[listener].hear(&frame);
+            }
+        }
+    }
+
+    /// Whether the shard took the listener's socket.
+    fn enter(&mut self, listener: usize, shard: ShardId) -> bool {
+        let Some(object) = self.shards.get_mut(&shard) else {
+            return false;
+        };
+        let is_full = object.sockets.len() >= PER_SHARD as usize;
+        if is_full || object.shard.is_retired() {
+            return false;
+        }
+        let edge = object.shard.connect();
+        object.sockets.insert(edge, listener);
+        self.listeners[listener].connect();
+        self.attach(listener, shard, edge);
+        true
+    }
+
+    fn attach(&mut self, listener: usize, shard: ShardId, edge: EdgeId) {
+        let attach = self.listeners[listener].attach();
+        let object = self.shards.get_mut(&shard).unwrap();
+        match object.shard.handle_message(edge, &attach, self.now) {
+            Ok(ShardReceived::Attaching { interest, .. }) => {
+                object.kept.insert(edge, interest);
+            }
+            other => panic!("{other:?}"),
+        }
+        self.settle_shard(shard);
+    }
+
+    /// A listener asks on its own socket for what it may have missed, as `verifyMs` has it.
+    pub(crate) fn verify(&mut self, listener: usize) {
+        let holder = self.shards.iter().find_map(|(shard, object)| {
+            let mut sockets = object.sockets.iter();
+            let (edge, _) = sockets.find(|(_, holder)| **holder == listener)?;
+            Some((*shard, *edge))
+        });
+        if let Some((shard, edge)) = holder {
+            self.listeners[listener].connect();
+            self.attach(listener, shard, edge);
+        }
+    }
+
+    /// A listener's socket breaks; `is_over`: it does not come back.
+    pub(crate) fn cut(&mut self, listener: usize, is_over: bool) {
+        self.listeners[listener].lose(is_over);
+        self.own.retain(|edge, holder| {
+            if *holder == listener {
+                self.hub.disconnect(*edge);
+            }
+            *holder != listener
+        });
+        for shard in self.shards.keys().copied().collect::<Vec<_>>() {
+            let object = self.shards.get_mut(&shard).unwrap();
+            let mut sockets = object.sockets.iter();
+            let edge = sockets.find(|(_, holder)| **holder == listener);
+            if let Some(edge) = edge.map(|(edge, _)| *edge) {
+                object.sockets.remove(&edge);
+                object.kept.remove(&edge);
+                object.shard.disconnect(edge, self.now);
+            }
+            self.settle_shard(shard);
+        }
+    }
+
+    pub(crate) fn publish(&mut self, event: &ServerEvent) -> Position {
+        let publication = self.hub.publish(event);
+        let position = publication.position;
+        self.disk.log.push(event.clone());
+        for listener in &mut self.listeners {
+            listener.owe(position, event);
+        }
+        for delivery in publication.deliveries {
+            for edge in delivery.edges {
+                self.listeners[self.own[&edge]].hear(&delivery.message);
+            }
+        }
+        self.root.publish(position, event, &event.to_json());
+        self.settle_root();
+        position
+    }
+
+    /// The log forgets all but the last `kept` events.
+    pub(crate) fn trim(&mut self, kept: u64) {
+        self.disk.floor =
+            Position(self.mark().position.0.saturating_sub(kept)).max(self.disk.floor);
+        self.hub.handle_trimmed(self.disk.floor);
+    }
+
+    /// The alarm rings.
+    pub(crate) fn ring(&mut self) {
+        self.root.settle();
+        self.settle_root();
+    }
+
+    pub(crate) fn pass(&mut self, ms: u64) {
+        self.now = self.now + Millis(ms);
+        if self.root.poll_timeout().is_some_and(|at| at <= self.now) {
+            self.root.handle_timeout(self.now, 0.5);
+        }
+        self.settle_root();
+        for shard in self.shards.keys().copied().collect::<Vec<_>>() {
+            let object = self.shards.get_mut(&shard).unwrap();
+            if object.shard.poll_timeout().is_some_and(|at| at <= self.now) {
+                object.shard.handle_timeout(self.now, 0.5);
+            }
+            self.settle_shard(shard);
+        }
+    }
+
+    /// The root's memory is gone, and with it the calls that it waits for.
+    pub(crate) fn restart_root(&mut self, keeps_sockets: bool) {
+        self.mail.retain(|mail| !matches!(mail, Mail::Taken { .. }));
+        let mark = self.mark();
+        let kept: Vec<_> = self
+            .own
+            .iter()
+            .map(|(edge, listener)| {
+                (
+                    self.hub.interest(*edge).unwrap().clone(),
+                    self.hub.last(*edge),
+                    *listener,
+                )
+            })
+            .collect();
+        self.hub = Hub::new(mark.clone()).with_floor(self.disk.floor);
+        self.own.clear();
+        for (interest, last, listener) in kept {
+            if keeps_sockets {
+                let edge = self.hub.restore(interest, last);
+                self.own.insert(edge, listener);
+            } else {
+                self.listeners[listener].lose(false);
+            }
+        }
+        self.root = self.disk.root(mark);
+        self.settle_root();
+    }
+
+    /// A shard's memory and sockets are gone, and with them the calls that it waits for.
+    pub(crate) fn restart_shard(&mut self, shard: ShardId) {
+        let Some(object) = self.shards.remove(&shard) else {
+            return;
+        };
+        self.mail
+            .retain(|mail| !matches!(mail, Mail::Answer { shard: to, .. } if *to == shard));
+        for listener in object.sockets.into_values() {
+            self.listeners[listener].lose(false);
+        }
+        self.shards.insert(shard, ShardObject::new(object.seq));
+    }
+
+    /// A shard with nothing to do hibernates and wakes; its sockets stay.
+    pub(crate) fn hibernate(&mut self, shard: ShardId) {
+        let Some(object) = self.shards.get(&shard) else {
+            return;
+        };
+        let mark = object.shard.mark().cloned();
+        let is_idle = object.shard.is_settled() && object.shard.poll_timeout().is_none();
+        let (Some(mark), true) = (mark, is_idle && !object.shard.is_retired()) else {
+            return;
+        };
+        let former = self.shards.remove(&shard).unwrap();
+        let mut woken = ShardObject::new(former.seq);
+        if !former.sockets.is_empty() {
+            woken.shard = Shard::new(former.seq).woken(mark);
+        }
+        for (edge, listener) in former.sockets {
+            let interest = former.kept[&edge].clone();
+            let restored = woken
+                .shard
+                .restore(interest.clone(), former.shard.last(edge), None);
+            woken.sockets.insert(restored, listener);
+            woken.kept.insert(restored, interest);
+        }
+        self.shards.insert(shard, woken);
+    }
+
+    /// From here on nothing fails; ends when nothing is left to do.
+    pub(crate) fn come_to_rest(&mut self) {
+        for _ in 0..2_000 {
+            while !self.mail.is_empty() {
+                let mail = self.mail.remove(0);
+                self.arrive(mail);
+            }
+            let lost: Vec<usize> = self.lost();
+            for listener in &lost {
+                self.come(*listener);
+            }
+            if self.mail.is_empty() && lost.is_empty() && self.is_idle() {
+                return;
+            }
+            self.pass(500);
+        }
+        panic!("it does not come to rest");
+    }
+
+    pub(crate) fn lost(&self) -> Vec<usize> {
+        let listeners = self.listeners.iter().enumerate();
+        let lost = listeners.filter(|(_, listener)| listener.is_lost());
+        lost.map(|(number, _)| number).collect()
+    }
+
+    fn is_idle(&self) -> bool {
+        let mut shards = self.shards.values();
+        self.root.poll_timeout().is_none()
+            && shards.all(|object| object.shard.poll_timeout().is_none())
+    }
+
+    /// Each listener has heard what it was promised, and none hears it from the root's own
+    /// memory while there are shards.
+    pub(crate) fn check_promises(&self) {
+        for listener in &self.listeners {
+            listener.check();
+        }
+        let is_sharded = self
+            .disk
+            .shards
+            .values()
+            .any(|(_, _, is_leaving)| !is_leaving);
+        assert!(!is_sharded || self.own.is_empty(), "the root holds edges");
+    }
+}
+
+impl ShardObject {
+    fn new(seq: u64) -> Self {
+        Self {
+            shard: Shard::new(seq),
+            seq,
+            sockets: BTreeMap::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import { setTimeout } from 'node:timers/promises';
+import type { BusStats } from 'mcp-listen/cloudflare';
+import { expect, test } from 'vitest';
+import { useFixture } from '../host/fixture.ts';
+import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
+
+const EDGES = 4;
+const PER_SHARD = 4;
+const fixture = useFixture({ EDGES_PER_SHARD: `${PER_SHARD}` }, EDGES);
+const TOOLS = { kind: 'tools_list_changed' };
+
+test('8 shards, 4 edge isolates: a publish reaches the streams that want it, and calls no other shard', async () => {
+  const streams = await opened(8 * PER_SHARD);
+  const bus = await fixture().bus<BusStats>('stats');
+  expect(bus.shards.length).toBeGreaterThanOrEqual(8);
+  expect(bus.sockets).toBe(0);
+  expect(new Set(bus.shards.map(({ continent }) => continent))).toEqual(new Set(['EU', 'OC']));
+  await fixture().publish(0, TOOLS);
+  for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await told()).toMatchObject({ attached: streams.length });
+  const before = await batches(bus.shards);
+  for (const { stream, uri } of streams) {
+    await fixture().publish(1, { kind: 'resource_updated', uri });
+    expect(await stream.message()).toBe(updated('1', uri));
+  }
+  await fixture().publish(2, { kind: 'resource_updated', uri: 'note://nobody' });
+  await fixture().publish(3, TOOLS);
+  // Nothing else was written in between.
+  for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  const calls = sum(await batches(bus.shards)) - sum(before);
+  expect(calls).toBe(streams.length + (await holding(bus.shards)));
+});
+
+test('a shard that is reset takes its streams back, and what is published meanwhile is heard', async () => {
+  const streams = await opened(3 * PER_SHARD);
+  for (let round = 0; round < 2; round += 1) {
+    for (const shard of await shards()) {
+      await fixture().post(0, `/bus/reset?shard=${shard}`);
+      await fixture().publish(round, TOOLS);
+      for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    }
+  }
+  await whole();
+});
+
+test('a root that is reset before a shard has taken an event sends it again', async () => {
+  const streams = await opened(2 * PER_SHARD);
+  for (const shard of await shards()) await fixture().post(0, `/bus/hold?ms=1500&shard=${shard}`);
+  await fixture().publish(1, TOOLS);
+  await fixture().post(0, '/bus/reset');
+  for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  for (const { stream, uri } of streams) {
+    await fixture().publish(2, { kind: 'resource_updated', uri });
+    expect(await stream.message()).toBe(updated('1', uri));
+  }
+});
+
+test('shards close when few streams are left, and those go on at the root', async () => {
+  const streams = await opened(3 * PER_SHARD);
+  const [last, ...others] = streams;
+  for (const { stream } of others) stream.drop();
+  await fixture().attached(1);
+  await whole();
+  if (last === undefined) throw new Error('no stream');
+  await fixture().publish(1, TOOLS);
+  expect(await last.stream.message()).toBe(listChanged('1', 'tools'));
+  // A new one is taken there too, by an isolate that knew a shard.
+  const [next] = await opened(1);
+  await fixture().publish(1, TOOLS);
+  expect(await next?.stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await fixture().bus('stats')).toMatchObject({ attached: 2, sockets: 2, shards: [] });
+});
+
+test('root and shards hibernate, and wake to deliver', async () => {
+  const streams = await opened(2 * PER_SHARD);
+  await fixture().publish(1, TOOLS);
+  for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  const [shard = 0] = await shards();
+  const wakes = [await fixture().bus<number>('wakes'), await fixture().shard<number>(shard, 'wakes')];
+  await setTimeout(IDLE_MS);
+  for (let round = 0; round < 2; round += 1) {
+    for (const { stream, uri } of streams) {
+      await fixture().publish(2, { kind: 'resource_updated', uri });
+      expect(await stream.message()).toBe(updated('1', uri));
+    }
+  }
+  const after = [await fixture().bus<number>('wakes'), await fixture().shard<number>(shard, 'wakes')];
+  expect(after).toEqual(wakes.map((count) => count + 1));
+  await whole();
+});
+
+test('an edge of the version before stays at the root, and hears what it wants', async () => {
+  await opened(2 * PER_SHARD);
+  const former = await fixture().rawEdge(0);
+  const frames: string[] = [];
+  former.addEventListener('message', ({ data }) => frames.push(data as string));
+  former.send('{"v":1,"type":"attach","interest":{"toolsListChanged":true}}');
+  await expect.poll(() => frames.length).toBe(1);
+  await fixture().publish(1, TOOLS);
+  await expect.poll(() => frames.length).toBe(2);
+  expect(await fixture().bus('stats')).toMatchObject({ sockets: 1 });
+  former.close();
+});
+
+test('an edge is sent to a shard with its name, and a shard that is full or unknown sends it back', async () => {
+  await opened(2 * PER_SHARD);
+  expect(await fixture().upgrade(0, { 'mcp-listen-bus': '2' })).toBe(421);
+  expect(await fixture().upgrade(0, {})).toBe(403);
+  const [shard = 0] = await shards();
+  const query = `?shard=${shard}`;
+  await expect.poll(async () => (await fixture().shard<BusStats>(shard, 'stats')).sockets).toBe(PER_SHARD);
+  expect(await fixture().upgrade(0, { 'mcp-listen-bus': '2' }, query)).toBe(410);
+  expect(await fixture().upgrade(0, {}, query)).toBe(403);
+  expect((await fixture().post(0, `/bus/socket${query}`)).status).toBe(426);
+});
+
+interface Opened {
+  stream: WireStream;
+  /** What no other stream watches. */
+  uri: string;
+}
+
+let opening = 0;
+
+/** Streams that the isolates hold in turn, of clients on two continents, all of them acknowledged and attached. */
+async function opened(count: number): Promise<Opened[]> {
+  const streams = [];
+  for (let place = 0; place < count; place += 1) {
+    opening += 1;
+    const uri = `note://${opening}`;
+    const filter = { toolsListChanged: true, resourceSubscriptions: [uri] };
+    const headers = { 'x-continent': place % 8 < 4 ? 'EU' : 'OC' };
+    const stream = await fixture().subscribe(place % EDGES, filter, { headers });
+    expect(await stream.message()).toBe(acknowledged('1', filter));
+    streams.push({ stream, uri });
+  }
+  await whole();
+  return streams;
+}
+
+/** Resolves once no stream is away from its bus, and none has missed what could not be told. */
+async function whole(): Promise<void> {
+  const stats = () => Promise.all(Array.from({ length: EDGES }, (_, edge) => fixture().stats(edge)));
+  const away = async () => sum((await stats()).map(({ away }) => away));
+  await expect.poll(away, { timeout: 10_000 }).toBe(0);
+  expect(sum((await stats()).map(({ resyncs }) => resyncs))).toBe(0);
+}
+
+/** The numbers of the shards that are there. */
+async function shards(): Promise<number[]> {
+  const { shards } = await fixture().bus<BusStats>('stats');
+  expect(shards.length).toBeGreaterThanOrEqual(2);
+  return shards.map(({ shard }) => shard);
+}
+
+/** The bus, once every shard has told how many streams it holds. */
+async function told(): Promise<BusStats> {
+  const stats = () => fixture().bus<BusStats>('stats');
+  const unknown = async () => (await stats()).shards.filter(({ attached }) => attached === undefined);
+  await expect.poll(unknown).toEqual([]);
+  return await stats();
+}
+
+function batches(shards: BusStats['shards']): Promise<number[]> {
+  return Promise.all(shards.map(({ shard }) => fixture().shard<number>(shard, 'batches')));
+}
+
+/** How many shards hold any stream. */
+async function holding(shards: BusStats['shards']): Promise<number> {
+  const stats = await Promise.all(shards.map(({ shard }) => fixture().shard<BusStats>(shard, 'stats')));
+  return stats.filter(({ attached }) => attached > 0).length;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Objects hibernate after ten seconds without anything to do. */
+const IDLE_MS = 13_000;
