@@ -330,7 +330,7 @@ impl Host {
         }
     }
 
-    fn honors(&mut self, key: Key) -> bool {
+    pub(crate) fn honors(&mut self, key: Key) -> bool {
         let honored = self.edge.stream().honored();
         honored.accepts(&key.event(0))
     }

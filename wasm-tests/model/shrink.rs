@@ -59,7 +59,7 @@ fn simplify_steps(best: &mut Schedule, promise: &str) {
     ];
     for at in 0..best.steps.len() {
         for number in numbers {
-            for smaller in [0, 1, 2, 3, 4, 8] {
+            for smaller in 0..16 {
                 let mut simple = best.clone();
                 let value = number(&mut simple.steps[at]);
                 if *value <= smaller {
