@@ -49,7 +49,7 @@ export class BusSocket {
 
   async #open(bus: () => BusDoor, attachFrame: string): Promise<void> {
     const init = { headers: { upgrade: 'websocket', [BUS_HEADER]: '1' } };
-    const { status, webSocket } = await retrying(ATTEMPTS, () => bus().fetch(BUS_URL, init));
+    const { status, webSocket } = await retrying(ATTEMPTS, () => this.#ask(bus(), init));
     if (!webSocket) throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
     this.#socket = webSocket;
     webSocket.accept();
@@ -58,6 +58,12 @@ export class BusSocket {
     webSocket.addEventListener('error', () => this.#lose(new ListenError('bus-lost', 'the socket to the bus failed')));
     if (this.#isOver) this.#part();
     else webSocket.send(attachFrame);
+  }
+
+  /** A call that fails long after its socket was given up is not made again: it would open one for nobody. */
+  async #ask(bus: BusDoor, init: Parameters<BusDoor['fetch']>[1]): Promise<Response> {
+    if (this.#isOver) throw new ListenError('bus-unavailable', 'the socket was given up');
+    return await bus.fetch(BUS_URL, init);
   }
 
   #receive(frame: string | ArrayBuffer): void {
