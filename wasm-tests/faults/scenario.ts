@@ -1,5 +1,5 @@
-import { IDLE, type Stage } from './stage.ts';
-import type { Holding, WorldOptions } from './world.ts';
+import type { Stage } from './stage.ts';
+import { type Holding, IDLE, type WorldOptions } from './world.ts';
 
 /** One fault, and how many streams live through it. */
 export interface Scenario {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Listener, type Watched } from './listener.ts';
 import { Publisher } from './publisher.ts';
 import type { Scenario } from './scenario.ts';
-import type { Holding, World } from './world.ts';
+import { type Holding, IDLE, type World } from './world.ts';
 
 /** Where a scenario plays: the processes, a crowd of clients, and a publisher that does not rest. */
 export class Stage {
@@ -148,7 +148,5 @@ const BATCH = 100;
 const IDLE_MS = 12_500;
 /** What a 503 says. */
 const RETRY_AFTER_MS = 2_000;
-/** Connections that processes keep for a while, for requests to come. */
-export const IDLE = 50;
 /** Half seconds that sockets have to close. */
 const ROUNDS = 40;

@@ -164,6 +164,9 @@ export interface Holding {
   descriptors: number;
 }
 
+/** Connections that processes keep for a while, for requests to come. */
+export const IDLE = 50;
+
 function startBus(bundle: string, stateDir: string, busPort: number): Promise<Workerd> {
   return startWorkerd({ bundle, durableObjects, edges: 0, stateDir, busPort });
 }
