@@ -6,6 +6,7 @@ export default defineConfig({
     projects: [
       project('node', { fileParallelism: true }),
       project('workerd', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('faults', { fileParallelism: false, testTimeout: 3_600_000, hookTimeout: 60_000 }),
       project('interop', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('conformance', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
       project('package', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 300_000 }),

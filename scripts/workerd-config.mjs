@@ -9,6 +9,8 @@ import { extname } from 'node:path';
  * @property {import('./worker-config.mjs').DurableObject[]} durableObjects
  * @property {Record<string, string>} text
  * @property {number | undefined} port
+ * @property {number} [busPort]
+ * @property {string} [remoteBus]
  * @property {string} stateDir
  * @property {string} compatibilityDate
  * @property {string[]} compatibilityFlags
@@ -27,7 +29,8 @@ export async function bundledModules(bundle) {
 }
 
 /**
- * The configuration of one process: the bus with the objects, the edges bound to it, and with a port the router.
+ * The configuration of one process: the bus with the objects, the edges bound to it, and with a port the router. Where the
+ * bus is in another process, the edges reach it over HTTP.
  * @param {Layout} layout
  * @returns {string} text for `workerd serve`
  */
@@ -35,18 +38,20 @@ export function workerdConfig(layout) {
   const edges = Array.from({ length: layout.edges }, (_, index) => `edge-${index}`);
   const routed = layout.port !== undefined;
   // The router comes first: a socket that takes any free port must not take the router's.
-  const workers = [...(routed ? ['router'] : []), 'bus', ...edges];
+  const isRemote = layout.remoteBus !== undefined;
+  const workers = [...(routed ? ['router'] : []), ...(isRemote ? [] : ['bus']), ...edges];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "disk", disk = (path = ${quoted(layout.stateDir)}, writable = true)),
+${isRemote ? `    (name = "remote-bus", external = (address = ${quoted(layout.remoteBus ?? '')}, http = ())),` : ''}
 ${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).join('\n')}
   ],
   sockets = [
-${workers.map((name) => socket(name, name === 'router' ? layout.port : 0)).join('\n')}
+${workers.map((name) => socket(name, { router: layout.port, bus: layout.busPort }[name] ?? 0)).join('\n')}
   ],
 );
-${worker('bus', layout, objectStorage(layout.durableObjects))}
+${isRemote ? '' : worker('bus', layout, objectStorage(layout.durableObjects))}
 ${edges.map((name) => worker(name, layout)).join('\n')}
 ${routed ? router(edges, layout.compatibilityDate) : ''}`;
 }
@@ -65,16 +70,12 @@ function socket(name, port) {
  * @param {string} [storage] what the service that holds the objects adds
  */
 function worker(name, layout, storage = '') {
-  const { modules, files, durableObjects, text, compatibilityDate, compatibilityFlags } = layout;
-  const home = name === 'bus' ? '' : ', serviceName = "bus"';
+  const { modules, files, text, compatibilityDate, compatibilityFlags } = layout;
   const bindings = [
     ...Object.entries({ ISOLATE: name, ...text }).map(
       ([key, value]) => `(name = ${quoted(key)}, text = ${quoted(value)})`,
     ),
-    ...durableObjects.map(
-      ({ binding, className }) =>
-        `(name = ${quoted(binding)}, durableObjectNamespace = (className = ${quoted(className)}${home}))`,
-    ),
+    ...objectBindings(name, layout),
   ];
   return `const ${constant(name)} :Workerd.Worker = (
   modules = [${files.map((file) => moduleEntry(modules, file)).join(', ')}],
@@ -82,6 +83,19 @@ function worker(name, layout, storage = '') {
   compatibilityDate = ${quoted(compatibilityDate)},
   compatibilityFlags = [${compatibilityFlags.map(quoted).join(', ')}],${storage}
 );`;
+}
+
+/**
+ * @param {string} name
+ * @param {Layout} layout
+ */
+function objectBindings(name, { durableObjects, remoteBus }) {
+  if (remoteBus !== undefined) return ['(name = "BUS", service = "remote-bus")'];
+  const home = name === 'bus' ? '' : ', serviceName = "bus"';
+  return durableObjects.map(
+    ({ binding, className }) =>
+      `(name = ${quoted(binding)}, durableObjectNamespace = (className = ${quoted(className)}${home}))`,
+  );
 }
 
 /** @param {Layout['durableObjects']} durableObjects */

@@ -14,6 +14,9 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {number} [edges] how many isolates hold streams; 2
  * @property {import('./worker-config.mjs').DurableObject[]} [durableObjects] as in wrangler.toml
  * @property {Record<string, string>} [text] further text bindings of every service, beside ISOLATE
+ * @property {number} [busPort] of the bus; any free one without it
+ * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the service BUS, and no object lives here
+ * @property {boolean} [inspected] whether a debugger may attach
  * @property {number} [port] of the router, which sends requests to the edges in turn; no router without it, 0 for any free port
  * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the end, without it
  * @property {string} [compatibilityDate] as in wrangler.toml
@@ -23,7 +26,8 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
 /**
  * @typedef {object} Workerd
  * @property {string[]} edges one origin per edge isolate
- * @property {string} bus origin of the service that holds the Durable Objects
+ * @property {string} bus origin of the service that holds the Durable Objects; empty where they live in another process
+ * @property {string} inspector origin for debuggers; empty where none may attach
  * @property {string | undefined} url origin of the router
  * @property {number} pid
  * @property {() => string} log what workerd wrote so far
@@ -33,11 +37,11 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  */
 
 /**
- * Starts one workerd: a bus isolate and its edges; resolves when every socket listens on 127.0.0.1.
+ * Starts one workerd: a bus isolate and its edges, or edges alone; resolves when every socket listens on 127.0.0.1.
  * @param {WorkerdOptions} options
  * @returns {Promise<Workerd>}
  */
-export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDir, ...configured }) {
+export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDir, inspected, ...configured }) {
   const files = await bundledModules(bundle);
   const defaults = await workerConfig();
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-'));
@@ -46,27 +50,29 @@ export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDi
   await cp(bundle, join(folder, 'modules'), { recursive: true });
   const layout = { ...defaults, ...configured, modules: 'modules', files, edges, text, port, stateDir: state };
   await writeFile(join(folder, 'workerd.capnp'), workerdConfig(layout));
-  return serve(folder, edges, port !== undefined);
+  const sockets = edges + (configured.remoteBus === undefined ? 1 : 0) + (port === undefined ? 0 : 1);
+  return serve(folder, { edges, sockets: sockets + (inspected ? 1 : 0), isInspected: inspected ?? false });
 }
 
 /**
  * @param {string} folder
- * @param {number} edges
- * @param {boolean} routed
+ * @param {{ edges: number, sockets: number, isInspected: boolean }} expected
  */
-async function serve(folder, edges, routed) {
-  const child = spawn(workerdPath(), ['serve', '--control-fd=3', 'workerd.capnp'], {
+async function serve(folder, { edges, sockets, isInspected }) {
+  const inspector = isInspected ? ['--inspector-addr=127.0.0.1:0'] : [];
+  const child = spawn(workerdPath(), ['serve', '--control-fd=3', ...inspector, 'workerd.capnp'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
   const log = collected(child);
   const exited = removedAfter(child, folder);
-  const origins = await listening(child, edges + (routed ? 2 : 1), exited).catch((error) => {
+  const origins = await listening(child, sockets, exited).catch((error) => {
     throw new Error(`${error.message}\n${log()}`);
   });
   return {
     edges: Array.from({ length: edges }, (_, index) => origins.get(`edge-${index}`) ?? ''),
     bus: origins.get('bus') ?? '',
+    inspector: origins.get('inspector') ?? '',
     url: origins.get('router'),
     pid: child.pid ?? 0,
     log,
@@ -119,6 +125,7 @@ async function listening(child, sockets, exited) {
     control.on('line', (line) => {
       const { event, socket, port } = JSON.parse(line);
       if (event === 'listen') origins.set(socket, `http://127.0.0.1:${port}`);
+      if (event === 'listen-inspector') origins.set('inspector', `http://127.0.0.1:${port}`);
       if (origins.size === sockets) resolve(undefined);
     });
   });

@@ -31,16 +31,18 @@ export class BusDoors {
   }
 
   /**
-   * Opens a socket for a client on this continent; empty where that is not known.
+   * Opens a socket for a client on this continent; empty where that is not known. A call that fails long after its
+   * socket was given up is not made again: it would open one for nobody.
    *
    * @throws what a stub throws, and ListenError `bus-unavailable`.
    */
-  async open(continent: string): Promise<Opened> {
+  async open(continent: string, isWanted: () => boolean): Promise<Opened> {
     let full: ShardAddress | undefined;
     for (let hop = 0; hop < MOST_HOPS; hop += 1) {
-      const shard = this.#shards.get(continent) ?? (await this.#ask(continent, full));
+      const shard = this.#shards.get(continent) ?? (await this.#ask(continent, isWanted, full));
       if ('socket' in shard) return shard;
-      const response = await this.#fetch(() => objectOf<BusDoor>(this.#namespace, shard, continent), continent);
+      const stub = () => objectOf<BusDoor>(this.#namespace, shard, continent);
+      const response = await this.#fetch(wanted(stub, isWanted), continent);
       if (response.status !== GONE) return { socket: socketOf(response), shard };
       this.forget(continent, shard);
       full = shard;
@@ -54,9 +56,9 @@ export class BusDoors {
   }
 
   /** Asks the bus object, which takes the stream itself or says where to go. */
-  async #ask(continent: string, full: ShardAddress | undefined): Promise<Opened | ShardAddress> {
+  async #ask(continent: string, isWanted: () => boolean, full?: ShardAddress): Promise<Opened | ShardAddress> {
     const stub = () => this.#namespace.getByName(this.#bus) as unknown as BusDoor;
-    const response = await this.#fetch(stub, continent, full);
+    const response = await this.#fetch(wanted(stub, isWanted), continent, full);
     const shard = response.status === MISDIRECTED ? shardAddress(response.headers.get(SHARD_HEADER) ?? '') : undefined;
     if (shard === undefined) return { socket: socketOf(response), shard };
     this.#shards.set(continent, shard);
@@ -69,6 +71,14 @@ export class BusDoors {
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
     return retrying(ATTEMPTS, () => door().fetch(BUS_URL, { headers }));
   }
+}
+
+/** The door, as long as somebody wants to go through it. */
+function wanted(door: () => BusDoor, isWanted: () => boolean): () => BusDoor {
+  return () => {
+    if (isWanted()) return door();
+    throw new ListenError('bus-unavailable', 'the socket was given up');
+  };
 }
 
 function socketOf({ status, webSocket }: Response): WebSocket {

@@ -56,7 +56,7 @@ export class BusSocket {
   }
 
   async #open(): Promise<void> {
-    const opened = await this.#doors.open(this.#owner.continent);
+    const opened = await this.#doors.open(this.#owner.continent, () => !this.#isOver);
     const { socket } = opened;
     this.#socket = socket;
     socket.accept();

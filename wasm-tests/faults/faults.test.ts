@@ -1,0 +1,24 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isWhole, resultsFile } from '../../scripts/fault-results.mjs';
+import { play } from './play.ts';
+import type { Result } from './scenario.ts';
+import { SCENARIOS } from './scenarios/all.ts';
+
+const results: Result[] = [];
+const scenarios = SCENARIOS.filter(({ short }) => isWhole || short !== undefined);
+
+beforeAll(() => rm(resultsFile, { force: true }));
+
+afterAll(async () => {
+  await mkdir(dirname(resultsFile), { recursive: true });
+  await writeFile(resultsFile, JSON.stringify(results));
+});
+
+test.each(scenarios)('$name', async (scenario) => {
+  const result = await play(scenario, isWhole);
+  results.push(result);
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+  expect(result.violations).toEqual([]);
+});

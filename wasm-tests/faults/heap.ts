@@ -1,0 +1,25 @@
+/** Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to them, and buffers. */
+export async function heapOf(inspector: string): Promise<number> {
+  const [target] = (await (await fetch(`${inspector}/json`)).json()) as { webSocketDebuggerUrl: string }[];
+  const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
+  await new Promise((resolve) => socket.addEventListener('open', resolve));
+  try {
+    await ask(socket, 1, 'HeapProfiler.collectGarbage');
+    await ask(socket, 2, 'HeapProfiler.collectGarbage');
+    const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask(socket, 3, 'Runtime.getHeapUsage');
+    return (usedSize ?? 0) + (embedderHeapUsedSize ?? 0) + (backingStorageSize ?? 0);
+  } finally {
+    socket.close();
+  }
+}
+
+function ask(socket: WebSocket, id: number, method: string): Promise<Record<string, number>> {
+  const answered = new Promise<Record<string, number>>((resolve) => {
+    socket.addEventListener('message', ({ data }) => {
+      const message = JSON.parse(data as string) as { id?: number; result?: Record<string, number> };
+      if (message.id === id) resolve(message.result ?? {});
+    });
+  });
+  socket.send(JSON.stringify({ id, method }));
+  return answered;
+}

@@ -1,0 +1,73 @@
+import { isText, textFrame, textOf } from './frames.ts';
+import type { Rule, Tunnel } from './wire.ts';
+
+/** A source of chance that is the same in each run. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Spoils this share of the events, passes all other frames. */
+export function some(share: number, spoil: Rule, chance = seeded(1)): Rule {
+  return (frame, tunnel) => {
+    if (isEvent(frame) && chance() < share) spoil(frame, tunnel);
+    else tunnel.toEdge(frame);
+  };
+}
+
+/** Loses the frame. */
+export const dropped: Rule = () => {};
+
+/** Passes the frame twice. */
+export const duplicated: Rule = (frame, tunnel) => {
+  tunnel.toEdge(frame);
+  tunnel.toEdge(frame);
+};
+
+/** Passes half of the frame's text. */
+export const truncated: Rule = (frame, tunnel) => {
+  const text = textOf(frame);
+  tunnel.toEdge(textFrame(text.slice(0, text.length / 2)));
+};
+
+/** Passes the frame so much later: some frames after those that follow them, all frames in order. */
+export function delayed(ms: number): Rule {
+  return (frame, tunnel) => void setTimeout(() => tunnel.toEdge(frame), ms);
+}
+
+/** Passes the frame after the next event. */
+export const swapped: Rule = (frame, tunnel) => {
+  const held = tunnel.memory.get('held') as Buffer | undefined;
+  tunnel.memory.set('held', held === undefined ? frame : undefined);
+  if (held === undefined) return;
+  tunnel.toEdge(frame);
+  tunnel.toEdge(held);
+};
+
+/** Ends the tunnel instead. */
+export function closed(code?: number): Rule {
+  return (_, tunnel) => tunnel.cut(code);
+}
+
+/** An edge's messages as a bus of the version before takes them: a second attach on a socket is dropped. */
+export const olderBusHears: Rule = (frame, tunnel) => {
+  const isAttach = isText(frame) && textOf(frame).includes('"type":"attach"');
+  if (isAttach && tunnel.memory.has('attached')) return;
+  if (isAttach) tunnel.memory.set('attached', true);
+  tunnel.toBus(frame);
+};
+
+/** A bus's messages as the version before sends them: without the position that came before. */
+export const olderBusSays: Rule = (frame, tunnel: Tunnel) => {
+  if (!isText(frame)) return tunnel.toEdge(frame);
+  tunnel.toEdge(textFrame(textOf(frame).replace(/"previous":\d+,?/, '')));
+};
+
+function isEvent(frame: Buffer): boolean {
+  return isText(frame) && textOf(frame).includes('"type":"event"');
+}

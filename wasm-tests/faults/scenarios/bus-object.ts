@@ -1,0 +1,128 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Scenario } from '../scenario.ts';
+import { ownUri, type Stage } from '../stage.ts';
+
+/** What happens to the bus object within its process. */
+export const BUS_OBJECT: Scenario[] = [
+  {
+    name: 'the object is reset while events are published',
+    promise: 'P1, P6',
+    streams: 1_000,
+    short: 200,
+    world: { isDirect: true },
+    run: async (stage) => {
+      await setTimeout(1_000);
+      const since = performance.now();
+      await stage.world.resetBus();
+      await stage.healed(since);
+    },
+  },
+  {
+    name: 'ten resets of the object in five seconds',
+    promise: 'P1, P6',
+    streams: 1_000,
+    world: { isDirect: true },
+    run: async (stage) => {
+      for (let round = 0; round < 10; round += 1) {
+        await stage.world.resetBus();
+        await setTimeout(500);
+      }
+      await stage.healed();
+    },
+  },
+  {
+    name: 'reset between log and sockets: events are taken, and no frame of them leaves the object',
+    promise: 'P1, P7',
+    streams: 1_000,
+    world: { isDirect: true },
+    run: async (stage) => {
+      await swallowing(stage);
+      await stage.world.resetBus();
+      await stage.healed();
+    },
+  },
+  {
+    name: 'frames are lost in the object and the sockets stay: found at the next event',
+    promise: 'P1',
+    streams: 1_000,
+    world: { isDirect: true },
+    run: async (stage) => {
+      await swallowing(stage);
+      for (let place = 0; place < stage.listeners.length; place += 50) await stage.publisher.publish(...own(place, 50));
+    },
+  },
+  {
+    name: 'a publish to an object that hibernates',
+    promise: 'P7',
+    streams: 1_000,
+    world: { isDirect: true },
+    run: async (stage) => {
+      await stage.publisher.stop();
+      for (const _ of [1, 2]) stage.note = `woke once each: ${await stage.hibernates()}`;
+    },
+  },
+  {
+    name: 'a hundred publishes at once while the object wakes',
+    promise: 'P1, P7',
+    streams: 1_000,
+    world: { isDirect: true },
+    run: async (stage) => {
+      await stage.publisher.stop();
+      await setTimeout(HIBERNATION_MS);
+      await Promise.all(Array.from({ length: 100 }, (_, place) => stage.publisher.publish('tools', ownUri(place))));
+    },
+  },
+  {
+    name: 'what an object kept for some of its sockets is spoilt when it wakes',
+    promise: 'P1',
+    streams: 200,
+    world: { isDirect: true },
+    run: async (stage) => {
+      await stage.publisher.stop();
+      await stage.world.call('spoil', ownUri(7));
+      await setTimeout(HIBERNATION_MS);
+      await stage.healed();
+      await stage.publisher.publish(ownUri(7));
+    },
+  },
+  {
+    name: '9,000 events are published while the edges are away',
+    promise: 'P1, P6',
+    streams: 1_000,
+    run: (stage) => cutOff(stage, 9_000),
+  },
+  {
+    name: 'more is published while the edges are away than the log holds',
+    promise: 'P1',
+    streams: 1_000,
+    hasTasks: false,
+    run: (stage) => cutOff(stage, 12_000),
+  },
+];
+
+/** The edges do not reach the bus, and something is published meanwhile, so many times. */
+async function cutOff(stage: Stage, events: number): Promise<void> {
+  const { publisher, world } = stage;
+  world.wire.faults = { upgrade: { status: 503 } };
+  world.wire.cut();
+  await setTimeout(500);
+  await publisher.stop();
+  await world.call('publishMany', JSON.stringify({ kind: 'resource_updated', uri: 'note://nobody' }), events);
+  world.wire.faults = {};
+  await stage.healed();
+}
+
+/** Events that are taken and logged, and of which no frame leaves the object. */
+async function swallowing({ publisher, world }: Stage): Promise<void> {
+  await setTimeout(500);
+  await world.call('swallow', true);
+  await publisher.publish('tools', ...own(0, 200));
+  await publisher.stop();
+  await world.call('swallow', false);
+}
+
+function own(from: number, count: number): string[] {
+  return Array.from({ length: count }, (_, place) => ownUri(from + place));
+}
+
+const HIBERNATION_MS = 12_500;

@@ -1,0 +1,187 @@
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ListenOptions, ListenStats } from 'mcp-listen';
+import type { BusStats } from 'mcp-listen/cloudflare';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { bundled } from '../host/bundle.ts';
+import { type Pieces, Relay } from './relay.ts';
+import { Wire } from './wire.ts';
+
+/** How a world is made. */
+export interface WorldOptions {
+  /** Options of every edge's server; those that JSON can carry. */
+  options?: ListenOptions;
+  /** Whether edges reach the bus without the wire between them. */
+  isDirect?: boolean;
+  /** In which pieces bytes cross between the edges and the wire. */
+  pieces?: Pieces;
+  /** Whether a debugger may attach to the edges. */
+  inspected?: boolean;
+}
+
+/** What an edge says of itself. */
+export interface EdgeStats extends ListenStats {
+  timers: number;
+  complaints: Record<string, number>;
+}
+
+/** The processes: one with the bus, two with an edge each; and the wire between them. */
+export class World {
+  readonly wire: Wire;
+  readonly edges: Workerd[];
+  #bus: Workerd;
+  readonly #folder: string;
+  readonly #bundle: string;
+  readonly #relay: Relay | undefined;
+  #disks = 0;
+
+  private constructor(parts: Parts) {
+    this.#bus = parts.bus;
+    this.wire = parts.wire;
+    this.edges = parts.edges;
+    this.#folder = parts.folder;
+    this.#bundle = parts.bundle;
+    this.#relay = parts.relay;
+  }
+
+  /** Starts all processes. */
+  static async start({ options = {}, isDirect = false, inspected = false, pieces }: WorldOptions = {}): Promise<World> {
+    bundling ??= bundled('wasm-tests/faults/fixture');
+    const bundle = await bundling;
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-faults-'));
+    const bus = await startBus(bundle, join(folder, 'disk-0'), 0);
+    let world: World | undefined;
+    const wire = await Wire.start(() => portIn(world?.bus ?? bus.bus));
+    const relay = pieces === undefined ? undefined : await Relay.start(wire.origin, pieces);
+    const remoteBus = new URL(isDirect ? bus.bus : (relay?.origin ?? wire.origin)).host;
+    const text = { OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxAgeMs: 0, ...options }) };
+    const edge = () => startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected });
+    world = new World({ bus, wire, edges: await Promise.all([edge(), edge()]), folder, bundle, relay });
+    return world;
+  }
+
+  /** The origin of the process of the bus. */
+  get bus(): string {
+    return this.#bus.bus;
+  }
+
+  /** The process of the bus, for signals. */
+  get busPid(): number {
+    return this.#bus.pid;
+  }
+
+  /** The origins of the edges. */
+  get origins(): string[] {
+    return this.edges.flatMap(({ edges }) => edges);
+  }
+
+  /** SIGKILL for the process of the bus. */
+  async killBus(): Promise<void> {
+    await this.#bus.kill();
+  }
+
+  /** Starts the bus where it was, on the same disk or on an empty one; resolves when it listens. */
+  async startBus({ isDiskNew = false } = {}): Promise<void> {
+    if (isDiskNew) this.#disks += 1;
+    this.#bus = await startBus(this.#bundle, join(this.#folder, `disk-${this.#disks}`), portIn(this.#bus.bus));
+  }
+
+  /** Calls the bus object in its own process, past the wire. */
+  async call<T>(method: string, ...args: unknown[]): Promise<T> {
+    const headers = { connection: 'close' };
+    const answer = await fetch(`${this.bus}/call/${method}`, { method: 'POST', headers, body: JSON.stringify(args) });
+    if (!answer.ok) throw new Error(`${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`);
+    const text = await answer.text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** Resets the bus object; the reset cuts the very call that asks for it. */
+  async resetBus(): Promise<void> {
+    await this.call('reset').catch(() => {});
+  }
+
+  /** What an edge says of itself. */
+  async stats(edge: number): Promise<EdgeStats> {
+    const response = await fetch(`${this.origins[edge]}/stats`, { headers: { connection: 'close' } });
+    return (await response.json()) as EdgeStats;
+  }
+
+  /** What the processes hold now. */
+  async holding(): Promise<Holding> {
+    const { attached, sockets } = await this.call<BusStats>('stats');
+    const edges = await Promise.all(this.edges.map((_, edge) => this.stats(edge)));
+    const sum = (count: (stats: EdgeStats) => number) => edges.reduce((all, stats) => all + count(stats), 0);
+    const pids = [this.#bus, ...this.edges].map(({ pid }) => pid);
+    const descriptors = (await Promise.all(pids.map(socketsOf))).reduce((all, count) => all + count, 0);
+    const tunnels = this.wire.tunnels.size;
+    return {
+      attached,
+      sockets,
+      streams: sum(({ open }) => open),
+      timers: sum(({ timers }) => timers),
+      tunnels,
+      descriptors,
+    };
+  }
+
+  /** What the processes wrote. */
+  get log(): string {
+    return [this.#bus, ...this.edges].map((workerd) => workerd.log()).join('');
+  }
+
+  /** Ends all processes. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#bus, ...this.edges].map((workerd) => workerd.kill()));
+    this.#relay?.stop();
+    this.wire.stop();
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+interface Parts {
+  bus: Workerd;
+  wire: Wire;
+  edges: Workerd[];
+  folder: string;
+  bundle: string;
+  relay: Relay | undefined;
+}
+
+/** What could leak. */
+export interface Holding {
+  /** Edges in the index of the bus. */
+  attached: number;
+  /** Sockets of the bus object. */
+  sockets: number;
+  /** Streams at the edges. */
+  streams: number;
+  /** Timers armed at the edges. */
+  timers: number;
+  /** Sockets on the wire. */
+  tunnels: number;
+  /** Sockets of all the processes, as the operating system counts them; 0 where it does not tell. */
+  descriptors: number;
+}
+
+/** Connections that processes keep for a while, for requests to come. */
+export const IDLE = 50;
+
+function startBus(bundle: string, stateDir: string, busPort: number): Promise<Workerd> {
+  return startWorkerd({ bundle, durableObjects, edges: 0, stateDir, busPort });
+}
+
+/** Linux alone tells what a process holds open. */
+async function socketsOf(pid: number): Promise<number> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => '')));
+  return targets.filter((target) => target.startsWith('socket:')).length;
+}
+
+function portIn(origin: string): number {
+  return Number(new URL(origin).port);
+}
+
+const durableObjects = [{ binding: 'MCP_BUS', className: 'FaultyBus' }];
+let bundling: Promise<string> | undefined;
