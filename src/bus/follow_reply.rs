@@ -9,6 +9,7 @@ use super::{
     key::Key,
     placement::ShardId,
     protocol::ProtocolError,
+    replay::in_order,
     root::Root,
     shard_protocol::{Follow, FollowAnswer, Followed, Missed, Watched},
 };
@@ -48,7 +49,7 @@ impl Root {
         floor: Position,
     ) -> Result<FollowReply, ProtocolError> {
         let follow = Follow::from_json(text)?;
-        let outcome = match self.shards.get(&shard).map(|member| member.seq) {
+        let outcome = match self.placement.seq(shard) {
             None => Outcome::Refused(FollowAnswer::Unknown),
             Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
             Some(_) => self.accept(shard, follow, floor),
@@ -153,23 +154,18 @@ impl FollowReply {
 
 /// As many of the latest events as one answer may carry.
 fn missed(after: Position, last: BTreeMap<Key, (Position, ServerEvent)>) -> Missed {
-    let mut events: Vec<_> = last.into_values().collect();
-    events.sort_unstable_by_key(|(position, _)| std::cmp::Reverse(*position));
-    let mut missed = Missed {
-        after,
-        events: Vec::new(),
-    };
+    let mut events = in_order(last);
     let mut bytes = 0;
-    for (position, event) in events {
+    let is_beyond = |(_, event): &(Position, ServerEvent)| {
         bytes += event.to_json().len();
-        if bytes > MOST_BYTES {
-            missed.after = position;
-            break;
-        }
-        missed.events.push((position, event));
+        bytes > MOST_BYTES
+    };
+    let beyond = events.iter().rposition(is_beyond);
+    let left_out = beyond.and_then(|place| events.drain(..=place).next_back());
+    Missed {
+        after: left_out.map_or(after, |(position, _)| position),
+        events,
     }
-    missed.events.reverse();
-    missed
 }
 
 /// A call may carry 32 MiB.

@@ -12,6 +12,7 @@ mod member;
 mod outbox;
 mod pause;
 mod placement;
+mod post;
 mod protocol;
 mod replay;
 mod root;

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 /// One shard of a bus, as its root numbers them, from 1; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(pub u32);
@@ -17,12 +15,15 @@ pub enum Home {
 #[derive(Debug)]
 pub(super) struct Placement {
     per_shard: u32,
-    seats: BTreeMap<ShardId, Seat>,
+    seats: Vec<Seat>,
     last: u32,
 }
 
 #[derive(Debug)]
 struct Seat {
+    shard: ShardId,
+    /// The number of its last call.
+    seq: u64,
     continent: Box<str>,
     /// As the shard told last, and those sent there since; `None` until it has told.
     edges: Option<u32>,
@@ -33,19 +34,20 @@ impl Placement {
     pub(super) fn new(per_shard: u32, last: u32) -> Self {
         Self {
             per_shard,
-            seats: BTreeMap::new(),
+            seats: Vec::new(),
             last,
         }
     }
 
-    pub(super) fn restore(&mut self, shard: ShardId, continent: &str, is_leaving: bool) {
-        let seat = Seat {
+    pub(super) fn restore(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
+        self.last = self.last.max(shard.0);
+        self.seats.push(Seat {
+            shard,
+            seq,
             continent: continent.into(),
             edges: None,
             is_leaving,
-        };
-        self.last = self.last.max(shard.0);
-        self.seats.insert(shard, seat);
+        });
     }
 
     /// Finds a place for one more edge where the root holds `own`; `None`: [`Placement::open`] one.
@@ -53,27 +55,28 @@ impl Placement {
         if own < self.per_shard && self.open_seats().next().is_none() {
             return Some(Home::Root);
         }
-        let (per_shard, seats) = (self.per_shard, self.seats.iter_mut());
-        let (shard, seat) = seats
-            .filter(|(_, seat)| !seat.is_leaving && *seat.continent == *continent)
-            .filter(|(_, seat)| seat.taken() < per_shard)
-            .min_by_key(|(_, seat)| seat.taken())?;
+        let per_shard = self.per_shard;
+        let seats = self.seats.iter_mut();
+        let seat = seats
+            .filter(|seat| !seat.is_leaving && *seat.continent == *continent)
+            .filter(|seat| seat.taken() < per_shard)
+            .min_by_key(|seat| seat.taken())?;
         seat.edges = seat.edges.map(|edges| edges + 1);
-        Some(Home::Shard(*shard))
+        Some(Home::Shard(seat.shard))
     }
 
     /// Opens a shard for the first edge that goes there.
     pub(super) fn open(&mut self, continent: &str) -> ShardId {
         self.last = self.last.saturating_add(1);
         let shard = ShardId(self.last);
-        self.restore(shard, continent, false);
+        self.restore(shard, continent, 0, false);
         self.report(shard, 1);
         shard
     }
 
     /// A shard told how many edges it holds.
     pub(super) fn report(&mut self, shard: ShardId, edges: u32) {
-        if let Some(seat) = self.seats.get_mut(&shard) {
+        if let Some(seat) = self.seat_mut(shard) {
             seat.edges = Some(edges);
         }
     }
@@ -87,37 +90,55 @@ impl Placement {
     /// takes their edges and stays half empty.
     pub(super) fn surplus(&self) -> Vec<ShardId> {
         let half = u64::from(self.per_shard / 2);
-        let total: u64 = self.open_seats().map(|(_, seat)| self.known(seat)).sum();
-        let is_surplus = |(shard, seat): &(ShardId, &Seat)| {
-            total <= half || seat.edges == Some(0) || self.is_mergeable(*shard, seat, half)
-        };
+        let total: u64 = self.open_seats().map(|seat| self.known(seat)).sum();
+        let is_surplus =
+            |seat: &&Seat| total <= half || seat.edges == Some(0) || self.is_mergeable(seat, half);
         let surplus = self.open_seats().filter(is_surplus);
-        surplus.map(|(shard, _)| shard).collect()
+        surplus.map(|seat| seat.shard).collect()
     }
 
     pub(super) fn leave(&mut self, shard: ShardId) {
-        if let Some(seat) = self.seats.get_mut(&shard) {
+        if let Some(seat) = self.seat_mut(shard) {
             seat.is_leaving = true;
         }
     }
 
     pub(super) fn close(&mut self, shard: ShardId) {
-        self.seats.remove(&shard);
+        self.seats.retain(|seat| seat.shard != shard);
+    }
+
+    pub(super) fn is_leaving(&self, shard: ShardId) -> bool {
+        self.seat(shard).is_some_and(|seat| seat.is_leaving)
+    }
+
+    /// The number of a shard's last call; `None` where there is no such shard.
+    pub(super) fn seq(&self, shard: ShardId) -> Option<u64> {
+        self.seat(shard).map(|seat| seat.seq)
+    }
+
+    pub(super) fn count(&mut self, shard: ShardId, seq: u64) {
+        if let Some(seat) = self.seat_mut(shard) {
+            seat.seq = seq;
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.seats.is_empty()
     }
 
     pub(super) fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
         let seats = self.seats.iter();
-        seats.map(|(shard, seat)| (*shard, &*seat.continent, seat.edges))
+        seats.map(|seat| (seat.shard, &*seat.continent, seat.edges))
     }
 
     /// Whether it is the emptiest of its continent, and the others have room enough.
-    fn is_mergeable(&self, shard: ShardId, seat: &Seat, half: u64) -> bool {
+    fn is_mergeable(&self, seat: &Seat, half: u64) -> bool {
         let (mut others, mut total) = (0, self.known(seat));
-        for (other, near) in self.open_seats() {
-            if other == shard || near.continent != seat.continent {
+        for near in self.open_seats() {
+            if near.shard == seat.shard || near.continent != seat.continent {
                 continue;
             }
-            if (self.known(near), other) < (self.known(seat), shard) {
+            if (self.known(near), near.shard) < (self.known(seat), seat.shard) {
                 return false;
             }
             others += 1;
@@ -126,9 +147,16 @@ impl Placement {
         others > 0 && total <= others * half
     }
 
-    fn open_seats(&self) -> impl Iterator<Item = (ShardId, &Seat)> {
-        let seats = self.seats.iter().filter(|(_, seat)| !seat.is_leaving);
-        seats.map(|(shard, seat)| (*shard, seat))
+    fn open_seats(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().filter(|seat| !seat.is_leaving)
+    }
+
+    fn seat(&self, shard: ShardId) -> Option<&Seat> {
+        self.seats.iter().find(|seat| seat.shard == shard)
+    }
+
+    fn seat_mut(&mut self, shard: ShardId) -> Option<&mut Seat> {
+        self.seats.iter_mut().find(|seat| seat.shard == shard)
     }
 
     /// A shard that has not told counts as full where others might be closed for its sake.

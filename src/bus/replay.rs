@@ -43,8 +43,7 @@ impl Replay {
 
     /// The frames to send, and the position that the edge has then heard.
     pub fn frames(self) -> (Vec<String>, Position) {
-        let mut missed: Vec<_> = self.last.into_values().collect();
-        missed.sort_by_key(|(position, _)| *position);
+        let missed = in_order(self.last);
         let mut heard = self.after;
         let frames = missed.into_iter().map(|(position, event)| {
             let previous = std::mem::replace(&mut heard, position);
@@ -52,4 +51,13 @@ impl Replay {
         });
         (frames.collect(), heard)
     }
+}
+
+/// The last events of each key, in the order of their positions.
+pub(super) fn in_order(
+    last: BTreeMap<Key, (Position, ServerEvent)>,
+) -> Vec<(Position, ServerEvent)> {
+    let mut events: Vec<_> = last.into_values().collect();
+    events.sort_by_key(|(position, _)| *position);
+    events
 }

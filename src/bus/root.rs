@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
 
@@ -14,6 +14,7 @@ use super::{
     key::Key,
     outbox::Outbox,
     placement::{Home, Placement, ShardId},
+    post::Post,
     protocol::ProtocolError,
     shard_protocol::{Follow, Taken},
 };
@@ -29,20 +30,8 @@ pub struct Root {
     settled: Position,
     pub(super) placement: Placement,
     pub(super) interests: BTreeMap<Key, Vec<ShardId>>,
-    pub(super) shards: BTreeMap<ShardId, Member>,
-    /// Those that have not taken everything: so that a publish costs what it goes to.
-    busy: BTreeSet<ShardId>,
-    /// Those of them that may be called now.
-    ready: VecDeque<ShardId>,
+    post: Post,
     changes: VecDeque<Change>,
-    next_call: u32,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Member {
-    pub(super) seq: u64,
-    pub(super) outbox: Outbox,
-    is_leaving: bool,
 }
 
 impl Root {
@@ -54,25 +43,17 @@ impl Root {
             settled,
             placement: Placement::new(per_shard, last),
             interests: BTreeMap::new(),
-            shards: BTreeMap::new(),
-            busy: BTreeSet::new(),
-            ready: VecDeque::new(),
+            post: Post::default(),
             changes: VecDeque::new(),
-            next_call: 0,
         }
     }
 
     /// A shard that was there before a restart.
     pub fn restore_shard(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
-        self.placement.restore(shard, continent, is_leaving);
-        let member = Member {
-            seq,
-            is_leaving,
-            ..Member::default()
-        };
-        self.shards.insert(shard, member);
+        self.placement.restore(shard, continent, seq, is_leaving);
+        self.post.insert(shard);
         if is_leaving {
-            self.owe(shard, Outbox::end);
+            self.post.owe(shard, Outbox::end);
         }
     }
 
@@ -89,9 +70,7 @@ impl Root {
     /// The log does not reach back to `settled` any more: it holds what comes after `floor`.
     pub fn restore_floor(&mut self, floor: Position) {
         if self.settled < floor {
-            for shard in self.shards.keys().copied().collect::<Vec<_>>() {
-                self.owe(shard, |outbox| outbox.leave_out(floor));
-            }
+            self.post.leave_out(floor);
         }
     }
 
@@ -118,16 +97,7 @@ impl Root {
 
     /// The next call to make, if it is time for one.
     pub fn poll_batch(&mut self, now: Millis) -> Option<BatchCall> {
-        while let Some(shard) = self.ready.pop_front() {
-            let (call, mark) = (self.next_call, &self.mark);
-            let member = self.shards.get_mut(&shard);
-            let batch = member.and_then(|member| member.outbox.poll(mark, call, now));
-            if let Some(text) = batch {
-                self.next_call = call.wrapping_add(1);
-                return Some(BatchCall { shard, call, text });
-            }
-        }
-        None
+        self.post.poll(&self.mark, now)
     }
 
     /// A shard answered a call.
@@ -145,18 +115,11 @@ impl Root {
         let taken = Taken::from_json(answer);
         let taken = taken.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
         self.placement.report(shard, taken.edges);
-        let Some(member) = self.shards.get_mut(&shard) else {
-            return Ok(());
-        };
-        if !member.outbox.handle_taken(call) {
-            return Ok(());
-        }
-        if taken.is_retired && member.is_leaving {
+        if self.post.handle_taken(shard, call)
+            && taken.is_retired
+            && self.placement.is_leaving(shard)
+        {
             self.close(shard);
-        } else if member.outbox.is_settled() {
-            self.busy.remove(&shard);
-        } else {
-            self.ready.push_back(shard);
         }
         Ok(())
     }
@@ -170,37 +133,28 @@ impl Root {
         now: Millis,
         random: f64,
     ) {
-        if let Some(member) = self.shards.get_mut(&shard) {
-            let outbox = &mut member.outbox;
-            outbox.handle_failure(call, is_overloaded, now, random);
-        }
+        let post = &mut self.post;
+        post.handle_failure(shard, call, is_overloaded, now, random);
     }
 
     /// When to call [`Root::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let busy = self.busy.iter().filter_map(|shard| self.shards.get(shard));
-        busy.filter_map(|member| member.outbox.poll_timeout()).min()
+        self.post.poll_timeout()
     }
 
     /// That moment has come.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
-        for shard in &self.busy {
-            if let Some(member) = self.shards.get_mut(shard)
-                && member.outbox.handle_timeout(now, random)
-            {
-                self.ready.push_back(*shard);
-            }
-        }
+        self.post.handle_timeout(now, random);
     }
 
     /// Whether every shard has taken everything.
     pub fn is_settled(&self) -> bool {
-        self.busy.is_empty()
+        self.post.is_settled()
     }
 
     /// A burst is over: what is settled by now is to be made durable.
     pub fn settle(&mut self) {
-        if self.is_settled() && self.settled < self.mark.position && !self.shards.is_empty() {
+        if self.is_settled() && self.settled < self.mark.position && self.has_shards() {
             self.set_settled();
         }
     }
@@ -212,7 +166,7 @@ impl Root {
 
     /// Whether there is any shard.
     pub fn has_shards(&self) -> bool {
-        !self.shards.is_empty()
+        !self.placement.is_empty()
     }
 
     /// The shards, each with the continent that it was opened for and how many edges it is known to hold.
@@ -240,7 +194,7 @@ impl Root {
     }
 
     pub(super) fn has_taken_everything(&self, shard: ShardId) -> bool {
-        !self.busy.contains(&shard)
+        self.post.has_settled(shard)
     }
 
     /// One call has changed what a shard follows, and told how many edges it holds.
@@ -255,14 +209,9 @@ impl Root {
         let add = follow.add.iter();
         let add = add.filter(|key| self.insert(shard, (*key).clone()));
         let add = add.cloned().collect();
-        if let Some(member) = self.shards.get_mut(&shard) {
-            member.seq = follow.seq;
-            if follow.is_fresh {
-                member.outbox.clear();
-            }
-            if member.outbox.is_settled() {
-                self.busy.remove(&shard);
-            }
+        self.placement.count(shard, follow.seq);
+        if follow.is_fresh {
+            self.post.clear(shard);
         }
         self.changes.push_back(Change::Follows {
             shard,
@@ -281,7 +230,7 @@ impl Root {
     pub(super) fn add(&mut self, shard: ShardId, keys: Vec<Key>) {
         let keys = keys.into_iter();
         let add: Vec<Key> = keys.filter(|key| self.insert(shard, key.clone())).collect();
-        let seq = self.shards.get(&shard).map(|member| member.seq);
+        let seq = self.placement.seq(shard);
         if let Some(seq) = seq.filter(|_| !add.is_empty()) {
             self.changes.push_back(Change::Follows {
                 shard,
@@ -294,11 +243,11 @@ impl Root {
     }
 
     fn open(&mut self, continent: &str) -> ShardId {
-        if self.shards.is_empty() {
+        if !self.has_shards() {
             self.set_settled();
         }
         let shard = self.placement.open(continent);
-        self.shards.insert(shard, Member::default());
+        self.post.insert(shard);
         self.changes.push_back(Change::Opened {
             shard,
             continent: continent.into(),
@@ -309,18 +258,14 @@ impl Root {
     fn shrink(&mut self) {
         for shard in self.placement.surplus() {
             self.placement.leave(shard);
-            if let Some(member) = self.shards.get_mut(&shard) {
-                member.is_leaving = true;
-            }
-            self.owe(shard, Outbox::end);
+            self.post.owe(shard, Outbox::end);
             self.changes.push_back(Change::Leaving(shard));
         }
     }
 
     fn close(&mut self, shard: ShardId) {
         self.forget(shard);
-        self.shards.remove(&shard);
-        self.busy.remove(&shard);
+        self.post.remove(shard);
         self.placement.close(shard);
         self.changes.push_back(Change::Closed(shard));
     }
@@ -337,17 +282,8 @@ impl Root {
         }
         let text: Arc<str> = text.into();
         for shard in interested {
-            self.owe(shard, |outbox| outbox.push(position, text.clone()));
-        }
-    }
-
-    /// Gives a shard something to take.
-    fn owe(&mut self, shard: ShardId, give: impl FnOnce(&mut Outbox)) {
-        if let Some(member) = self.shards.get_mut(&shard) {
-            give(&mut member.outbox);
-            if self.busy.insert(shard) {
-                self.ready.push_back(shard);
-            }
+            let post = &mut self.post;
+            post.owe(shard, |outbox| outbox.push(position, text.clone()));
         }
     }
 

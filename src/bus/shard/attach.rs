@@ -40,15 +40,17 @@ impl Shard {
         if let Some(session) = &session {
             self.take_over(session, edge);
         }
+        self.waiting.retain(|waiting| waiting.edge != edge);
         let waiting = Waiting {
+            edge,
             call: self.call_that_serves(&keys, session.as_deref(), since.as_ref()),
             since,
             session,
         };
         if waiting.session.is_none() && self.is_current(&keys, waiting.since.as_ref()) {
-            self.answer(edge, &waiting, None);
+            self.answer(&waiting, None);
         } else {
-            self.waiting.insert(edge, waiting);
+            self.waiting.push(waiting);
         }
     }
 
@@ -78,28 +80,29 @@ impl Shard {
         missed: Option<&Missed>,
         watches: &[Watched],
     ) {
-        let answered = self
-            .waiting
-            .extract_if(.., |_, waiting| waiting.call == Some(seq));
-        let answered: Vec<_> = answered.collect();
-        for (edge, waiting) in answered {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (answered, waiting): (Vec<_>, Vec<_>) =
+            waiting.partition(|waiting| waiting.call == Some(seq));
+        self.waiting = waiting;
+        for waiting in answered {
             if let Some(session) = &waiting.session
-                && !self.watch(edge, session, watches)
+                && !self.watch(waiting.edge, session, watches)
             {
-                self.close(edge, Parting::Over);
+                self.close(waiting.edge, Parting::Over);
                 continue;
             }
-            self.answer(edge, &waiting, Some((mark, missed)));
+            self.answer(&waiting, Some((mark, missed)));
         }
     }
 
+    pub(super) fn is_waiting(&self, edge: EdgeId) -> bool {
+        self.edges
+            .get(edge)
+            .is_some_and(|attached| attached.is_waiting)
+    }
+
     /// Answers an attach, here where the shard is or there where the root was.
-    pub(super) fn answer(
-        &mut self,
-        edge: EdgeId,
-        waiting: &Waiting,
-        from: Option<(&Mark, Option<&Missed>)>,
-    ) {
+    pub(super) fn answer(&mut self, waiting: &Waiting, from: Option<(&Mark, Option<&Missed>)>) {
         let own = self.mark.clone();
         let Some(end) = from.map(|(mark, _)| mark.clone()).or(own) else {
             return;
@@ -111,6 +114,7 @@ impl Shard {
         });
         let is_told = since.is_some();
         let begin = since.unwrap_or_else(|| end.clone());
+        let edge = waiting.edge;
         let Some(attached) = self.edges.get_mut(edge) else {
             return;
         };

@@ -71,7 +71,7 @@ impl Shard {
     }
 
     pub(super) fn is_call_due(&self) -> bool {
-        let is_asked = self.waiting.values().any(|waiting| waiting.call.is_none())
+        let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
             || self.watches.iter().any(|watch| watch.call.is_none());
         let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
@@ -80,13 +80,15 @@ impl Shard {
     /// Everything that waits for a call waits for this one; the answer names the sessions among it.
     pub(super) fn join(&mut self, seq: u64) -> Vec<Box<str>> {
         let mut joined = Vec::new();
-        for waiting in self.waiting.values_mut() {
+        for waiting in &mut self.waiting {
             waiting.call = Some(seq);
             joined.extend(waiting.session.clone());
         }
         for watch in &mut self.watches {
             watch.call = Some(seq);
-            if !joined.contains(&watch.session) && self.sessions.contains_key(&watch.session) {
+            let mut held = self.sessions.iter();
+            let is_here = held.any(|(session, _)| *session == watch.session);
+            if is_here && !joined.contains(&watch.session) {
                 joined.push(watch.session.clone());
             }
         }
@@ -95,10 +97,8 @@ impl Shard {
 
     pub(super) fn oldest_since(&self) -> Option<Position> {
         let own = self.mark.as_ref().filter(|_| self.is_behind);
-        let edges = self
-            .waiting
-            .values()
-            .filter_map(|waiting| waiting.since.as_ref());
+        let edges = self.waiting.iter();
+        let edges = edges.filter_map(|waiting| waiting.since.as_ref());
         edges.chain(own).map(|since| since.position).min()
     }
 
@@ -108,14 +108,16 @@ impl Shard {
         };
         let is_wanted = |key: &Key| self.edges.is_wanted(key);
         self.wants.undo(flight.turn, is_wanted);
-        for waiting in self.waiting.values_mut() {
+        for waiting in &mut self.waiting {
             waiting.call = None;
         }
         for watch in &mut self.watches {
             watch.call = None;
         }
         let gone = flight.left.into_iter();
-        let gone = gone.filter(|session| !self.sessions.contains_key(session));
+        let gone: Vec<_> = gone
+            .filter(|session| self.holder(session).is_none())
+            .collect();
         self.left.extend(gone);
     }
 
@@ -176,8 +178,8 @@ impl Shard {
 
     /// What is missing cannot be had any more: the edges come back and are told so.
     pub(super) fn lose_attached(&mut self) {
-        let is_waiting = |edge: &EdgeId| self.waiting.contains_key(edge);
-        let lost: Vec<EdgeId> = self.edges.ids().filter(|edge| !is_waiting(edge)).collect();
+        let edges = self.edges.ids();
+        let lost: Vec<EdgeId> = edges.filter(|edge| !self.is_waiting(*edge)).collect();
         for edge in lost {
             self.close(edge, Parting::Lost);
         }

@@ -38,8 +38,8 @@ pub struct Shard {
     is_fresh: bool,
     edges: Edges,
     wants: Wants,
-    waiting: BTreeMap<EdgeId, Waiting>,
-    sessions: BTreeMap<Box<str>, EdgeId>,
+    waiting: Vec<Waiting>,
+    sessions: Vec<(Box<str>, EdgeId)>,
     left: Vec<Box<str>>,
     watches: Vec<Watch>,
     flight: Option<Flight>,
@@ -57,6 +57,7 @@ pub struct Shard {
 /// An attach that has not been answered.
 #[derive(Debug)]
 struct Waiting {
+    edge: EdgeId,
     since: Option<Mark>,
     session: Option<Box<str>>,
     /// The call whose answer it waits for; `None`: the next one.
@@ -89,8 +90,8 @@ impl Shard {
             is_fresh: true,
             edges: Edges::default(),
             wants: Wants::default(),
-            waiting: BTreeMap::new(),
-            sessions: BTreeMap::new(),
+            waiting: Vec::new(),
+            sessions: Vec::new(),
             left: Vec::new(),
             watches: Vec::new(),
             flight: None,
@@ -124,7 +125,7 @@ impl Shard {
             self.wants.confirm(key);
         }
         if let Some(session) = session {
-            self.sessions.insert(session.into(), edge);
+            self.sessions.push((session.into(), edge));
         }
         let attached = Attached {
             interest,
@@ -167,7 +168,7 @@ impl Shard {
 
     /// A connection went away.
     pub fn disconnect(&mut self, edge: EdgeId, now: Millis) {
-        self.waiting.remove(&edge);
+        self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(&former.interest);
             self.leave_session(edge);
@@ -181,7 +182,7 @@ impl Shard {
     /// A [`ProtocolError`]; the call fails then, and nothing has changed.
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
-            SessionCall::Changed(session) if self.sessions.contains_key(&session) => {
+            SessionCall::Changed(session) if self.holder(&session).is_some() => {
                 self.watches.push(Watch {
                     ticket,
                     session,
@@ -191,7 +192,7 @@ impl Shard {
             }
             SessionCall::Changed(_) => {}
             SessionCall::Release(session) => {
-                if let Some(edge) = self.sessions.get(&session).copied() {
+                if let Some(edge) = self.holder(&session) {
                     self.close(edge, Parting::Over);
                 }
             }
@@ -257,7 +258,7 @@ impl Shard {
     }
 
     fn close(&mut self, edge: EdgeId, parting: Parting) {
-        self.waiting.remove(&edge);
+        self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(&former.interest);
             self.leave_session(edge);

@@ -5,8 +5,17 @@ use crate::bus::{
 use super::{Parting, Shard, ShardOutput, Watch};
 
 impl Shard {
+    /// The edge that holds the stream of a session.
+    pub(super) fn holder(&self, session: &str) -> Option<EdgeId> {
+        let mut sessions = self.sessions.iter();
+        let held = sessions.find(|(held, _)| **held == *session);
+        held.map(|(_, edge)| *edge)
+    }
+
     pub(super) fn take_over(&mut self, session: &str, edge: EdgeId) {
-        let former = self.sessions.insert(session.into(), edge);
+        let former = self.holder(session);
+        self.sessions.retain(|(held, _)| **held != *session);
+        self.sessions.push((session.into(), edge));
         if let Some(former) = former.filter(|former| *former != edge) {
             self.close(former, Parting::Over);
         }
@@ -15,9 +24,8 @@ impl Shard {
 
     pub(super) fn leave_session(&mut self, edge: EdgeId) {
         let mut sessions = self.sessions.iter();
-        let session = sessions.find(|(_, holder)| **holder == edge);
-        if let Some(session) = session.map(|(session, _)| session.clone()) {
-            self.sessions.remove(&session);
+        if let Some(place) = sessions.position(|(_, holder)| *holder == edge) {
+            let (session, _) = self.sessions.swap_remove(place);
             self.left.push(session);
         }
     }
@@ -29,8 +37,8 @@ impl Shard {
             ticket, session, ..
         } in answered
         {
-            if let Some(edge) = self.sessions.get(&session).copied()
-                && !self.waiting.contains_key(&edge)
+            if let Some(edge) = self.holder(&session)
+                && !self.is_waiting(edge)
                 && !self.watch(edge, &session, watches)
             {
                 self.close(edge, Parting::Over);
