@@ -9,7 +9,18 @@ import { laneTally, sum, tallyFile, UNAVAILABLE } from './tally.mjs';
 
 /** @typedef {{ lane: string, seconds: number, tally: import('./tally.mjs').Tally }} Result */
 
-const lanes = ['lint', 'rust', 'wasm-node', 'wasm-chromium', 'node', 'workerd', 'interop', 'conformance', 'package'];
+const lanes = [
+  'lint',
+  'rust',
+  'wasm-node',
+  'wasm-chromium',
+  'node',
+  'workerd',
+  'interop',
+  'conformance',
+  'package',
+  'bench',
+];
 const unprepared = { lane: 'build', seconds: 0, tally: { passed: 0, failed: 1, skipped: 0, reason: 'see above' } };
 
 /** Runs the lanes named on the command line, all without one, and closes with what they counted. */
