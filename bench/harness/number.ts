@@ -1,0 +1,6 @@
+/** A figure as people read it: three digits that count. */
+export function figure(value: number): string {
+  if (!Number.isFinite(value)) return '-';
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,58 @@
+import type { Metric, Sample } from './experiment.ts';
+import { ratios, type Summary, summaryOf } from './statistics.ts';
+
+/** What an experiment yielded, as `results.json` holds it. */
+export interface Outcome {
+  name: string;
+  title: string;
+  proves: string[];
+  axis?: string;
+  metrics: Metric[];
+  contenders: Standing[];
+}
+
+/** What one contender yielded. */
+export interface Standing {
+  name: string;
+  includes: string;
+  /** In the order of the axis. */
+  points: Point[];
+  /** Why it was not measured to the end, if it was not. */
+  failed?: string;
+}
+
+/** What one contender yielded at one value of the axis. */
+export interface Point {
+  x: number;
+  /** The raw rounds. */
+  rounds: Sample[];
+}
+
+/** All values of one metric at a point. */
+export function values(point: Point, metric: Metric): number[] {
+  return point.rounds.map((sample) => sample[metric.id] ?? Number.NaN);
+}
+
+/** What is quoted of a point. */
+export function quoted(point: Point, metric: Metric): Summary {
+  return summaryOf(values(point, metric));
+}
+
+/** Ours to theirs at one value of the axis; undefined where either was not measured. */
+export function ratioAt(outcome: Outcome, metric: Metric, x: number, names: [ours: string, theirs: string]) {
+  const [ours, theirs] = names.map((name) => pointOf(outcome, name, x));
+  if (ours === undefined || theirs === undefined) return undefined;
+  return summaryOf(ratios(values(ours, metric), values(theirs, metric)));
+}
+
+/** The point of a contender, if it was measured. */
+export function pointOf(outcome: Outcome, name: string, x: number): Point | undefined {
+  const standing = outcome.contenders.find((contender) => contender.name === name);
+  return standing?.points.find((point) => point.x === x && point.rounds.length > 0);
+}
+
+/** The values of the axis at which anybody was measured. */
+export function axisValues(outcome: Outcome): number[] {
+  const all = outcome.contenders.flatMap(({ points }) => points.map(({ x }) => x));
+  return [...new Set(all)].sort((one, other) => one - other);
+}

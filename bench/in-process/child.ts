@@ -1,0 +1,39 @@
+import type { Contender } from '../harness/experiment.ts';
+import { Attach } from './attach.ts';
+import type { Answer, Task } from './child-contender.ts';
+import { FanOut } from './fan-out.ts';
+import { Heap } from './heap.ts';
+import { serverOf } from './servers.ts';
+import { watchWasmMemory } from './wasm-memory.ts';
+
+/** One contender in a process of its own: does a round for each message, until the parent lets it go. */
+async function main(): Promise<void> {
+  const task = JSON.parse(process.argv[2] ?? '{}') as Task;
+  watchWasmMemory();
+  const contender = await contenderOf(task);
+  process.on('message', () => void contender.round().then((sample) => tell({ sample }), fail));
+  process.on('disconnect', () => process.exit());
+  tell({ sample: {} });
+}
+
+async function contenderOf({ kind, server: name, scenario }: Task): Promise<Contender> {
+  const server = await serverOf(name);
+  switch (kind) {
+    case 'fan-out':
+      return FanOut.start(server, scenario);
+    case 'attach':
+      return Attach.start(server, scenario);
+    case 'heap':
+      return new Heap(server, scenario);
+  }
+}
+
+function tell(answer: Answer): void {
+  process.send?.(answer);
+}
+
+function fail(error: Error): void {
+  tell({ failed: error.message });
+}
+
+await main().catch(fail);

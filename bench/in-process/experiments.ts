@@ -1,0 +1,187 @@
+import type { Entrant, Experiment, Metric } from '../harness/experiment.ts';
+import { OURS } from '../harness/experiment.ts';
+import { ChildContender, FreshContender, type Task } from './child-contender.ts';
+import type { Scenario } from './scenario.ts';
+import type { ServerName } from './servers.ts';
+
+/** How large the experiments are. */
+export interface Size {
+  /** Streams of the comparisons. */
+  streams: number;
+  /** Values of the axes of the curves. */
+  manyStreams: number[];
+  uris: number[];
+  ids: number[];
+  percent: number[];
+  /** Streams that hear a targeted event. */
+  targeted: number;
+  rounds: number;
+}
+
+/** What results are made of, what shows in a minute that all works, and what a lane compares with its baselines. */
+export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
+  full: {
+    streams: 10_000,
+    manyStreams: [1_000, 3_000, 10_000, 30_000, 100_000],
+    uris: [1, 4, 16, 64, 256],
+    ids: [1, 10, 100, 1_000, 10_000],
+    percent: [0, 1, 10, 50, 100],
+    targeted: 100,
+    rounds: 9,
+  },
+  quick: {
+    streams: 2_000,
+    manyStreams: [500, 2_000, 8_000],
+    uris: [1, 16, 256],
+    ids: [1, 100, 2_000],
+    percent: [0, 1, 100],
+    targeted: 20,
+    rounds: 3,
+  },
+  check: {
+    ...{ streams: 1_000, manyStreams: [500, 5_000], uris: [], ids: [], percent: [] },
+    targeted: 20,
+    rounds: 6,
+  },
+};
+
+/** Everything that is measured in process. */
+export function inProcess(size: Size): Experiment[] {
+  return [...comparisons(size), ...curves(size), ...costs(size)];
+}
+
+function comparisons({ streams, rounds }: Size): Experiment[] {
+  const dense = { streams, ids: FEW_IDS, uris: 16, matching: streams, events: 16 };
+  const targeted = { streams, ids: FEW_IDS, uris: 1, matching: streams / 100, events: 100 };
+  return [
+    {
+      ...{ name: 'dense', proves: ['S1'], metrics: RATES, warmUps: 3, rounds },
+      title: `every one of ${streams} streams hears every event, ${FEW_IDS} distinct ids`,
+      entrants: fanOutEntrants(ALL, () => dense),
+    },
+    {
+      ...{ name: 'distinct-ids', proves: ['S2'], metrics: RATES, warmUps: 3, rounds },
+      title: `every one of ${streams} streams hears every event, every id different`,
+      entrants: fanOutEntrants(ALL, () => ({ ...dense, ids: streams })),
+    },
+    {
+      ...{ name: 'one-percent', proves: ['S3'], metrics: TIMES, warmUps: 3, rounds },
+      title: `${streams / 100} of ${streams} streams hear each event`,
+      entrants: fanOutEntrants(PEERS, () => targeted),
+    },
+  ];
+}
+
+function curves({ streams, manyStreams, uris, ids, percent, targeted, rounds }: Size): Experiment[] {
+  const few = { metrics: TIMES, warmUps: 2, rounds: Math.min(rounds, 5) };
+  const scenario = { streams, ids: FEW_IDS, uris: 1, matching: streams, events: 4 };
+  return [
+    {
+      ...{ ...few, name: 'targeted-by-streams', proves: ['S3'] },
+      title: `${targeted} streams hear each event, more and more others do not`,
+      axis: { label: 'streams', values: manyStreams },
+      entrants: fanOutEntrants(PEERS, (x) => ({ ...scenario, streams: x, matching: targeted, events: 100 })),
+    },
+    {
+      ...{ ...few, metrics: RATES, name: 'dense-by-streams', proves: [] },
+      title: 'every stream hears every event',
+      axis: { label: 'streams', values: manyStreams },
+      entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, streams: x, matching: x, events: x > 10_000 ? 2 : 8 })),
+    },
+    {
+      ...{ ...few, metrics: RATES, name: 'dense-by-ids', proves: [] },
+      title: `${streams} streams hear every event, more and more distinct ids`,
+      axis: { label: 'distinct ids', values: ids },
+      entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, ids: x })),
+    },
+    {
+      ...{ ...few, metrics: RATES, name: 'dense-by-uris', proves: [] },
+      title: '1000 streams hear every event, each watches more and more URIs',
+      axis: { label: 'URIs a stream', values: uris },
+      entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, streams: 1_000, matching: 1_000, uris: x, events: 64 })),
+    },
+    {
+      ...{ ...few, name: 'by-matching', proves: [] },
+      title: `more and more of ${streams} streams hear each event`,
+      axis: { label: '% of the streams', values: percent },
+      entrants: fanOutEntrants(PEERS, (x) => ({ ...scenario, matching: (streams * x) / 100, events: x > 10 ? 8 : 40 })),
+    },
+  ];
+}
+
+function costs({ streams, manyStreams, uris, rounds }: Size): Experiment[] {
+  const idle = { streams, ids: FEW_IDS, uris: 1, matching: streams, events: 0 };
+  return [
+    {
+      ...{ name: 'heap', proves: ['S4'], metrics: [HEAP, RESIDENT], warmUps: 0, rounds: Math.ceil(rounds / 3) },
+      title: `${streams} idle streams, each read by somebody`,
+      entrants: ALL.map((name) => entrant('heap', name, () => idle)),
+    },
+    {
+      ...{ name: 'attach-by-streams', proves: [], metrics: [ATTACH], warmUps: 2, rounds: Math.min(rounds, 5) },
+      title: '500 further streams are opened beside more and more others',
+      axis: { label: 'streams', values: manyStreams },
+      entrants: PEERS.map((name) => entrant('attach', name, (x) => ({ ...idle, streams: x, matching: x }))),
+    },
+    {
+      ...{ name: 'attach-by-uris', proves: [], metrics: [ATTACH], warmUps: 2, rounds: Math.min(rounds, 5) },
+      title: '500 further streams are opened beside 500 others, each with more and more URIs',
+      axis: { label: 'URIs a stream', values: uris },
+      entrants: PEERS.map((name) =>
+        entrant('attach', name, (x) => ({ ...idle, streams: 500, matching: 500, uris: x })),
+      ),
+    },
+  ];
+}
+
+function fanOutEntrants(names: ServerName[], scenario: (x: number) => Scenario): Entrant[] {
+  return names.map((name) => entrant('fan-out', name, scenario));
+}
+
+function entrant(kind: Task['kind'], server: ServerName, scenario: (x: number) => Scenario): Entrant {
+  const { name, includes } = CONTENDERS[server];
+  return {
+    name,
+    includes,
+    enter: async (x) => {
+      const task = { kind, server, scenario: scenario(x) };
+      return kind === 'heap' ? new FreshContender(task) : ChildContender.start(task);
+    },
+  };
+}
+
+/** As many as there are clients in use that begin to count somewhere else. */
+const FEW_IDS = 4;
+
+const ALL: ServerName[] = ['listen', 'sdk', 'enqueue'];
+const PEERS: ServerName[] = ['listen', 'sdk'];
+
+const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
+  listen: {
+    name: OURS,
+    includes: 'serveListen and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
+  },
+  sdk: {
+    name: 'TypeScript SDK',
+    includes: 'createMcpHandler and its InMemoryServerEventBus: notify.resourceUpdated, match, frame, enqueue likewise',
+  },
+  enqueue: {
+    name: 'enqueue only',
+    includes: 'the limit: one frame encoded beforehand is enqueued on every response body, and nothing else is done',
+  },
+};
+
+const CPU: Metric = { id: 'cpu', title: 'processor, handed over', unit: 'us/event', better: 'less' };
+const RATES: [Metric, Metric, Metric] = [
+  { id: 'publishRate', title: 'handed over', unit: 'M frames/s', better: 'more' },
+  { id: 'deliveredRate', title: 'read', unit: 'M frames/s', better: 'more' },
+  CPU,
+];
+const TIMES: [Metric, Metric, Metric] = [
+  { id: 'publish', title: 'handed over', unit: 'us/event', better: 'less' },
+  { id: 'delivered', title: 'read', unit: 'us/event', better: 'less' },
+  CPU,
+];
+const HEAP: Metric = { id: 'heap', title: 'heap', unit: 'bytes/stream', better: 'less' };
+const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'bytes/stream', better: 'less' };
+const ATTACH: Metric = { id: 'attach', title: 'attach', unit: 'us/stream', better: 'less' };

@@ -1,0 +1,235 @@
+import { existsSync } from 'node:fs';
+import type { Contender, Entrant, Experiment, Metric } from '../harness/experiment.ts';
+import { OURS } from '../harness/experiment.ts';
+import { Burst } from './burst.ts';
+import { Delivery } from './delivery.ts';
+import { Healing } from './healing.ts';
+import { Latency } from './latency.ts';
+import type { LoadServer } from './load-server.ts';
+import { nodeServer } from './node-servers.ts';
+import { Opening } from './opening.ts';
+import { pythonServer } from './python-server.ts';
+import { Residence } from './residence.ts';
+import { Waking } from './waking.ts';
+import { workerdServer } from './workerd-servers.ts';
+
+/** How large the experiments are. */
+export interface Size {
+  streams: number;
+  /** Values of the axes of the curves. */
+  manyStreams: number[];
+  uris: number[];
+  /** Publishes of one round of latencies. */
+  publishes: number;
+  burst: { streams: number; requests: number };
+  rounds: number;
+}
+
+/** What results are made of, and what shows in minutes that all works. */
+export const SIZES: Record<'full' | 'quick', Size> = {
+  full: {
+    streams: 1_000,
+    manyStreams: [100, 300, 1_000, 3_000],
+    uris: [1, 4, 16, 64, 256],
+    publishes: 100,
+    burst: { streams: 50, requests: 100 },
+    rounds: 7,
+  },
+  quick: {
+    streams: 100,
+    manyStreams: [50, 200],
+    uris: [1, 256],
+    publishes: 20,
+    burst: { streams: 5, requests: 10 },
+    rounds: 3,
+  },
+};
+
+/** Everything that is measured over the network. */
+export function overHttp(size: Size): Experiment[] {
+  return [...comparisons(size), ...costs(size), ...growth(size), ...recovery(size)];
+}
+
+function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] {
+  const load = { streams, uris: 20, waves: 3 };
+  return [
+    {
+      ...{ name: 'workerd', proves: ['S5'], metrics: [RATE], warmUps: 2, rounds },
+      title: `waves of ${load.uris} events to ${streams} streams on workerd`,
+      entrants: entrants(WORKERS_AND_MEMORY, (server) => Delivery.start(server, load)),
+    },
+    {
+      ...{ name: 'last-stream', proves: ['S6'], metrics: [P99, P50], warmUps: 1, rounds },
+      title: `from a publish to the last of ${streams} streams on workerd`,
+      entrants: entrants(WORKERS_AND_MEMORY, (server) => Latency.start(server, { streams, publishes })),
+    },
+    {
+      ...{ name: 'node', proves: [], metrics: [RATE], warmUps: 2, rounds },
+      title: `waves of ${load.uris} events to ${streams} streams on Node's HTTP and on uvicorn`,
+      entrants: entrants(PROCESSES, (server) => Delivery.start(server, load)),
+    },
+    {
+      ...{ name: 'burst', proves: [], metrics: [SETTLED, FRAMES], warmUps: 0, rounds: Math.min(rounds, 3) },
+      title: `${burst.requests * 100} events in a second over 100 URIs to ${burst.streams} streams on workerd`,
+      entrants: entrants(WORKERS_AND_MEMORY, (server) => Burst.start(server, burst.streams, burst.requests)),
+    },
+  ];
+}
+
+function costs({ streams, rounds }: Size): Experiment[] {
+  const resident = (start: () => Promise<LoadServer>) => async () => new Residence(start, streams);
+  return [
+    {
+      ...{ name: 'opens', proves: [], metrics: [OPENS], warmUps: 1, rounds },
+      title: `${streams / 2} streams are opened beside ${streams / 2} others`,
+      entrants: entrants([...WORKERS, ...PROCESSES], (server) => Opening.start(server, streams / 2, streams / 2)),
+    },
+    {
+      ...{ name: 'resident', proves: [], metrics: [RESIDENT], warmUps: 0, rounds: Math.min(rounds, 3) },
+      title: `the whole process, ${streams} idle streams`,
+      entrants: [...WORKERS, ...PROCESSES].map(({ name, includes, start }) => ({
+        name,
+        includes,
+        enter: resident(start),
+      })),
+    },
+  ];
+}
+
+function growth({ manyStreams, publishes, streams, rounds }: Size): Experiment[] {
+  const axis = { label: 'streams', values: manyStreams };
+  const few = { proves: [], axis, rounds: Math.min(rounds, 3) };
+  return [
+    {
+      ...{ ...few, name: 'publish-by-streams', metrics: [P50, P99], warmUps: 1 },
+      title: 'from a publish to the last of more and more streams on workerd',
+      entrants: entrants(WORKERS, (server, x) => Latency.start(server, { streams: x, publishes })),
+    },
+    {
+      ...{ ...few, name: 'publish-to-ten-by-streams', metrics: [P50, P99], warmUps: 1 },
+      title: 'from a publish to the last of 10 streams, beside more and more others on workerd',
+      entrants: entrants(PEERS, (server, x) => Latency.start(server, { streams: 10, others: x, publishes })),
+    },
+    {
+      ...{ ...few, name: 'open-by-streams', metrics: [OPEN], warmUps: 1 },
+      title: `${streams / 4} streams are opened beside more and more others on workerd`,
+      entrants: entrants(WORKERS, (server, x) => Opening.start(server, x, streams / 4)),
+    },
+  ];
+}
+
+/** What it costs to come back: from hibernation, and from a loss of the bus. */
+function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
+  const few = { proves: [], rounds: Math.min(rounds, 3), warmUps: 0 };
+  const byStreams = { axis: { label: 'streams', values: manyStreams } };
+  const byUris = { axis: { label: 'URIs a stream', values: uris } };
+  const some = Math.ceil(streams / 4);
+  return [
+    {
+      ...{ ...few, ...byStreams, name: 'wake-by-streams', metrics: [WAKE, COLD] },
+      title: 'a publish wakes the hibernating bus of more and more streams on workerd',
+      entrants: entrants(ALONE, (server, x) => Waking.start(server, { streams: x, uris: 1 })),
+    },
+    {
+      ...{ ...few, ...byUris, name: 'wake-by-uris', metrics: [WAKE, COLD] },
+      title: `a publish wakes the hibernating bus of ${some} streams with more and more URIs on workerd`,
+      entrants: entrants(ALONE, (server, x) => Waking.start(server, { streams: some, uris: x })),
+    },
+    {
+      ...{ ...few, ...byStreams, name: 'heal-by-streams', metrics: [HEAL] },
+      title: 'the bus is reset under more and more streams on workerd',
+      entrants: entrants(ALONE, (server, x) => Healing.start(server, { streams: x, uris: 1 })),
+    },
+    {
+      ...{ ...few, ...byUris, name: 'heal-by-uris', metrics: [HEAL] },
+      title: `the bus is reset under ${some} streams with more and more URIs on workerd`,
+      entrants: entrants(ALONE, (server, x) => Healing.start(server, { streams: some, uris: x })),
+    },
+  ];
+}
+
+/** A server, what measuring it includes, and how it is started. */
+interface Candidate {
+  name: string;
+  includes: string;
+  start: () => Promise<LoadServer>;
+}
+
+function entrants(candidates: Candidate[], measure: (server: LoadServer, x: number) => Promise<Contender>): Entrant[] {
+  return candidates.map(({ name, includes, start }) => ({
+    name,
+    includes,
+    enter: async (x) => {
+      const server = await start();
+      try {
+        return await measure(server, x);
+      } catch (error) {
+        await server.stop();
+        throw error;
+      }
+    },
+  }));
+}
+
+/** Linux has it. */
+const MEMORY_DISK = '/dev/shm';
+
+const ON_WORKERD: Candidate = {
+  name: OURS,
+  includes:
+    'publish in one isolate, the bus with its log on disk in another, match, a WebSocket a stream, the edge with its streams in a third, HTTP',
+  start: () => workerdServer('listen'),
+};
+/** Tells what the disk costs: the same, but what the bus has logged would not outlive the machine. */
+const IN_MEMORY: Candidate = {
+  name: `${OURS}, log in memory`,
+  includes: 'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
+  start: () => workerdServer('listen', MEMORY_DISK),
+};
+const SDK_ON_WORKERD: Candidate = {
+  name: 'TypeScript SDK',
+  includes: 'publish and streams in one isolate, match, HTTP: it delivers to no other isolate',
+  start: () => workerdServer('sdk'),
+};
+const RELAY: Candidate = {
+  name: 'WebSocket relay',
+  includes:
+    'publish in one isolate, an object that sends a ready frame to a WebSocket a stream, an edge that copies it, HTTP',
+  start: () => workerdServer('relay'),
+};
+const HELD: Candidate = {
+  name: 'object-held SSE',
+  includes:
+    'publish in one isolate, an object that enqueues a ready frame on every response, an edge that passes responses on, HTTP',
+  start: () => workerdServer('held'),
+};
+const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, RELAY, HELD];
+const WORKERS_AND_MEMORY = existsSync(MEMORY_DISK) ? [...WORKERS, IN_MEMORY] : WORKERS;
+const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
+const ALONE = [ON_WORKERD];
+
+const PROCESSES: Candidate[] = [
+  {
+    name: `${OURS} on Node`,
+    includes: "publish, match, Node's HTTP, all in one process",
+    start: () => nodeServer('listen'),
+  },
+  {
+    name: 'TypeScript SDK on Node',
+    includes: "publish, match, Node's HTTP by the same adapter, all in one process",
+    start: () => nodeServer('sdk'),
+  },
+  { name: 'Python SDK', includes: 'publish, match, uvicorn, all in one process', start: pythonServer },
+];
+
+const RATE: Metric = { id: 'rate', title: 'delivered', unit: 'k frames/s', better: 'more' };
+const P50: Metric = { id: 'p50', title: 'median', unit: 'ms', better: 'less' };
+const P99: Metric = { id: 'p99', title: 'p99', unit: 'ms', better: 'less' };
+const SETTLED: Metric = { id: 'settled', title: 'last state everywhere', unit: 'ms', better: 'less' };
+const FRAMES: Metric = { id: 'frames', title: 'frames', unit: 'frames/stream', better: 'less' };
+const OPENS: Metric = { id: 'opens', title: 'opened', unit: 'streams/s', better: 'more' };
+const OPEN: Metric = { id: 'attach', title: 'open', unit: 'ms/stream', better: 'less' };
+const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'KiB/stream', better: 'less' };
+const WAKE: Metric = { id: 'wake', title: 'the wake alone', unit: 'ms', better: 'less' };
+const COLD: Metric = { id: 'cold', title: 'publish that wakes', unit: 'ms', better: 'less' };
+const HEAL: Metric = { id: 'heal', title: 'until all hear again', unit: 'ms', better: 'less' };

@@ -1,0 +1,42 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { listenFor, resourceUri } from '../frame.ts';
+import type { Contender, Sample } from '../harness/experiment.ts';
+import { Audience } from './audience.ts';
+import type { LoadServer } from './load-server.ts';
+
+/** Opens streams beside others, each from its connection to its acknowledgment, 64 at a time, and drops them. */
+export class Opening implements Contender {
+  readonly #server: LoadServer;
+  readonly #audience: Audience;
+  readonly #further: number;
+
+  private constructor(server: LoadServer, audience: Audience, further: number) {
+    this.#server = server;
+    this.#audience = audience;
+    this.#further = further;
+  }
+
+  static async start(server: LoadServer, held: number, further: number): Promise<Opening> {
+    const audience = new Audience();
+    await audience.open(server.listen, LISTEN, held);
+    return new Opening(server, audience, further);
+  }
+
+  async round(): Promise<Sample> {
+    const started = performance.now();
+    await this.#audience.open(this.#server.listen, LISTEN, this.#further);
+    const spent = performance.now() - started;
+    this.#audience.drop(this.#further);
+    await wait(SETTLE_MS);
+    return { opens: (this.#further * 1000) / spent, attach: spent / this.#further };
+  }
+
+  async leave(): Promise<void> {
+    this.#audience.drop();
+    await this.#server.stop();
+  }
+}
+
+const LISTEN = listenFor([resourceUri(0)], '1');
+/** What a server does for streams that have gone is not part of the next round. */
+const SETTLE_MS = 500;

@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { bundled } from '../../wasm-tests/host/bundle.ts';
+import type { LoadServer } from './load-server.ts';
+
+/** The Workers that are measured, by their folder in bench/workers. */
+export type WorkerName = 'listen' | 'sdk' | 'relay' | 'held';
+
+/**
+ * Starts a Worker on workerd: one isolate holds the streams, another one its objects, a third one publishes. The
+ * objects' disk is in the system's folder of temporary files, or in `disk`.
+ */
+export async function workerdServer(name: WorkerName, disk?: string): Promise<LoadServer> {
+  const { edges, object } = LAYOUTS[name];
+  const bundle = await bundleOf(name);
+  const durableObjects = object === undefined ? [] : [object];
+  const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
+  const workerd = await startWorkerd({ bundle, edges, durableObjects, ...state });
+  const [holding = '', publishing = holding] = workerd.edges;
+  return {
+    listen: new URL('/mcp', holding),
+    publish: new URL('/publish', publishing),
+    pid: workerd.pid,
+    stop: () => stopped(workerd, state.stateDir),
+  };
+}
+
+/** With SIGKILL: open streams would hold it for a second. */
+async function stopped(workerd: Workerd, state: string | undefined): Promise<void> {
+  await workerd.kill();
+  if (state !== undefined) await rm(state, { recursive: true, force: true });
+}
+
+/** The SDK delivers nothing from one isolate to another, so there is one alone. */
+const LAYOUTS = {
+  listen: { edges: 2, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
+  relay: { edges: 2, object: { binding: 'RELAY', className: 'Relay' } },
+  held: { edges: 2, object: { binding: 'HOLDER', className: 'Holder' } },
+  sdk: { edges: 1, object: undefined },
+};
+
+/** Each is bundled once. */
+function bundleOf(name: WorkerName): Promise<string> {
+  const known = bundles.get(name) ?? bundled(`bench/workers/${name}`);
+  bundles.set(name, known);
+  return known;
+}
+
+const bundles = new Map<WorkerName, Promise<string>>();

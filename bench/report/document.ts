@@ -1,0 +1,97 @@
+import type { Metric } from '../harness/experiment.ts';
+import type { Machine } from '../harness/machine.ts';
+import { figure } from '../harness/number.ts';
+import { axisValues, type Outcome, pointOf, quoted, ratioAt, type Standing } from '../harness/outcome.ts';
+import type { ConditionVerdict, Verdict } from '../harness/promises.ts';
+import type { Results } from '../harness/results.ts';
+import { exponent } from '../harness/statistics.ts';
+import { plotsOf } from './plots.ts';
+
+/** RESULTS.md. */
+export function documentOf({ verdicts, size, machine, experiments }: Results): string {
+  const note = size === 'quick' ? '\n**Quick sizes: these figures only show that everything runs.**\n' : '';
+  return [
+    `# Results\n\n${INTRODUCTION}\n${note}`,
+    `${machineOf(machine)}\n`,
+    `## Promises\n\n${promiseRows(verdicts)}\n`,
+    ...experiments.map(sectionOf),
+  ].join('\n');
+}
+
+function machineOf({ date, cpu, cores, memoryGb, kernel, node, versions, fsyncMs }: Machine): string {
+  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `${date.slice(0, 10)}, ${cpu}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`;
+}
+
+function promiseRows(verdicts: Record<string, Verdict>): string {
+  const rows = Object.entries(verdicts).flatMap(([id, { conditions }]) =>
+    conditions.map((condition, place) => promiseRow(place === 0 ? id : '', condition)),
+  );
+  return markdown(['', 'promise', 'goal', 'median', 'min', 'max', ''], rows);
+}
+
+function promiseRow(id: string, { what, bound, goal, unit, value, min, max, holds }: ConditionVerdict): string[] {
+  const figures = [value, min, max].map((number) => (number === null ? '-' : figure(number)));
+  return [id, what, `${bound} ${figure(goal)} ${unit}`, ...figures, holds ? 'holds' : '**missed**'];
+}
+
+function sectionOf(outcome: Outcome): string {
+  const { name, title, proves, contenders } = outcome;
+  const evidence = proves.length > 0 ? ` (${proves.join(', ')})` : '';
+  const plots = plotsOf(outcome).map(({ file }) => `![${name}](plots/${file})`);
+  return [
+    `## ${name}${evidence}\n\n${title[0]?.toUpperCase()}${title.slice(1)}.\n`,
+    ...contenders.map((standing) => `- ${standing.name}: ${standing.includes}.${failureOf(standing)}`),
+    `\n${figures(outcome)}`,
+    ...plots.map((plot) => `${plot}\n`),
+  ].join('\n');
+}
+
+function failureOf({ failed }: Standing): string {
+  return failed === undefined ? '' : ` Not measured to the end: ${failed}.`;
+}
+
+function figures(outcome: Outcome): string {
+  return outcome.metrics
+    .map((metric) => (outcome.axis === undefined ? comparison(outcome, metric) : curve(outcome, metric, outcome.axis)))
+    .join('\n');
+}
+
+function comparison(outcome: Outcome, metric: Metric): string {
+  const [ours] = outcome.contenders;
+  const rows = outcome.contenders.flatMap(({ name }) => {
+    const point = pointOf(outcome, name, 0);
+    if (point === undefined) return [];
+    const { median, min, max } = quoted(point, metric);
+    const ratio = name === ours?.name ? undefined : ratioAt(outcome, metric, 0, [ours?.name ?? '', name]);
+    return [[name, figure(median), figure(min), figure(max), ratio === undefined ? '' : `${figure(ratio.median)}x`]];
+  });
+  return markdown([`${metric.title}, ${metric.unit}`, 'median', 'min', 'max', 'ours to theirs'], rows);
+}
+
+/** Medians with minimum and maximum along the axis, and how each grows. */
+function curve(outcome: Outcome, metric: Metric, axis: string): string {
+  const xs = axisValues(outcome);
+  const rows = outcome.contenders.map(({ name }) => {
+    const points = xs.map((x) => pointOf(outcome, name, x));
+    const cells = points.map((point) => (point === undefined ? '-' : cellOf(quoted(point, metric))));
+    const measured = points.flatMap((point) =>
+      point === undefined ? [] : [{ x: point.x, y: quoted(point, metric).median }],
+    );
+    const power = exponent(measured);
+    return [name, ...cells, power === undefined ? '-' : power.toFixed(2)];
+  });
+  return markdown([`${metric.title}, ${metric.unit}`, ...xs.map((x) => `${figure(x)} ${axis}`), 'exponent'], rows);
+}
+
+function cellOf({ median, min, max }: { median: number; min: number; max: number }): string {
+  return `${figure(median)} (${figure(min)} - ${figure(max)})`;
+}
+
+function markdown(head: string[], rows: string[][]): string {
+  return `${[head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`;
+}
+
+const INTRODUCTION = `Written by \`npm run bench\` from \`results.json\`, which holds all rounds. All contenders of an experiment run in one go on one machine,
+their rounds interleaved; figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs. An exponent of 0 says that
+a figure does not grow along the axis, 1 that it grows in proportion. [README.md](README.md) says how things are measured.`;

@@ -1,0 +1,43 @@
+import { DurableObject, env } from 'cloudflare:workers';
+import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
+import { uris } from '../uris.ts';
+
+/**
+ * A fan-out written by hand without edges: the object itself holds every response body. It reads no request,
+ * filters nothing, and can never hibernate.
+ */
+export class Holder extends DurableObject {
+  readonly #controllers = new Set<ReadableStreamDefaultController<Uint8Array>>();
+
+  override fetch(): Response {
+    const controllers = this.#controllers;
+    let own: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        own = controller;
+        controllers.add(controller);
+        controller.enqueue(acknowledgment());
+      },
+      cancel() {
+        if (own !== undefined) controllers.delete(own);
+      },
+    });
+    return new Response(body, { headers: STREAM_HEADERS });
+  }
+
+  publish(uri: string): void {
+    const frame = frameOf(uri);
+    for (const controller of this.#controllers) controller.enqueue(frame);
+  }
+}
+
+const { HOLDER } = env as unknown as { HOLDER: DurableObjectNamespace<Holder> };
+
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const holder = HOLDER.getByName('holder');
+    if (new URL(request.url).pathname !== '/publish') return holder.fetch('http://holder/');
+    await Promise.all((await uris(request)).map((uri) => holder.publish(uri)));
+    return new Response();
+  },
+};

@@ -1,0 +1,20 @@
+import { SubscriptionBus } from 'mcp-listen/cloudflare';
+
+/** The bus as users deploy it, which tells how often it woke and can be made to lose itself. */
+export class BenchBus extends SubscriptionBus {
+  constructor(ctx: DurableObjectState, env: unknown) {
+    super(ctx, env);
+    ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS wake (at INTEGER)');
+    ctx.storage.sql.exec('INSERT INTO wake VALUES (?)', Date.now());
+  }
+
+  /** How often this object was constructed. */
+  wakes(): number {
+    return this.ctx.storage.sql.exec<{ wakes: number }>('SELECT COUNT(*) AS wakes FROM wake').one().wakes;
+  }
+
+  /** Resets the object, as a deploy does. */
+  reset(): void {
+    this.ctx.abort('reset by a benchmark');
+  }
+}

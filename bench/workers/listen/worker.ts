@@ -1,0 +1,37 @@
+import { env } from 'cloudflare:workers';
+import { serveListen } from 'mcp-listen';
+import { durableObjectBus } from 'mcp-listen/cloudflare';
+import { CAPABILITIES, SERVER_INFO } from '../../server-info.ts';
+import { uris } from '../uris.ts';
+import type { BenchBus } from './bus.ts';
+
+export { BenchBus } from './bus.ts';
+
+const { LISTEN_BUS } = env as unknown as { LISTEN_BUS: DurableObjectNamespace<BenchBus> };
+
+/** mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in another. */
+const server = serveListen(() => new Response(null, { status: 404 }), {
+  bus: durableObjectBus(LISTEN_BUS),
+  capabilities: CAPABILITIES,
+  serverInfo: SERVER_INFO,
+  limits: { streams: 100_000 },
+});
+
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const bus = LISTEN_BUS.getByName('mcp-listen');
+    switch (new URL(request.url).pathname) {
+      case '/publish':
+        await Promise.all((await uris(request)).map((uri) => server.notify.resourceUpdated(uri)));
+        return new Response();
+      case '/wakes':
+        return Response.json(await bus.wakes());
+      case '/reset':
+        // The reset cuts the very call that asks for it.
+        await bus.reset().catch(() => {});
+        return new Response();
+      default:
+        return server.fetch(request);
+    }
+  },
+};

@@ -1,0 +1,14 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { sdkFactory } from '../../sdk-factory.ts';
+import { uris } from '../uris.ts';
+
+/** The official SDK, which delivers within one isolate only: whoever publishes must be where the streams are. */
+const { fetch, notify } = createMcpHandler(sdkFactory, { maxSubscriptions: 100_000 });
+
+export default {
+  async fetch(request: Request): Promise<Response> {
+    if (new URL(request.url).pathname !== '/publish') return fetch(request);
+    for (const uri of await uris(request)) notify.resourceUpdated(uri);
+    return new Response();
+  },
+};

@@ -1,0 +1,176 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { checked } from '../../bench/harness/baseline.ts';
+import { compare } from '../../bench/harness/comparison.ts';
+import type { Entrant, Experiment, Metric } from '../../bench/harness/experiment.ts';
+import { type Outcome, ratioAt } from '../../bench/harness/outcome.ts';
+import { Progress } from '../../bench/harness/progress.ts';
+import { verdicts } from '../../bench/harness/promises.ts';
+import { judged, load, save } from '../../bench/harness/results.ts';
+import { exponent, quantile, summaryOf } from '../../bench/harness/statistics.ts';
+import { report } from '../../bench/report/report.ts';
+
+const RATE: Metric = { id: 'rate', title: 'rate', unit: 'frames/s', better: 'more' };
+
+describe('statistics', () => {
+  test('quote the median, the least and the most', () => {
+    expect(summaryOf([5, 1, 3])).toEqual({ median: 3, min: 1, max: 5 });
+    expect(summaryOf([4, 2]).median).toBe(3);
+    expect(quantile([0, 10], 0.99)).toBeCloseTo(9.9);
+  });
+
+  test('find the exponent of a power', () => {
+    expect(exponent([1, 10, 100].map((x) => ({ x, y: 7 * x ** 1.5 })))).toBeCloseTo(1.5);
+    expect(exponent([1, 10, 100].map((x) => ({ x, y: 7 })))).toBeCloseTo(0);
+    expect(exponent([{ x: 0, y: 1 }])).toBeUndefined();
+  });
+});
+
+describe('a comparison', () => {
+  test('interleaves the rounds, each with another contender first, and counts no warm-up', async () => {
+    const turns: string[] = [];
+    const outcome = await compare(experiment([steady('a', 1, turns), steady('b', 2, turns)], { warmUps: 1 }), silent());
+    expect(turns).toEqual(['b', 'a', 'a', 'b', 'b', 'a', 'a', 'b']);
+    expect(outcome.contenders.map(({ points }) => points[0]?.rounds)).toEqual([
+      [{ rate: 1 }, { rate: 1 }, { rate: 1 }],
+      [{ rate: 2 }, { rate: 2 }, { rate: 2 }],
+    ]);
+  });
+
+  test('goes on without a contender that fails, and says why', async () => {
+    const outcome = await compare(experiment([steady('a', 1), failing('b')]), silent());
+    expect(outcome.contenders[0]?.points[0]?.rounds).toHaveLength(3);
+    expect(outcome.contenders[1]).toMatchObject({ failed: 'a frame is missing' });
+    expect(ratioAt(outcome, RATE, 0, ['a', 'b'])).toBeUndefined();
+  });
+
+  test('takes ratios round by round', async () => {
+    const outcome = await compare(experiment([varying('a', [2, 20, 6]), varying('b', [1, 10, 2])]), silent());
+    expect(ratioAt(outcome, RATE, 0, ['a', 'b'])).toEqual({ median: 2, min: 2, max: 3 });
+  });
+
+  test('prints who does how well, with the ratio, while it goes', async () => {
+    const said: string[] = [];
+    const progress = new Progress(1, (text) => said.push(text));
+    await compare(experiment([steady('a', 30), steady('b', 10), failing('c')]), progress);
+    expect(said[1]).toContain('round 1/3: a 30, b 10, c failed');
+    expect(said.at(-1)).toMatch(
+      /a +30 +30 +30 +frames\/s\n +b +10 +10 +10 +frames\/s +3x +3 +3\n +c +a frame is missing/,
+    );
+  });
+});
+
+describe('a promise', () => {
+  test('holds when all its conditions do', () => {
+    expect(verdicts([dense(9, 10)])['S1']).toMatchObject({
+      holds: true,
+      value: 9,
+      unit: 'x',
+      goal: 9,
+      from: ['dense'],
+    });
+  });
+
+  test.each([
+    ['one condition does not', dense(8.9, 10)],
+    ['another condition does not', dense(9, 13)],
+    ['one condition was not measured', { ...dense(9, 10), contenders: dense(9, 10).contenders.slice(0, 2) }],
+  ])('does not hold where %s', (_, outcome) => {
+    expect(verdicts([outcome])['S1']?.holds).toBe(false);
+  });
+
+  test('that nothing was measured for has no verdict', () => {
+    expect(verdicts([])).toEqual({});
+  });
+});
+
+describe('the lane', () => {
+  const check = { name: 'x', experiment: 'dense', metric: 'rate', kind: 'ratio', tolerance: 0 } as const;
+
+  test('compares the least rounds', () => {
+    const outcome = dense(3, 1);
+    outcome.contenders[0]?.points[0]?.rounds.push({ rate: 2 }, { rate: 90 });
+    expect(checked(check, [outcome])).toBe(2);
+  });
+
+  test('measures how much the largest costs beside the smallest', () => {
+    const points = [2, 3, 8].map((rate, x) => ({ x, rounds: [{ rate }] }));
+    const curve = { ...dense(1, 1), contenders: [{ name: 'mcp-listen', includes: '', points }] };
+    expect(checked({ ...check, kind: 'spread' }, [curve])).toBe(4);
+  });
+
+  test('has no figure where nothing was measured', () => {
+    expect(checked(check, [])).toBeUndefined();
+  });
+});
+
+describe('what is written', () => {
+  test('is made from results.json alone', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const points = [0, 10, 1_000].map((x) => ({ x, rounds: [{ rate: x }, { rate: 2 * x }] }));
+    const curve: Outcome = { ...dense(1, 1), name: 'curve', proves: [], axis: 'streams <&>', contenders: [] };
+    curve.contenders.push({ name: 'mcp-listen', includes: 'all', points });
+    await save(folder, judged('quick', MACHINE, [dense(9, 10), curve]));
+    await report(folder);
+    const text = await readFile(join(folder, 'RESULTS.md'), 'utf8');
+    expect(text).toContain('| S1 | dense fan-out, of the SDK | at least 9 x | 9 | 9 | 9 | holds |');
+    expect(text).toContain('| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |');
+    expect(await readdir(join(folder, 'plots'))).toEqual(['curve-rate.svg', 'dense-rate.svg']);
+    const svg = await readFile(join(folder, 'plots', 'curve-rate.svg'), 'utf8');
+    expect(svg).toContain('streams &lt;&amp;>');
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  test('keeps the verdicts at the top level of the file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const results = judged('full', MACHINE, [dense(9, 10)]);
+    await save(folder, results);
+    const file = join(folder, 'results.json');
+    const written = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+    expect(written['S1']).toMatchObject({ holds: true, value: 9, unit: 'x', goal: 9 });
+    expect(await load(file)).toEqual(results);
+  });
+});
+
+const MACHINE = {
+  ...{ date: '2026-11-21T00:00:00Z', cpu: 'cpu', cores: 2, memoryGb: 8, kernel: '6', node: 'v24', versions: {} },
+  fsyncMs: 1,
+};
+
+/** Evidence for S1: the SDK does 1, and we and the limit do so many times that. */
+function dense(ours: number, limit: number): Outcome {
+  const standing = (name: string, rate: number) => ({ name, includes: '', points: [{ x: 0, rounds: [{ rate }] }] });
+  const contenders = [standing('mcp-listen', ours), standing('TypeScript SDK', 1), standing('enqueue only', limit)];
+  return { name: 'dense', title: 'dense', proves: ['S1'], metrics: [RATE], contenders };
+}
+
+function experiment(entrants: Entrant[], options: Partial<Experiment> = {}): Experiment {
+  return { name: 'test', title: 'test', proves: [], metrics: [RATE], entrants, warmUps: 0, rounds: 3, ...options };
+}
+
+function steady(name: string, rate: number, turns: string[] = []): Entrant {
+  const round = async () => {
+    turns.push(name);
+    return { rate };
+  };
+  return { name, includes: '', enter: async () => ({ round, leave: async () => {} }) };
+}
+
+function varying(name: string, rates: number[]): Entrant {
+  const left = [...rates];
+  const round = async () => ({ rate: left.shift() ?? 0 });
+  return { name, includes: '', enter: async () => ({ round, leave: async () => {} }) };
+}
+
+function failing(name: string): Entrant {
+  const round = () => Promise.reject(new Error('a frame is missing'));
+  return { name, includes: '', enter: async () => ({ round, leave: async () => {} }) };
+}
+
+function silent(): Progress {
+  return new Progress(1, () => {});
+}
