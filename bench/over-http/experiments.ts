@@ -1,17 +1,24 @@
-import { existsSync } from 'node:fs';
 import type { Contender, Entrant, Experiment, Metric } from '../harness/experiment.ts';
-import { OURS } from '../harness/experiment.ts';
 import { Burst } from './burst.ts';
+import {
+  ALONE,
+  type Candidate,
+  entrants,
+  PEERS,
+  PROCESSES,
+  sharded,
+  WORKERS,
+  WORKERS_AND_MEMORY,
+} from './candidates.ts';
 import { Delivery } from './delivery.ts';
+import { freshly } from './freshly.ts';
 import { Healing } from './healing.ts';
 import { Latency } from './latency.ts';
 import type { LoadServer } from './load-server.ts';
-import { nodeServer } from './node-servers.ts';
 import { Opening } from './opening.ts';
-import { pythonServer } from './python-server.ts';
 import { Residence } from './residence.ts';
 import { Waking } from './waking.ts';
-import { workerdServer } from './workerd-servers.ts';
+import { withShards } from './with-shards.ts';
 
 /** How large the experiments are. */
 export interface Size {
@@ -19,6 +26,7 @@ export interface Size {
   /** Values of the axes of the curves. */
   manyStreams: number[];
   uris: number[];
+  shards: number[];
   /** Publishes of one round of latencies. */
   publishes: number;
   burst: { streams: number; requests: number };
@@ -31,6 +39,7 @@ export const SIZES: Record<'full' | 'quick', Size> = {
     streams: 1_000,
     manyStreams: [100, 300, 1_000, 3_000],
     uris: [1, 4, 16, 64, 256],
+    shards: [1, 2, 4, 8],
     publishes: 100,
     burst: { streams: 50, requests: 100 },
     rounds: 7,
@@ -39,6 +48,7 @@ export const SIZES: Record<'full' | 'quick', Size> = {
     streams: 100,
     manyStreams: [50, 200],
     uris: [1, 256],
+    shards: [1, 4],
     publishes: 20,
     burst: { streams: 5, requests: 10 },
     rounds: 3,
@@ -47,7 +57,7 @@ export const SIZES: Record<'full' | 'quick', Size> = {
 
 /** Everything that is measured over the network. */
 export function overHttp(size: Size): Experiment[] {
-  return [...comparisons(size), ...costs(size), ...growth(size), ...recovery(size)];
+  return [...comparisons(size), ...costs(size), ...growth(size), ...recovery(size), ...shards(size)];
 }
 
 function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] {
@@ -77,7 +87,7 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
 }
 
 function costs({ streams, rounds }: Size): Experiment[] {
-  const resident = (start: () => Promise<LoadServer>) => async () => new Residence(start, streams);
+  const resident = (start: Candidate['start']) => async () => new Residence(() => start(0), streams);
   return [
     {
       ...{ name: 'opens', proves: [], metrics: [OPENS], warmUps: 1, rounds },
@@ -148,79 +158,42 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   ];
 }
 
-/** A server, what measuring it includes, and how it is started. */
-interface Candidate {
-  name: string;
-  includes: string;
-  start: () => Promise<LoadServer>;
+/** Shards stay that streams have left: what opens them is measured on a new bus each time. */
+function anew(entrant: Entrant): Entrant {
+  return { ...entrant, enter: async (x) => freshly(() => entrant.enter(x)) };
 }
 
-function entrants(candidates: Candidate[], measure: (server: LoadServer, x: number) => Promise<Contender>): Entrant[] {
-  return candidates.map(({ name, includes, start }) => ({
-    name,
-    includes,
-    enter: async (x) => {
-      const server = await start();
-      try {
-        return await measure(server, x);
-      } catch (error) {
-        await server.stop();
-        throw error;
-      }
+/** The same streams at more and more shards of one bus. */
+function shards({ streams, shards: values, publishes, rounds }: Size): Experiment[] {
+  const few = { proves: [], rounds: Math.min(rounds, 3), axis: { label: 'shards', values } };
+  const held = (measure: (server: LoadServer) => Promise<Contender>) =>
+    entrants(
+      sharded((count) => Math.ceil(streams / count)),
+      (server, count) => withShards(server, count, measure),
+    );
+  return [
+    {
+      ...{ ...few, name: 'publish-by-shards', metrics: [P50, P99], warmUps: 1 },
+      title: `from a publish to the last of ${streams} streams at more and more shards on workerd`,
+      entrants: held((server) => Latency.start(server, { streams, publishes })),
     },
-  }));
+    {
+      ...{ ...few, name: 'open-by-shards', metrics: [OPEN], warmUps: 1 },
+      title: `${streams} streams are opened, and fill more and more shards on workerd`,
+      entrants: held((server) => Opening.start(server, 0, streams)).map(anew),
+    },
+    {
+      ...{ ...few, name: 'wake-by-shards', metrics: [WAKE, COLD], warmUps: 0 },
+      title: `a publish wakes a hibernating bus whose ${streams} streams are at more and more shards on workerd`,
+      entrants: held((server) => Waking.start(server, { streams, uris: 1 })),
+    },
+    {
+      ...{ ...few, name: 'heal-by-shards', metrics: [HEAL], warmUps: 0 },
+      title: `the root of a bus is reset whose ${streams} streams are at more and more shards on workerd`,
+      entrants: held((server) => Healing.start(server, { streams, uris: 1 })),
+    },
+  ];
 }
-
-/** Linux has it. */
-const MEMORY_DISK = '/dev/shm';
-
-const ON_WORKERD: Candidate = {
-  name: OURS,
-  includes:
-    'publish in one isolate, the bus with its log on disk in another, match, a WebSocket a stream, the edge with its streams in a third, HTTP',
-  start: () => workerdServer('listen'),
-};
-/** Tells what the disk costs: the same, but what the bus has logged would not outlive the machine. */
-const IN_MEMORY: Candidate = {
-  name: `${OURS}, log in memory`,
-  includes: 'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
-  start: () => workerdServer('listen', MEMORY_DISK),
-};
-const SDK_ON_WORKERD: Candidate = {
-  name: 'TypeScript SDK',
-  includes: 'publish and streams in one isolate, match, HTTP: it delivers to no other isolate',
-  start: () => workerdServer('sdk'),
-};
-const RELAY: Candidate = {
-  name: 'WebSocket relay',
-  includes:
-    'publish in one isolate, an object that sends a ready frame to a WebSocket a stream, an edge that copies it, HTTP',
-  start: () => workerdServer('relay'),
-};
-const HELD: Candidate = {
-  name: 'object-held SSE',
-  includes:
-    'publish in one isolate, an object that enqueues a ready frame on every response, an edge that passes responses on, HTTP',
-  start: () => workerdServer('held'),
-};
-const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, RELAY, HELD];
-const WORKERS_AND_MEMORY = existsSync(MEMORY_DISK) ? [...WORKERS, IN_MEMORY] : WORKERS;
-const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
-const ALONE = [ON_WORKERD];
-
-const PROCESSES: Candidate[] = [
-  {
-    name: `${OURS} on Node`,
-    includes: "publish, match, Node's HTTP, all in one process",
-    start: () => nodeServer('listen'),
-  },
-  {
-    name: 'TypeScript SDK on Node',
-    includes: "publish, match, Node's HTTP by the same adapter, all in one process",
-    start: () => nodeServer('sdk'),
-  },
-  { name: 'Python SDK', includes: 'publish, match, uvicorn, all in one process', start: pythonServer },
-];
 
 const RATE: Metric = { id: 'rate', title: 'delivered', unit: 'k frames/s', better: 'more' };
 const P50: Metric = { id: 'p50', title: 'median', unit: 'ms', better: 'less' };

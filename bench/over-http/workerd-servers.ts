@@ -7,16 +7,23 @@ import type { LoadServer } from './load-server.ts';
 /** The Workers that are measured, by their folder in bench/workers. */
 export type WorkerName = 'listen' | 'sdk' | 'relay' | 'held';
 
-/**
- * Starts a Worker on workerd: one isolate holds the streams, another one its objects, a third one publishes. The
- * objects' disk is in the system's folder of temporary files, or in `disk`.
- */
-export async function workerdServer(name: WorkerName, disk?: string): Promise<LoadServer> {
+/** How a Worker is started. */
+export interface WorkerOptions {
+  /** Where the objects' disk is; the system's folder of temporary files without it. */
+  disk?: string;
+  /** Streams that one object of the bus holds; as many as come without it. */
+  edgesPerShard?: number;
+}
+
+/** Starts a Worker on workerd: one isolate holds the streams, another one its objects, a third one publishes. */
+export async function workerdServer(name: WorkerName, options: WorkerOptions = {}): Promise<LoadServer> {
   const { edges, object } = LAYOUTS[name];
+  const { disk, edgesPerShard = ONE_OBJECT } = options;
   const bundle = await bundleOf(name);
   const durableObjects = object === undefined ? [] : [object];
   const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
-  const workerd = await startWorkerd({ bundle, edges, durableObjects, ...state });
+  const text = { EDGES_PER_SHARD: String(edgesPerShard) };
+  const workerd = await startWorkerd({ bundle, edges, durableObjects, text, ...state });
   const [holding = '', publishing = holding] = workerd.edges;
   return {
     listen: new URL('/mcp', holding),
@@ -48,3 +55,6 @@ function bundleOf(name: WorkerName): Promise<string> {
 }
 
 const bundles = new Map<WorkerName, Promise<string>>();
+
+/** More streams than any experiment opens, and as many as an object may have. */
+const ONE_OBJECT = 32_768;

@@ -1,7 +1,12 @@
+import { env } from 'cloudflare:workers';
 import { SubscriptionBus } from 'mcp-listen/cloudflare';
+
+const { EDGES_PER_SHARD } = env as unknown as { EDGES_PER_SHARD: string };
 
 /** The bus as users deploy it, which tells how often it woke and can be made to lose itself. */
 export class BenchBus extends SubscriptionBus {
+  static override options = { edgesPerShard: Number(EDGES_PER_SHARD) };
+
   constructor(ctx: DurableObjectState, env: unknown) {
     super(ctx, env);
     ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS wake (at INTEGER)');

@@ -26,6 +26,8 @@ export default {
         return new Response();
       case '/wakes':
         return Response.json(await bus.wakes());
+      case '/shards':
+        return Response.json((await bus.stats()).shards.length);
       case '/reset':
         // The reset cuts the very call that asks for it.
         await bus.reset().catch(() => {});

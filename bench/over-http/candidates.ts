@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import type { Contender, Entrant } from '../harness/experiment.ts';
+import { OURS } from '../harness/experiment.ts';
+import type { LoadServer } from './load-server.ts';
+import { nodeServer } from './node-servers.ts';
+import { pythonServer } from './python-server.ts';
+import { workerdServer } from './workerd-servers.ts';
+
+/** A server, what measuring it includes, and how it is started. */
+export interface Candidate {
+  name: string;
+  includes: string;
+  start: (x: number) => Promise<LoadServer>;
+}
+
+/** Candidates, measured alike; the server of one that cannot be measured is ended. */
+export function entrants(
+  candidates: Candidate[],
+  measure: (server: LoadServer, x: number) => Promise<Contender>,
+): Entrant[] {
+  return candidates.map(({ name, includes, start }) => ({
+    name,
+    includes,
+    enter: async (x) => {
+      const server = await start(x);
+      try {
+        return await measure(server, x);
+      } catch (error) {
+        await server.stop();
+        throw error;
+      }
+    },
+  }));
+}
+
+/** Linux has it. */
+const MEMORY_DISK = '/dev/shm';
+
+const ON_WORKERD: Candidate = {
+  name: OURS,
+  includes:
+    'publish in one isolate, the bus with its log on disk in another, match, a WebSocket a stream, the edge with its streams in a third, HTTP',
+  start: () => workerdServer('listen'),
+};
+/** Tells what the disk costs: the same, but what the bus has logged would not outlive the machine. */
+const IN_MEMORY: Candidate = {
+  name: `${OURS}, log in memory`,
+  includes: 'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
+  start: () => workerdServer('listen', { disk: MEMORY_DISK }),
+};
+const SDK_ON_WORKERD: Candidate = {
+  name: 'TypeScript SDK',
+  includes: 'publish and streams in one isolate, match, HTTP: it delivers to no other isolate',
+  start: () => workerdServer('sdk'),
+};
+const RELAY: Candidate = {
+  name: 'WebSocket relay',
+  includes:
+    'publish in one isolate, an object that sends a ready frame to a WebSocket a stream, an edge that copies it, HTTP',
+  start: () => workerdServer('relay'),
+};
+const HELD: Candidate = {
+  name: 'object-held SSE',
+  includes:
+    'publish in one isolate, an object that enqueues a ready frame on every response, an edge that passes responses on, HTTP',
+  start: () => workerdServer('held'),
+};
+export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, RELAY, HELD];
+export const WORKERS_AND_MEMORY = existsSync(MEMORY_DISK) ? [...WORKERS, IN_MEMORY] : WORKERS;
+export const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
+export const ALONE = [ON_WORKERD];
+
+export const PROCESSES: Candidate[] = [
+  {
+    name: `${OURS} on Node`,
+    includes: "publish, match, Node's HTTP, all in one process",
+    start: () => nodeServer('listen'),
+  },
+  {
+    name: 'TypeScript SDK on Node',
+    includes: "publish, match, Node's HTTP by the same adapter, all in one process",
+    start: () => nodeServer('sdk'),
+  },
+  { name: 'Python SDK', includes: 'publish, match, uvicorn, all in one process', start: pythonServer },
+];
+
+/** Ours, whose bus object holds so many streams and no more: beyond them it opens shards. */
+export function sharded(edgesPerShard: (shards: number) => number): Candidate[] {
+  const start = async (shards: number): Promise<LoadServer> =>
+    workerdServer('listen', { edgesPerShard: edgesPerShard(shards) });
+  return [{ ...ON_WORKERD, start }];
+}
