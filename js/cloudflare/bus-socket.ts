@@ -62,7 +62,7 @@ export class BusSocket {
     socket.accept();
     socket.addEventListener('message', ({ data }) => this.#receive(data));
     socket.addEventListener('close', ({ code }) => this.#closed(code, opened));
-    socket.addEventListener('error', () => this.#lose(new ListenError('bus-lost', 'the socket to the bus failed')));
+    socket.addEventListener('error', () => this.#failed(socket));
     if (this.#isOver) this.#part();
     else socket.send(this.#attachFrame);
   }
@@ -76,6 +76,8 @@ export class BusSocket {
     if (code === MOVED && shard !== undefined) this.#doors.forget(this.#owner.continent, shard);
     if (code === MOVED && this.#mayMove()) {
       this.#moves += 1;
+      this.#part();
+      this.#socket = undefined;
       this.#connect();
       return;
     }
@@ -85,6 +87,11 @@ export class BusSocket {
         ? new ListenError('bus-released', 'the bus has let the stream go')
         : new ListenError('bus-lost', `the bus closed the socket with ${code}`),
     );
+  }
+
+  /** A socket that was closed may fail after that. */
+  #failed(socket: WebSocket): void {
+    if (this.#socket === socket) this.#lose(new ListenError('bus-lost', 'the socket to the bus failed'));
   }
 
   /** A stream that is sent on before it was ever answered has lost nothing. */
