@@ -6,7 +6,7 @@ use crate::{
     host::Host,
     invariant::Violation,
     key::{Key, Keys, one_of},
-    network::{Close, Fault, SocketId, Way},
+    network::{Fault, SocketId, Way},
     schedule::{Act, Step},
     world::World,
 };
@@ -17,6 +17,7 @@ impl World {
         self.spin = step.spin;
         let what = step.what;
         match step.act {
+            Act::Mail | Act::ResetShard | Act::SleepShard => self.move_shards(step)?,
             Act::Publish => self.publish(self.key(what), Cut::Never)?,
             Act::Burst => self.burst(step)?,
             Act::Crash => self.crash(step)?,
@@ -67,13 +68,9 @@ impl World {
     /// The bus is reset; what it had sent is lost or still arrives.
     pub(crate) fn reset_bus(&mut self, loses_frames: bool) {
         for socket in self.bus.reset() {
-            if loses_frames {
-                self.network.cut(socket);
-            } else {
-                self.network.close(socket, Way::ToEdge, Close::Lost);
-            }
-            self.network.shut(socket, Way::ToBus);
+            self.lose_socket(socket, loses_frames);
         }
+        self.forget_calls();
     }
 
     /// The keys that there are.
@@ -114,8 +111,8 @@ impl World {
             return;
         }
         let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
-        let is_session = step.who % 8 > 4;
-        let is_old = !is_session && step.who % 16 == 4;
+        let is_session = step.who % 8 > 4 && !self.setup.has_shards;
+        let is_old = !is_session && !self.setup.has_shards && step.who % 16 == 4;
         let id = IDS[usize::from(step.who / 8) % IDS.len()];
         let at = self.clients.len();
         self.note(|| format!("client {at} opens a stream for {}", keys.names()));
@@ -286,7 +283,7 @@ impl World {
             Act::Swap => self.hurt(socket, way, Fault::Swap),
             Act::Truncate => self.hurt(socket, way, Fault::Truncate),
             Act::Forget if self.setup.verifies && !self.is_old_edge(at) => {
-                self.bus.forget(socket);
+                self.forget_socket(socket);
                 self.network.forget(socket);
             }
             Act::Forget => {}
@@ -334,6 +331,7 @@ impl World {
             Act::Restart => self.reset_bus(step.what.is_multiple_of(2)),
             Act::LoseDisk => {
                 self.reset_bus(true);
+                self.reset_shards();
                 self.bus.lose_disk();
             }
             Act::Down => {
@@ -342,6 +340,8 @@ impl World {
                     .go_down(REFUSALS[usize::from(step.spin) % REFUSALS.len()]);
             }
             Act::Up => self.bus.come_up(),
+            // Of both versions only one knows shards.
+            Act::Deploy if self.setup.has_shards => {}
             Act::Trim => self.bus.trim(1 + usize::from(step.what) % 8),
             _ => {
                 for at in 0..self.clients.len() {

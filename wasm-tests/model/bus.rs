@@ -12,6 +12,7 @@ use crate::{
     memory::{Attachment, Memory},
     network::{Close, Frame, Note, SocketId},
     slip::{self, Slip},
+    table::{PER_SHARD, Table},
 };
 
 /// The object around a [`Hub`]: writes the log before it sends, keeps what it needs to know of each socket with the
@@ -58,9 +59,10 @@ pub(crate) enum Cut {
 }
 
 impl Bus {
-    pub(crate) fn new(window: usize, is_old: bool) -> Self {
+    pub(crate) fn new(window: usize, is_old: bool, has_shards: bool) -> Self {
+        let per_shard = if has_shards { PER_SHARD } else { u32::MAX };
         let mut bus = Self {
-            disk: Disk::new(0, window),
+            disk: Disk::new(0, window, Table::new(per_shard)),
             life: Life::Asleep,
             attachments: BTreeMap::new(),
             is_old,
@@ -170,10 +172,12 @@ impl Bus {
         if cut == Cut::BeforeLog && !slip::has(Slip::SendsBeforeItWrites) {
             return None;
         }
-        let publication = memory.hub.publish(&key.event(number));
+        let event = key.event(number);
+        let publication = memory.hub.publish(&event);
         if cut != Cut::BeforeLog {
             self.disk.append(publication.position, key, number, now);
             self.tell_floor();
+            self.forward(&event, now);
         }
         let frames = publication.deliveries.into_iter().flat_map(|delivery| {
             let message = delivery.message;
@@ -217,7 +221,8 @@ impl Bus {
 
     /// Falls asleep, unless there is something left to do.
     pub(crate) fn hibernate(&mut self) -> bool {
-        let can = matches!(&self.life, Life::Awake(memory) if memory.settles_at.is_none());
+        let can = matches!(&self.life, Life::Awake(memory)
+            if memory.settles_at.is_none() && memory.root.poll_timeout().is_none());
         if can {
             self.life = Life::Asleep;
         }
@@ -257,9 +262,14 @@ impl Bus {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        let alarm = self.disk.table.alarm;
         match &self.life {
-            Life::Awake(memory) => memory.settles_at,
-            Life::Asleep | Life::Down(_) => None,
+            Life::Awake(memory) => {
+                let deadlines = [memory.settles_at, memory.root.poll_timeout(), alarm];
+                deadlines.into_iter().flatten().min()
+            }
+            Life::Asleep => alarm,
+            Life::Down(_) => None,
         }
     }
 
@@ -354,7 +364,20 @@ impl Bus {
         }
     }
 
-    fn leave(&mut self, socket: SocketId, how: Close) {
+    pub(crate) fn is_awake(&self) -> bool {
+        matches!(self.life, Life::Awake(_))
+    }
+
+    pub(crate) fn table(&mut self) -> &mut Table {
+        &mut self.disk.table
+    }
+
+    /// The sockets that are open here.
+    pub(crate) fn attachments(&self) -> impl Iterator<Item = &SocketId> {
+        self.attachments.keys()
+    }
+
+    pub(crate) fn leave(&mut self, socket: SocketId, how: Close) {
         self.forget(socket);
         self.out.push(Out::Close(socket, how));
     }

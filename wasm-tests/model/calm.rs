@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use mcp_listen::clock::Millis;
 
 use crate::{
@@ -5,6 +7,7 @@ use crate::{
     host::{ATTACH, Host},
     invariant::{Violation, hold},
     key::Key,
+    shard::ShardObject,
     world::{VERIFY, World},
 };
 
@@ -14,6 +17,7 @@ impl World {
         self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
         self.is_unlucky = true;
         self.network.calm();
+        self.shards.calm();
         self.bus.come_up();
         for at in 0..self.clients.len() {
             self.clients[at].is_eager = true;
@@ -25,15 +29,24 @@ impl World {
         }
         let prompt = self.prompt();
         self.settle()?;
+        let prompt = if self.is_quiet() { prompt } else { Vec::new() };
+        let moves = self.moves();
         self.pass(PROMPTLY)?;
-        self.check_heard(&prompt)?;
-        self.pass(if self.setup.verifies {
-            AT_LAST_VERIFIED
-        } else {
-            AT_LAST
-        })?;
+        let moved = self.moves();
+        let stayed: Vec<usize> = prompt
+            .into_iter()
+            .filter(|at| moved.get(at) == moves.get(at))
+            .collect();
+        self.check_heard(&stayed)?;
+        self.wait_at_last()?;
         let known = self.known();
         self.check_heard(&known)?;
+        let is_apart = !self.bus.table().has_shards() || self.bus.attached() == 0;
+        hold(
+            "the root holds no edges where there are shards",
+            is_apart,
+            || "it does".to_owned(),
+        )?;
         self.probe()?;
         self.end_all()
     }
@@ -55,6 +68,36 @@ impl World {
                 None => *is_soon,
             });
         whole.map(|(at, _, _)| at).collect()
+    }
+
+    /// Waits until every stream must have found its place. Who is sent elsewhere waits once more.
+    fn wait_at_last(&mut self) -> Result<(), Violation> {
+        let span = if self.setup.verifies {
+            AT_LAST_VERIFIED
+        } else {
+            AT_LAST
+        };
+        for _ in 0..MOST_MOVES {
+            let before = self.moves();
+            self.pass(span)?;
+            if self.moves() == before {
+                return Ok(());
+            }
+        }
+        let moves = self.moves();
+        Err(Violation::new(
+            "streams find their place",
+            format!("{moves:?}"),
+        ))
+    }
+
+    fn moves(&mut self) -> BTreeMap<usize, usize> {
+        self.hosts().map(|(at, host)| (at, host.moves)).collect()
+    }
+
+    /// Whether root and shards have nothing to say to each other: calls that failed are made again later.
+    fn is_quiet(&mut self) -> bool {
+        !self.setup.has_shards || self.shards.is_settled() && self.bus.is_settled()
     }
 
     /// The streams that have nothing to find out yet.
@@ -117,7 +160,8 @@ impl World {
             format!("{left:?} did not")
         })?;
         self.pass(PROMPTLY)?;
-        let attached = self.bus.attached();
+        let shards = self.shards.objects.values_mut();
+        let attached = shards.map(ShardObject::attached).sum::<usize>() + self.bus.attached();
         hold("the bus forgets whoever leaves", attached == 0, || {
             format!("{attached} are attached")
         })
@@ -135,6 +179,8 @@ impl Host {
     }
 }
 
+/// As long as shards are opened and closed.
+const MOST_MOVES: usize = 5;
 const PROMPTLY: Millis = Millis(2_000);
 /// A bus that was away for so long is found within two seconds.
 const NOT_LONG: Millis = Millis(36_000);

@@ -6,7 +6,10 @@ use mcp_listen::{
     uri::Uri,
 };
 
-use crate::key::{Key, Keys};
+use crate::{
+    key::{Key, Keys},
+    table::Table,
+};
 
 /// What outlives the bus: the log, cut to a window by count and age, and what sessions watch.
 #[derive(Debug)]
@@ -17,6 +20,10 @@ pub(crate) struct Disk {
     last: u64,
     window: usize,
     sessions: BTreeMap<usize, Session>,
+    /// What the root of shards keeps.
+    pub(crate) table: Table,
+    /// Everything that was ever published: for those who watch.
+    published: Vec<(Key, usize)>,
 }
 
 /// A session, as the bus keeps it.
@@ -38,7 +45,7 @@ pub(crate) struct Entry {
 }
 
 impl Disk {
-    pub(crate) fn new(epoch: usize, window: usize) -> Self {
+    pub(crate) fn new(epoch: usize, window: usize, table: Table) -> Self {
         Self {
             epoch,
             log: VecDeque::new(),
@@ -46,12 +53,14 @@ impl Disk {
             last: 0,
             window,
             sessions: BTreeMap::new(),
+            table,
+            published: Vec::new(),
         }
     }
 
     /// The disk of a bus that lost this one.
     pub(crate) fn renewed(&self) -> Self {
-        Self::new(self.epoch + 1, self.window)
+        Self::new(self.epoch + 1, self.window, self.table.renewed())
     }
 
     pub(crate) fn mark(&self) -> Mark {
@@ -68,6 +77,7 @@ impl Disk {
 
     pub(crate) fn append(&mut self, position: Position, key: Key, number: usize, now: Millis) {
         self.last = position.0;
+        self.published.push((key, number));
         self.log.push_back(Entry {
             position,
             key,
@@ -89,6 +99,12 @@ impl Disk {
         for entry in self.log.drain(..count) {
             self.floor = entry.position.0;
         }
+    }
+
+    /// What was published at a position, even where the log has let go of it.
+    pub(crate) fn published(&self, position: Position) -> Option<(Key, usize)> {
+        let place = usize::try_from(position.0.checked_sub(1)?).ok()?;
+        self.published.get(place).copied()
     }
 
     pub(crate) fn after(&self, position: Position) -> impl Iterator<Item = &Entry> {

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::EdgeMessage,
+    bus::{EdgeMessage, ShardId},
     clock::Millis,
     edge::{BusCall, Edge, Frame, Past, Patience},
     id::RequestId,
@@ -26,6 +26,10 @@ pub(crate) struct Host {
     /// Whether it is of the version before: it notices nothing and ends with its bus.
     pub(crate) is_old: bool,
     pub(crate) socket: Option<SocketId>,
+    /// The shard that it remembers; none: it asks the root.
+    pub(crate) home: Option<ShardId>,
+    /// How often it was sent elsewhere: that costs another wait.
+    pub(crate) moves: usize,
     /// Until when the first attach has to be confirmed.
     opens_until: Millis,
     absence: Option<Absence>,
@@ -113,6 +117,8 @@ impl Host {
             session: opening.session,
             is_old: opening.is_old,
             socket: None,
+            home: None,
+            moves: 0,
             opens_until: now + ATTACH,
             absence: None,
             pending: Pending::default(),

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Interest, Mark, Position},
+    bus::{EdgeId, Hub, Interest, Mark, Position, Root},
     clock::Millis,
 };
 
@@ -15,6 +15,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) hub: Hub,
+    pub(crate) root: Root,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
     pub(crate) streams: BTreeMap<usize, SocketId>,
@@ -36,6 +37,7 @@ impl Memory {
     pub(crate) fn wake(disk: &Disk, attachments: &BTreeMap<SocketId, Attachment>) -> Self {
         let mut memory = Self {
             hub: Hub::new(mark(disk)).with_floor(disk.floor()),
+            root: disk.table.root(mark(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
             streams: BTreeMap::new(),

@@ -54,6 +54,8 @@ pub(crate) enum Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Close {
     Lost,
+    /// The shard takes no edges any more: the root has to be asked for another one.
+    Moved,
     /// The bus lets the stream go: it is not to come back.
     Over,
 }

@@ -7,6 +7,7 @@ use crate::{
     bus::Bus,
     invariant::{Violation, hold},
     network::{Note, SocketId},
+    shard::position_in,
     slip::{self, Slip},
 };
 
@@ -57,10 +58,4 @@ impl Bus {
         }
         Ok(())
     }
-}
-
-fn position_in(frame: &str) -> Option<Position> {
-    let (_, rest) = frame.split_once("\"position\":")?;
-    let (number, _) = rest.split_once(',')?;
-    number.parse().ok().map(Position)
 }

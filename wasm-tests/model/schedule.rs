@@ -22,6 +22,8 @@ pub(crate) struct Setup {
     pub(crate) is_old_bus: bool,
     /// How long the log is, from long to short.
     pub(crate) window: u8,
+    /// Whether the bus opens shards beyond a few edges.
+    pub(crate) has_shards: bool,
     /// The keys that there are, as a bit mask; none means all. With few of them more happens to each.
     pub(crate) keys: u8,
 }
@@ -68,6 +70,9 @@ pub(crate) enum Act {
     Up,
     Trim,
     Deploy,
+    Mail,
+    ResetShard,
+    SleepShard,
     Wait,
 }
 
@@ -79,6 +84,7 @@ enum Part {
     Readers,
     Wires,
     Bus,
+    Shards,
 }
 
 impl Schedule {
@@ -86,16 +92,28 @@ impl Schedule {
     /// the more often in another.
     pub(crate) fn of_seed(seed: u64) -> Self {
         let mut seed = Seed::new(seed);
-        let parts = [Part::Every, Part::Readers, Part::Wires, Part::Bus];
+        let parts = [
+            Part::Every,
+            Part::Readers,
+            Part::Wires,
+            Part::Bus,
+            Part::Shards,
+        ];
         let parts: Vec<Part> = parts
             .into_iter()
-            .filter(|part| *part == Part::Every || seed.below(2) == 0)
+            .filter(|part| match part {
+                Part::Every => true,
+                Part::Shards => seed.below(3) == 0,
+                _ => seed.below(2) == 0,
+            })
             .collect();
+        let has_shards = parts.contains(&Part::Shards);
         let setup = Setup {
             holds: parts.contains(&Part::Wires) && seed.below(3) == 0,
             verifies: seed.below(4) == 0,
             keeps_alive: seed.below(4) == 0,
-            is_old_bus: seed.below(12) == 0,
+            is_old_bus: !has_shards && seed.below(12) == 0,
+            has_shards,
             window: u8::try_from(seed.below(4)).unwrap(),
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
         };
@@ -128,7 +146,7 @@ fn step(seed: &mut Seed, mix: &[(Act, usize)]) -> Step {
 }
 
 /// The acts, how often each happens in a schedule that has it, and the part of the world that it is about.
-const ACTS: [(Act, usize, Part); 31] = [
+const ACTS: [(Act, usize, Part); 34] = [
     (Act::Publish, 20, Part::Every),
     (Act::Open, 9, Part::Every),
     (Act::Wait, 8, Part::Every),
@@ -160,4 +178,7 @@ const ACTS: [(Act, usize, Part); 31] = [
     (Act::Up, 6, Part::Bus),
     (Act::Trim, 3, Part::Bus),
     (Act::Deploy, 2, Part::Bus),
+    (Act::Mail, 16, Part::Shards),
+    (Act::ResetShard, 3, Part::Shards),
+    (Act::SleepShard, 4, Part::Shards),
 ];

@@ -35,13 +35,14 @@ fn drop_steps(best: &mut Schedule, promise: &str) {
 }
 
 fn simplify_setup(best: &mut Schedule, promise: &str) {
-    let simpler: [fn(&mut Setup); 6] = [
+    let simpler: [fn(&mut Setup); 7] = [
         |setup| setup.holds = false,
         |setup| setup.verifies = false,
         |setup| setup.keeps_alive = false,
         |setup| setup.is_old_bus = false,
         |setup| setup.window = 0,
         |setup| setup.keys = 0,
+        |setup| setup.has_shards = false,
     ];
     for simplify in simpler {
         let mut simple = best.clone();

@@ -11,7 +11,12 @@ use crate::{
 impl World {
     /// What the bus wants sent goes into the network.
     pub(crate) fn route(&mut self) {
-        for out in self.bus.take_out() {
+        let out = self.bus.take_out();
+        self.hand_out(out);
+    }
+
+    pub(crate) fn hand_out(&mut self, out: Vec<Out>) {
+        for out in out {
             match out {
                 Out::Frame(socket, frame) => {
                     self.note(|| format!("  bus to socket {}: {}", socket.0, frame.text));
@@ -32,9 +37,17 @@ impl World {
         arrival: Arrival,
     ) -> Result<(), Violation> {
         match (way, arrival) {
-            (Way::ToBus, Arrival::Frame(frame)) => self.bus.receive(socket, &frame.text, self.now),
+            (Way::ToBus, Arrival::Frame(frame)) => {
+                let now = self.now;
+                match self.shards.object_of(socket) {
+                    Some(shard) => shard.receive(socket, &frame.text, now),
+                    None => self.bus.receive(socket, &frame.text, now)?,
+                }
+                self.collect_mail();
+                Ok(())
+            }
             (Way::ToBus, Arrival::Closed(_)) => {
-                self.bus.forget(socket);
+                self.forget_socket(socket);
                 Ok(())
             }
             (Way::ToEdge, arrival) => {
@@ -65,6 +78,10 @@ impl World {
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
+        if how == Close::Moved {
+            host.home = None;
+            host.moves += 1;
+        }
         if host.is_opening() {
             host.socket = None;
             self.drop_host(at);
@@ -103,7 +120,10 @@ impl World {
 
     pub(crate) fn connect(&mut self, at: usize) {
         self.leave(at);
-        match self.bus.refusal() {
+        let known = self.hosts().find(|(known, _)| *known == at);
+        let home = known.and_then(|(_, host)| host.home);
+        let refusal = self.bus.refusal();
+        match refusal.filter(|_| home.is_none()) {
             Some(Refusal::Silent) => {
                 let now = self.now;
                 if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
@@ -119,13 +139,39 @@ impl World {
                 let is_blind = self.bus.is_old()
                     || self.hosts().any(|(known, host)| known == at && host.is_old);
                 let socket = self.network.connect(is_blind);
-                self.bus.connect(socket);
+                if !self.seat(socket, home) {
+                    self.network.cut(socket);
+                    drop(self.lose(at, Close::Moved, false));
+                    return;
+                }
+                let home = self.shards.home(socket);
                 if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
                     host.socket = Some(socket);
+                    host.home = home;
                 }
                 self.ask(at);
             }
         }
+    }
+
+    /// The bus, or the shard that has it, forgets a socket.
+    pub(crate) fn forget_socket(&mut self, socket: SocketId) {
+        let now = self.now;
+        match self.shards.object_of(socket) {
+            Some(shard) => shard.forget(socket, now),
+            None => self.bus.forget(socket),
+        }
+        self.collect_mail();
+    }
+
+    /// The bus's end of a socket is gone, and what was on its way perhaps too.
+    pub(crate) fn lose_socket(&mut self, socket: SocketId, loses_frames: bool) {
+        if loses_frames {
+            self.network.cut(socket);
+        } else {
+            self.network.close(socket, Way::ToEdge, Close::Lost);
+        }
+        self.network.shut(socket, Way::ToBus);
     }
 
     fn ask(&mut self, at: usize) {

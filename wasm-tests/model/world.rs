@@ -7,6 +7,7 @@ use crate::{
     invariant::{Violation, hold},
     ledger::{Ledger, time},
     network::Network,
+    post::Shards,
     schedule::Setup,
 };
 
@@ -16,6 +17,7 @@ pub(crate) struct World {
     pub(crate) setup: Setup,
     pub(crate) bus: Bus,
     pub(crate) network: Network,
+    pub(crate) shards: Shards,
     pub(crate) clients: Vec<Client>,
     pub(crate) ledger: Ledger,
     /// What is random in this step; each further draw goes on from it.
@@ -33,8 +35,10 @@ impl World {
             bus: Bus::new(
                 WINDOWS[usize::from(setup.window) % WINDOWS.len()],
                 setup.is_old_bus,
+                setup.has_shards,
             ),
             network: Network::new(setup.holds),
+            shards: Shards::default(),
             clients: Vec::new(),
             ledger: Ledger::default(),
             spin: 0,
@@ -60,6 +64,10 @@ impl World {
             self.route();
             if let Some((socket, way, arrival)) = self.network.next_arrival() {
                 self.arrive(socket, way, arrival)?;
+                continue;
+            }
+            self.collect_mail();
+            if self.deliver_mail()? {
                 continue;
             }
             let mut is_still = true;
@@ -88,6 +96,7 @@ impl World {
             })?;
             self.now = self.now.max(next);
             self.bus.handle_timeout(self.now);
+            self.shards_timeout();
             for client in 0..self.clients.len() {
                 self.expire(client)?;
             }
@@ -223,7 +232,8 @@ impl World {
             .hosts()
             .filter_map(|(_, host)| host.poll_timeout())
             .min();
-        of_bus.into_iter().chain(of_hosts).min()
+        let of_shards = self.shards.poll_timeout();
+        [of_bus, of_hosts, of_shards].into_iter().flatten().min()
     }
 }
 

@@ -1,0 +1,306 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use mcp_listen::{
+    bus::{Home, ShardId},
+    clock::Millis,
+};
+
+use crate::{
+    bus::Refusal,
+    invariant::Violation,
+    network::SocketId,
+    schedule::{Act, Step},
+    shard::ShardObject,
+    world::World,
+};
+
+/// The shards of a bus, and the calls between them and their root, which arrive late, twice, or not at all.
+#[derive(Debug, Default)]
+pub(crate) struct Shards {
+    pub(crate) objects: BTreeMap<ShardId, ShardObject>,
+    homes: BTreeMap<SocketId, ShardId>,
+    mail: VecDeque<Mail>,
+    is_held: bool,
+    /// Whether a call may have failed: whoever made it pauses, and longer each time.
+    is_troubled: bool,
+}
+
+/// A call or an answer.
+#[derive(Clone, Debug)]
+enum Mail {
+    Batch(ShardId, u32, String),
+    Taken(ShardId, u32, String),
+    Follow(ShardId, u64, String),
+    Answer(ShardId, u64, String),
+}
+
+impl Shards {
+    /// The shard that a socket is at; none where it is at the root.
+    pub(crate) fn home(&self, socket: SocketId) -> Option<ShardId> {
+        self.homes.get(&socket).copied()
+    }
+
+    /// The shard of a socket, as an object.
+    pub(crate) fn object_of(&mut self, socket: SocketId) -> Option<&mut ShardObject> {
+        let home = self.home(socket)?;
+        self.objects.get_mut(&home)
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_settled(&self) -> bool {
+        !self.is_troubled
+            && self.mail.is_empty()
+            && self.objects.values().all(ShardObject::is_settled)
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        self.objects
+            .values()
+            .filter_map(ShardObject::poll_timeout)
+            .min()
+    }
+
+    pub(crate) fn calm(&mut self) {
+        self.is_held = false;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.mail.clear();
+        self.homes.clear();
+        self.objects.clear();
+    }
+
+    fn enter(&mut self, socket: SocketId, shard: ShardId) -> bool {
+        let object = self.objects.get_mut(&shard);
+        let enters = object.is_some_and(|object| object.connect(socket));
+        if enters {
+            self.homes.insert(socket, shard);
+        }
+        enters
+    }
+}
+
+impl World {
+    /// Seats a socket: where its host was before, or where the root says. The answer is whether it was taken.
+    pub(crate) fn seat(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
+        if let Some(shard) = known
+            && self.shards.enter(socket, shard)
+        {
+            return true;
+        }
+        if self.bus.refusal().is_some() {
+            return false;
+        }
+        let continent = if socket.0.is_multiple_of(3) {
+            "NA"
+        } else {
+            "EU"
+        };
+        let taken = match self.bus.place(continent, known) {
+            Home::Root => {
+                self.bus.connect(socket);
+                true
+            }
+            Home::Shard(shard) => {
+                let objects = &mut self.shards.objects;
+                objects.entry(shard).or_insert_with(ShardObject::new);
+                self.shards.enter(socket, shard)
+            }
+        };
+        self.collect_mail();
+        taken
+    }
+
+    /// What root and shards want done: frames go into the network, calls into the mail.
+    pub(crate) fn collect_mail(&mut self) {
+        let now = self.now;
+        for call in self.bus.root_calls(now) {
+            let mail = Mail::Batch(call.shard, call.call, call.text);
+            self.post(mail);
+        }
+        for shard in self.shards.objects.keys().copied().collect::<Vec<_>>() {
+            let Some(object) = self.shards.objects.get_mut(&shard) else {
+                continue;
+            };
+            let out = object.take_out(self.bus.disk());
+            let call = object.poll_call(now);
+            self.hand_out(out);
+            if let Some(call) = call {
+                self.post(Mail::Follow(shard, call.seq, call.text));
+            }
+        }
+    }
+
+    /// Delivers one letter, where the mail flows; the answer is whether there was one.
+    pub(crate) fn deliver_mail(&mut self) -> Result<bool, Violation> {
+        if self.shards.is_held {
+            return Ok(false);
+        }
+        let Some(mail) = self.shards.mail.pop_front() else {
+            return Ok(false);
+        };
+        self.arrive_mail(mail)?;
+        Ok(true)
+    }
+
+    /// Something happens to the mail or to a shard.
+    pub(crate) fn move_shards(&mut self, step: Step) -> Result<(), Violation> {
+        self.note(|| format!("{:?} {} of the shards", step.act, step.what % 6));
+        match step.act {
+            Act::Mail => self.move_mail(step)?,
+            _ => self.move_shard(step)?,
+        }
+        Ok(())
+    }
+
+    /// All shards are gone, with what they kept.
+    pub(crate) fn reset_shards(&mut self) {
+        let objects = self.shards.objects.values_mut();
+        let sockets: Vec<SocketId> = objects.flat_map(ShardObject::reset).collect();
+        for socket in sockets {
+            self.lose_socket(socket, true);
+        }
+        self.shards.clear();
+    }
+
+    /// What shards do by time.
+    pub(crate) fn shards_timeout(&mut self) {
+        let random = self.random();
+        let now = self.now;
+        self.bus.root_timeout(now, random);
+        for object in self.shards.objects.values_mut() {
+            object.handle_timeout(now, random);
+        }
+    }
+
+    fn move_mail(&mut self, step: Step) -> Result<(), Violation> {
+        self.shards.is_troubled = true;
+        let at = usize::from(step.who).checked_rem(self.shards.mail.len());
+        match (step.what % 6, at) {
+            (0, _) => self.shards.is_held = true,
+            (1, _) => self.shards.is_held = false,
+            (kind, Some(at)) => {
+                let Some(mail) = self.shards.mail.remove(at) else {
+                    return Ok(());
+                };
+                match kind {
+                    2 => self.arrive_mail(mail)?,
+                    3 => self.fail_mail(&mail, step.spin.is_multiple_of(4)),
+                    4 => {
+                        self.post(mail.clone());
+                        self.arrive_mail(mail)?;
+                    }
+                    _ => self.note(|| format!("  {mail:?} is lost")),
+                }
+            }
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    fn move_shard(&mut self, step: Step) -> Result<(), Violation> {
+        let shards: Vec<ShardId> = self.shards.objects.keys().copied().collect();
+        let Some(place) = usize::from(step.who).checked_rem(shards.len()) else {
+            return Ok(());
+        };
+        let shard = shards[place];
+        let Some(object) = self.shards.objects.get_mut(&shard) else {
+            return Ok(());
+        };
+        if step.act == Act::SleepShard {
+            let is_called = self.shards.mail.iter().any(|mail| mail.shard() == shard);
+            let sleeps = !is_called && object.hibernate();
+            self.note(|| format!("  it sleeps: {sleeps}"));
+            return Ok(());
+        }
+        let sockets = object.reset();
+        self.shards.is_troubled = true;
+        // Nobody waits for the answer to a call of its former life.
+        self.shards
+            .mail
+            .retain(|mail| !matches!(mail, Mail::Answer(to, ..) if *to == shard));
+        for socket in sockets {
+            self.lose_socket(socket, step.what.is_multiple_of(2));
+        }
+        Ok(())
+    }
+
+    /// The root's memory is gone, and with it the calls that it waits for.
+    pub(crate) fn forget_calls(&mut self) {
+        self.shards.is_troubled = true;
+        self.shards
+            .mail
+            .retain(|mail| !matches!(mail, Mail::Taken(..)));
+    }
+
+    fn post(&mut self, mail: Mail) {
+        self.note(|| format!("  posted: {mail:?}"));
+        self.shards.mail.push_back(mail);
+    }
+
+    fn arrive_mail(&mut self, mail: Mail) -> Result<(), Violation> {
+        self.note(|| format!("  arrives: {mail:?}"));
+        let random = self.random();
+        let now = self.now;
+        match (&mail, self.bus.refusal()) {
+            (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::Taken(..), Some(_)) => {}
+            (Mail::Follow(..), Some(refusal)) => {
+                self.fail_mail(&mail, refusal == Refusal::Overloaded);
+            }
+            (Mail::Follow(shard, seq, text), None) => {
+                let answer = self.bus.handle_follow(*shard, text)?;
+                self.collect_mail();
+                self.post(Mail::Answer(*shard, *seq, answer));
+            }
+            (Mail::Taken(shard, call, text), None) => {
+                self.bus.handle_taken(*shard, *call, text, now, random);
+            }
+            (Mail::Batch(shard, call, text), _) => {
+                if let Some(object) = self.shards.objects.get_mut(shard) {
+                    let answer = object.handle_batch(text)?;
+                    self.collect_mail();
+                    self.post(Mail::Taken(*shard, *call, answer));
+                }
+            }
+            (Mail::Answer(shard, seq, text), _) => {
+                if let Some(object) = self.shards.objects.get_mut(shard) {
+                    object.handle_answer(*seq, text, now, random);
+                }
+            }
+        }
+        self.collect_mail();
+        Ok(())
+    }
+
+    /// Whoever made the call hears that it failed.
+    fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) {
+        self.note(|| format!("  fails: {mail:?}"));
+        let random = self.random();
+        let now = self.now;
+        match mail {
+            Mail::Batch(shard, call, _) | Mail::Taken(shard, call, _) => {
+                if self.bus.refusal().is_none() {
+                    self.bus
+                        .fail_batch(*shard, *call, is_overloaded, now, random);
+                }
+            }
+            Mail::Follow(shard, seq, _) | Mail::Answer(shard, seq, _) => {
+                if let Some(object) = self.shards.objects.get_mut(shard) {
+                    object.handle_failure(*seq, is_overloaded, now, random);
+                }
+            }
+        }
+        self.collect_mail();
+    }
+}
+
+impl Mail {
+    fn shard(&self) -> ShardId {
+        match self {
+            Self::Batch(shard, ..)
+            | Self::Taken(shard, ..)
+            | Self::Follow(shard, ..)
+            | Self::Answer(shard, ..) => *shard,
+        }
+    }
+}

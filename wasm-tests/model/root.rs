@@ -1,0 +1,151 @@
+use mcp_listen::{
+    bus::{BatchCall, Change, Home, ShardId},
+    clock::Millis,
+    event::ServerEvent,
+};
+
+use crate::{
+    bus::Bus,
+    invariant::{Violation, hold},
+    network::{Close, SocketId},
+    table::PER_SHARD,
+};
+
+/// The root's side of the shards.
+impl Bus {
+    /// Where the next edge goes; `full` has refused it.
+    pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Home {
+        let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
+        self.memory()
+            .map_or(Home::Root, |memory| memory.root.place(continent, own, full))
+    }
+
+    /// An event is on disk, and with it the alarm that sees to it that every shard takes it.
+    pub(crate) fn forward(&mut self, event: &ServerEvent, now: Millis) {
+        let position = self.disk().mark().position;
+        let Some(memory) = self.memory() else { return };
+        memory.root.publish(position, event, &event.to_json());
+        if !memory.root.is_settled() {
+            self.table().alarm.get_or_insert(now + BURST);
+        }
+    }
+
+    /// Keeps what the root wants kept, and gives the calls that it wants made.
+    pub(crate) fn root_calls(&mut self, now: Millis) -> Vec<BatchCall> {
+        if !self.is_awake() {
+            return Vec::new();
+        }
+        while let Some(change) = self.memory().and_then(|memory| memory.root.poll_change()) {
+            if matches!(change, Change::Opened { .. }) {
+                self.move_out();
+            }
+            self.table().apply(change);
+        }
+        let mut calls = Vec::new();
+        while let Some(call) = self.memory().and_then(|memory| memory.root.poll_batch(now)) {
+            calls.push(call);
+        }
+        calls
+    }
+
+    pub(crate) fn handle_follow(
+        &mut self,
+        shard: ShardId,
+        text: &str,
+    ) -> Result<String, Violation> {
+        let floor = self.disk().floor();
+        let Some(memory) = self.memory() else {
+            return Ok(String::new());
+        };
+        let reply = memory.root.handle_follow(shard, text, floor);
+        let mut reply =
+            reply.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
+        if let Some(after) = reply.replay_after() {
+            hold("what is replayed is still there", after >= floor, || {
+                format!("{after:?} is below the log's floor {floor:?}")
+            })?;
+            for entry in self.disk().after(after).copied().collect::<Vec<_>>() {
+                let event = entry.key.event(entry.number);
+                if let Some(memory) = self.memory() {
+                    reply.push_event(&memory.root, entry.position, &event);
+                }
+            }
+        }
+        Ok(reply.finish())
+    }
+
+    pub(crate) fn handle_taken(
+        &mut self,
+        shard: ShardId,
+        call: u32,
+        text: &str,
+        now: Millis,
+        random: f64,
+    ) {
+        if let Some(memory) = self.memory() {
+            // An answer that cannot be read counts as a failure, which is handled then.
+            memory
+                .root
+                .handle_taken(shard, call, text, now, random)
+                .ok();
+        }
+    }
+
+    pub(crate) fn fail_batch(
+        &mut self,
+        shard: ShardId,
+        call: u32,
+        is_overloaded: bool,
+        now: Millis,
+        random: f64,
+    ) {
+        if let Some(memory) = self.memory() {
+            memory
+                .root
+                .handle_failure(shard, call, is_overloaded, now, random);
+        }
+    }
+
+    /// What the root does by time: calls again, and sees to it that a burst is taken by all.
+    pub(crate) fn root_timeout(&mut self, now: Millis, random: f64) {
+        if self.refusal().is_some() {
+            return;
+        }
+        let rings = self.table().alarm.is_some_and(|at| at <= now);
+        if rings {
+            let is_settled = self.memory().is_none_or(|memory| {
+                memory.root.settle();
+                memory.root.is_settled()
+            });
+            self.table().alarm = (!is_settled).then(|| now + BURST);
+        }
+        if self.is_awake()
+            && let Some(memory) = self.memory()
+            && memory.root.poll_timeout().is_some_and(|at| at <= now)
+        {
+            memory.root.handle_timeout(now, random);
+        }
+    }
+
+    /// Whether every shard has taken everything.
+    pub(crate) fn is_settled(&mut self) -> bool {
+        self.memory().is_none_or(|memory| memory.root.is_settled())
+    }
+
+    /// The root holds no edges where there are shards: its own come back and are sent on.
+    fn move_out(&mut self) {
+        for socket in self.attached_sockets() {
+            self.leave(socket, Close::Moved);
+        }
+    }
+
+    fn attached_sockets(&self) -> Vec<SocketId> {
+        self.attachments().copied().collect()
+    }
+
+    fn attachments_count(&self) -> usize {
+        self.attachments().count()
+    }
+}
+
+const BURST: Millis = Millis(1_000);

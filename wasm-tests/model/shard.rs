@@ -1,0 +1,243 @@
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    bus::{
+        Delivery, EdgeId, FollowCall, Interest, Mark, Parting, Position, Shard, ShardOutput,
+        ShardReceived,
+    },
+    clock::Millis,
+};
+
+use crate::{
+    bus::Out,
+    disk::Disk,
+    invariant::Violation,
+    memory::Attachment,
+    network::{Close, Frame, Note, SocketId},
+    table::PER_SHARD,
+};
+
+/// The object around a [`Shard`]: its sockets, and what it keeps while it sleeps.
+#[derive(Debug)]
+pub(crate) struct ShardObject {
+    life: Option<Life>,
+    attachments: BTreeMap<SocketId, Attachment>,
+    /// Durable: the number of its last call, and where it stood when it fell asleep.
+    seq: u64,
+    mark: Option<Mark>,
+}
+
+#[derive(Debug)]
+struct Life {
+    shard: Shard,
+    edges: BTreeMap<SocketId, EdgeId>,
+}
+
+impl ShardObject {
+    pub(crate) fn new() -> Self {
+        Self {
+            life: None,
+            attachments: BTreeMap::new(),
+            seq: 0,
+            mark: None,
+        }
+    }
+
+    /// Takes a socket; the answer is whether there is room.
+    pub(crate) fn connect(&mut self, socket: SocketId) -> bool {
+        let is_full = self.attachments.len() >= usize::try_from(PER_SHARD).unwrap_or_default();
+        let life = self.life();
+        if is_full || life.shard.is_retired() {
+            return false;
+        }
+        let edge = life.shard.connect();
+        life.edges.insert(socket, edge);
+        self.attachments.insert(socket, Attachment::default());
+        true
+    }
+
+    pub(crate) fn receive(&mut self, socket: SocketId, text: &str, now: Millis) {
+        let life = self.life();
+        let Some(edge) = life.edges.get(&socket).copied() else {
+            return;
+        };
+        match life.shard.handle_message(edge, text, now) {
+            Ok(ShardReceived::Attaching { interest, .. }) => self.keep(socket, &interest),
+            Ok(ShardReceived::Detached) => self.let_go(socket),
+            Err(_) => {}
+        }
+    }
+
+    pub(crate) fn forget(&mut self, socket: SocketId, now: Millis) {
+        self.attachments.remove(&socket);
+        let life = self.life();
+        if let Some(edge) = life.edges.remove(&socket) {
+            life.shard.disconnect(edge, now);
+        }
+    }
+
+    pub(crate) fn handle_batch(&mut self, text: &str) -> Result<String, Violation> {
+        let answer = self.life().shard.handle_batch(text);
+        answer.map_err(|_| Violation::new("calls are understood", text.to_owned()))
+    }
+
+    pub(crate) fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
+        self.life().shard.handle_answer(seq, text, now, random);
+    }
+
+    pub(crate) fn handle_failure(
+        &mut self,
+        seq: u64,
+        is_overloaded: bool,
+        now: Millis,
+        random: f64,
+    ) {
+        self.life()
+            .shard
+            .handle_failure(seq, is_overloaded, now, random);
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        self.life.as_ref()?.shard.poll_timeout()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Millis, random: f64) {
+        if self.poll_timeout().is_some_and(|at| at <= now) {
+            self.life().shard.handle_timeout(now, random);
+        }
+    }
+
+    pub(crate) fn poll_call(&mut self, now: Millis) -> Option<FollowCall> {
+        let call = self.life.as_mut()?.shard.poll_call(now)?;
+        self.seq = call.seq;
+        Some(call)
+    }
+
+    /// What it wants sent and closed.
+    pub(crate) fn take_out(&mut self, disk: &Disk) -> Vec<Out> {
+        let mut out = Vec::new();
+        while let Some(output) = self.life.as_mut().and_then(|life| life.shard.poll_output()) {
+            match output {
+                ShardOutput::Send(Delivery { message, edges }) => {
+                    let note = note_of(&message, disk);
+                    for socket in edges.into_iter().filter_map(|edge| self.socket(edge)) {
+                        let text = message.clone();
+                        out.push(Out::Frame(socket, Frame { text, note }));
+                    }
+                }
+                ShardOutput::Keep(edge, interest) => {
+                    if let Some(socket) = self.socket(edge) {
+                        self.keep(socket, &interest);
+                    }
+                }
+                ShardOutput::Close(edge, parting) => {
+                    if let Some(socket) = self.socket(edge) {
+                        self.let_go(socket);
+                        out.push(Out::Close(socket, close_of(parting)));
+                    }
+                }
+                ShardOutput::Done(_) => {}
+            }
+        }
+        out
+    }
+
+    /// Falls asleep, unless there is something left to do.
+    pub(crate) fn hibernate(&mut self) -> bool {
+        let Some(life) = &self.life else { return false };
+        let is_idle = life.shard.is_settled() && life.shard.poll_timeout().is_none();
+        if !is_idle || life.shard.is_retired() {
+            return false;
+        }
+        self.mark = life.shard.mark().cloned();
+        for (socket, edge) in &life.edges {
+            if let Some(attachment) = self.attachments.get_mut(socket) {
+                attachment.last = life.shard.last(*edge);
+            }
+        }
+        self.life = None;
+        true
+    }
+
+    /// Memory and sockets are gone; the answer is which sockets these were.
+    pub(crate) fn reset(&mut self) -> Vec<SocketId> {
+        self.life = None;
+        self.mark = None;
+        std::mem::take(&mut self.attachments).into_keys().collect()
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.life
+            .as_ref()
+            .is_none_or(|life| life.shard.is_settled())
+    }
+
+    pub(crate) fn attached(&mut self) -> usize {
+        self.life().shard.attached()
+    }
+
+    fn keep(&mut self, socket: SocketId, interest: &Interest) {
+        if let Some(attachment) = self.attachments.get_mut(&socket) {
+            attachment.interest = Some(interest.to_json());
+        }
+    }
+
+    fn let_go(&mut self, socket: SocketId) {
+        self.attachments.remove(&socket);
+        if let Some(life) = &mut self.life {
+            life.edges.remove(&socket);
+        }
+    }
+
+    fn socket(&self, edge: EdgeId) -> Option<SocketId> {
+        let mut edges = self.life.as_ref()?.edges.iter();
+        let (socket, _) = edges.find(|(_, known)| **known == edge)?;
+        Some(*socket)
+    }
+
+    /// What is in memory; a shard that sleeps is woken.
+    fn life(&mut self) -> &mut Life {
+        let (seq, mark, attachments) = (self.seq, &self.mark, &self.attachments);
+        self.life
+            .get_or_insert_with(|| wake(seq, mark.as_ref(), attachments))
+    }
+}
+
+fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachment>) -> Life {
+    let mut shard = Shard::new(seq);
+    if let Some(mark) = mark.filter(|_| !attachments.is_empty()) {
+        shard = shard.woken(mark.clone());
+    }
+    let restored = attachments.iter().map(|(socket, attachment)| {
+        let edge = match &attachment.interest {
+            None => shard.connect(),
+            Some(text) => shard.restore(Interest::from_json(text).unwrap(), attachment.last, None),
+        };
+        (*socket, edge)
+    });
+    let edges = restored.collect();
+    Life { shard, edges }
+}
+
+fn note_of(frame: &str, disk: &Disk) -> Note {
+    if frame.contains("\"attached\"") {
+        return Note::Attached;
+    }
+    let position = position_in(frame).and_then(|position| disk.published(position));
+    position.map_or(Note::Broken, |(key, number)| Note::Event { key, number })
+}
+
+fn close_of(parting: Parting) -> Close {
+    match parting {
+        Parting::Lost => Close::Lost,
+        Parting::Moved => Close::Moved,
+        Parting::Over => Close::Over,
+    }
+}
+
+/// The place of an event in its frame.
+pub(crate) fn position_in(frame: &str) -> Option<Position> {
+    let (_, rest) = frame.split_once("\"position\":")?;
+    let (number, _) = rest.split_once(',')?;
+    number.parse().ok().map(Position)
+}

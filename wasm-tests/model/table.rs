@@ -1,0 +1,109 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_listen::{
+    bus::{Change, Key, Mark, Position, Root, ShardId},
+    clock::Millis,
+};
+
+use crate::disk::Disk;
+
+/// What the root of a bus with shards keeps on its disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    per_shard: u32,
+    settled: Position,
+    last: u32,
+    shards: BTreeMap<ShardId, Seat>,
+    keys: BTreeSet<(ShardId, Key)>,
+    /// When the alarm rings: set together with an event, until every shard has taken it.
+    pub(crate) alarm: Option<Millis>,
+}
+
+#[derive(Clone, Debug)]
+struct Seat {
+    continent: Box<str>,
+    seq: u64,
+    is_leaving: bool,
+}
+
+impl Table {
+    /// A root that opens shards beyond so many edges.
+    pub(crate) fn new(per_shard: u32) -> Self {
+        Self {
+            per_shard,
+            settled: Position(0),
+            last: 0,
+            shards: BTreeMap::new(),
+            keys: BTreeSet::new(),
+            alarm: None,
+        }
+    }
+
+    pub(crate) fn renewed(&self) -> Self {
+        Self::new(self.per_shard)
+    }
+
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Opened { shard, continent } => {
+                self.last = shard.0;
+                let seat = Seat {
+                    continent,
+                    seq: 0,
+                    is_leaving: false,
+                };
+                self.shards.insert(shard, seat);
+            }
+            Change::Leaving(shard) => {
+                if let Some(seat) = self.shards.get_mut(&shard) {
+                    seat.is_leaving = true;
+                }
+            }
+            Change::Closed(shard) => {
+                self.shards.remove(&shard);
+                self.keys.retain(|(holder, _)| *holder != shard);
+            }
+            Change::Follows {
+                shard,
+                seq,
+                is_fresh,
+                add,
+                drop,
+            } => {
+                if let Some(seat) = self.shards.get_mut(&shard) {
+                    seat.seq = seq;
+                }
+                let is_dropped = |key: &Key| is_fresh || drop.contains(key);
+                self.keys
+                    .retain(|(holder, key)| *holder != shard || !is_dropped(key));
+                self.keys.extend(add.into_iter().map(|key| (shard, key)));
+            }
+            Change::Settled(position) => self.settled = position,
+        }
+    }
+
+    /// The root as it is after a restart.
+    pub(crate) fn root(&self, mark: Mark, disk: &Disk) -> Root {
+        let mut root = Root::new(mark, self.settled, self.last, self.per_shard);
+        for (shard, seat) in &self.shards {
+            root.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);
+        }
+        for (shard, key) in &self.keys {
+            root.restore_key(*shard, key.clone());
+        }
+        root.restore_floor(disk.floor());
+        for entry in disk.after(self.settled) {
+            let event = entry.key.event(entry.number);
+            root.restore_event(entry.position, &event, &event.to_json());
+        }
+        root
+    }
+
+    /// Whether there is a shard that stays.
+    pub(crate) fn has_shards(&self) -> bool {
+        self.shards.values().any(|seat| !seat.is_leaving)
+    }
+}
+
+/// Shards are opened beyond so few edges.
+pub(crate) const PER_SHARD: u32 = 2;
