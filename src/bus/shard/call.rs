@@ -126,7 +126,7 @@ impl Shard {
             return;
         };
         self.failures = 0;
-        self.is_fresh = false;
+        let is_first = std::mem::replace(&mut self.is_fresh, false);
         if flight.is_low {
             self.low.tell(self.edges.attached());
         }
@@ -145,10 +145,23 @@ impl Shard {
         {
             return self.begin_anew();
         }
-        self.catch_up(&mark, is_settled, missed.as_ref());
+        if is_first {
+            self.begin_at(&mark);
+        } else {
+            self.catch_up(&mark, is_settled, missed.as_ref());
+        }
         self.answer_waiting(flight.seq, &mark, missed.as_ref(), &watches);
         self.answer_watches(flight.seq, &watches);
         self.low.handle_count(self.edges.attached(), now);
+    }
+
+    /// The root has begun with this shard anew, from here on. A batch that it sent to an earlier life may have come
+    /// before, and says nothing of what lies between.
+    fn begin_at(&mut self, mark: &Mark) {
+        let own = self.mark.as_ref();
+        if own.is_none_or(|own| own.position < mark.position) {
+            self.mark = Some(mark.clone());
+        }
     }
 
     /// Takes what was missing, where anything was.

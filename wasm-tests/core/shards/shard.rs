@@ -102,6 +102,20 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
 }
 
 #[test]
+fn a_batch_for_an_earlier_life_says_nothing_of_what_came_before_the_first_answer() {
+    let mut shard = Shard::new(4);
+    attach(&mut shard, TOOLS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    batch(&mut shard, r#""through":5,"events":[]"#);
+    followed(&mut shard, &call, r#""position":7"#);
+    assert_eq!(sent(&mut shard), [(0, attached(7))]);
+    // 6 and 7 will not be sent here, so who has heard up to 5 has to ask for them.
+    attach(&mut shard, TOOLS, Some(5));
+    assert_eq!(sent(&mut shard), []);
+    assert!(shard.poll_call(NOW).unwrap().text.contains(r#""since":5"#));
+}
+
+#[test]
 fn what_is_followed_already_is_answered_without_a_call() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, None);
