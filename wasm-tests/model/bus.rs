@@ -15,6 +15,8 @@ use crate::{
     table::{PER_SHARD, Table},
 };
 
+pub(crate) use crate::answer::{Cut, Out, Refusal};
+
 /// The object around a [`Hub`]: writes the log before it sends, keeps what it needs to know of each socket with the
 /// socket, sleeps and is woken, is reset, loses its disk and is away.
 #[derive(Debug)]
@@ -32,30 +34,6 @@ enum Life {
     Awake(Box<Memory>),
     Asleep,
     Down(Refusal),
-}
-
-/// How a bus that is away answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    Refused,
-    Overloaded,
-    Silent,
-}
-
-/// What the bus hands to the network.
-#[derive(Clone, Debug)]
-pub(crate) enum Out {
-    Frame(SocketId, Frame),
-    Close(SocketId, Close),
-}
-
-/// Where a publish is broken off by a reset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
-    BeforeLog,
-    /// After so many frames.
-    After(usize),
-    Never,
 }
 
 impl Bus {

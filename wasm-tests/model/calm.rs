@@ -30,12 +30,12 @@ impl World {
         let prompt = self.prompt();
         self.settle()?;
         let prompt = if self.is_quiet() { prompt } else { Vec::new() };
-        let moves = self.moves();
+        let before = self.moves();
         self.pass(PROMPTLY)?;
-        let moved = self.moves();
+        let after = self.moves();
         let stayed: Vec<usize> = prompt
             .into_iter()
-            .filter(|at| moved.get(at) == moves.get(at))
+            .filter(|at| after.get(at) == before.get(at))
             .collect();
         self.check_heard(&stayed)?;
         self.wait_at_last()?;
@@ -84,10 +84,10 @@ impl World {
                 return Ok(());
             }
         }
-        let moves = self.moves();
+        let before = self.moves();
         Err(Violation::new(
             "streams find their place",
-            format!("{moves:?}"),
+            format!("{before:?}"),
         ))
     }
 

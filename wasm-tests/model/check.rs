@@ -12,6 +12,7 @@
 )]
 
 mod acts;
+mod answer;
 #[cfg(feature = "seeded-bugs")]
 mod bugs;
 mod bus;

@@ -11,6 +11,7 @@
 )]
 
 mod acts;
+mod answer;
 #[cfg(feature = "seeded-bugs")]
 mod bugs;
 mod bus;

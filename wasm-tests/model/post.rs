@@ -139,7 +139,7 @@ impl World {
         let Some(mail) = self.shards.mail.pop_front() else {
             return Ok(false);
         };
-        self.arrive_mail(mail)?;
+        self.arrive_mail(&mail)?;
         Ok(true)
     }
 
@@ -148,7 +148,7 @@ impl World {
         self.note(|| format!("{:?} {} of the shards", step.act, step.what % 6));
         match step.act {
             Act::Mail => self.move_mail(step)?,
-            _ => self.move_shard(step)?,
+            _ => self.move_shard(step),
         }
         Ok(())
     }
@@ -184,11 +184,11 @@ impl World {
                     return Ok(());
                 };
                 match kind {
-                    2 => self.arrive_mail(mail)?,
+                    2 => self.arrive_mail(&mail)?,
                     3 => self.fail_mail(&mail, step.spin.is_multiple_of(4)),
                     4 => {
                         self.post(mail.clone());
-                        self.arrive_mail(mail)?;
+                        self.arrive_mail(&mail)?;
                     }
                     _ => self.note(|| format!("  {mail:?} is lost")),
                 }
@@ -198,20 +198,20 @@ impl World {
         Ok(())
     }
 
-    fn move_shard(&mut self, step: Step) -> Result<(), Violation> {
+    fn move_shard(&mut self, step: Step) {
         let shards: Vec<ShardId> = self.shards.objects.keys().copied().collect();
         let Some(place) = usize::from(step.who).checked_rem(shards.len()) else {
-            return Ok(());
+            return;
         };
         let shard = shards[place];
         let Some(object) = self.shards.objects.get_mut(&shard) else {
-            return Ok(());
+            return;
         };
         if step.act == Act::SleepShard {
             let is_called = self.shards.mail.iter().any(|mail| mail.shard() == shard);
             let sleeps = !is_called && object.hibernate();
             self.note(|| format!("  it sleeps: {sleeps}"));
-            return Ok(());
+            return;
         }
         let sockets = object.reset();
         self.shards.is_troubled = true;
@@ -222,7 +222,6 @@ impl World {
         for socket in sockets {
             self.lose_socket(socket, step.what.is_multiple_of(2));
         }
-        Ok(())
     }
 
     /// The root's memory is gone, and with it the calls that it waits for.
@@ -238,14 +237,14 @@ impl World {
         self.shards.mail.push_back(mail);
     }
 
-    fn arrive_mail(&mut self, mail: Mail) -> Result<(), Violation> {
+    fn arrive_mail(&mut self, mail: &Mail) -> Result<(), Violation> {
         self.note(|| format!("  arrives: {mail:?}"));
         let random = self.random();
         let now = self.now;
-        match (&mail, self.bus.refusal()) {
+        match (mail, self.bus.refusal()) {
             (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::Taken(..), Some(_)) => {}
             (Mail::Follow(..), Some(refusal)) => {
-                self.fail_mail(&mail, refusal == Refusal::Overloaded);
+                self.fail_mail(mail, refusal == Refusal::Overloaded);
             }
             (Mail::Follow(shard, seq, text), None) => {
                 let answer = self.bus.handle_follow(*shard, text)?;

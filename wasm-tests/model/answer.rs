@@ -1,0 +1,25 @@
+use crate::network::{Close, Frame, SocketId};
+
+/// How a bus that is away answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Refused,
+    Overloaded,
+    Silent,
+}
+
+/// What the bus hands to the network.
+#[derive(Clone, Debug)]
+pub(crate) enum Out {
+    Frame(SocketId, Frame),
+    Close(SocketId, Close),
+}
+
+/// Where a publish is broken off by a reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    BeforeLog,
+    /// After so many frames.
+    After(usize),
+    Never,
+}
