@@ -126,8 +126,15 @@ export class InMemoryBus implements ListenBus {
     if (replayAfter === undefined) return;
     const replay = this.#hub.replay(edge);
     if (replay === undefined) return;
-    for (const { position, event } of this.#log.after(replayAfter)) replay.push(position, event);
+    this.#recall();
+    for (const { position, event } of this.#log.at(this.#hub.missed(edge, replayAfter))) replay.push(position, event);
     for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
+  }
+
+  /** The log is read once, for the first stream that has missed something. */
+  #recall(): void {
+    if (this.#hub.recalls) return;
+    for (const { position, event } of this.#log.after(this.#log.floor)) this.#hub.recall(position, event);
   }
 
   /** The stream of a session follows what the session watches, and whether its client is ready. */

@@ -40,6 +40,14 @@ export class RecentEvents {
     }
   }
 
+  /** The events at these positions, which are ascending. */
+  *at(positions: Iterable<number>): Iterable<LoggedEvent> {
+    for (const position of positions) {
+      const logged = this.#events[position - this.#floor - 1];
+      if (logged !== undefined) yield { position, event: logged.event };
+    }
+  }
+
   #trim(oldest: number): void {
     const young = this.#events.findIndex(({ at }) => at >= oldest);
     const dropped = Math.max(young, this.#events.length - this.#window.logEvents);

@@ -49,6 +49,14 @@ export class EventLog {
     );
   }
 
+  /** The events at these positions, ascending. */
+  at(positions: Iterable<number>): Iterable<LoggedEvent> {
+    return this.#sql.exec<{ position: number; event: string }>(
+      'SELECT position, event FROM event WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
+      JSON.stringify([...positions]),
+    );
+  }
+
   /** The last event always stays: it says where the log ends. Reads what it deletes, and one row more. */
   #trim(last: number, now: number): void {
     const { logAgeMs, logEvents } = this.#window;

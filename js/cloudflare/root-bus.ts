@@ -207,8 +207,15 @@ export class RootBus {
   #replay(edge: number, position: number): void {
     const replay = this.#hub.replay(edge);
     if (replay === undefined) return;
-    for (const { position: at, event } of this.#log.after(position)) replay.push(at, event);
+    this.#recall();
+    for (const { position: at, event } of this.#log.at(this.#hub.missed(edge, position))) replay.push(at, event);
     for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
+  }
+
+  /** The log is read once, for the first edge that has missed something: a thousand may come back at once. */
+  #recall(): void {
+    if (this.#hub.recalls) return;
+    for (const { position, event } of this.#log.after(this.#log.floor)) this.#hub.recall(position, event);
   }
 
   /** Where the socket has died, its edge will notice too, and come back. */

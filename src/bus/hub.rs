@@ -9,6 +9,7 @@ use super::{
     edges::{Attached, Edges},
     index::EdgeId,
     protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError},
+    recent::Recent,
     replay::Replay,
 };
 
@@ -19,6 +20,8 @@ pub struct Hub {
     mark: Mark,
     floor: Position,
     edges: Edges,
+    /// What the log tells, once somebody has asked what was missed, and until it is trimmed.
+    recent: Option<Recent>,
 }
 
 /// One published event, ready to be logged and sent.
@@ -56,6 +59,7 @@ impl Hub {
             floor: mark.position,
             mark,
             edges: Edges::default(),
+            recent: None,
         }
     }
 
@@ -68,6 +72,9 @@ impl Hub {
 
     /// The log has let go of events: it holds every one after `floor`.
     pub fn handle_trimmed(&mut self, floor: Position) {
+        if floor > self.floor {
+            self.recent = None;
+        }
         self.floor = floor;
     }
 
@@ -125,13 +132,35 @@ impl Hub {
     pub fn publish(&mut self, event: &ServerEvent) -> Publication {
         self.mark.position = self.mark.position.next();
         let position = self.mark.position;
+        if let Some(recent) = &mut self.recent {
+            recent.push(position, event);
+        }
         Publication {
             position,
             deliveries: self.edges.deliveries(position, event),
         }
     }
 
-    /// Begins the replay that [`Received::Attached`] asks for: push the events of the log, then finish it.
+    /// Whether it is known what the log tells; if not, [`Hub::recall`] comes before [`Hub::missed`].
+    pub fn recalls(&self) -> bool {
+        self.recent.is_some()
+    }
+
+    /// The next event of the log, all of which is told in order.
+    pub fn recall(&mut self, position: Position, event: &ServerEvent) {
+        let recent = self.recent.get_or_insert_default();
+        recent.push(position, event);
+    }
+
+    /// Of the events after a position, those that an attached edge is to be told of, in order.
+    pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
+        let recent = self.recent.as_ref().zip(self.interest(edge));
+        recent.map_or_else(Vec::new, |(recent, interest)| {
+            recent.missed(interest, after)
+        })
+    }
+
+    /// Begins the replay that [`Received::Attached`] asks for: push the events that were missed, then finish it.
     pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
         let attached = self.edges.get(edge)?;
         let after = attached.last.unwrap_or_default();

@@ -14,6 +14,7 @@ mod pause;
 mod placement;
 mod post;
 mod protocol;
+mod recent;
 mod replay;
 mod root;
 mod shard;

@@ -86,6 +86,24 @@ impl Hub {
         event_id::write(Some(self.0.mark()))
     }
 
+    /// Whether it is known what the log tells; if not, `recall` comes before `missed`.
+    #[wasm_bindgen(getter)]
+    pub fn recalls(&self) -> bool {
+        self.0.recalls()
+    }
+
+    /// The next event of the log, as JSON text.
+    pub fn recall(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
+        self.0.recall(at(position), &event_of(event)?);
+        Ok(())
+    }
+
+    /// The positions of the events after `after` that an attached edge is to be told of, ascending.
+    pub fn missed(&self, edge: u32, after: f64) -> Vec<f64> {
+        let positions = self.0.missed(EdgeId(edge), at(after)).into_iter();
+        positions.map(number).collect()
+    }
+
     /// What an attached edge missed, to be read from the log.
     pub fn replay(&self, edge: u32) -> Option<Replay> {
         self.0.replay(EdgeId(edge)).map(Replay)

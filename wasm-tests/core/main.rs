@@ -45,6 +45,7 @@ mod message;
 mod neighbours;
 mod over_http;
 mod overtaken;
+mod recent;
 mod request;
 mod resume;
 mod server_corpus;

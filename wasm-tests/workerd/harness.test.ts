@@ -48,6 +48,17 @@ describe('the workerd harness', () => {
     expect(await inTurn([second.edges[0] ?? ''])).toEqual(['edge-0 global 1 object 2']);
   });
 
+  test('leads edges to a bus in another process, which comes back where it was', async () => {
+    const first = await started({ edges: 0 });
+    const { host, port } = new URL(first.bus);
+    const { edges, bus } = await started({ edges: 1, remoteBus: host });
+    expect(bus).toBe('');
+    expect(await inTurn(edges)).toEqual(['bus global 1 object 1']);
+    await first.kill();
+    await started({ edges: 0, busPort: Number(port) });
+    expect(await inTurn(edges)).toEqual(['bus global 1 object 1']);
+  });
+
   test('stops although a stream is open, and its process is gone', async () => {
     const { edges, stop, pid } = await started({});
     const response = await fetch(`${edges[0]}/stream`);
@@ -96,6 +107,7 @@ export class Counter extends DurableObject {
 let count = 0;
 export default {
   async fetch(request, env) {
+    if (env.BUS) return env.BUS.fetch(request);
     if (new URL(request.url).pathname === '/stream') return new Response(endless());
     return new Response(\`\${env.ISOLATE} global \${++count} object \${await env.COUNTER.getByName('one').count()}\`);
   },

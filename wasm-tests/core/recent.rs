@@ -1,0 +1,104 @@
+use mcp_listen::{
+    bus::{Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position},
+    event::ServerEvent,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, check};
+
+fn attached(hub: &mut Hub, interest: &Interest) -> EdgeId {
+    let edge = hub.connect();
+    let attach = EdgeMessage::Attach(Attach::new(interest.clone()));
+    hub.handle_message(edge, &attach.to_json()).unwrap();
+    edge
+}
+
+/// The frames of a replay of these events.
+fn replayed<'a>(
+    hub: &mut Hub,
+    edge: EdgeId,
+    events: impl Iterator<Item = (Position, &'a ServerEvent)>,
+) -> Vec<String> {
+    let mut replay = hub.replay(edge).unwrap();
+    for (position, event) in events {
+        replay.push(position, event);
+    }
+    hub.finish_replay(edge, replay)
+}
+
+fn any_interest() -> impl Strategy<Value = Interest> {
+    prop_oneof![
+        4 => any_filter().prop_map(Interest::Filter),
+        1 => Just(Interest::Everything),
+    ]
+}
+
+/// Whether an event was in the log when it was read or was published later, and wherever the log begins now.
+#[test]
+fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
+    let places = (0..40_usize, 0..40_usize, 0..40_usize);
+    let case = (vec(any_event(), 1..40), any_interest(), places);
+    check(case, |(log, interest, (read, trimmed, after))| {
+        let end = log.len();
+        let (read, trimmed) = ((read % end).max(1), trimmed % end);
+        let after = trimmed.max(after % end);
+        let mut hub = Hub::new(Mark {
+            epoch: "e".into(),
+            position: position(read),
+        });
+        for (at, event) in (1..).zip(&log).take(read) {
+            hub.recall(Position(at), event);
+        }
+        for event in log.iter().skip(read) {
+            hub.publish(event);
+        }
+        hub.handle_trimmed(position(trimmed));
+        if !hub.recalls() {
+            for (at, event) in (1..).zip(&log).skip(trimmed) {
+                hub.recall(Position(at), event);
+            }
+        }
+        let edge = attached(&mut hub, &interest);
+        let last = position(after);
+        let missed = hub.missed(edge, last);
+        assert!(missed.is_sorted() && missed.iter().all(|at| *at > last));
+        let told = missed.iter().map(|at| (*at, event_at(&log, *at)));
+        let told = replayed(&mut hub, edge, told);
+        let edge = attached(&mut hub, &interest);
+        let whole = (1..).map(Position).zip(&log).skip(after);
+        assert_eq!(told, replayed(&mut hub, edge, whole));
+    });
+}
+
+#[test]
+fn what_is_missed_costs_what_is_wanted() {
+    let mut hub = Hub::new(Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    });
+    let wants_tools = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
+    let edge = hub.connect();
+    hub.handle_message(edge, wants_tools).unwrap();
+    assert!(!hub.recalls());
+    assert_eq!(hub.missed(edge, Position(0)), []);
+    hub.recall(Position(0), &ServerEvent::ToolsListChanged);
+    assert!(hub.recalls());
+    for _ in 0..5 {
+        hub.publish(&ServerEvent::PromptsListChanged);
+        hub.publish(&ServerEvent::ToolsListChanged);
+    }
+    assert_eq!(hub.missed(edge, Position(0)), [Position(10)]);
+    assert_eq!(hub.missed(edge, Position(10)), []);
+    hub.handle_trimmed(Position(9));
+    assert!(!hub.recalls());
+}
+
+fn position(place: usize) -> Position {
+    Position(u64::try_from(place).unwrap())
+}
+
+fn event_at(log: &[ServerEvent], Position(at): Position) -> &ServerEvent {
+    &log[usize::try_from(at).unwrap() - 1]
+}
