@@ -326,6 +326,7 @@ impl World {
             Act::Hibernate => {
                 self.pass(A_WHILE)?;
                 let sleeps = self.bus.hibernate();
+                self.shards.count_life(sleeps);
                 self.note(|| format!("  it sleeps: {sleeps}"));
             }
             Act::Restart => self.reset_bus(step.what.is_multiple_of(2)),

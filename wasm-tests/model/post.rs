@@ -21,6 +21,8 @@ pub(crate) struct Shards {
     homes: BTreeMap<SocketId, ShardId>,
     mail: VecDeque<Mail>,
     is_held: bool,
+    /// How often the root has begun anew.
+    life: usize,
     /// Whether a call may have failed: whoever made it pauses, and longer each time.
     is_troubled: bool,
 }
@@ -28,10 +30,17 @@ pub(crate) struct Shards {
 /// A call or an answer.
 #[derive(Clone, Debug)]
 enum Mail {
-    Batch(ShardId, u32, String),
-    Taken(ShardId, u32, String),
+    Batch(ShardId, Call, String),
+    Taken(ShardId, Call, String),
     Follow(ShardId, u64, String),
     Answer(ShardId, u64, String),
+}
+
+/// A call of a root: who began anew waits for no answer to a call of its former life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Call {
+    life: usize,
+    number: u32,
 }
 
 impl Shards {
@@ -58,6 +67,11 @@ impl Shards {
             .values()
             .filter_map(ShardObject::poll_timeout)
             .min()
+    }
+
+    /// A root that wakes begins anew too: it makes its calls under the same numbers.
+    pub(crate) fn count_life(&mut self, has_ended: bool) {
+        self.life += usize::from(has_ended);
     }
 
     pub(crate) fn calm(&mut self) {
@@ -115,8 +129,11 @@ impl World {
     pub(crate) fn collect_mail(&mut self) {
         let now = self.now;
         for call in self.bus.root_calls(now) {
-            let mail = Mail::Batch(call.shard, call.call, call.text);
-            self.post(mail);
+            let number = Call {
+                life: self.shards.life,
+                number: call.call,
+            };
+            self.post(Mail::Batch(call.shard, number, call.text));
         }
         for shard in self.shards.objects.keys().copied().collect::<Vec<_>>() {
             let Some(object) = self.shards.objects.get_mut(&shard) else {
@@ -227,9 +244,7 @@ impl World {
     /// The root's memory is gone, and with it the calls that it waits for.
     pub(crate) fn forget_calls(&mut self) {
         self.shards.is_troubled = true;
-        self.shards
-            .mail
-            .retain(|mail| !matches!(mail, Mail::Taken(..)));
+        self.shards.count_life(true);
     }
 
     fn post(&mut self, mail: Mail) {
@@ -252,7 +267,10 @@ impl World {
                 self.post(Mail::Answer(*shard, *seq, answer));
             }
             (Mail::Taken(shard, call, text), None) => {
-                self.bus.handle_taken(*shard, *call, text, now, random);
+                if call.life == self.shards.life {
+                    let call = call.number;
+                    self.bus.handle_taken(*shard, call, text, now, random);
+                }
             }
             (Mail::Batch(shard, call, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
@@ -278,9 +296,10 @@ impl World {
         let now = self.now;
         match mail {
             Mail::Batch(shard, call, _) | Mail::Taken(shard, call, _) => {
-                if self.bus.refusal().is_none() {
+                if self.bus.refusal().is_none() && call.life == self.shards.life {
+                    let call = call.number;
                     self.bus
-                        .fail_batch(*shard, *call, is_overloaded, now, random);
+                        .fail_batch(*shard, call, is_overloaded, now, random);
                 }
             }
             Mail::Follow(shard, seq, _) | Mail::Answer(shard, seq, _) => {
