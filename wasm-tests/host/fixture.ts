@@ -123,8 +123,8 @@ export class Fixture {
   }
 
   /** A socket to the bus as edges have it, without an edge behind it. */
-  async rawEdge(edge: number, version = '1'): Promise<WebSocket> {
-    const url = `${this.#workerd.edges[edge]}/bus/socket`.replace('http', 'ws');
+  async rawEdge(edge: number, version = '1', query = ''): Promise<WebSocket> {
+    const url = `${this.#workerd.edges[edge]}/bus/socket${query}`.replace('http', 'ws');
     // Node takes header fields for a WebSocket, which the type does not know.
     const init = { headers: { 'mcp-listen-bus': version } } as unknown as string[];
     const socket = new WebSocket(url, init);

@@ -54,6 +54,19 @@ test('a stream that left its shard frees its session', async () => {
   await expect.poll(again, { timeout: 5_000 }).toBe(200);
 });
 
+test('a stream that was lost with its shard and does not come back frees its session too', async () => {
+  const session = await fixture().session(0);
+  const { shards } = await fixture().bus<BusStats>('stats');
+  const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
+  const lost = await fixture().rawEdge(0, '2', `?shard=${shard}`);
+  lost.send(`{"v":1,"type":"attach","interest":{"toolsListChanged":true},"session":"${session.id}"}`);
+  await new Promise((resolve) => lost.addEventListener('message', resolve, { once: true }));
+  expect((await fixture().open(session, 1)).response.status).toBe(409);
+  await fixture().post(0, `/bus/reset?shard=${shard}`);
+  const again = async () => (await fixture().open(session, 1)).response.status;
+  await expect.poll(again, { timeout: 10_000 }).toBe(200);
+});
+
 test('ending a session ends its stream at a shard', async () => {
   const session = await fixture().session(0);
   const stream = await fixture().open(session, 0);

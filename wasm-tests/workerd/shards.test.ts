@@ -74,6 +74,9 @@ test('shards close when few streams are left, and those go on at the root', asyn
   await fixture().publish(1, TOOLS);
   for (const { stream } of next) expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await fixture().bus('stats')).toMatchObject({ attached: 4, sockets: 4, shards: [] });
+  // One more, and shards are opened again.
+  await opened(1);
+  expect((await shards()).length).toBe(2);
 });
 
 test('root and shards hibernate, and wake to deliver', async () => {
@@ -96,17 +99,14 @@ test('root and shards hibernate, and wake to deliver', async () => {
   expect(await healed()).toBe(before);
 });
 
-test('an edge of the version before stays at the root, and hears what it wants', async () => {
+test('edges of the version before stay at the root, and hear what they want', async () => {
+  const before = await formerEdge();
   await opened(2 * PER_SHARD);
-  const former = await fixture().rawEdge(0);
-  const frames: string[] = [];
-  former.addEventListener('message', ({ data }) => frames.push(data as string));
-  former.send('{"v":1,"type":"attach","interest":{"toolsListChanged":true}}');
-  await expect.poll(() => frames.length).toBe(1);
+  const after = await formerEdge();
   await fixture().publish(1, TOOLS);
-  await expect.poll(() => frames.length).toBe(2);
-  expect(await fixture().bus('stats')).toMatchObject({ sockets: 1 });
-  former.close();
+  for (const { frames } of [before, after]) await expect.poll(() => frames.length).toBe(2);
+  expect(await fixture().bus('stats')).toMatchObject({ sockets: 2 });
+  for (const { socket } of [before, after]) socket.close();
 });
 
 test('an edge is sent to a shard with its name, and a shard that is full or unknown sends it back', async () => {
@@ -120,6 +120,16 @@ test('an edge is sent to a shard with its name, and a shard that is full or unkn
   expect(await fixture().upgrade(0, {}, query)).toBe(403);
   expect((await fixture().post(0, `/bus/socket${query}`)).status).toBe(426);
 });
+
+/** An edge that knows nothing of shards, attached, and what it was sent. */
+async function formerEdge(): Promise<{ socket: WebSocket; frames: string[] }> {
+  const socket = await fixture().rawEdge(0);
+  const frames: string[] = [];
+  socket.addEventListener('message', ({ data }) => frames.push(data as string));
+  socket.send('{"v":1,"type":"attach","interest":{"toolsListChanged":true}}');
+  await expect.poll(() => frames.length).toBe(1);
+  return { socket, frames };
+}
 
 interface Opened {
   stream: WireStream;
