@@ -5,6 +5,7 @@ import type { ListenOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
+import { OBJECT } from './fixture/object.ts';
 import { type Pieces, Relay } from './relay.ts';
 import { Wire } from './wire.ts';
 
@@ -18,6 +19,8 @@ export interface WorldOptions {
   pieces?: Pieces;
   /** Whether a debugger may attach to the edges. */
   inspected?: boolean;
+  /** How many streams the bus holds before it opens shards. */
+  edgesPerShard?: number;
 }
 
 /** What an edge says of itself. */
@@ -34,6 +37,7 @@ export class World {
   readonly #folder: string;
   readonly #bundle: string;
   readonly #relay: Relay | undefined;
+  readonly #bindings: Record<string, string>;
   #disks = 0;
 
   private constructor(parts: Parts) {
@@ -43,21 +47,24 @@ export class World {
     this.#folder = parts.folder;
     this.#bundle = parts.bundle;
     this.#relay = parts.relay;
+    this.#bindings = parts.bindings;
   }
 
   /** Starts all processes. */
-  static async start({ options = {}, isDirect = false, inspected = false, pieces }: WorldOptions = {}): Promise<World> {
+  static async start(given: WorldOptions = {}): Promise<World> {
+    const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard } = given;
+    const bindings = edgesPerShard === undefined ? {} : { EDGES_PER_SHARD: `${edgesPerShard}` };
     bundling ??= bundled('wasm-tests/faults/fixture');
     const bundle = await bundling;
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-faults-'));
-    const bus = await startBus(bundle, join(folder, 'disk-0'), 0);
+    const bus = await startBus(bundle, bindings, join(folder, 'disk-0'), 0);
     let world: World | undefined;
     const wire = await Wire.start(() => portIn(world?.bus ?? bus.bus));
     const relay = pieces === undefined ? undefined : await Relay.start(wire.origin, pieces);
     const remoteBus = new URL(isDirect ? bus.bus : (relay?.origin ?? wire.origin)).host;
     const text = { OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxAgeMs: 0, ...options }) };
     const edge = () => startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected });
-    world = new World({ bus, wire, edges: await Promise.all([edge(), edge()]), folder, bundle, relay });
+    world = new World({ bus, wire, edges: await Promise.all([edge(), edge()]), folder, bundle, bindings, relay });
     return world;
   }
 
@@ -84,21 +91,29 @@ export class World {
   /** Starts the bus where it was, on the same disk or on an empty one; resolves when it listens. */
   async startBus({ isDiskNew = false } = {}): Promise<void> {
     if (isDiskNew) this.#disks += 1;
-    this.#bus = await startBus(this.#bundle, join(this.#folder, `disk-${this.#disks}`), portIn(this.#bus.bus));
+    const disk = join(this.#folder, `disk-${this.#disks}`);
+    this.#bus = await startBus(this.#bundle, this.#bindings, disk, portIn(this.#bus.bus));
   }
 
   /** Calls the bus object in its own process, past the wire. */
-  async call<T>(method: string, ...args: unknown[]): Promise<T> {
-    const headers = { connection: 'close' };
-    const answer = await fetch(`${this.bus}/call/${method}`, { method: 'POST', headers, body: JSON.stringify(args) });
-    if (!answer.ok) throw new Error(`${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`);
-    const text = await answer.text();
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+  call<T>(method: string, ...args: unknown[]): Promise<T> {
+    return this.#ask(BUS, method, args);
   }
 
-  /** Resets the bus object; the reset cuts the very call that asks for it. */
-  async resetBus(): Promise<void> {
-    await this.call('reset').catch(() => {});
+  /** What the bus says of itself. */
+  busStats(): Promise<BusStats> {
+    return this.call<BusStats>('stats');
+  }
+
+  /** The shards of the bus. */
+  async shards(): Promise<number[]> {
+    return (await this.busStats()).shards.map(({ shard }) => shard);
+  }
+
+  /** Resets the bus object, or one of its shards; the reset cuts the very call that asks for it. */
+  async resetBus(shard?: number): Promise<void> {
+    const object = shard === undefined ? BUS : `${BUS}/shard-${shard}`;
+    await this.#ask(object, 'reset', []).catch(() => {});
   }
 
   /** What an edge says of itself. */
@@ -109,7 +124,7 @@ export class World {
 
   /** What the processes hold now. */
   async holding(): Promise<Holding> {
-    const { attached, sockets } = await this.call<BusStats>('stats');
+    const { attached, sockets } = await this.busStats();
     const edges = await Promise.all(this.edges.map((_, edge) => this.stats(edge)));
     const sum = (count: (stats: EdgeStats) => number) => edges.reduce((all, stats) => all + count(stats), 0);
     const pids = [this.#bus, ...this.edges].map(({ pid }) => pid);
@@ -137,6 +152,14 @@ export class World {
     this.wire.stop();
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
+
+  async #ask<T>(object: string, method: string, args: unknown[]): Promise<T> {
+    const headers = { connection: 'close', [OBJECT]: object };
+    const answer = await fetch(`${this.bus}/call/${method}`, { method: 'POST', headers, body: JSON.stringify(args) });
+    if (!answer.ok) throw new Error(`${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`);
+    const text = await answer.text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
 }
 
 interface Parts {
@@ -145,6 +168,7 @@ interface Parts {
   edges: Workerd[];
   folder: string;
   bundle: string;
+  bindings: Record<string, string>;
   relay: Relay | undefined;
 }
 
@@ -167,8 +191,8 @@ export interface Holding {
 /** Connections that processes keep for a while, for requests to come. */
 export const IDLE = 50;
 
-function startBus(bundle: string, stateDir: string, busPort: number): Promise<Workerd> {
-  return startWorkerd({ bundle, durableObjects, edges: 0, stateDir, busPort });
+function startBus(bundle: string, text: Record<string, string>, stateDir: string, busPort: number): Promise<Workerd> {
+  return startWorkerd({ bundle, durableObjects, edges: 0, text, stateDir, busPort });
 }
 
 /** Linux alone tells what a process holds open. */
@@ -183,5 +207,7 @@ function portIn(origin: string): number {
   return Number(new URL(origin).port);
 }
 
+/** The object that is the bus, where nobody has named another. */
+const BUS = 'mcp-listen';
 const durableObjects = [{ binding: 'MCP_BUS', className: 'FaultyBus' }];
 let bundling: Promise<string> | undefined;

@@ -3,7 +3,8 @@ import { BUS_OBJECT } from './bus-object.ts';
 import { BUS_PROCESS } from './bus-process.ts';
 import { CLIENTS } from './clients.ts';
 import { LOAD } from './load.ts';
+import { SHARDS } from './shards.ts';
 import { WIRE } from './wire.ts';
 
 /** Every fault. */
-export const SCENARIOS: Scenario[] = [...BUS_PROCESS, ...BUS_OBJECT, ...WIRE, ...CLIENTS, ...LOAD];
+export const SCENARIOS: Scenario[] = [...BUS_PROCESS, ...BUS_OBJECT, ...SHARDS, ...WIRE, ...CLIENTS, ...LOAD];

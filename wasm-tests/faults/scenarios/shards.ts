@@ -1,0 +1,56 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+
+/** What happens to a bus whose streams are at shards. */
+export const SHARDS: Scenario[] = [
+  sharded('a shard is reset', { short: 100 }, async (stage) => {
+    const [shard = 0] = await stage.world.shards();
+    const since = performance.now();
+    await stage.world.resetBus(shard);
+    await stage.healed(since);
+  }),
+  sharded('all shards are reset at once', {}, async (stage) => {
+    const shards = await stage.world.shards();
+    const since = performance.now();
+    await Promise.all(shards.map((shard) => stage.world.resetBus(shard)));
+    await stage.healed(since);
+  }),
+  sharded('the root is reset, and then each shard, while events are published', {}, async (stage) => {
+    for (const object of [undefined, ...(await stage.world.shards())]) {
+      await stage.world.resetBus(object);
+      await setTimeout(200);
+    }
+    await stage.healed();
+  }),
+  sharded('SIGKILL of root and shards, back after 2 s', {}, async (stage) => {
+    await stage.world.killBus();
+    await setTimeout(2_000);
+    await stage.world.startBus();
+    await stage.healed();
+  }),
+];
+
+/** A thousand streams are at fourteen shards or more, and a hundred at two. */
+function sharded(name: string, short: { short?: number }, run: Scenario['run']): Scenario {
+  return {
+    name: `shards: ${name}`,
+    promise: 'P1, P6',
+    streams: 1_000,
+    ...short,
+    world: { isDirect: true, edgesPerShard: 75 },
+    run: async (stage) => {
+      await openedShards(stage);
+      await setTimeout(1_000);
+      await run(stage);
+      await setTimeout(1_000);
+    },
+  };
+}
+
+/** No stream is at the root any more. */
+async function openedShards({ open, world }: Stage): Promise<void> {
+  const { length } = open;
+  await expect.poll(() => world.busStats(), { timeout: 20_000 }).toMatchObject({ attached: length, sockets: 0 });
+}
