@@ -1,4 +1,5 @@
 import { calling, ListenError } from './error.js';
+import type { Refusals } from './refusals.js';
 import { Policy, type Screening } from './wasm.js';
 
 /** Which hosts and pages are served beside those that are by themselves. */
@@ -12,12 +13,15 @@ export interface FrontOptions {
 /** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
 export class Front {
   readonly #policy: Policy;
+  readonly #refusals: Refusals;
 
   /**
    * @param isModernOnly - nothing earlier than 2026-07-28 is served, and so neither GET nor DELETE.
+   * @param refusals - counts what goes no further.
    * @throws ListenError `invalid-options`.
    */
-  constructor({ allowedOrigins = [], allowedHosts }: FrontOptions, isModernOnly: boolean) {
+  constructor({ allowedOrigins = [], allowedHosts }: FrontOptions, isModernOnly: boolean, refusals: Refusals) {
+    this.#refusals = refusals;
     const hosts = allowedHosts && linesOf(allowedHosts);
     this.#policy = calling(() => new Policy(linesOf(allowedOrigins), hosts, isModernOnly));
   }
@@ -26,9 +30,10 @@ export class Front {
   async guard(request: Request, headers: string, inner: () => Promise<Response>): Promise<Response> {
     const screening = this.#policy.screen(request.method, request.url, headers);
     const fields = fieldsOf(screening);
-    const { body, status } = screening;
+    const { body, kind, status } = screening;
     screening.free();
     if (status === undefined) return marked(await inner(), fields);
+    if (kind !== undefined) this.#refusals.count(kind);
     // A body that someone else reads is that one's to cancel.
     if (request.body?.locked === false) await request.body.cancel();
     const response = new Response(body ?? null, { status, headers: fields });

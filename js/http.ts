@@ -1,4 +1,3 @@
-import { answer, denied } from './answer.js';
 import { type Asker, type Authorization, type Authorize, type AuthorizeContext, ask, permitOf } from './authorize.js';
 import { readStart, unread } from './body.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
@@ -16,6 +15,7 @@ import type { SessionStore, SessionStream } from './legacy/session-store.js';
 import { DEFAULT_LIMITS, type ListenLimits } from './limits.js';
 import { type Notifier, notifierOn } from './notify.js';
 import { type Caller, callerOf, type Principal } from './principal.js';
+import { Refusals } from './refusals.js';
 import { report } from './report.js';
 import { ListenStream, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
@@ -117,6 +117,7 @@ class ListenFront {
   readonly #times: { keepAliveMs: number; stallMs: number; maxAgeMs: number; verifyMs: number };
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
+  readonly #refusals = new Refusals();
   readonly #streams: Streams;
   readonly #legacy: LegacyFront | undefined;
   #opening = 0;
@@ -125,7 +126,7 @@ class ListenFront {
 
   constructor(handler: FetchHandler, options: ListenOptions) {
     const { authorize, capabilities, limits, onerror = report, principal, serverInfo } = options;
-    this.#front = new Front(options, options.legacy === 'reject');
+    this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
     this.#handler = handler;
     this.#acceptor = calling(() => new Acceptor(limits));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
@@ -158,7 +159,7 @@ class ListenFront {
     await this.#streams.shed(streams, windowMs);
   };
 
-  readonly stats = (): ListenStats => this.#streams.stats;
+  readonly stats = (): ListenStats => ({ ...this.#streams.stats, refused: { ...this.#refusals.counts } });
 
   async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
     if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
@@ -171,7 +172,7 @@ class ListenFront {
     const { isListen, rejection } = claim;
     if (isListen) return this.#judge(claim, exchange);
     claim.free();
-    return rejection === undefined ? this.#other(exchange) : refuse(answer(rejection), exchange);
+    return rejection === undefined ? this.#other(exchange) : refuse(this.#refusals.answer(rejection), exchange);
   }
 
   /** Whoever asks is named, or denied, before the body is looked at. */
@@ -179,20 +180,20 @@ class ListenFront {
     const { name, refusal, wwwAuthenticate } = await this.#caller(request);
     if (refusal !== undefined) {
       claim.free();
-      return denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
+      return this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
     }
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;
     verdict.free();
     if (accepted !== undefined) return this.#listen(accepted, { request, principal: name }, rest);
-    return answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
+    return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
   }
 
   #legacyFront({ legacy }: ListenOptions): LegacyFront | undefined {
     const mode = legacy ?? (this.bus.sessions?.isShared ? 'sessions' : 'stateless');
     if (mode === 'stateless') return undefined;
     const sessions = mode === 'sessions' ? this.#sessionFront() : undefined;
-    return new LegacyFront(this.#acceptor, this.#handler, sessions);
+    return new LegacyFront(this.#acceptor, this.#handler, this.#refusals, sessions);
   }
 
   #sessionFront(): SessionFront {
@@ -201,6 +202,7 @@ class ListenFront {
       limits: this.#limits,
       uris: this.#acceptor.uris,
       onerror: this.#onerror,
+      refusals: this.#refusals,
       caller: this.#caller.bind(this),
       capabilities: this.#capabilities.bind(this),
       authorize: this.#authorize && this.#ask.bind(this, this.#authorize),
@@ -225,9 +227,9 @@ class ListenFront {
       const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
       const asking = { authorize: this.#authorize, ms: this.#limits.authorizeMs, onerror: this.#onerror };
       const permit = await permitOf(asking, { ...asker, requested });
-      if (permit.refusal !== undefined) return denied(accepted.refuse(permit.refusal), permit);
+      if (permit.refusal !== undefined) return this.#refusals.denied(accepted.refuse(permit.refusal), permit);
       const refusal = this.#refusal();
-      if (refusal !== undefined) return answer(accepted.refuse(refusal));
+      if (refusal !== undefined) return this.#refusals.answer(accepted.refuse(refusal));
       return await this.#open(accepted, permit.filter, asker.request, rest);
     } finally {
       accepted.free();
@@ -281,7 +283,7 @@ class ListenFront {
     } catch (error) {
       // A client that left while its stream was opening is nobody's error, and hears no answer.
       if (!request.signal.aborted) this.#onerror(error as Error);
-      return answer(accepted.refuse(this.#isClosing ? Refusal.Closing : Refusal.Unavailable));
+      return this.#refusals.answer(accepted.refuse(this.#isClosing ? Refusal.Closing : Refusal.Unavailable));
     } finally {
       this.#opening -= 1;
     }
@@ -300,7 +302,8 @@ class ListenFront {
     const { stallMs, maxAgeMs, verifyMs } = this.#times;
     const { attachMs } = this.#limits;
     const times = { attachMs, stallMs, maxAgeMs: scattered(maxAgeMs), verifyMs: scattered(verifyMs) };
-    return { bus: this.bus, signal, ...times, onerror: this.#onerror, continent: continentOf(request) };
+    const { tally } = this.#streams;
+    return { bus: this.bus, signal, tally, ...times, onerror: this.#onerror, continent: continentOf(request) };
   }
 
   #keepAliveMs(): number {

@@ -5,7 +5,7 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { SessionStream } from './legacy/session-store.js';
-import { type Edge, Retirement } from './wasm.js';
+import { type Edge, Retirement, type Tally } from './wasm.js';
 
 /**
  * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
@@ -16,6 +16,8 @@ export type StreamEnding = 'closed' | 'left' | 'stalled' | 'rotated' | 'drained'
 /** How a stream is wired up. */
 export interface StreamOptions {
   bus: ListenBus;
+  /** Counts what the streams of a server go through. */
+  tally: Tally;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
   /** How long the bus may take to confirm, in milliseconds. */
@@ -37,6 +39,7 @@ export interface StreamOptions {
 export interface StreamTally {
   /** Whether its bus is away now. */
   isAway: boolean;
+  outages: number;
   healed: number;
   gaps: number;
   resyncs: number;
@@ -73,6 +76,7 @@ export class ListenStream {
       lost: this.#lost,
     });
     edge.setPatience(options.attachMs, options.verifyMs);
+    edge.countIn(options.tally, Date.now() - performance.now());
     // `open` tells its caller; where it has already returned there is nobody left to tell.
     this.#attached.promise.catch(() => {});
   }
@@ -133,8 +137,8 @@ export class ListenStream {
 
   /** How often it had to do with a bus that was lost or that lost something. */
   get tally(): StreamTally {
-    const [healed = 0, gaps = 0, resyncs = 0] = this.#tally === undefined ? this.#edge.counts : [];
-    return this.#tally ?? { isAway: this.#edge.isAway, healed, gaps, resyncs };
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = this.#tally === undefined ? this.#edge.counts : [];
+    return this.#tally ?? { isAway: this.#edge.isAway, outages, healed, gaps, resyncs };
   }
 
   async #attach(): Promise<void> {

@@ -1,5 +1,6 @@
+import type { RefusalKind } from './refusals.js';
 import type { ListenStream, StreamEnding, StreamTally } from './stream.js';
-import { Retirement } from './wasm.js';
+import { Retirement, Tally } from './wasm.js';
 
 /** What a server's streams are doing, and what they went through since it began. */
 export interface ListenStats {
@@ -7,15 +8,32 @@ export interface ListenStats {
   open: number;
   /** Those of them whose bus is away: they stay open, and hear what they missed when it is back. */
   away: number;
+  /** Streams opened so far. */
+  opened: number;
+  /** Requests refused so far, by what was wrong with them. */
+  refused: Readonly<Record<RefusalKind, number>>;
+  /** How often a stream lost its bus. */
+  outages: number;
   /** How often a stream lost its bus and was attached again. */
   healed: number;
   /** How often something was found missing, out of order or broken between the bus and a stream. */
   gaps: number;
   /** How often nobody could tell what a stream had missed, so that it cued everything it honors. */
   resyncs: number;
+  /** Events that streams honored, once for each stream. */
+  events: number;
+  /** Notifications written. */
+  frames: number;
+  /** Events told together with an earlier one of the same list, URI or task, which still waited for its reader. */
+  collapsed: number;
+  /** Notifications written by how long after the publish: up to so many milliseconds, and above 10,000. */
+  written: Readonly<Record<WrittenWithin, number>>;
   /** How many streams have ended for each reason. */
   ended: Readonly<Record<StreamEnding, number>>;
 }
+
+/** How long after its publish, in milliseconds, a notification was written. */
+export type WrittenWithin = (typeof WITHIN)[number];
 
 /** The streams that one server holds, and how those ended that it held. */
 export class Streams {
@@ -25,7 +43,11 @@ export class Streams {
     ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, aborted: 0 },
   };
 
-  readonly #past = { healed: 0, gaps: 0, resyncs: 0 };
+  readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  #opened = 0;
+
+  /** Counts what the streams go through. */
+  readonly tally = new Tally();
 
   /** @param closeMs - how long readers have to take what is pending when streams are ended. */
   constructor(closeMs: number) {
@@ -37,9 +59,16 @@ export class Streams {
     return this.#streams.size;
   }
 
-  /** What the streams are doing. */
-  get stats(): ListenStats {
-    const stats = { open: this.#streams.size, away: 0, ...this.#past, ended: { ...this.#ended } };
+  /** What the streams are doing, and what they went through. */
+  get stats(): Omit<ListenStats, 'refused'> {
+    const stats = {
+      open: this.#streams.size,
+      away: 0,
+      opened: this.#opened,
+      ...this.#past,
+      ...this.#told(),
+      ended: { ...this.#ended },
+    };
     for (const { tally } of this.#streams) {
       add(stats, tally);
       stats.away += tally.isAway ? 1 : 0;
@@ -50,6 +79,7 @@ export class Streams {
   /** Holds a stream until it has ended. */
   hold(stream: ListenStream): void {
     this.#streams.add(stream);
+    this.#opened += 1;
     void stream.ended.then((ending) => {
       this.#streams.delete(stream);
       this.#ended[ending] += 1;
@@ -74,6 +104,12 @@ export class Streams {
     await this.#retire([...this.#streams].slice(0, count), windowMs, Retirement.Shed);
   }
 
+  #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'written'> {
+    const [events = 0, frames = 0, collapsed = 0, ...waits] = this.tally.counts;
+    const written = Object.fromEntries(WITHIN.map((within, place) => [within, waits[place] ?? 0]));
+    return { events, frames, collapsed, written: written as Record<WrittenWithin, number> };
+  }
+
   /** Each stream has its own slice of the window, and a moment of chance within it. */
   async #retire(streams: ListenStream[], windowMs: number, why: Retirement): Promise<void> {
     const slice = windowMs / streams.length;
@@ -96,8 +132,12 @@ export class Streams {
 
 type Sums = Omit<StreamTally, 'isAway'>;
 
-function add(sums: Sums, { gaps, healed, resyncs }: Sums): void {
+function add(sums: Sums, { gaps, healed, outages, resyncs }: Sums): void {
+  sums.outages += outages;
   sums.healed += healed;
   sums.gaps += gaps;
   sums.resyncs += resyncs;
 }
+
+/** The classes in which the core counts how long it took to write a notification. */
+const WITHIN = ['5', '20', '100', '500', '2000', '10000', 'more'] as const;

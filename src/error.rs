@@ -138,6 +138,28 @@ impl Reason {
         )
     }
 
+    /// Which kind of refusal it counts as.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::MethodNotAllowed | Self::UnsupportedMediaType | Self::NotAcceptable => "http",
+            Self::ForbiddenHost | Self::ForbiddenOrigin => "origin",
+            Self::BodyTooLarge | Self::LimitExceeded { .. } => "size",
+            Self::ParseError
+            | Self::InvalidRequest(_)
+            | Self::HeaderMismatch(_)
+            | Self::UnsupportedVersion { .. }
+            | Self::MissingExtension(_)
+            | Self::InvalidParams(_)
+            | Self::MethodNotFound => "request",
+            Self::SessionNotFound | Self::StreamTaken => "session",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::TooManyStreams | Self::TooManySessions => "full",
+            Self::AuthorizerFailed | Self::Unavailable => "unavailable",
+            Self::Closing => "closing",
+        }
+    }
+
     /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {

@@ -58,6 +58,7 @@ pub mod position;
 pub mod seeded;
 pub mod sse;
 pub mod stdio;
+pub mod tally;
 pub mod task;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]

@@ -75,7 +75,8 @@ impl Bus {
     /// The root's share of a publish: the calls to make.
     pub(crate) fn publish(&mut self, event: &ServerEvent) -> Vec<(ShardId, u32, String)> {
         self.position = self.position.next();
-        self.root.publish(self.position, event, &event.to_json());
+        self.root
+            .publish(self.position, None, event, &event.to_json());
         let mut calls = Vec::new();
         while let Some(batch) = self.root.poll_batch(NOW) {
             calls.push((batch.shard, batch.call, batch.text));

@@ -56,7 +56,7 @@ export class ForeignBus implements ListenBus {
 
   #receive(event: ServerEvent, link: BusLink): void {
     try {
-      link.receive(eventMessage(eventText(event)));
+      link.receive(eventMessage(eventText(event), Date.now()));
     } catch (error) {
       this.#onerror(error as Error);
     }

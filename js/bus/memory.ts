@@ -75,7 +75,7 @@ export class InMemoryBus implements ListenBus {
   }
 
   #publish(text: string): void {
-    const publication = this.#hub.publish(text);
+    const publication = this.#hub.publish(text, Date.now());
     this.#log.append(text);
     this.#hub.trimmed(this.#log.floor);
     const deliveries = Array.from({ length: publication.deliveries }, (_, number) => ({

@@ -31,9 +31,8 @@ export class EventLog {
     return this.#floor;
   }
 
-  /** Keeps one event, given as JSON text; now and then, drops those that have left the window. */
-  append(position: number, event: string): void {
-    const now = Date.now();
+  /** Keeps one event, given as JSON text and published `now`; now and then, drops those that have left the window. */
+  append(position: number, event: string, now: number): void {
     this.#sql.exec('INSERT INTO event VALUES (?, ?, ?)', position, now, event);
     this.#untrimmed += 1;
     const { logAgeMs, logEvents } = this.#window;

@@ -170,10 +170,11 @@ export class RootBus {
 
   /** Writes one event to the log, and answers with its frames and whom they go to. */
   #append(event: string): { edges: Uint32Array; message: string }[] {
-    const publication = calling(() => this.#hub.publish(event));
+    const now = Date.now();
+    const publication = calling(() => this.#hub.publish(event, now));
     const { deliveries, position } = publication;
-    this.#log.append(position, event);
-    this.#shards?.publish(position, event);
+    this.#log.append(position, event, now);
+    this.#shards?.publish(position, event, now);
     const frames = Array.from({ length: deliveries }, (_, number) => ({
       edges: publication.edges(number) ?? new Uint32Array(),
       message: publication.message(number) ?? '',

@@ -63,8 +63,8 @@ export class RootShards {
   }
 
   /** An event was logged, given as JSON text. {@link flush} sends it. */
-  publish(position: number, event: string): void {
-    if (this.#root.hasShards) this.#root.publish(position, event);
+  publish(position: number, event: string, now: number): void {
+    if (this.#root.hasShards) this.#root.publish(position, event, now);
     else this.#root.advance(position);
   }
 

@@ -1,5 +1,5 @@
-import { answer } from '../answer.js';
 import type { FetchHandler } from '../handler.js';
+import type { Refusals } from '../refusals.js';
 import type { Acceptor } from '../wasm.js';
 import { type Exchange, pass, refuse } from './exchange.js';
 import type { SessionFront } from './session-front.js';
@@ -8,11 +8,13 @@ import type { SessionFront } from './session-front.js';
 export class LegacyFront {
   readonly #acceptor: Acceptor;
   readonly #handler: FetchHandler;
+  readonly #refusals: Refusals;
   readonly #sessions: SessionFront | undefined;
 
   /** @param sessions - serves earlier revisions; undefined: they are refused. */
-  constructor(acceptor: Acceptor, handler: FetchHandler, sessions: SessionFront | undefined) {
+  constructor(acceptor: Acceptor, handler: FetchHandler, refusals: Refusals, sessions: SessionFront | undefined) {
     this.#acceptor = acceptor;
+    this.#refusals = refusals;
     this.#handler = handler;
     this.#sessions = sessions;
   }
@@ -26,7 +28,8 @@ export class LegacyFront {
     try {
       if (this.#sessions !== undefined) return await this.#sessions.serve({ rejection, legacy }, exchange);
       const refusal = rejection ?? legacy?.refuseVersion();
-      return refusal === undefined ? await pass(this.#handler, exchange) : await refuse(answer(refusal), exchange);
+      if (refusal === undefined) return await pass(this.#handler, exchange);
+      return await refuse(this.#refusals.answer(refusal), exchange);
     } finally {
       legacy?.free();
     }

@@ -1,9 +1,9 @@
-import { answer, denied, inBand, json } from '../answer.js';
 import { type Asker, type Authorization, type AuthorizeContext, denial } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
 import type { Caller } from '../principal.js';
+import { json, type Refusals } from '../refusals.js';
 import type { ListenStream } from '../stream.js';
 import {
   type Edge,
@@ -25,6 +25,7 @@ export interface SessionHost {
   readonly uris: number;
   readonly limits: { sessions: number; sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
+  readonly refusals: Refusals;
   /** Names who asks. */
   caller(request: Request): Promise<Caller>;
   /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
@@ -55,14 +56,14 @@ export class SessionFront {
 
   /** Answers a request that is no listen. Whom sessions have to do with is named, before anything else is said. */
   async serve({ legacy, rejection }: Judged, exchange: Exchange): Promise<Response> {
-    if (rejection?.isOfHttp === true) return refuse(answer(rejection), exchange);
+    if (rejection?.isOfHttp === true) return refuse(this.#host.refusals.answer(rejection), exchange);
     if (rejection === undefined && legacy?.isOfSessions !== true) return this.#pass(exchange);
     const { name, refusal, wwwAuthenticate } = await this.#host.caller(exchange.request);
     if (refusal !== undefined) {
       rejection?.free();
-      return refuse(denied(this.#host.refuse(refusal), { wwwAuthenticate }), exchange);
+      return refuse(this.#host.refusals.denied(this.#host.refuse(refusal), { wwwAuthenticate }), exchange);
     }
-    if (rejection !== undefined) return refuse(answer(rejection), exchange);
+    if (rejection !== undefined) return refuse(this.#host.refusals.answer(rejection), exchange);
     return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, name, exchange);
   }
 
@@ -71,7 +72,7 @@ export class SessionFront {
     const asker = { request: exchange.request, principal };
     if (session === undefined) {
       if (call === LegacyCall.Initialize) return this.#initialize(legacy, asker, exchange);
-      return answer(legacy.refuse(Refusal.SessionMissing));
+      return this.#host.refusals.answer(legacy.refuse(Refusal.SessionMissing));
     }
     const state = await this.#guarded(legacy, asker, () => this.#find(legacy, session, asker));
     if (state instanceof Response) return refuse(state, exchange);
@@ -81,13 +82,13 @@ export class SessionFront {
 
   async #find(legacy: LegacyRequest, session: string, { principal }: Asker): Promise<SessionState | Response> {
     const state = await this.#sessions.find(session, principal);
-    return state ?? answer(legacy.refuse(Refusal.SessionNotFound));
+    return state ?? this.#host.refusals.answer(legacy.refuse(Refusal.SessionNotFound));
   }
 
   async #inSession(legacy: LegacyRequest, session: string, state: SessionState, asker: Asker): Promise<Response> {
     switch (legacy.call) {
       case LegacyCall.Initialize:
-        return answer(legacy.refuse(Refusal.SecondInitialize));
+        return this.#host.refusals.answer(legacy.refuse(Refusal.SecondInitialize));
       case LegacyCall.Initialized:
         await this.#sessions.initialized(session);
         return new Response(null, { status: 202 });
@@ -127,7 +128,8 @@ export class SessionFront {
     const { limits } = this.#host;
     const session: NewSession = { id: crypto.randomUUID(), capabilities, idleMs: limits.sessionIdleMs };
     if (principal !== undefined) session.principal = principal;
-    if (!(await this.#sessions.create(session, limits.sessions))) return answer(legacy.refuse(Refusal.TooManySessions));
+    if (!(await this.#sessions.create(session, limits.sessions)))
+      return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', session.id);
     return new Response(text, { headers });
@@ -139,9 +141,10 @@ export class SessionFront {
     { capabilities }: SessionState,
     asker: Asker,
   ): Promise<Response> {
-    if (!offersSubscribe(capabilities)) return inBand(legacy.refuse(Refusal.MethodNotFound));
+    if (!offersSubscribe(capabilities)) return this.#host.refusals.inBand(legacy.refuse(Refusal.MethodNotFound));
     const { invalid, uri } = legacy;
-    if (invalid !== undefined || uri === undefined) return inBand(invalid ?? legacy.refuse(Refusal.MethodNotFound));
+    if (invalid !== undefined || uri === undefined)
+      return this.#host.refusals.inBand(invalid ?? legacy.refuse(Refusal.MethodNotFound));
     const { uris } = this.#host;
     if (legacy.call === LegacyCall.Unsubscribe) {
       await this.#sessions.unwatch(session, uri);
@@ -155,7 +158,7 @@ export class SessionFront {
       return done(legacy);
     }
     if (await this.#sessions.watch(session, uri, uris)) return done(legacy);
-    return inBand(legacy.refuseUri(uris));
+    return this.#host.refusals.inBand(legacy.refuseUri(uris));
   }
 
   /** A stream that comes back takes the place of the one it was, whose end may not have been noticed yet. */
@@ -166,7 +169,7 @@ export class SessionFront {
     asker: Asker,
   ): Promise<Response> {
     const { lastEventId } = legacy;
-    if (isStreaming && lastEventId === undefined) return answer(legacy.refuse(Refusal.StreamTaken));
+    if (isStreaming && lastEventId === undefined) return this.#host.refusals.answer(legacy.refuse(Refusal.StreamTaken));
     const watched = this.#host.authorize === undefined ? [] : await this.#sessions.watched(session);
     const requested = JSON.parse(listsOf(capabilities)) as SubscriptionFilter;
     if (watched.length > 0) requested.resourceSubscriptions = watched;
@@ -178,7 +181,7 @@ export class SessionFront {
     const make = (keepAliveMs: number): Edge =>
       calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
     const opened = await this.#host.open(asker.request, make, { id: session });
-    return typeof opened === 'number' ? answer(legacy.refuse(opened)) : opened.response();
+    return typeof opened === 'number' ? this.#host.refusals.answer(legacy.refuse(opened)) : opened.response();
   }
 
   /** What the caller may hear of what it requests; undefined: all of it. */
@@ -186,7 +189,7 @@ export class SessionFront {
     const authorization = await this.#host.authorize?.(context);
     if (authorization === undefined || !('denied' in authorization)) return authorization;
     const { refusal, wwwAuthenticate } = denial(authorization);
-    return denied(legacy.refuse(refusal), { wwwAuthenticate });
+    return this.#host.refusals.denied(legacy.refuse(refusal), { wwwAuthenticate });
   }
 
   /** What fails on our side is reported, and tells the caller nothing but to come back. */
@@ -197,7 +200,7 @@ export class SessionFront {
       // A client that has left is nobody's error, and hears no answer.
       if (!request.signal.aborted) this.#host.onerror(error as Error);
       const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
-      return answer(legacy.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable));
+      return this.#host.refusals.answer(legacy.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable));
     }
   }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::{event::ServerEvent, position::Position};
+use crate::{clock::Millis, event::ServerEvent, position::Position};
 
 use super::{index::EdgeId, protocol::event_frame};
 
@@ -40,6 +40,7 @@ impl Groups {
     pub(super) fn into_deliveries(
         mut self,
         position: Position,
+        at: Option<Millis>,
         event: &ServerEvent,
     ) -> Vec<Delivery> {
         self.put_away();
@@ -50,7 +51,7 @@ impl Groups {
         let groups = self.by_previous.into_iter();
         groups
             .map(|(previous, edges)| Delivery {
-                message: event_frame(position, previous, &text),
+                message: event_frame(position, previous, at, &text),
                 edges,
             })
             .collect()

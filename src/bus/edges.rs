@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::{event::ServerEvent, position::Position};
+use crate::{clock::Millis, event::ServerEvent, position::Position};
 
 use super::{
     delivery::{Delivery, Groups},
@@ -81,7 +81,12 @@ impl Edges {
 
     /// The frames of an event. Edges that were last sent different positions get different
     /// frames; after one event that all of them want they are one group.
-    pub(super) fn deliveries(&mut self, position: Position, event: &ServerEvent) -> Vec<Delivery> {
+    pub(super) fn deliveries(
+        &mut self,
+        position: Position,
+        at: Option<Millis>,
+        event: &ServerEvent,
+    ) -> Vec<Delivery> {
         let edges = self.index.matching(event);
         let mut groups = Groups::default();
         let mut take = |edge, attached: &mut Attached| {
@@ -105,7 +110,7 @@ impl Edges {
                 }
             }
         }
-        groups.into_deliveries(position, event)
+        groups.into_deliveries(position, at, event)
     }
 }
 

@@ -1,4 +1,5 @@
 use crate::{
+    clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
     uri::Uri,
@@ -128,8 +129,13 @@ impl Hub {
         self.edges.get(edge)?.last
     }
 
-    /// An event was published.
+    /// An event was published, nobody says when.
     pub fn publish(&mut self, event: &ServerEvent) -> Publication {
+        self.publish_at(event, None)
+    }
+
+    /// An event was published, `at` so many milliseconds after 1970: streams count how long it took to write it.
+    pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
         self.mark.position = self.mark.position.next();
         let position = self.mark.position;
         if let Some(recent) = &mut self.recent {
@@ -137,7 +143,7 @@ impl Hub {
         }
         Publication {
             position,
-            deliveries: self.edges.deliveries(position, event),
+            deliveries: self.edges.deliveries(position, at, event),
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Outbox {
     /// Where the last batch ended; `None` where that was forgotten and nothing is left out.
     previous: Option<Position>,
     waiting: VecDeque<(Position, Arc<str>)>,
+    /// When the first of what waits, and was not on its way yet, was published.
+    oldest: Option<Millis>,
     flight: Option<Flight>,
     /// A batch is owed even without an event.
     is_owed: bool,
@@ -33,7 +35,8 @@ struct Flight {
 impl Outbox {
     /// An event for this shard. Where too many wait, the oldest are left out: the shard finds
     /// out by `previous`, and reads the log.
-    pub(super) fn push(&mut self, position: Position, event: Arc<str>) {
+    pub(super) fn push(&mut self, position: Position, at: Option<Millis>, event: Arc<str>) {
+        self.oldest = self.oldest.or(at);
         if self.waiting.len() >= MOST_WAITING
             && let Some((left_out, _)) = self.waiting.pop_front()
         {
@@ -57,6 +60,7 @@ impl Outbox {
     /// The shard has begun anew and needs nothing that was published until now.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
+        self.oldest = None;
         self.previous = None;
     }
 
@@ -82,7 +86,11 @@ impl Outbox {
             epoch,
             position: through,
         };
-        Some(Batch::write(&end, self.previous, &events, self.is_last))
+        let at = self.oldest;
+        if is_whole {
+            self.oldest = None;
+        }
+        Some(Batch::write(&end, self.previous, at, &events, self.is_last))
     }
 
     /// The call was answered; `false` where it is not the one that is waited for.

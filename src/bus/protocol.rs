@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::{
+    clock::Millis,
     event::{EventError, ServerEvent},
     filter::SubscriptionFilter,
     json::{self, Document, Node},
@@ -51,6 +52,8 @@ pub enum BusMessage {
         /// [`BusMessage::Attached`]. Where that is another one than the edge knows of, something
         /// was lost between them. `None`: the bus cannot tell.
         previous: Option<Position>,
+        /// When it was published, in milliseconds since 1970 on the clock of the bus. `None`: the bus does not tell.
+        at: Option<Millis>,
         /// What changed.
         event: ServerEvent,
     },
@@ -140,6 +143,7 @@ impl BusMessage {
             "event" => Ok(Self::Event {
                 position: position_in(root)?,
                 previous: previous_in(root)?,
+                at: root.get("at").and_then(Node::as_u53).map(Millis),
                 event: ServerEvent::from_node(root.get("event").ok_or(ProtocolError::Malformed)?)
                     .map_err(ProtocolError::Event)?,
             }),
@@ -164,14 +168,20 @@ impl BusMessage {
             Self::Event {
                 position,
                 previous,
+                at,
                 event,
-            } => event_frame(*position, *previous, &event.to_json()),
+            } => event_frame(*position, *previous, *at, &event.to_json()),
         }
     }
 }
 
 /// The frame of [`BusMessage::Event`] for an event that is JSON text already.
-pub(super) fn event_frame(position: Position, previous: Option<Position>, event: &str) -> String {
+pub(super) fn event_frame(
+    position: Position,
+    previous: Option<Position>,
+    at: Option<Millis>,
+    event: &str,
+) -> String {
     let mut frame = format!(
         r#"{{"v":{VERSION},"type":"event","position":{}"#,
         position.0
@@ -179,6 +189,10 @@ pub(super) fn event_frame(position: Position, previous: Option<Position>, event:
     if let Some(previous) = previous {
         frame.push_str(",\"previous\":");
         frame.push_str(&previous.0.to_string());
+    }
+    if let Some(at) = at {
+        frame.push_str(",\"at\":");
+        frame.push_str(&at.0.to_string());
     }
     frame.push_str(",\"event\":");
     frame.push_str(event);

@@ -47,7 +47,7 @@ impl Replay {
         let mut heard = self.after;
         let frames = missed.into_iter().map(|(position, event)| {
             let previous = std::mem::replace(&mut heard, position);
-            event_frame(position, Some(previous), &event.to_json())
+            event_frame(position, Some(previous), None, &event.to_json())
         });
         (frames.collect(), heard)
     }

@@ -64,7 +64,7 @@ impl Root {
 
     /// An event of the log after `settled`: shards may not have taken it.
     pub fn restore_event(&mut self, position: Position, event: &ServerEvent, text: &str) {
-        self.post(position, event, text);
+        self.post(position, None, event, text);
     }
 
     /// The log does not reach back to `settled` any more: it holds what comes after `floor`.
@@ -84,10 +84,16 @@ impl Root {
         place.unwrap_or_else(|| Home::Shard(self.open(continent)))
     }
 
-    /// An event was published.
-    pub fn publish(&mut self, position: Position, event: &ServerEvent, text: &str) {
+    /// An event was published, `at` so many milliseconds after 1970.
+    pub fn publish(
+        &mut self,
+        position: Position,
+        at: Option<Millis>,
+        event: &ServerEvent,
+        text: &str,
+    ) {
         self.mark.position = position;
-        self.post(position, event, text);
+        self.post(position, at, event, text);
     }
 
     /// Events up to here were published while there was no shard to tell.
@@ -275,7 +281,7 @@ impl Root {
         self.changes.push_back(Change::Settled(self.settled));
     }
 
-    fn post(&mut self, position: Position, event: &ServerEvent, text: &str) {
+    fn post(&mut self, position: Position, at: Option<Millis>, event: &ServerEvent, text: &str) {
         let interested = self.interested(event);
         if interested.is_empty() {
             return;
@@ -283,7 +289,7 @@ impl Root {
         let text: Arc<str> = text.into();
         for shard in interested {
             let post = &mut self.post;
-            post.owe(shard, |outbox| outbox.push(position, text.clone()));
+            post.owe(shard, |outbox| outbox.push(position, at, text.clone()));
         }
     }
 

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::{
+    clock::Millis,
     event::ServerEvent,
     json::{self, Node},
     position::{Mark, Position},
@@ -100,6 +101,8 @@ pub struct Batch {
     pub previous: Option<Position>,
     /// With this batch, the shard has every event that it follows up to here.
     pub through: Position,
+    /// When the oldest of its events was published, in milliseconds since 1970; `None`: nobody says.
+    pub at: Option<Millis>,
     /// Events whose keys the shard follows.
     pub events: Vec<(Position, ServerEvent)>,
     /// The shard has to let all of its edges go, for good.
@@ -252,6 +255,7 @@ impl Batch {
             epoch: text_in(root, "epoch")?.into(),
             previous: optional(root, "previous")?.map(Position),
             through: Position(number_in(root, "through")?),
+            at: optional(root, "at")?.map(Millis),
             events: events_in(root)?,
             is_last: is_set(root, "last"),
         })
@@ -261,6 +265,7 @@ impl Batch {
     pub fn write(
         mark: &Mark,
         previous: Option<Position>,
+        at: Option<Millis>,
         events: &[(Position, Arc<str>)],
         is_last: bool,
     ) -> String {
@@ -268,6 +273,9 @@ impl Batch {
         push_text(&mut out, "epoch", &mark.epoch);
         push_position(&mut out, "previous", previous);
         push_number(&mut out, "through", mark.position.0);
+        if let Some(at) = at {
+            push_number(&mut out, "at", at.0);
+        }
         push_events(&mut out, events.iter().map(|(at, event)| (*at, event)));
         push_flag(&mut out, "last", is_last);
         closed(out)

@@ -1,4 +1,8 @@
-use crate::{event::ServerEvent, filter::SubscriptionFilter, listen::Cues};
+use crate::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Cues, Since},
+};
 
 /// What a client has yet to be told: at most one event for each subject, whatever the server sends.
 ///
@@ -26,19 +30,19 @@ impl Pending {
         {
             return self.push_resources();
         }
-        self.cues.push(event, None);
+        self.cues.push(event, Since::default());
     }
 
     /// Something may have been missed: every honored list and resource is told once. The state of a
     /// task cannot be made up.
     pub(super) fn push_all(&mut self) {
         for event in self.honored.subjects() {
-            self.cues.push(&event, None);
+            self.cues.push(&event, Since::default());
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<ServerEvent> {
-        let event = self.cues.pop();
+        let event = self.cues.pop().map(|(event, _)| event);
         if self.cues.len() == 0 && self.cues.keys() > self.honored.keys() {
             self.cues = Cues::new(&self.honored);
         }
@@ -47,7 +51,8 @@ impl Pending {
 
     fn push_resources(&mut self) {
         for uri in self.honored.resource_subscriptions.iter().cloned() {
-            self.cues.push(&ServerEvent::ResourceUpdated { uri }, None);
+            self.cues
+                .push(&ServerEvent::ResourceUpdated { uri }, Since::default());
         }
     }
 }

@@ -54,6 +54,8 @@ pub enum Heard {
     Event {
         /// Its place in the log.
         position: Position,
+        /// When it was published, on the clock of the bus.
+        at: Option<Millis>,
         /// What changed.
         event: ServerEvent,
     },
@@ -69,6 +71,8 @@ pub enum Heard {
 /// How often a bus had to be followed anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// The bus was lost.
+    pub outages: u32,
     /// The bus was lost, and has confirmed again.
     pub healed: u32,
     /// Frames were missing, out of order or broken on a connection that stayed open.
@@ -135,6 +139,7 @@ impl Follower {
             BusMessage::Event {
                 position,
                 previous,
+                at,
                 event,
             } => {
                 let is_wanted = wanted.is_none_or(|filter| filter.accepts(&event));
@@ -142,7 +147,11 @@ impl Follower {
                 match self.take(place, is_wanted, now) {
                     None => Err(ProtocolError::OutOfPlace),
                     Some(false) => Ok(Heard::Nothing),
-                    Some(true) => Ok(Heard::Event { position, event }),
+                    Some(true) => Ok(Heard::Event {
+                        position,
+                        at,
+                        event,
+                    }),
                 }
             }
         }
@@ -150,6 +159,8 @@ impl Follower {
 
     /// The connection is gone, or could not be made. `random` is drawn from [0, 1).
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        let is_news = !self.link.is_opening() && !self.link.is_away();
+        self.counts.outages += u32::from(is_news);
         self.link.handle_lost(now, random, is_overloaded);
     }
 

@@ -7,6 +7,8 @@ mod link;
 pub use follower::{Counts, Follower, Heard, Past};
 pub use link::{BusCall, Patience};
 
+use std::sync::Arc;
+
 use crate::{
     bus::{Attach, EdgeMessage, Interest, Mark, ProtocolError},
     clock::Millis,
@@ -15,6 +17,7 @@ use crate::{
     listen::{Ending, Output, ServerStream, Stamp},
     seeded::{self, Bug},
     sse,
+    tally::Tally,
     uri::Uri,
 };
 
@@ -32,6 +35,8 @@ pub struct Edge {
     denied: Vec<Uri>,
     /// What the bus sends, where that is more than the client may hear.
     sent: Option<SubscriptionFilter>,
+    /// By how much the clock of 1970 is ahead of the one that is told here.
+    epoch: Millis,
 }
 
 impl Edge {
@@ -52,6 +57,7 @@ impl Edge {
             last_id: None,
             denied: Vec::new(),
             sent: None,
+            epoch: Millis::default(),
         }
     }
 
@@ -67,6 +73,12 @@ impl Edge {
     #[must_use]
     pub fn denying(self, denied: Vec<Uri>) -> Self {
         Self { denied, ..self }
+    }
+
+    /// Counts what happens in `tally`. `epoch` is how much the clock of 1970 is ahead of the one of the other calls.
+    pub fn count_in(&mut self, tally: Arc<Tally>, epoch: Millis) {
+        self.stream.count_in(tally);
+        self.epoch = epoch;
     }
 
     /// How patient it is with its bus.
@@ -108,12 +120,17 @@ impl Edge {
                 }
                 self.stream.handle_attached(now);
             }
-            Heard::Event { position, event } => {
+            Heard::Event {
+                position,
+                at,
+                event,
+            } => {
                 // That the client is ready may have been said, and lost.
                 if self.stream.is_held() {
                     self.follower.doubt(now);
                 }
-                self.stream.handle_event_at(&event, position);
+                let published = at.map(|at| at - self.epoch);
+                self.stream.handle_event_at(&event, position, published);
             }
             Heard::Interest { interest, is_held } => {
                 let Interest::Filter(filter) = interest else {

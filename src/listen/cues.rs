@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
+    clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::Position,
@@ -16,13 +17,20 @@ use crate::{
 pub(crate) struct Cues {
     keys: Keys,
     waiting: Vec<Option<ServerEvent>>,
-    queue: VecDeque<(Key, Place)>,
+    queue: VecDeque<(Key, Since)>,
 }
 
 /// The place of a key's event in `waiting`.
 type Key = usize;
-/// Where in the log a key first became pending; `None` where that is not known.
-type Place = Option<Position>;
+
+/// When a key became pending, as far as that is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Since {
+    /// Where in the log.
+    pub(crate) position: Option<Position>,
+    /// When its first event was published.
+    pub(crate) published: Option<Millis>,
+}
 
 #[derive(Debug, Default)]
 struct Keys {
@@ -44,23 +52,27 @@ impl Cues {
     }
 
     /// Queues the event unless its key is not honored; one that waits for the key already gives
-    /// way to it, and leaves it its place in the queue.
-    pub(crate) fn push(&mut self, event: &ServerEvent, at: Place) {
-        let Some(key) = self.keys.of_event(event) else {
-            return;
-        };
+    /// way to it, and leaves it its place in the queue. The answer is whether one waited; `None` where the
+    /// key is not honored.
+    pub(crate) fn push(&mut self, event: &ServerEvent, at: Since) -> Option<bool> {
+        let key = self.keys.of_event(event)?;
         if seeded::has(Bug::LosesItsPlace) && self.queue.iter().any(|(waiting, _)| *waiting == key)
         {
             self.queue.retain(|(waiting, _)| *waiting != key);
             self.queue.push_back((key, at));
         }
-        match self.waiting.get_mut(key) {
-            Some(Some(waiting)) if waiting != event => *waiting = event.clone(),
-            Some(slot @ None) => {
+        match self.waiting.get_mut(key)? {
+            Some(waiting) => {
+                if waiting != event {
+                    *waiting = event.clone();
+                }
+                Some(true)
+            }
+            slot @ None => {
                 *slot = Some(event.clone());
                 self.queue.push_back((key, at));
+                Some(false)
             }
-            _ => {}
         }
     }
 
@@ -84,13 +96,16 @@ impl Cues {
         self.waiting.len()
     }
 
-    pub(crate) fn pop(&mut self) -> Option<ServerEvent> {
-        let (key, _) = self.queue.pop_front()?;
+    /// The next one to tell of, and since when it waits.
+    pub(crate) fn pop(&mut self) -> Option<(ServerEvent, Since)> {
+        let (key, since) = self.queue.pop_front()?;
         let slot = self.waiting.get_mut(key)?;
-        if seeded::has(Bug::ForgetsToQueueAgain) {
-            return slot.clone();
-        }
-        slot.take()
+        let event = if seeded::has(Bug::ForgetsToQueueAgain) {
+            slot.clone()
+        } else {
+            slot.take()
+        };
+        Some((event?, since))
     }
 
     /// Goes on with another filter: what it does not honor is forgotten, pending or not.
@@ -114,7 +129,7 @@ impl Cues {
         }
         let mut covered = latest;
         for (_, at) in &self.queue {
-            covered = covered.min((*at)?.previous());
+            covered = covered.min(at.position?.previous());
         }
         Some(covered)
     }

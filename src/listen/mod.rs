@@ -12,7 +12,7 @@ mod stream;
 pub(crate) use accept::accept_message;
 pub use accept::{Accepted, Claim, Verdict, accept, claim, judge, may_be_listen};
 pub use client::{ClientEnd, ClientStream, Notice};
-pub(crate) use cues::Cues;
+pub(crate) use cues::{Cues, Since};
 pub use ending::Ending;
 pub use headers::Headers;
 pub use incoming::Incoming;

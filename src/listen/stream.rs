@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
@@ -6,10 +8,11 @@ use crate::{
     message,
     position::Position,
     seeded::{self, Bug},
+    tally::Tally,
 };
 
 use super::{
-    cues::Cues,
+    cues::{Cues, Since},
     ending::{Ending, Lifetime},
 };
 
@@ -55,6 +58,7 @@ pub struct ServerStream {
     keep_alive: KeepAlive,
     lifetime: Lifetime,
     ending: Option<Ending>,
+    tally: Option<Arc<Tally>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +118,7 @@ impl ServerStream {
             },
             lifetime: Lifetime::default(),
             ending: None,
+            tally: None,
         }
     }
 
@@ -122,6 +127,11 @@ impl ServerStream {
     pub fn with_server_info(mut self, server_info: Option<String>) -> Self {
         self.server_info = server_info;
         self
+    }
+
+    /// Counts what happens in `tally`.
+    pub fn count_in(&mut self, tally: Arc<Tally>) {
+        self.tally = Some(tally);
     }
 
     /// A reader that takes nothing for `span`, while something waits for it, is given up; zero: never.
@@ -147,19 +157,35 @@ impl ServerStream {
 
     /// The bus delivered an event; what the filter does not honor is ignored.
     pub fn handle_event(&mut self, event: &ServerEvent) {
-        self.push(event, None);
+        self.push(event, Since::default());
     }
 
-    /// The bus delivered the event at `position` of its log; see [`ServerStream::covered`].
-    pub fn handle_event_at(&mut self, event: &ServerEvent, position: Position) {
-        self.push(event, Some(position));
+    /// The bus delivered the event at `position` of its log, see [`ServerStream::covered`], which was published at that
+    /// moment, where that is known.
+    pub fn handle_event_at(
+        &mut self,
+        event: &ServerEvent,
+        position: Position,
+        published: Option<Millis>,
+    ) {
+        let position = Some(position);
+        self.push(
+            event,
+            Since {
+                position,
+                published,
+            },
+        );
     }
 
     /// Events may have been missed: every honored list and resource is cued once. The state of a task
     /// is more than a cue, and cannot be made up.
     pub fn handle_gap(&mut self) {
+        if !matches!(self.state, State::Opening | State::Open { .. }) {
+            return;
+        }
         for event in self.honored.subjects() {
-            self.push(&event, None);
+            self.cues.push(&event, Since::default());
         }
     }
 
@@ -226,7 +252,7 @@ impl ServerStream {
                 self.state = State::Open {
                     is_acknowledged: true,
                 };
-                self.pending(is_acknowledged)
+                self.pending(is_acknowledged, now)
                     .or_else(|| self.keep_alive.is_due.then_some(Output::KeepAlive))?
             }
             State::Draining {
@@ -237,7 +263,7 @@ impl ServerStream {
                     is_acknowledged: true,
                     is_graceful,
                 };
-                self.pending(is_acknowledged)
+                self.pending(is_acknowledged, now)
                     .unwrap_or_else(|| self.last(is_graceful))
             }
         };
@@ -297,7 +323,7 @@ impl ServerStream {
         matches!(self.state, State::Ending | State::Closed)
     }
 
-    fn pending(&mut self, is_acknowledged: bool) -> Option<Output> {
+    fn pending(&mut self, is_acknowledged: bool, now: Millis) -> Option<Output> {
         let is_early = seeded::has(Bug::CuesBeforeAcknowledging) && self.cues.len() > 0;
         if !is_acknowledged && !is_early {
             return Some(self.opened());
@@ -305,7 +331,10 @@ impl ServerStream {
         if self.is_held {
             return None;
         }
-        let event = self.cues.pop()?;
+        let (event, since) = self.cues.pop()?;
+        if let Some(tally) = &self.tally {
+            tally.count_frame(since.published.map(|published| now - published));
+        }
         Some(Output::Message(match &self.stamp {
             Stamp::Subscription(id) => message::notification(id, &event),
             Stamp::None => message::plain_notification(&event),
@@ -377,9 +406,13 @@ impl ServerStream {
         }
     }
 
-    fn push(&mut self, event: &ServerEvent, at: Option<Position>) {
-        if matches!(self.state, State::Opening | State::Open { .. }) {
-            self.cues.push(event, at);
+    fn push(&mut self, event: &ServerEvent, since: Since) {
+        if !matches!(self.state, State::Opening | State::Open { .. }) {
+            return;
+        }
+        let pushed = self.cues.push(event, since);
+        if let (Some(tally), Some(is_collapsed)) = (&self.tally, pushed) {
+            tally.count_event(is_collapsed);
         }
     }
 }

@@ -233,6 +233,12 @@ impl Rejection {
         self.0.reason.code().to_owned()
     }
 
+    /// Which kind of refusal it counts as.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> String {
+        self.0.reason.kind().to_owned()
+    }
+
     /// Whether HTTP alone decides it, before the caller is named.
     #[wasm_bindgen(getter, js_name = isOfHttp)]
     pub fn is_of_http(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::{
     uri::Uri,
 };
 
-use super::{millis, time};
+use super::{millis, tally::Tally, time};
 
 /// What is to be done about the bus.
 #[wasm_bindgen]
@@ -83,12 +83,19 @@ impl Edge {
         self.edge.is_away()
     }
 
-    /// How often the bus was lost and confirmed again, frames were missing on a connection that stayed
+    /// How often the bus was lost, how often it confirmed again after that, how often frames were missing on a connection that stayed
     /// open, and nobody could tell what was missed.
     #[wasm_bindgen(getter)]
     pub fn counts(&self) -> Vec<u32> {
         let counts = self.edge.counts();
-        vec![counts.healed, counts.gaps, counts.resyncs]
+        vec![counts.outages, counts.healed, counts.gaps, counts.resyncs]
+    }
+
+    /// Counts in `tally` what happens; `epoch` is the moment at which the clock of the other calls began, in milliseconds
+    /// since 1970.
+    #[wasm_bindgen(js_name = countIn)]
+    pub fn count_in(&mut self, tally: &Tally, epoch: f64) {
+        self.edge.count_in(tally.0.clone(), millis(epoch));
     }
 
     /// How long an attach may stay unanswered, and how often a silent bus is asked (0: never).

@@ -49,6 +49,15 @@ impl Screening {
         }
     }
 
+    /// Which kind of refusal it counts as; undefined where it is none.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> Option<String> {
+        match &self.0 {
+            front::Screening::Refused(reason, _) => Some(reason.kind().to_owned()),
+            _ => None,
+        }
+    }
+
     /// The body of the answer, a JSON-RPC error, if it has one.
     #[wasm_bindgen(getter)]
     pub fn body(&self) -> Option<String> {

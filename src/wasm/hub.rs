@@ -9,7 +9,7 @@ use crate::{
 use super::{
     at,
     error::coded,
-    number,
+    millis, number,
     text::{event_of, uris_of},
 };
 
@@ -120,10 +120,10 @@ impl Hub {
         self.0.disconnect(EdgeId(edge));
     }
 
-    /// An event, as JSON text, was published.
-    pub fn publish(&mut self, event: &str) -> Result<Publication, JsValue> {
+    /// An event, as JSON text, was published, `at` so many milliseconds after 1970.
+    pub fn publish(&mut self, event: &str, at: f64) -> Result<Publication, JsValue> {
         let event: ServerEvent = event_of(event)?;
-        Ok(Publication(self.0.publish(&event)))
+        Ok(Publication(self.0.publish_at(&event, Some(millis(at)))))
     }
 
     /// How many edges are attached.

@@ -23,6 +23,7 @@ mod listener;
 mod root;
 mod shard;
 mod stdio;
+mod tally;
 mod text;
 
 use crate::{clock::Millis, position::Position};

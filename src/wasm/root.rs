@@ -94,10 +94,11 @@ impl Root {
         }
     }
 
-    /// An event, as JSON text, was published.
-    pub fn publish(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
+    /// An event, as JSON text, was published, `when` so many milliseconds after 1970.
+    pub fn publish(&mut self, position: f64, event: &str, when: f64) -> Result<(), JsValue> {
         let event = event_of(event)?;
-        self.0.publish(at(position), &event, &event.to_json());
+        let when = Some(millis(when));
+        self.0.publish(at(position), when, &event, &event.to_json());
         Ok(())
     }
 

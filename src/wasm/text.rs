@@ -7,7 +7,7 @@ use crate::{
     uri::Uri,
 };
 
-use super::error::coded;
+use super::{error::coded, millis};
 
 /// The event as compact JSON text; throws with a `code` where it is none.
 #[wasm_bindgen(js_name = normalizeEvent)]
@@ -49,13 +49,15 @@ pub fn attached_message(epoch: &str) -> String {
     .to_json()
 }
 
-/// The frame that carries an event, given as JSON text, for buses that have no log.
+/// The frame that carries an event, given as JSON text and published `at` so many milliseconds after 1970, for buses that
+/// have no log.
 #[wasm_bindgen(js_name = eventMessage)]
-pub fn event_message(event: &str) -> Result<String, JsValue> {
+pub fn event_message(event: &str, at: f64) -> Result<String, JsValue> {
     let event = event_of(event)?;
     Ok(BusMessage::Event {
         position: Position(0),
         previous: None,
+        at: Some(millis(at)),
         event,
     }
     .to_json())

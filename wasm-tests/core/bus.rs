@@ -3,6 +3,7 @@ use mcp_listen::{
         Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError,
         Received,
     },
+    clock::Millis,
     event::ServerEvent,
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -204,6 +205,7 @@ fn members_of_a_newer_peer_are_ignored() {
         Ok(BusMessage::Event {
             position: Position(3),
             previous: None,
+            at: None,
             event
         })
     );
@@ -251,10 +253,14 @@ fn every_message_survives_the_way_to_json_and_back() {
     check(
         (
             (any_event(), any_filter()),
-            (0..1u64 << 53, option::of(0..1u64 << 53)),
+            (
+                0..1u64 << 53,
+                option::of(0..1u64 << 53),
+                option::of(0..1u64 << 53),
+            ),
             "\\PC{0,8}",
         ),
-        |((event, filter), (position, previous), epoch)| {
+        |((event, filter), (position, previous, at), epoch)| {
             let position = Position(position);
             let previous = previous.map(Position);
             let attached = BusMessage::Attached(Mark {
@@ -264,6 +270,7 @@ fn every_message_survives_the_way_to_json_and_back() {
             let event = BusMessage::Event {
                 position,
                 previous,
+                at: at.map(Millis),
                 event,
             };
             for message in [attached, event] {

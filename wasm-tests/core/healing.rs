@@ -34,6 +34,7 @@ fn counts(world: &World) -> (u32, u32, u32) {
         healed,
         gaps,
         resyncs,
+        ..
     } = world.edge.counts();
     (healed, gaps, resyncs)
 }

@@ -56,6 +56,7 @@ mod sse;
 mod sse_decode;
 mod stream;
 mod subscription;
+mod tally;
 mod task;
 mod watch;
 mod wire;

@@ -332,6 +332,7 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
             BusMessage::Event {
                 position: Position(position),
                 previous: Some(Position(previous)),
+                at: None,
                 event,
             }
             .to_json()

@@ -24,7 +24,7 @@ impl Bus {
     pub(crate) fn forward(&mut self, event: &ServerEvent, now: Millis) {
         let position = self.disk().mark().position;
         let Some(memory) = self.memory() else { return };
-        memory.root.publish(position, event, &event.to_json());
+        memory.root.publish(position, None, event, &event.to_json());
         if !memory.root.is_settled() {
             self.table().alarm.get_or_insert(now + BURST);
         }

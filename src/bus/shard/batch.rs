@@ -4,6 +4,7 @@ use crate::{
         protocol::ProtocolError,
         shard_protocol::{Batch, Taken},
     },
+    clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
 };
@@ -50,7 +51,7 @@ impl Shard {
         }
         for (position, event) in batch.events {
             if reached.is_none_or(|reached| reached < position) {
-                self.deliver(position, event);
+                self.deliver(position, batch.at, event);
             }
         }
         if reached.is_none_or(|reached| reached < end.position) {
@@ -58,8 +59,8 @@ impl Shard {
         }
     }
 
-    pub(super) fn deliver(&mut self, position: Position, event: ServerEvent) {
-        let deliveries = self.edges.deliveries(position, &event);
+    pub(super) fn deliver(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
+        let deliveries = self.edges.deliveries(position, at, &event);
         let sends = deliveries.into_iter().map(ShardOutput::Send);
         self.outputs.extend(sends);
         let key = Key::of(&event);

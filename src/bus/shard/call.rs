@@ -175,7 +175,7 @@ impl Shard {
             Some(missed) if missed.after <= reached => {
                 for (position, event) in &missed.events {
                     if reached < *position {
-                        self.deliver(*position, event.clone());
+                        self.deliver(*position, None, event.clone());
                     }
                 }
             }

@@ -97,6 +97,7 @@ impl Listener {
                 position,
                 previous,
                 event,
+                ..
             } => {
                 assert!(self.interest.accepts(&event), "nobody asked for {event:?}");
                 // While it asks again on its open socket, frames may still come.

@@ -5,6 +5,7 @@ use mcp_listen::{
         Batch, Follow, FollowAnswer, Followed, Interest, Key, Mark, Missed, Position,
         ProtocolError, SessionCall, Taken, Watched,
     },
+    clock::Millis,
     event::ServerEvent,
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -99,6 +100,7 @@ fn every_message_survives_the_way_to_json_and_back() {
             let (edges, is_retired) = taken;
             let taken = Taken { edges, is_retired };
             assert_eq!(Taken::from_json(&taken.to_json()), Ok(taken));
+            let at = previous.map(|Position(at)| Millis(at));
             let texts = events
                 .iter()
                 .map(|(at, event)| (*at, Arc::from(event.to_json())));
@@ -108,11 +110,12 @@ fn every_message_survives_the_way_to_json_and_back() {
                 epoch: epoch.clone(),
                 position: through,
             };
-            let text = Batch::write(&end, previous, &texts, is_last);
+            let text = Batch::write(&end, previous, at, &texts, is_last);
             let batch = Batch {
                 epoch,
                 previous,
                 through,
+                at,
                 events,
                 is_last,
             };
@@ -215,7 +218,7 @@ fn the_deepest_event_that_is_one_survives_a_batch() {
         position: Position(1),
     };
     let events = [(Position(1), Arc::from(event.to_json()))];
-    let text = Batch::write(&mark, None, &events, false);
+    let text = Batch::write(&mark, None, None, &events, false);
     assert_eq!(
         Batch::from_json(&text).unwrap().events,
         [(Position(1), event)]

@@ -220,7 +220,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
         ))
     };
     for id in 1..=600 {
-        root.publish(Position(id), &state(id), "{}");
+        root.publish(Position(id), None, &state(id), "{}");
     }
     let since = follow(2, Some(Position(0))).to_json();
     let mut reply = root.handle_follow(ShardId(1), &since, Position(0)).unwrap();

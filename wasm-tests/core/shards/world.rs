@@ -234,7 +234,7 @@ impl World {
                 self.listeners[self.own[&edge]].hear(&delivery.message);
             }
         }
-        self.root.publish(position, event, &event.to_json());
+        self.root.publish(position, None, event, &event.to_json());
         self.settle_root();
         position
     }

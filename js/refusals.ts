@@ -1,0 +1,60 @@
+import type { Rejection } from './wasm.js';
+
+/**
+ * What is wrong with a request that is refused: `http`: its method or media types; `origin`: host or page; `size`: a limit;
+ * `request`: what it says; `session`: there is none, or it has a stream; `unauthorized`; `forbidden`; `full`: too many streams or
+ * sessions; `unavailable`: the bus, the handler or the authorizer; `closing`.
+ */
+export type RefusalKind =
+  | 'http'
+  | 'origin'
+  | 'size'
+  | 'request'
+  | 'session'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'full'
+  | 'unavailable'
+  | 'closing';
+
+/** Makes refusals into answers, and counts them. */
+export class Refusals {
+  /** How many there were of each kind. */
+  readonly counts: Record<RefusalKind, number> = {
+    ...{ http: 0, origin: 0, size: 0, request: 0, session: 0 },
+    ...{ unauthorized: 0, forbidden: 0, full: 0, unavailable: 0, closing: 0 },
+  };
+
+  /** A refusal that somebody else answers. */
+  count(kind: string): void {
+    this.counts[kind as RefusalKind] += 1;
+  }
+
+  /** A refusal as an HTTP answer; frees it. */
+  answer(rejection: Rejection): Response {
+    const { status, retryAfter } = rejection;
+    const response = this.inBand(rejection, status);
+    if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
+    return response;
+  }
+
+  /** A refusal as the JSON-RPC error that answers a request which HTTP itself has nothing against; frees it. */
+  inBand(rejection: Rejection, status = 200): Response {
+    const { body, kind } = rejection;
+    rejection.free();
+    this.count(kind);
+    return json(body, status);
+  }
+
+  /** A refusal as the answer to a caller whom `authorize` denied; frees it. */
+  denied(rejection: Rejection, { wwwAuthenticate }: { wwwAuthenticate?: string | undefined }): Response {
+    const response = this.answer(rejection);
+    if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
+    return response;
+  }
+}
+
+/** A JSON text as an answer. */
+export function json(body: string, status = 200): Response {
+  return new Response(body, { status, headers: { 'content-type': 'application/json' } });
+}

@@ -1,0 +1,122 @@
+use std::sync::Arc;
+
+use mcp_listen::{
+    bus::{Hub, Mark, Position, Received},
+    clock::Millis,
+    edge::Edge,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::ServerStream,
+    tally::{BOUNDS, Tally},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{id, updated, uri};
+
+/// 1970 is so long before the clock that edges are told.
+const EPOCH: Millis = Millis(1_700_000_000_000);
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// An edge that is attached to a hub, and counted.
+fn attached(hub: &mut Hub, tally: &Arc<Tally>) -> Edge {
+    let stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
+    let mut edge = Edge::new(stream);
+    edge.count_in(tally.clone(), EPOCH);
+    let number = hub.connect();
+    let Ok(Received::Attached { answer, .. }) = hub.handle_message(number, &edge.attach_message())
+    else {
+        panic!("not attached");
+    };
+    edge.handle_bus_message(&answer, Millis(0)).unwrap();
+    write(&mut edge, Millis(0));
+    edge
+}
+
+fn hub() -> Hub {
+    Hub::new(Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    })
+}
+
+/// Publishes at a moment of the edges' clock.
+fn publish(hub: &mut Hub, edge: &mut Edge, event: &ServerEvent, at: u64) {
+    for delivery in hub.publish_at(event, Some(EPOCH + Millis(at))).deliveries {
+        edge.handle_bus_message(&delivery.message, Millis(at))
+            .unwrap();
+    }
+}
+
+fn write(edge: &mut Edge, now: Millis) -> usize {
+    std::iter::from_fn(|| edge.poll_frame(now)).count()
+}
+
+#[test]
+fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together() {
+    let (mut hub, tally) = (hub(), Arc::default());
+    let mut edges = [attached(&mut hub, &tally), attached(&mut hub, &tally)];
+    for event in [updated("a"), updated("a"), updated("b"), updated("a")] {
+        for delivery in hub.publish(&event).deliveries {
+            for edge in &mut edges {
+                let taken = edge.handle_bus_message(&delivery.message, Millis(1));
+                taken.unwrap();
+            }
+        }
+    }
+    let written: usize = edges.iter_mut().map(|edge| write(edge, Millis(1))).sum();
+    let counted = tally.read();
+    assert_eq!(written, 2);
+    assert_eq!(
+        (counted.events, counted.frames, counted.collapsed),
+        (6, 2, 4)
+    );
+    assert_eq!(counted.waits, [0; 7], "nobody said when it was published");
+}
+
+#[test]
+fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() {
+    let tally = Arc::<Tally>::default();
+    for (place, Millis(bound)) in BOUNDS.into_iter().enumerate() {
+        for (wait, class) in [(bound, place), (bound + 1, place + 1)] {
+            let mut hub = hub();
+            let mut edge = attached(&mut hub, &tally);
+            let before = tally.read().waits;
+            publish(&mut hub, &mut edge, &updated("a"), 10);
+            publish(&mut hub, &mut edge, &updated("a"), 11);
+            assert_eq!(write(&mut edge, Millis(10 + wait)), 1);
+            let mut after = before;
+            after[class] += 1;
+            assert_eq!(tally.read().waits, after, "{wait} ms");
+        }
+    }
+}
+
+#[test]
+fn what_is_made_up_for_is_no_event_and_has_no_publish() {
+    let (mut hub, tally) = (hub(), Arc::default());
+    let mut edge = attached(&mut hub, &tally);
+    edge.stream().handle_gap();
+    assert_eq!(write(&mut edge, Millis(50)), 2);
+    let counted = tally.read();
+    assert_eq!(
+        (counted.events, counted.frames, counted.waits),
+        (0, 2, [0; 7])
+    );
+}
+
+#[test]
+fn a_clock_that_is_behind_the_one_of_the_bus_counts_as_no_time() {
+    let (mut hub, tally) = (hub(), Arc::default());
+    let mut edge = attached(&mut hub, &tally);
+    publish(&mut hub, &mut edge, &updated("a"), 1_000);
+    assert_eq!(write(&mut edge, Millis(5)), 1);
+    assert_eq!(tally.read().waits, [1, 0, 0, 0, 0, 0, 0]);
+}

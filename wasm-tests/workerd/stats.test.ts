@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { useFixture } from '../host/fixture.ts';
+import { listChanged } from '../host/listen.ts';
+
+const fixture = useFixture({ EDGES_PER_SHARD: '2' });
+const TOOLS = { toolsListChanged: true };
+
+test('how long a notification took from its publish in another isolate is counted, at the bus and at shards', async () => {
+  for (const opened of [1, 2, 3, 4]) {
+    const stream = await fixture().subscribe(0, TOOLS);
+    await stream.message();
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    const { events, frames, written } = await fixture().stats(0);
+    const timed = Object.values(written).reduce((sum, count) => sum + count);
+    expect(opened).toBeLessThanOrEqual(timed);
+    expect(timed).toBeLessThanOrEqual(frames);
+    expect(frames).toBeLessThanOrEqual(events);
+    expect(written.more).toBe(0);
+  }
+  const { shards } = await fixture().bus<{ shards: unknown[] }>('stats');
+  expect(shards.length).toBeGreaterThan(0);
+});
