@@ -14,7 +14,10 @@ export {
   ListenRejected,
   SubscriptionLost,
 } from './error.js';
+export type { WatchHandler, WatchHandlers } from './handlers.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ListenMessage, ListenOptions, TokenProvider } from './options.js';
 export type { Era, Subscription } from './subscription.js';
 export type { ListenTarget, RequestFactory, RequestParts } from './target.js';
+export { type Watch, type WatchOptions, watch } from './watch.js';
+export type { WatchState } from './watch-news.js';

@@ -1,6 +1,6 @@
 import type { SubscriptionFilter } from '../filter.js';
 import { errorOf, ListenError } from './error.js';
-import { HttpSource } from './http-source.js';
+import { open } from './open.js';
 import type { ListenOptions } from './options.js';
 import type { Source } from './source.js';
 import { nextNews, SourceSubscription, type Subscription } from './subscription.js';
@@ -17,7 +17,7 @@ export async function listen(
   options: ListenOptions = {},
 ): Promise<Subscription> {
   options.signal?.throwIfAborted();
-  return acknowledged(new HttpSource(target, JSON.stringify(filter), options), options.signal);
+  return acknowledged(open(target, JSON.stringify(filter), options), options.signal);
 }
 
 /** Waits until the source is open. */

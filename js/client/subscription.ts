@@ -47,7 +47,6 @@ export class SourceSubscription implements Subscription {
     }
   }
 
-  // biome-ignore lint/suspicious/useAwait: closing is synchronous today; whoever awaits it need not know
   async close(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#abort);
     if (this.#isClosed) return;

@@ -1,40 +1,40 @@
-import { createMcpHandler } from '@modelcontextprotocol/server';
-import { InMemoryBus, type ListenOptions as ServerOptions, serveListen } from 'mcp-listen';
+import type { ListenOptions as ServerOptions } from 'mcp-listen';
 import {
   ListenNotSupported,
   type ListenOptions,
   ListenRejected,
   listen,
+  type Subscription,
   type SubscriptionFilter,
 } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { serveOnNode } from '../host/node-http.ts';
-import { sdkServer } from './legacy-serving.ts';
+import { served } from './client-serving.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-async function served(options: ServerOptions = {}) {
-  const bus = new InMemoryBus();
-  const server = serveListen(
-    createMcpHandler(() => sdkServer()),
-    { bus, ...options },
-  );
-  const node = await serveOnNode((request) => server.fetch(request));
-  ends.push(() => node.stop());
-  return { bus, server, url: `${node.origin}/mcp` };
+async function serving(options: ServerOptions = {}) {
+  const host = await served(options);
+  ends.push(() => host.stop());
+  return host;
 }
 
 async function listening(filter: SubscriptionFilter, options: ListenOptions = {}) {
-  const host = await served();
+  const host = await serving();
   const subscription = await listen(host.url, filter, options);
   ends.push(() => subscription.close());
   return { ...host, subscription };
 }
 
-describe('a client on Node', () => {
+async function drained(subscription: Subscription): Promise<string[]> {
+  const kinds: string[] = [];
+  for await (const event of subscription) kinds.push(event.kind);
+  return kinds;
+}
+
+describe('a subscription', () => {
   test('resolves at the acknowledgment with what is honored, the id and the revision', async () => {
     const { subscription } = await listening({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
     expect(subscription.honored).toEqual({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
@@ -65,9 +65,7 @@ describe('a client on Node', () => {
     for (let count = 0; count < 50; count += 1) await server.notify.toolsChanged();
     await server.notify.resourcesChanged();
     await server.close();
-    const kinds: string[] = [];
-    for await (const event of subscription) kinds.push(event.kind);
-    expect(kinds).toEqual(['tools_list_changed', 'resources_list_changed']);
+    expect(await drained(subscription)).toEqual(['tools_list_changed', 'resources_list_changed']);
   });
 
   test('leaving the loop closes the stream', async () => {
@@ -79,32 +77,30 @@ describe('a client on Node', () => {
 
   test('close ends a loop that waits', async () => {
     const { subscription, bus } = await listening({ toolsListChanged: true });
-    const ended = (async () => {
-      for await (const _ of subscription);
-    })();
+    const ended = drained(subscription);
     await subscription.close();
     await ended;
     await expect.poll(() => bus.attached).toBe(0);
   });
 
   test('an aborted signal ends listen and the loop with its reason', async () => {
-    const { url } = await served();
+    const { url } = await serving();
     const reason = new Error('enough');
     await expect(listen(url, {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const abort = new AbortController();
     const subscription = await listen(url, { toolsListChanged: true }, { signal: abort.signal });
-    const ended = (async () => {
-      for await (const _ of subscription);
-    })();
+    const ended = drained(subscription);
     abort.abort(reason);
     await expect(ended).rejects.toBe(reason);
   });
+});
 
+describe('a client', () => {
   test('a server without subscriptions is told apart', async () => {
-    const { url } = await served({ capabilities: {} });
+    const { url } = await serving({ capabilities: {} });
     const subscription = await listen(url, { toolsListChanged: true });
     expect(subscription.honored).toEqual({});
-    for await (const _ of subscription) throw new Error('nothing is honored');
+    expect(await drained(subscription)).toEqual([]);
     const answer = { jsonrpc: '2.0', id: 'mcp-listen:1', error: { code: -32601, message: 'no such method' } };
     const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
     const refused = listen(url, { toolsListChanged: true }, { fetch: none, era: '2026-07-28' });
@@ -112,7 +108,7 @@ describe('a client on Node', () => {
   });
 
   test('a rejection keeps its code and status', async () => {
-    const { url } = await served({ limits: { uris: 1 } });
+    const { url } = await serving({ limits: { uris: 1 } });
     const refused = listen(url, { resourceSubscriptions: ['note://a', 'note://b'] });
     await expect(refused).rejects.toBeInstanceOf(ListenRejected);
     await expect(refused).rejects.toMatchObject({ code: 'refused', status: 400, rpcCode: -32602 });
@@ -121,7 +117,7 @@ describe('a client on Node', () => {
   test('a token provider is asked again after a 401', async () => {
     const tokens = ['of the question before', 'stale', 'fresh'];
     const asked: (string | null)[] = [];
-    const { url } = await served({
+    const { url } = await serving({
       principal: (request) => {
         const given = request.headers.get('authorization');
         asked.push(given);

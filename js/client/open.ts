@@ -1,0 +1,9 @@
+import { HttpSource } from './http-source.js';
+import type { ListenOptions } from './options.js';
+import type { Source } from './source.js';
+import type { ListenTarget } from './target.js';
+
+/** Begins a subscription; `filter` is JSON text, and `minted` request ids were given before. */
+export function open(target: ListenTarget, filter: string, options: ListenOptions, minted = 0): Source {
+  return new HttpSource(target, filter, options, minted);
+}
