@@ -18,6 +18,7 @@ mod request;
 pub mod session;
 mod session_listener;
 mod stale;
+mod subscribes;
 mod subscription;
 mod tap;
 mod watch;

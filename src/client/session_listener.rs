@@ -1,12 +1,9 @@
-use std::collections::{BTreeMap, VecDeque};
-
 use crate::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Headers, concerns},
     sse::{Decoder, Event, Item},
-    uri::Uri,
 };
 
 use super::{
@@ -15,8 +12,8 @@ use super::{
     end::{End, Loss, Refusal},
     options::Options,
     pending::Pending,
-    reply::Reply,
     session::{self, Heard, Session},
+    subscribes::Subscribes,
     subscription::Output,
     wire::{Call, Wire},
 };
@@ -32,14 +29,14 @@ pub(super) struct SessionListener {
     options: Options,
     honored: SubscriptionFilter,
     pending: Pending,
-    /// The resources that are yet to be asked for, and those that were.
-    unasked: VecDeque<Uri>,
-    asked: BTreeMap<Call, (Uri, Reply)>,
+    subscribes: Subscribes,
     stream: Stream,
     last_event_id: Option<String>,
     backoff: Backoff,
     retry: Option<Millis>,
     failures: u32,
+    /// Whether the server has ever given the stream.
+    has_streamed: bool,
     is_open: bool,
     acknowledged: Option<SubscriptionFilter>,
     end: Option<End>,
@@ -79,13 +76,13 @@ impl SessionListener {
         };
         Self {
             pending: Pending::new(honored.clone(), options.limits.uris),
-            unasked: honored.resource_subscriptions.iter().cloned().collect(),
-            asked: BTreeMap::new(),
+            subscribes: Subscribes::new(&honored.resource_subscriptions),
             stream: Stream::Ended,
             last_event_id: None,
             backoff: Backoff::new(seed),
             retry: None,
             failures: 0,
+            has_streamed: false,
             is_open: false,
             acknowledged: None,
             end: None,
@@ -120,11 +117,7 @@ impl SessionListener {
             Stream::Requested(own) if own == call => {
                 self.handle_stream_head(call, (status, headers), wire, now);
             }
-            _ => {
-                if let Some((_, reply)) = self.asked.get_mut(&call) {
-                    reply.begin(status, headers);
-                }
-            }
+            _ => self.subscribes.handle_head(call, status, headers),
         }
     }
 
@@ -136,9 +129,8 @@ impl SessionListener {
                 self.read_events(wire);
             }
             _ => {
-                if let Some((_, reply)) = self.asked.get_mut(&call) {
-                    reply.push(bytes, self.options.bounds.event_bytes);
-                }
+                let most = self.options.bounds.event_bytes;
+                self.subscribes.handle_bytes(call, bytes, most);
             }
         }
     }
@@ -154,7 +146,7 @@ impl SessionListener {
     }
 
     pub(super) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
-        if !self.is_open {
+        if self.opening_ends().is_some_and(|deadline| deadline <= now) {
             return self.settle(End::Lost(Loss::NotAcknowledged));
         }
         match self.stream {
@@ -168,17 +160,19 @@ impl SessionListener {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
-        let limited = |since: Millis, limit: Millis| (limit > Millis(0)).then(|| since + limit);
-        match self.stream {
-            Stream::Ended => None,
-            _ if !self.is_open => limited(self.begun_at, self.options.acknowledgment),
+        let of_stream = match self.stream {
+            Stream::Ended => return None,
             Stream::Waiting { until } => Some(until),
-            Stream::Open { .. } if !self.has_pulse => None,
-            Stream::Open { .. } => limited(self.heard_at, self.options.silence),
-            Stream::Requested(_) | Stream::Confirming(_) => {
-                limited(self.heard_at, self.options.acknowledgment)
-            }
-        }
+            Stream::Open { .. } if self.has_pulse => after(self.heard_at, self.options.silence),
+            Stream::Requested(_) => after(self.heard_at, self.options.acknowledgment),
+            Stream::Open { .. } | Stream::Confirming(_) => None,
+        };
+        of_stream.into_iter().chain(self.opening_ends()).min()
+    }
+
+    /// When the subscription has to be open.
+    fn opening_ends(&self) -> Option<Millis> {
+        after(self.begun_at, self.options.acknowledgment).filter(|_| !self.is_open)
     }
 
     pub(super) fn poll_output(&mut self) -> Option<Output> {
@@ -239,6 +233,7 @@ impl SessionListener {
         if is_success(status) && media_of(headers) == Media::EventStream {
             self.heard_at = now;
             self.failures = 0;
+            self.has_streamed = true;
             self.stream = Stream::Open {
                 call,
                 decoder: Box::new(Decoder::new(self.options.bounds)),
@@ -255,7 +250,7 @@ impl SessionListener {
 
     fn handle_stream_refusal(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
         let asked = retry_after(headers);
-        let is_final = !self.is_open || matches!(status, 401 | 403);
+        let is_final = !self.has_streamed || matches!(status, 401 | 403);
         match status {
             METHOD_NOT_ALLOWED => self.settle(End::Refused(Refusal {
                 status,
@@ -263,7 +258,7 @@ impl SessionListener {
                 text: String::new(),
             })),
             // The session is over: a new one may be begun (2025-11-25, Transports: Session Management).
-            404 if self.is_open => self.settle(End::Lost(Loss::Disconnected)),
+            404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
             200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
             _ if is_final => {
                 self.retry = asked;
@@ -276,10 +271,10 @@ impl SessionListener {
         }
     }
 
-    /// The stream is gone. Before the subscription was open that ends it; later it is opened again.
+    /// The stream is gone; one that was there once is opened again.
     fn break_off(&mut self, now: Millis) {
         self.failures += 1;
-        if !self.is_open || self.failures > MOST_FAILURES {
+        if !self.has_streamed || self.failures > MOST_FAILURES {
             return self.settle(End::Lost(Loss::Disconnected));
         }
         let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
@@ -326,12 +321,9 @@ impl SessionListener {
 
     /// The answer to a `resources/subscribe` is whole; what the server refuses is not honored.
     fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
-        let Some((uri, reply)) = self.asked.remove(&call) else {
+        let Some((uri, is_taken)) = self.subscribes.handle_end(call) else {
             return;
         };
-        let is_taken = reply.status().is_some_and(is_success)
-            && !reply.is_too_large()
-            && session::is_taken(reply.body());
         if !is_taken {
             self.honored
                 .resource_subscriptions
@@ -340,16 +332,10 @@ impl SessionListener {
         self.ask_more(wire);
     }
 
-    /// Asks for a few resources at a time; once all are answered, the subscription is open.
+    /// Once all resources are answered for, the subscription is open.
     fn ask_more(&mut self, wire: &mut Wire) {
-        while self.asked.len() < AT_ONCE
-            && let Some(uri) = self.unasked.pop_front()
-        {
-            let id = wire.ids.mint();
-            let call = wire.send(self.session.subscribe(&id, &uri));
-            self.asked.insert(call, (uri, Reply::default()));
-        }
-        if self.asked.is_empty() && !self.is_open {
+        self.subscribes.ask(&self.session, wire);
+        if self.subscribes.is_done() && !self.is_open {
             self.open(wire);
         }
     }
@@ -374,6 +360,11 @@ impl SessionListener {
     }
 }
 
+/// A limit of zero is none.
+fn after(since: Millis, limit: Millis) -> Option<Millis> {
+    (limit > Millis(0)).then(|| since + limit)
+}
+
 fn refused(status: u16) -> End {
     End::Refused(Refusal {
         status,
@@ -382,8 +373,6 @@ fn refused(status: u16) -> End {
     })
 }
 
-/// A browser has six connections to a server, of which the stream takes one.
-const AT_ONCE: usize = 4;
 /// Attempts to open the stream again before the session is given up.
 const MOST_FAILURES: u32 = 5;
 const METHOD_NOT_ALLOWED: u16 = 405;

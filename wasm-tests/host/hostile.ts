@@ -9,13 +9,15 @@ export class Turn {
   readonly before: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The id of the listen request, as it was written. */
+  /** The id of the request, as it was written. */
   readonly id: string;
+  readonly body: string;
 
   constructor(before: number, request: IncomingMessage, response: ServerResponse, body: string) {
     this.before = before;
     this.request = request;
     this.response = response;
+    this.body = body;
     this.id = body.match(/"id":("[^"]*"|\d+)/)?.[1] ?? '0';
   }
 
@@ -44,6 +46,12 @@ export class Turn {
   /** Ends the subscription gracefully. */
   finish(): void {
     this.say(result(this.id)).response.end();
+  }
+
+  /** Answers with the rest of a JSON-RPC message. */
+  answer(rest: string, headers: Record<string, string> = {}): void {
+    this.response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    this.response.end(`{"jsonrpc":"2.0","id":${this.id},${rest}}`);
   }
 
   /** Answers with a status and no body. */
