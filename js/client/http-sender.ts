@@ -1,12 +1,12 @@
 import type { ListenOptions } from './options.js';
-import type { ListenTarget, RequestFactory } from './target.js';
+import type { HttpTarget, RequestFactory } from './target.js';
 
 /** Sends the core's requests where they go, with what authorizes them. */
 export class HttpSender {
   readonly #request: RequestFactory;
   readonly #options: ListenOptions;
 
-  constructor(target: ListenTarget, options: ListenOptions) {
+  constructor(target: HttpTarget, options: ListenOptions) {
     this.#options = options;
     // A Request of Node wants no null for a body that is not there on GET; none minds leaving it out.
     this.#request =

@@ -6,6 +6,7 @@
 export type { ServerEvent } from '../event.js';
 export type { SubscriptionFilter } from '../filter.js';
 export type { TaskState } from '../task.js';
+export type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js';
 export {
   AckTimeout,
   ListenError,
@@ -17,7 +18,8 @@ export {
 export type { WatchHandler, WatchHandlers } from './handlers.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ListenMessage, ListenOptions, TokenProvider } from './options.js';
+export type { SdkClient, SdkTransport } from './sdk-channel.js';
 export type { Era, Subscription } from './subscription.js';
-export type { ListenTarget, RequestFactory, RequestParts } from './target.js';
+export type { HttpTarget, ListenTarget, RequestFactory, RequestParts } from './target.js';
 export { type Watch, type WatchOptions, watch } from './watch.js';
 export type { WatchState } from './watch-news.js';

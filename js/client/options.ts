@@ -39,3 +39,8 @@ export interface ListenOptions {
 
 /** The limits that apply where none are given, in milliseconds. */
 export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
+
+/** What the client says that it is, as JSON text; undefined: what the core says. */
+export function infoOf({ clientInfo }: ListenOptions): string | undefined {
+  return clientInfo && JSON.stringify(clientInfo);
+}

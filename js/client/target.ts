@@ -1,3 +1,6 @@
+import type { ListenChannel } from './channel.js';
+import type { SdkClient } from './sdk-channel.js';
+
 /** What the core wants sent. */
 export interface RequestParts {
   method: string;
@@ -9,5 +12,8 @@ export interface RequestParts {
 /** Makes the request that carries these parts; whatever it leaves out is not sent. */
 export type RequestFactory = (parts: RequestParts) => Request | Promise<Request>;
 
-/** Whom to listen to: the URL of a server's MCP endpoint, or what makes requests to it. */
-export type ListenTarget = string | URL | RequestFactory;
+/** The URL of a server's MCP endpoint, or what makes requests to it. */
+export type HttpTarget = string | URL | RequestFactory;
+
+/** Whom to listen to: over HTTP, on a channel such as `stdio`, or by the transport of a connected SDK client. */
+export type ListenTarget = HttpTarget | ListenChannel | SdkClient;

@@ -1,13 +1,20 @@
+import { normalizeFilter } from '../../pkg/client/mcp_listen_client.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { errorOf, ListenError } from './error.js';
+import { calling, errorOf, ListenError } from './error.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import type { ListenOptions } from './options.js';
+import { canShare, SharedLine } from './shared-line.js';
 import type { ListenTarget } from './target.js';
 import { WatchLoop } from './watch-loop.js';
-import type { WatchLine, WatchNews, WatchStanding, WatchState } from './watch-news.js';
+import type { Tell, WatchLine, WatchNews, WatchStanding, WatchState } from './watch-news.js';
 
 /** How to stay subscribed. */
 export interface WatchOptions extends ListenOptions {
+  /**
+   * Whether the tabs of this origin share one stream, where the browser can: of all watches with the same target and
+   * filter one keeps it open. Tabs of different users need a name of their own. Default: false.
+   */
+  share?: boolean | string;
   /** Called when a handler fails, and when a subscription ends with an error. */
   onError?: (error: ListenError) => void;
 }
@@ -59,7 +66,12 @@ class Watcher implements Watch {
     this.#handlers = new Handlers(handler, (cause) =>
       options.onError?.(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
     );
-    this.#line = new WatchLoop(target, JSON.stringify(filter), options, (news) => this.#take(news));
+    this.#line = lineTo(
+      target,
+      calling(() => normalizeFilter(JSON.stringify(filter))),
+      options,
+      (news) => this.#take(news),
+    );
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
@@ -102,6 +114,7 @@ class Watcher implements Watch {
     this.#stand(standing, error);
     if (standing.state === 'live') this.#handlers.all(standing.honored ?? {});
     if (error !== undefined) this.#options.onError?.(error);
+    if (standing.state === 'stopped') this.#line.stop();
   }
 
   #stand(standing: WatchStanding, error: ListenError | undefined): void {
@@ -112,4 +125,18 @@ class Watcher implements Watch {
   }
 
   readonly #abort = (): void => void this.close();
+}
+
+/** A stream of this watch alone, or the one that its tabs share. */
+function lineTo(target: ListenTarget, filter: string, options: WatchOptions, tell: Tell): WatchLine {
+  const begin = (told: Tell) => new WatchLoop(target, filter, options, told);
+  const { share = false } = options;
+  if (share === false || !canShare()) return begin(tell);
+  const whom = typeof share === 'string' ? share : nameOf(target);
+  return new SharedLine(`mcp-listen ${whom} ${filter}`, begin, tell);
+}
+
+function nameOf(target: ListenTarget): string {
+  if (typeof target === 'string' || target instanceof URL) return String(target);
+  throw new ListenError('invalid-options', 'share needs a name where the target is no url');
 }

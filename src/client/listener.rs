@@ -7,7 +7,7 @@ use crate::{
 };
 
 use super::{
-    end::{End, Loss, Refusal},
+    end::{End, Loss},
     era::{self, Era, Verdict, Versions},
     options::Options,
     reply::Reply,
@@ -338,11 +338,12 @@ impl Listener {
 
 /// No version in common is the same tomorrow.
 fn no_common_version(reply: &Reply) -> End {
-    End::Refused(Refusal {
-        status: reply.status().unwrap_or_default(),
-        code: Some(UNSUPPORTED_VERSION),
-        text: "no version in common".to_owned(),
-    })
+    let status = reply.status().unwrap_or_default();
+    End::refused(
+        status,
+        Some(UNSUPPORTED_VERSION),
+        "no version in common".to_owned(),
+    )
 }
 
 const UNSUPPORTED_VERSION: i32 = -32_022;

@@ -2,7 +2,7 @@ use crate::{clock::Millis, listen::Headers};
 
 use super::{
     answer::{Media, RpcError, media_of, retry_after},
-    end::{End, Loss, Refusal},
+    end::{End, Loss},
 };
 
 /// An answer that is read whole: status, header fields and a bounded body.
@@ -63,10 +63,11 @@ impl Reply {
             return End::Lost(Loss::InvalidAnswer);
         }
         let error = RpcError::read(&self.body);
-        End::Refused(Refusal {
+        let code = error.as_ref().map(|error| error.code);
+        End::refused(
             status,
-            code: error.as_ref().map(|error| error.code),
-            text: error.map(|error| error.text).unwrap_or_default(),
-        })
+            code,
+            error.map(|error| error.text).unwrap_or_default(),
+        )
     }
 }

@@ -89,6 +89,15 @@ pub(super) fn heard(message: &[u8], limits: &Limits) -> Heard {
     }
 }
 
+/// Whose answer a message is.
+pub(super) fn answered(message: &[u8], limits: &Limits) -> Option<RequestId> {
+    let document = json::read(message, MAX_DEPTH).ok()?;
+    if document.root.get("method").is_some() {
+        return None;
+    }
+    RequestId::from_node(document.root.get("id")?, limits.id_bytes)
+}
+
 /// Whether the answer to a request, a JSON body or an event stream, is a result.
 pub(super) fn is_taken(body: &[u8]) -> bool {
     let messages = sse::data(std::str::from_utf8(body).unwrap_or_default());

@@ -9,7 +9,7 @@ use crate::{
 use super::{
     answer::{Media, bounded, is_success, media_of, retry_after},
     backoff::Backoff,
-    end::{End, Loss, Refusal},
+    end::{End, Loss},
     options::Options,
     pending::Pending,
     session::{self, Heard, Session},
@@ -213,7 +213,7 @@ impl SessionListener {
             let call = wire.send(self.session.stream(None));
             self.stream = Stream::Requested(call);
         } else {
-            self.settle(refused(status));
+            self.settle(End::refused(status, None, String::new()));
         }
     }
 
@@ -252,17 +252,15 @@ impl SessionListener {
         let asked = retry_after(headers);
         let is_final = !self.has_streamed || matches!(status, 401 | 403);
         match status {
-            METHOD_NOT_ALLOWED => self.settle(End::Refused(Refusal {
-                status,
-                code: Some(METHOD_NOT_FOUND),
-                text: String::new(),
-            })),
+            METHOD_NOT_ALLOWED => {
+                self.settle(End::refused(status, Some(METHOD_NOT_FOUND), String::new()));
+            }
             // The session is over: a new one may be begun (2025-11-25, Transports: Session Management).
             404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
             200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
             _ if is_final => {
                 self.retry = asked;
-                self.settle(refused(status));
+                self.settle(End::refused(status, None, String::new()));
             }
             _ => {
                 self.retry = asked.or(self.retry);
@@ -363,14 +361,6 @@ impl SessionListener {
 /// A limit of zero is none.
 fn after(since: Millis, limit: Millis) -> Option<Millis> {
     (limit > Millis(0)).then(|| since + limit)
-}
-
-fn refused(status: u16) -> End {
-    End::Refused(Refusal {
-        status,
-        code: None,
-        text: String::new(),
-    })
 }
 
 /// Attempts to open the stream again before the session is given up.

@@ -25,7 +25,8 @@ export async function sessionScript({ stream, refused = [], capabilities = CAPAB
     }
     if (called === 'server/discover') return turn.refuse(400);
     if (called === 'initialize') return turn.answer(initialized(capabilities), { 'mcp-session-id': 'session-1' });
-    if (called === 'resources/subscribe') return turn.answer(subscribed(refused.some((uri) => turn.body.includes(uri))));
+    if (called === 'resources/subscribe')
+      return turn.answer(subscribed(refused.some((uri) => turn.body.includes(uri))));
     return turn.refuse(202);
   };
   const server = await hostile(play);

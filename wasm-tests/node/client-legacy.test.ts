@@ -56,14 +56,16 @@ describe('a session behind the same API', () => {
     const { url, seen } = await scripted({ stream: (turn) => turn.begin() });
     const subscription = await listen(url, FILTER);
     await subscription.close();
-    await expect.poll(() => seen).toEqual([
-      'POST server/discover',
-      'POST initialize',
-      'POST notifications/initialized',
-      'GET',
-      'POST resources/subscribe',
-      'DELETE',
-    ]);
+    await expect
+      .poll(() => seen)
+      .toEqual([
+        'POST server/discover',
+        'POST initialize',
+        'POST notifications/initialized',
+        'GET',
+        'POST resources/subscribe',
+        'DELETE',
+      ]);
   });
 });
 
@@ -97,17 +99,22 @@ describe('the stream of a session', () => {
     const answers: string[] = [];
     const { url } = await scripted({
       stream: (turn) => {
-        turn.begin().say('{"jsonrpc":"2.0","id":7,"method":"ping"}').say('{"jsonrpc":"2.0","id":8,"method":"roots/list"}');
+        turn
+          .begin()
+          .say('{"jsonrpc":"2.0","id":7,"method":"ping"}')
+          .say('{"jsonrpc":"2.0","id":8,"method":"roots/list"}');
       },
     });
     const subscription = await listen(url, FILTER, {
       onMessage: ({ direction, text }) => direction === 'out' && !text.includes('"method"') && answers.push(text),
     });
     ends.push(() => subscription.close());
-    await expect.poll(() => answers).toEqual([
-      '{"jsonrpc":"2.0","id":7,"result":{}}',
-      '{"jsonrpc":"2.0","id":8,"error":{"code":-32601,"message":"method not found"}}',
-    ]);
+    await expect
+      .poll(() => answers)
+      .toEqual([
+        '{"jsonrpc":"2.0","id":7,"result":{}}',
+        '{"jsonrpc":"2.0","id":8,"error":{"code":-32601,"message":"method not found"}}',
+      ]);
   });
 
   test('does not carry a resource that the server refuses', async () => {

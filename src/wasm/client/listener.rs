@@ -1,32 +1,50 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    client::{self, Approach, Call, End, HttpRequest, Options, Output, Tap, Transfer},
+    capabilities::Capabilities,
+    client::{self, Approach, Call, ChannelListener, End, Joining, Listener, Output, Tap},
     clock::Millis,
     id::Ids,
     listen::Headers,
     sse::Bounds,
+    stdio::{Line, Lines},
 };
 
 use super::{
     super::{millis, time},
-    filter_of, lines_of,
+    filter_of, lossy, options, seed,
+    transferring::Transferring,
 };
 
-/// One subscription over HTTP to a server of whichever revision: heads, bytes and the time in,
-/// requests and news out.
+/// One subscription to a server of whichever revision, over HTTP or on a channel of lines: heads,
+/// bytes and the time in, requests and news out.
 #[wasm_bindgen]
 pub struct ClientListener {
-    listener: client::Listener,
+    machine: Machine,
     bounds: Bounds,
     transfer: Transferring,
     news: String,
     end: Option<End>,
     /// What reads the answers as they stand; `None`: nobody wants to see them.
-    taps: Option<BTreeMap<Call, Tap>>,
+    taps: Option<Vec<(Call, Tap)>>,
     messages: VecDeque<String>,
+}
+
+enum Machine {
+    Http(Box<Listener>),
+    Channel(Box<ChannelListener>, Lines),
+}
+
+/// The same call on whichever machine.
+macro_rules! on {
+    ($self:ident, $listener:ident => $call:expr) => {
+        match &mut $self.machine {
+            Machine::Http($listener) => $call,
+            Machine::Channel($listener, _) => $call,
+        }
+    };
 }
 
 /// How a server is approached.
@@ -57,12 +75,6 @@ pub enum ClientNews {
     Ended,
 }
 
-#[derive(Default)]
-struct Transferring {
-    call: Call,
-    request: Option<HttpRequest>,
-}
-
 #[wasm_bindgen]
 impl ClientListener {
     /// `filter` is JSON text; `clientInfo` too. An acknowledgment is awaited for `ackMs`, silence borne
@@ -83,12 +95,7 @@ impl ClientListener {
         random: f64,
         now: f64,
     ) -> Result<Self, JsValue> {
-        let options = Options {
-            client_info,
-            acknowledgment: millis(ack_ms),
-            silence: millis(silence_ms),
-            ..Options::default()
-        };
+        let options = options(client_info, ack_ms, silence_ms);
         let bounds = options.bounds;
         let approach = match approach {
             ClientApproach::Discover => Approach::Discover { is_page: false },
@@ -96,41 +103,56 @@ impl ClientListener {
             ClientApproach::Modern => Approach::Modern,
             ClientApproach::Legacy => Approach::Legacy,
         };
-        let ids = Ids::after(millis(minted).0);
-        let filter = filter_of(filter)?;
-        Ok(Self {
-            listener: client::Listener::new(
-                filter,
-                options,
-                approach,
-                (ids, seed(random)),
-                millis(now),
-            ),
+        let ids = (Ids::after(millis(minted).0), seed(random));
+        let listener = Listener::new(filter_of(filter)?, options, approach, ids, millis(now));
+        Ok(Self::on(
+            Machine::Http(Box::new(listener)),
             bounds,
-            transfer: Transferring::default(),
-            news: String::new(),
-            end: None,
-            taps: is_tapped.then(BTreeMap::new),
-            messages: VecDeque::new(),
-        })
+            is_tapped,
+        ))
+    }
+
+    /// The same on a channel of lines. `capabilities`: what the server says in a session that somebody
+    /// else has begun, as JSON text.
+    #[wasm_bindgen(js_name = onChannel)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "an object would weigh more than all of them"
+    )]
+    pub fn on_channel(
+        filter: &str,
+        approach: ClientApproach,
+        capabilities: Option<String>,
+        #[wasm_bindgen(js_name = clientInfo)] client_info: Option<String>,
+        #[wasm_bindgen(js_name = ackMs)] ack_ms: f64,
+        #[wasm_bindgen(js_name = isTapped)] is_tapped: bool,
+        minted: f64,
+        now: f64,
+    ) -> Result<Self, JsValue> {
+        let options = options(client_info, ack_ms, 0.0);
+        let bounds = options.bounds;
+        let joining = match (approach, capabilities) {
+            (ClientApproach::Modern, _) => Joining::Modern,
+            (_, Some(text)) => Joining::Session(Capabilities::from_json(&text)),
+            (ClientApproach::Legacy, None) => Joining::Legacy,
+            _ => Joining::Discover,
+        };
+        let ids = Ids::after(millis(minted).0);
+        let listener = ChannelListener::new(filter_of(filter)?, options, joining, ids, millis(now));
+        let lines = Lines::new(bounds.line_bytes);
+        let machine = Machine::Channel(Box::new(listener), lines);
+        Ok(Self::on(machine, bounds, is_tapped))
     }
 
     /// Takes the next thing to do on the network, told by `call` and `method`; false: nothing now.
     pub fn transfer(&mut self) -> bool {
-        let Some(transfer) = self.listener.poll_transfer() else {
-            return false;
+        let next = match &mut self.machine {
+            Machine::Http(listener) => listener.poll_transfer().map(Transferring::of),
+            Machine::Channel(listener, _) => listener.poll_message().map(Transferring::of_message),
         };
-        self.transfer = match transfer {
-            Transfer::Send(call, request) => Transferring {
-                call,
-                request: Some(request),
-            },
-            Transfer::Close(call) => Transferring {
-                call,
-                request: None,
-            },
-        };
-        true
+        let is_any = next.is_some();
+        self.transfer = next.unwrap_or_default();
+        is_any
     }
 
     /// The number of the request.
@@ -139,53 +161,64 @@ impl ClientListener {
         self.transfer.call
     }
 
-    /// Its method; undefined: its response is to be closed.
+    /// Its method, empty on a channel; undefined: its response is to be closed.
     #[wasm_bindgen(getter)]
     pub fn method(&self) -> Option<String> {
-        let request = self.transfer.request.as_ref();
-        request.map(|request| request.method.to_owned())
+        self.transfer.method.map(str::to_owned)
     }
 
     /// Its header fields, one a line.
     #[wasm_bindgen(getter)]
     pub fn headers(&self) -> String {
-        let request = self.transfer.request.as_ref();
-        request.map_or_else(String::new, |request| lines_of(&request.headers))
+        self.transfer.headers.clone()
     }
 
-    /// Its body.
+    /// Its body, or the message.
     #[wasm_bindgen(getter)]
     pub fn body(&self) -> Option<String> {
-        let request = self.transfer.request.as_ref();
-        request.and_then(|request| request.body.clone())
+        self.transfer.body.clone()
     }
 
     /// The answer to `call` begins; `headers` are its fields, one a line.
     pub fn head(&mut self, call: u32, status: u16, headers: &str, now: f64) {
         let headers = Headers::new(headers);
         if let Some(taps) = &mut self.taps {
-            taps.insert(call, Tap::new(&headers, self.bounds));
+            taps.push((call, Tap::new(&headers, self.bounds)));
         }
-        self.listener
-            .handle_head(call, status, &headers, millis(now));
+        match &mut self.machine {
+            Machine::Http(listener) => listener.handle_head(call, status, &headers, millis(now)),
+            Machine::Channel(listener, _) => listener.handle_refusal(status),
+        }
     }
 
-    /// More of the body of the answer came.
-    pub fn receive(&mut self, call: u32, bytes: &[u8], now: f64) {
-        if let Some(tap) = self.taps.as_mut().and_then(|taps| taps.get_mut(&call)) {
+    /// More of the body of the answer came, or of the lines of a channel. Whether all of it was for
+    /// this subscription alone.
+    pub fn receive(&mut self, call: u32, bytes: &[u8], now: f64) -> bool {
+        if let Some(tap) = self.tap(call) {
             tap.handle_bytes(bytes);
-            let told = std::iter::from_fn(|| tap.poll_message());
-            self.messages.extend(told.map(lossy));
+            let told: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
+            self.messages.extend(told.into_iter().map(lossy));
         }
-        self.listener.handle_bytes(call, bytes, millis(now));
+        match &mut self.machine {
+            Machine::Http(listener) => {
+                listener.handle_bytes(call, bytes, millis(now));
+                true
+            }
+            Machine::Channel(..) => self.receive_lines(bytes, now),
+        }
     }
 
-    /// The body came to its end or broke off, or there was no answer.
+    /// The body came to its end or broke off, or there was no answer, or the channel is gone.
     pub fn finish(&mut self, call: u32, now: f64) {
-        if let Some(mut tap) = self.taps.as_mut().and_then(|taps| taps.remove(&call)) {
-            self.messages.extend(tap.handle_end().map(lossy));
+        let last = self.tap(call).and_then(Tap::handle_end);
+        self.messages.extend(last.map(lossy));
+        if let Some(taps) = &mut self.taps {
+            taps.retain(|(other, _)| *other != call);
         }
-        self.listener.handle_end(call, millis(now));
+        match &mut self.machine {
+            Machine::Http(listener) => listener.handle_end(call, millis(now)),
+            Machine::Channel(listener, _) => listener.handle_exit(),
+        }
     }
 
     /// The next message of the server as it stood, where they are wanted; undefined: none now.
@@ -195,18 +228,18 @@ impl ClientListener {
 
     /// When to call `timeout`, on the clock of the other calls; undefined: not now.
     #[wasm_bindgen(getter)]
-    pub fn deadline(&self) -> Option<f64> {
-        self.listener.poll_timeout().map(time)
+    pub fn deadline(&mut self) -> Option<f64> {
+        on!(self, listener => listener.poll_timeout()).map(time)
     }
 
     /// The moment of `deadline` has come.
     pub fn timeout(&mut self, now: f64) {
-        self.listener.handle_timeout(millis(now));
+        on!(self, listener => listener.handle_timeout(millis(now)));
     }
 
     /// Takes what is to be told next.
     pub fn news(&mut self) -> ClientNews {
-        match self.listener.poll_output() {
+        match on!(self, listener => listener.poll_output()) {
             None => ClientNews::None,
             Some(Output::Acknowledged(honored)) => {
                 self.news = honored.to_json();
@@ -256,36 +289,78 @@ impl ClientListener {
     /// Milliseconds that the server asks to wait before the next attempt.
     #[wasm_bindgen(getter, js_name = retryAfter)]
     pub fn retry_after(&self) -> Option<f64> {
-        self.listener.retry_after().map(time)
+        match &self.machine {
+            Machine::Http(listener) => listener.retry_after().map(time),
+            Machine::Channel(..) => None,
+        }
     }
 
     /// The revision that the server speaks; undefined until that is known.
     #[wasm_bindgen(getter)]
-    pub fn version(&self) -> Option<String> {
-        self.listener.version().map(str::to_owned)
+    pub fn version(&mut self) -> Option<String> {
+        on!(self, listener => listener.version()).map(str::to_owned)
     }
 
     /// The id of the listen request as JSON text, where there is one.
     #[wasm_bindgen(getter)]
-    pub fn id(&self) -> Option<String> {
-        self.listener.id().map(|id| id.raw().to_owned())
+    pub fn id(&mut self) -> Option<String> {
+        on!(self, listener => listener.id()).map(|id| id.raw().to_owned())
     }
 
     /// How many ids were given by now.
     #[wasm_bindgen(getter)]
-    pub fn minted(&self) -> f64 {
-        time(Millis(self.listener.minted()))
+    pub fn minted(&mut self) -> f64 {
+        time(Millis(on!(self, listener => listener.minted())))
     }
 
     /// Whether it has ended: every response but a farewell's is to be closed.
     #[wasm_bindgen(getter, js_name = isEnded)]
-    pub fn is_ended(&self) -> bool {
-        self.listener.is_ended()
+    pub fn is_ended(&mut self) -> bool {
+        on!(self, listener => listener.is_ended())
     }
 
     /// Gives it up: nothing more is told.
     pub fn cancel(&mut self) {
-        self.listener.cancel();
+        on!(self, listener => listener.cancel());
+    }
+
+    fn on(machine: Machine, bounds: Bounds, is_tapped: bool) -> Self {
+        Self {
+            machine,
+            bounds,
+            transfer: Transferring::default(),
+            news: String::new(),
+            end: None,
+            taps: is_tapped.then(Vec::new),
+            messages: VecDeque::new(),
+        }
+    }
+
+    fn tap(&mut self, call: Call) -> Option<&mut Tap> {
+        let taps = self.taps.as_mut()?;
+        let found = taps.iter_mut().find(|(other, _)| *other == call);
+        found.map(|(_, tap)| tap)
+    }
+
+    fn receive_lines(&mut self, bytes: &[u8], now: f64) -> bool {
+        let Machine::Channel(listener, lines) = &mut self.machine else {
+            return false;
+        };
+        lines.handle_bytes(bytes);
+        let mut is_ours = true;
+        while let Some(line) = lines.poll_line() {
+            match line {
+                Line::TooLong => listener.handle_gap(),
+                Line::Whole(line) => {
+                    is_ours &= listener.handle_message(&line, millis(now));
+                    if self.taps.is_some() {
+                        self.messages
+                            .push_back(lossy(line.trim_ascii_end().to_vec()));
+                    }
+                }
+            }
+        }
+        is_ours
     }
 
     fn refusal(&self) -> Option<&client::Refusal> {
@@ -294,15 +369,4 @@ impl ClientListener {
             _ => None,
         }
     }
-}
-
-/// A message for people and logs: what is no UTF-8 is replaced.
-fn lossy(message: Vec<u8>) -> String {
-    String::from_utf8(message)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// A seed from a number drawn from [0, 1).
-pub(super) fn seed(random: f64) -> u64 {
-    random.to_bits()
 }

@@ -2,12 +2,13 @@
 
 mod listener;
 mod renewal;
+mod transferring;
 
 use wasm_bindgen::prelude::*;
 
-use crate::{filter::SubscriptionFilter, limits::Limits};
+use crate::{client::Options, filter::SubscriptionFilter, limits::Limits};
 
-use super::error::coded;
+use super::{error::coded, millis};
 
 /// One event for each list and resource that the filter names, as JSON texts.
 #[wasm_bindgen(js_name = subjectsOf)]
@@ -40,4 +41,24 @@ fn lines_of(headers: &[(&'static str, String)]) -> String {
         lines.push('\n');
     }
     lines
+}
+
+fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> Options {
+    Options {
+        client_info,
+        acknowledgment: millis(ack_ms),
+        silence: millis(silence_ms),
+        ..Options::default()
+    }
+}
+
+/// A message for people and logs: what is no UTF-8 is replaced.
+fn lossy(message: Vec<u8>) -> String {
+    String::from_utf8(message)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A seed from a number drawn from [0, 1).
+fn seed(random: f64) -> u64 {
+    random.to_bits()
 }

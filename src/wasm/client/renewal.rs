@@ -4,7 +4,7 @@ use crate::client::{End, Loss, Refusal, Renewal};
 
 use super::{
     super::{millis, time},
-    listener::seed,
+    seed,
 };
 
 /// When a subscription that has ended is opened again, whatever carries it.
