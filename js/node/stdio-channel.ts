@@ -21,9 +21,12 @@ export interface StdioProcess {
  * runs already is left running, and what is not for the subscription is left to whoever reads its stdout too.
  */
 export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
-  return {
-    join: (receiver) => ('stdin' in target ? new Member(target, receiver) : started(target, receiver)),
-  };
+  if (!('stdin' in target)) return { join: (receiver) => started(target, receiver) };
+  const known = running.get(target);
+  if (known !== undefined) return known;
+  const channel = { join: (receiver: ChannelReceiver) => new Member(target, receiver) };
+  running.set(target, channel);
+  return channel;
 }
 
 function started({ command, args = [], env, cwd }: StdioTarget, receiver: ChannelReceiver): ChannelMember {
@@ -72,3 +75,5 @@ class Member implements ChannelMember {
 
 /** A server has this long to end by itself, in milliseconds. */
 const GRACE_MS = 2_000;
+/** One channel a process: its subscriptions share no ids. */
+const running = new WeakMap<StdioProcess, ListenChannel>();

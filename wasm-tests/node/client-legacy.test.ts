@@ -123,13 +123,15 @@ describe('the stream of a session', () => {
     ends.push(() => subscription.close());
     expect(subscription.honored).toEqual({ toolsListChanged: true });
   });
+});
 
-  test('is not there: no subscriptions', async () => {
+describe('where a session has no stream', () => {
+  test('there are no subscriptions', async () => {
     const { url } = await scripted({ stream: (turn) => turn.refuse(405) });
     await expect(listen(url, FILTER)).rejects.toBeInstanceOf(ListenNotSupported);
   });
 
-  test('of a server that notifies about nothing ends at once', async () => {
+  test('because the server notifies about nothing, the subscription ends at once', async () => {
     const { url, seen } = await scripted({ stream: (turn) => turn.begin(), capabilities: {} });
     const subscription = await listen(url, FILTER);
     expect(subscription.honored).toEqual({});
@@ -138,7 +140,7 @@ describe('the stream of a session', () => {
     expect(seen).not.toContain('GET');
   });
 
-  test('that is over makes a watch begin another session', async () => {
+  test('any more, a watch begins another session', async () => {
     let reads = 0;
     const { url, seen } = await scripted({
       stream: (turn, count) => {

@@ -47,6 +47,12 @@ test('when the tab that holds the stream goes, another opens it and all read aga
 });
 
 test('a target without a url needs a name to be shared by', () => {
-  const start = () => watch(() => new Request('http://nowhere.test'), FILTER, () => {}, { share: true });
+  const start = () =>
+    watch(
+      () => new Request('http://nowhere.test'),
+      FILTER,
+      () => {},
+      { share: true },
+    );
   expect(start).toThrow(ListenError);
 });

@@ -58,8 +58,10 @@ describe('a watch', () => {
     await expect.poll(() => reads).toBe(2);
     expect(bus.attached).toBe(1);
   });
+});
 
-  test('collapses what changes while a handler runs into one more run', async () => {
+describe('the handlers of a watch', () => {
+  test('run once more for all that changes while they run', async () => {
     let runs = 0;
     let go = () => {};
     const { server, watched } = await watching(async () => {
@@ -79,7 +81,7 @@ describe('a watch', () => {
     expect(runs).toBe(2);
   });
 
-  test('tells a failing handler and goes on', async () => {
+  test('may fail, which is told', async () => {
     const failures: unknown[] = [];
     let runs = 0;
     const { server, watched } = await watching(
@@ -94,12 +96,14 @@ describe('a watch', () => {
     await expect.poll(() => runs).toBe(2);
     expect(failures).toEqual(['handler-failed', 'handler-failed']);
   });
+});
 
+describe('the end of a watch', () => {
   test.each([
     [401, undefined, ListenRejected],
     [403, undefined, ListenRejected],
     [404, -32_601, ListenNotSupported],
-  ])('stops on %i', async (status, code, kind) => {
+  ])('comes with %i', async (status, code, kind) => {
     let asked = 0;
     const answer = () => {
       asked += 1;
@@ -113,7 +117,7 @@ describe('a watch', () => {
     expect(asked).toBe(1);
   });
 
-  test('is observed by whoever asks', async () => {
+  test('and its states are observed by whoever asks', async () => {
     const states: string[] = [];
     const { watched } = await watching(() => {});
     const leave = watched.subscribe(() => states.push(watched.state));
@@ -123,7 +127,7 @@ describe('a watch', () => {
     expect(states).toEqual(['live', 'stopped']);
   });
 
-  test('close and an aborted signal end it and its stream', async () => {
+  test('comes with an aborted signal, for its stream too', async () => {
     const abort = new AbortController();
     const { bus, watched } = await watching(() => {}, { signal: abort.signal });
     await until(watched, 'live');
@@ -131,7 +135,9 @@ describe('a watch', () => {
     expect(watched.state).toBe('stopped');
     await expect.poll(() => bus.attached).toBe(0);
   });
+});
 
+describe('a watch that opens again', () => {
   test('knows the era of its server after the first time', async () => {
     const { server, watched, requests } = await watching(() => {});
     await until(watched, 'live');
