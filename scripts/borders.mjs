@@ -27,7 +27,7 @@ async function borders() {
 export const checks = [
   ['only src/wasm names the bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
   ['only src/wasm reads a clock or a random source', (files) => places(core(files), hostSources)],
-  ['in js/ only node/ and runtime/node.ts import node:', (files) => places(glue(files, nodeFiles), importOf('node'))],
+  ['in js/ only node/ and the node.ts of runtime/ import node:', (files) => places(glue(files, nodeFiles), importOf('node'))],
   [
     'in js/ only cloudflare/ imports cloudflare:',
     (files) => places(glue(files, /^js\/cloudflare\//), importOf('cloudflare')),
@@ -40,7 +40,7 @@ export const checks = [
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
-const nodeFiles = /^js\/(node\/|runtime\/node\.ts$)/;
+const nodeFiles = /^js\/(node\/|runtime\/(client-)?node\.ts$)/;
 const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
 
 /** @param {string} scheme of a module's name */

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from './command.mjs';
 import { unlessFresh } from './fresh.mjs';
@@ -25,20 +25,43 @@ export async function build() {
 }
 
 async function buildCore() {
-  await run('cargo', ['build', '--release', '--lib', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target']);
   await emptied('pkg');
-  const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
-  await run('wasm-bindgen', ['--target', 'web', '--out-dir', 'pkg', '--out-name', 'mcp_listen', compiled]);
-  await run('wasm-opt', [
-    '-Oz',
-    ...wasmFeatures.map((name) => `--enable-${name}`),
-    'pkg/mcp_listen_bg.wasm',
-    '-o',
-    'pkg/mcp_listen_bg.wasm',
+  await buildSide('server', 'pkg', 'mcp_listen');
+  await buildSide('client', 'pkg/client', 'mcp_listen_client');
+  await inlined('pkg/client/mcp_listen_client_bg.wasm', 'pkg/client/inline.js');
+}
+
+/**
+ * The server and the client are modules of their own, so that a page loads no server.
+ * @param {string} side the cargo feature whose bindings it has
+ * @param {string} folder
+ * @param {string} name of its files
+ */
+async function buildSide(side, folder, name) {
+  await run('cargo', [
+    ...['build', '--release', '--lib', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
+    ...['--no-default-features', '--features', side],
+    // A page downloads the client: small comes before fast there.
+    ...(side === 'client' ? ['--config', 'profile.release.opt-level="z"'] : []),
   ]);
-  const foreign = await foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'));
+  const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
+  await run('wasm-bindgen', ['--target', 'web', '--out-dir', folder, '--out-name', name, compiled]);
+  const file = `${folder}/${name}_bg.wasm`;
+  await run('wasm-opt', ['-Oz', ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
+  const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
     throw new Error(`the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`);
+}
+
+/**
+ * The module as text, for hosts that can fetch no file.
+ * @param {string} wasm
+ * @param {string} script
+ */
+async function inlined(wasm, script) {
+  const text = (await readFile(join(root, wasm))).toString('base64');
+  await writeFile(join(root, script), `export default '${text}';\n`);
+  await writeFile(join(root, script.replace(/js$/, 'd.ts')), 'declare const text: string;\nexport default text;\n');
 }
 
 async function buildGlue() {

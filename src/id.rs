@@ -58,6 +58,16 @@ pub struct Ids {
 }
 
 impl Ids {
+    /// Ids that follow the first `minted` ones, which another owner has given.
+    pub fn after(minted: u64) -> Self {
+        Self { minted }
+    }
+
+    /// How many were given so far.
+    pub fn minted(&self) -> u64 {
+        self.minted
+    }
+
     /// An id that was never given before.
     pub fn mint(&mut self) -> RequestId {
         self.minted += 1;

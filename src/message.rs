@@ -77,6 +77,13 @@ pub fn result(id: &RequestId, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
+/// The error that answers the request `id` of a server for what this client does not offer.
+pub fn method_not_found(id: &RequestId) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"method not found"}}}}"#
+    )
+}
+
 /// The result of the listen request `id`: its graceful end
 /// (2026-07-28, Subscriptions: Graceful Closure). `server_info` is compact JSON.
 pub fn listen_result(id: &RequestId, server_info: Option<&str>) -> String {

@@ -47,6 +47,10 @@ pub struct Refusal {
 }
 
 impl End {
+    pub(super) fn refused(status: u16, code: Option<i32>, text: String) -> Self {
+        Self::Refused(Refusal { status, code, text })
+    }
+
     /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {

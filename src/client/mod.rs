@@ -2,24 +2,40 @@
 //!
 //! [`Subscription`] is one listen request and its answer. [`Watch`] keeps one open through all its
 //! ends. [`era`] tells which revision a server speaks, and [`session`] is what a client says to one
-//! of an earlier revision.
+//! of an earlier revision. [`Listener`] puts these together: one subscription to a server of
+//! whichever revision, as [`ChannelListener`] is on stdio; [`Renewal`] says when to open the next.
 
 mod answer;
 mod backoff;
+mod channel_listener;
 mod end;
 pub mod era;
+mod joining;
+mod listener;
 mod options;
 mod pending;
+mod renewal;
+mod reply;
 mod request;
 pub mod session;
+mod session_listener;
 mod stale;
+mod subscribes;
 mod subscription;
+mod tap;
 mod watch;
+mod wire;
 
 pub use answer::{Media, RpcError, media_of};
+pub use channel_listener::ChannelListener;
 pub use end::{End, Loss, Refusal};
+pub use joining::Joining;
+pub use listener::{Approach, Listener};
 pub use options::Options;
+pub use renewal::Renewal;
 pub use request::HttpRequest;
 pub use stale::Stale;
 pub use subscription::{Output, Subscription};
+pub use tap::Tap;
 pub use watch::{State, Watch, WatchOutput};
+pub use wire::{Call, Transfer};

@@ -59,6 +59,57 @@ pub fn event_of(message: &[u8], limits: &Limits) -> Option<ServerEvent> {
     }
 }
 
+/// What a message on a session's stream is to its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Changed(ServerEvent),
+    /// A request of the server, and the answer to it.
+    Question(String),
+    /// No JSON: it may have been any change.
+    Malformed,
+    Nothing,
+}
+
+/// What a message on a session's stream says. A ping wants an answer; nothing else was offered to
+/// the server (2025-11-25, Ping, Lifecycle: Capability Negotiation).
+pub(super) fn heard(message: &[u8], limits: &Limits) -> Heard {
+    if let Some(event) = event_of(message, limits) {
+        return Heard::Changed(event);
+    }
+    let Ok(document) = json::read(message, MAX_DEPTH) else {
+        return Heard::Malformed;
+    };
+    let id = document.root.get("id");
+    let id = id.and_then(|id| RequestId::from_node(id, limits.id_bytes));
+    let method = document.root.get("method").and_then(Node::as_str);
+    match (id, method) {
+        (Some(id), Some(PING)) => Heard::Question(message::result(&id, "{}")),
+        (Some(id), Some(_)) => Heard::Question(message::method_not_found(&id)),
+        _ => Heard::Nothing,
+    }
+}
+
+/// Whose answer a message is.
+pub(super) fn answered(message: &[u8], limits: &Limits) -> Option<RequestId> {
+    let document = json::read(message, MAX_DEPTH).ok()?;
+    if document.root.get("method").is_some() {
+        return None;
+    }
+    RequestId::from_node(document.root.get("id")?, limits.id_bytes)
+}
+
+/// Whether the answer to a request, a JSON body or an event stream, is a result.
+pub(super) fn is_taken(body: &[u8]) -> bool {
+    let messages = sse::data(std::str::from_utf8(body).unwrap_or_default());
+    let of_body = std::iter::once(body);
+    of_body
+        .chain(messages.iter().map(String::as_bytes))
+        .any(|message| {
+            json::read(message, MAX_DEPTH)
+                .is_ok_and(|document| document.root.get("result").is_some())
+        })
+}
+
 impl Session {
     /// Reads the answer to `initialize`, a JSON body or an event stream.
     ///
@@ -81,6 +132,11 @@ impl Session {
             _ if is_success(status) => Err(SessionError::InvalidAnswer),
             _ => Err(refused(status, None, String::new())),
         }
+    }
+
+    /// Posts a message of the session.
+    pub(super) fn post(&self, message: String) -> HttpRequest {
+        self.add_to(HttpRequest::post(message))
     }
 
     /// The notification that follows the answer to `initialize`.
@@ -201,6 +257,7 @@ impl fmt::Display for SessionError {
 
 impl std::error::Error for SessionError {}
 
+const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";
 /// The capabilities of a server may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

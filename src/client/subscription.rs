@@ -88,6 +88,11 @@ impl Subscription {
         HttpRequest::modern(PROTOCOL_VERSION, LISTEN, body)
     }
 
+    /// The id of the request.
+    pub fn id(&self) -> &RequestId {
+        self.stream.id()
+    }
+
     /// The answer begins.
     pub fn handle_head(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
         if !matches!(self.body, Body::Awaited) {

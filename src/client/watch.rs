@@ -3,9 +3,9 @@ use crate::{
 };
 
 use super::{
-    backoff::Backoff,
     end::End,
     options::Options,
+    renewal::Renewal,
     request::HttpRequest,
     subscription::{Output, Subscription},
 };
@@ -20,9 +20,8 @@ pub struct Watch {
     requested: SubscriptionFilter,
     options: Options,
     ids: Ids,
-    backoff: Backoff,
+    renewal: Renewal,
     phase: Phase,
-    was_live: bool,
 }
 
 #[derive(Debug)]
@@ -30,11 +29,7 @@ enum Phase {
     /// It is time to open a subscription.
     Due,
     Connecting(Box<Subscription>),
-    Live {
-        subscription: Box<Subscription>,
-        since: Millis,
-        is_empty: bool,
-    },
+    Live(Box<Subscription>),
     Waiting {
         until: Millis,
     },
@@ -87,9 +82,8 @@ impl Watch {
             requested,
             options,
             ids: Ids::default(),
-            backoff: Backoff::new(seed),
+            renewal: Renewal::new(seed),
             phase: Phase::Due,
-            was_live: false,
         }
     }
 
@@ -147,7 +141,7 @@ impl Watch {
     /// When to call [`Watch::handle_timeout`]; `None` while nothing has a limit.
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.phase {
-            Phase::Connecting(subscription) | Phase::Live { subscription, .. } => {
+            Phase::Connecting(subscription) | Phase::Live(subscription) => {
                 subscription.poll_timeout()
             }
             Phase::Waiting { until } => Some(*until),
@@ -159,7 +153,7 @@ impl Watch {
     pub fn state(&self) -> State {
         match self.phase {
             Phase::Due | Phase::Connecting(_) => State::Connecting,
-            Phase::Live { .. } => State::Live,
+            Phase::Live(_) => State::Live,
             Phase::Waiting { .. } => State::Waiting,
             Phase::Stopped => State::Stopped,
         }
@@ -167,9 +161,7 @@ impl Watch {
 
     fn subscription(&mut self) -> Option<&mut Subscription> {
         match &mut self.phase {
-            Phase::Connecting(subscription) | Phase::Live { subscription, .. } => {
-                Some(subscription)
-            }
+            Phase::Connecting(subscription) | Phase::Live(subscription) => Some(subscription),
             Phase::Due | Phase::Waiting { .. } | Phase::Stopped => None,
         }
     }
@@ -185,38 +177,24 @@ impl Watch {
     }
 
     fn go_live(&mut self, honored: SubscriptionFilter, now: Millis) -> WatchOutput {
-        let is_again = std::mem::replace(&mut self.was_live, true);
+        let is_again = self.renewal.handle_live(honored.is_empty(), now);
         if let Phase::Connecting(mut subscription) =
             std::mem::replace(&mut self.phase, Phase::Stopped)
         {
             if is_again {
                 subscription.tell_all();
             }
-            self.phase = Phase::Live {
-                subscription,
-                since: now,
-                is_empty: honored.is_empty(),
-            };
+            self.phase = Phase::Live(subscription);
         }
         WatchOutput::Live { honored, is_again }
     }
 
     fn finish(&mut self, end: End, now: Millis) -> WatchOutput {
         let asked = self.subscription().and_then(|ended| ended.retry_after());
-        let (lived, is_empty) = match &self.phase {
-            Phase::Live {
-                since, is_empty, ..
-            } => (now - *since, *is_empty),
-            _ => (Millis(0), false),
-        };
-        if is_final(&end, is_empty) {
+        let Some(until) = self.renewal.handle_end(&end, asked, now) else {
             self.phase = Phase::Stopped;
             return WatchOutput::Stopped(end);
-        }
-        if lived >= STABLE {
-            self.backoff.reset();
-        }
-        let until = now + asked.unwrap_or_default() + self.backoff.next_wait();
+        };
         self.phase = Phase::Waiting { until };
         WatchOutput::Waiting { end, until }
     }
@@ -233,22 +211,3 @@ impl State {
         }
     }
 }
-
-/// Whether the same request would end the same way: the caller may not ask it, the server has
-/// judged it, or there is nothing in it to hear.
-fn is_final(end: &End, is_empty: bool) -> bool {
-    match end {
-        End::Graceful => is_empty,
-        End::Lost(_) => false,
-        End::Refused(refusal) => {
-            matches!(refusal.status, 401 | 403)
-                || refusal.code.is_some_and(|code| JUDGMENTS.contains(&code))
-        }
-    }
-}
-
-/// A subscription that was open so long has shown that the server is well.
-const STABLE: Millis = Millis(30_000);
-/// The codes of what is wrong with a request itself: its shape, its method, its parameters, its
-/// header fields, its capabilities, its version.
-const JUDGMENTS: [i32; 6] = [-32_600, -32_601, -32_602, -32_020, -32_021, -32_022];

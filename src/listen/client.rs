@@ -147,7 +147,7 @@ impl ClientStream {
 }
 
 /// An update may name a part of a resource that was subscribed to (2026-07-28, Resources: Subscriptions).
-fn concerns(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
+pub(crate) fn concerns(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
     match event {
         ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),
         _ => honored.accepts(event),

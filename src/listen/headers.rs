@@ -10,6 +10,11 @@ impl<'a> Headers<'a> {
         Self { lines }
     }
 
+    /// The fields as they were given, one a line.
+    pub fn lines(&self) -> &'a str {
+        self.lines
+    }
+
     /// The value of the first field `name`, trimmed (RFC 9110, 5.5).
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.all(name).next()

@@ -11,6 +11,7 @@ mod stream;
 
 pub(crate) use accept::accept_message;
 pub use accept::{Accepted, Claim, Verdict, accept, claim, judge, may_be_listen};
+pub(crate) use client::concerns;
 pub use client::{ClientEnd, ClientStream, Notice};
 pub(crate) use cues::{Cues, Since};
 pub use ending::Ending;

@@ -12,21 +12,37 @@
     reason = "wasm_bindgen dictates signatures and generates code"
 )]
 
+#[cfg(feature = "server")]
 mod accept;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "server")]
 mod discovered;
+#[cfg(feature = "server")]
 mod edge;
 mod error;
+#[cfg(feature = "server")]
 mod front;
+#[cfg(feature = "server")]
 mod hub;
+#[cfg(feature = "server")]
 mod legacy;
+#[cfg(feature = "server")]
 mod listener;
+#[cfg(feature = "server")]
 mod root;
+#[cfg(feature = "server")]
 mod shard;
+#[cfg(feature = "server")]
 mod stdio;
+#[cfg(feature = "server")]
 mod tally;
+#[cfg(feature = "server")]
 mod text;
 
-use crate::{clock::Millis, position::Position};
+use crate::clock::Millis;
+#[cfg(feature = "server")]
+use crate::position::Position;
 
 /// The host's clock as the core takes it; what is no time counts as zero.
 #[expect(
@@ -46,6 +62,7 @@ fn time(at: Millis) -> f64 {
     at.0 as f64
 }
 
+#[cfg(feature = "server")]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -55,6 +72,7 @@ fn at(position: f64) -> Position {
     Position(position as u64)
 }
 
+#[cfg(feature = "server")]
 #[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
 fn number(position: Position) -> f64 {
     position.0 as f64

@@ -1,34 +1,29 @@
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
 import { startWorkerd } from '../../scripts/workerd.mjs';
+import { type Installed, installed } from './installed.ts';
 
+let npm: Installed;
 let project: string;
-let tarball: string;
-let packed: string[];
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'mcp-listen-package-'));
-  await cp(join(root, 'wasm-tests', 'package', 'project'), project, { recursive: true });
-  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', project]));
-  tarball = join(project, report.filename);
-  packed = report.files.map((file: { path: string }) => file.path);
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project });
+  npm = await installed();
+  project = npm.folder;
 });
 
-afterAll(() => rm(project, { recursive: true, force: true }));
+afterAll(() => npm.remove());
 
 describe('the npm package', () => {
   test('holds what users run and read, and nothing else', () => {
-    const folders = new Set(packed.map((path) => path.replace(/\/.*/, '/')));
+    const folders = new Set(npm.files.map((path) => path.replace(/\/.*/, '/')));
     expect([...folders].sort()).toEqual(
       ['CHANGELOG.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'dist/', 'package.json', 'pkg/'].sort(),
     );
-    expect(packed).toContain('pkg/mcp_listen_bg.wasm');
-    expect(packed.filter((path) => !/\.(js|ts|map|wasm|md|json)$|^LICENSE-/.test(path))).toEqual([]);
+    expect(npm.files).toContain('pkg/mcp_listen_bg.wasm');
+    expect(npm.files).toContain('pkg/client/mcp_listen_client_bg.wasm');
+    expect(npm.files.filter((path) => !/\.(js|ts|map|wasm|md|json)$|^LICENSE-/.test(path))).toEqual([]);
   });
 
   test('needs no other package and runs nothing when it is installed', async () => {
@@ -41,11 +36,11 @@ describe('the npm package', () => {
   });
 
   test('passes publint', async () => {
-    await run('publint', ['run', '--strict', tarball]);
+    await run('publint', ['run', '--strict', npm.tarball]);
   });
 
   test('gives every kind of resolution its types', async () => {
-    await run('attw', [tarball, '--profile', 'esm-only', '--no-emoji']);
+    await run('attw', [npm.tarball, '--profile', 'esm-only', '--no-emoji']);
   });
 
   test('serves a listen stream in Node', async () => {

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { serveListen } from 'mcp-listen';
+import * as client from 'mcp-listen/client';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
+import { scenario } from './scenario.mjs';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
@@ -9,10 +11,13 @@ const server = serveListen(() => new Response(null, { status: 404 }), {
   capabilities: { tools: { listChanged: true } },
 });
 
-export default {
-  async fetch(request) {
-    if (new URL(request.url).pathname !== '/publish') return server.fetch(request);
-    await server.notify.toolsChanged();
-    return new Response(null, { status: 204 });
-  },
-};
+async function answer(request) {
+  const { pathname, origin } = new URL(request.url);
+  if (pathname === '/listened') return new Response(await scenario(client, origin, answer));
+  if (pathname === '/page') return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
+  if (pathname !== '/publish') return server.fetch(request);
+  await server.notify.toolsChanged();
+  return new Response(null, { status: 204 });
+}
+
+export default { fetch: answer };

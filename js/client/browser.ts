@@ -1,0 +1,3 @@
+import '../runtime/client-browser.js';
+
+export * from './index.js';

@@ -1,0 +1,50 @@
+/**
+ * Milliseconds that never run backwards, and go on while the machine sleeps, which `performance.now()` does not
+ * everywhere: a stream that slept through its keep-alives has been silent.
+ */
+export function now(): number {
+  const wall = Date.now();
+  const steady = performance.now();
+  elapsed += Math.max(wall - lastWall, steady - lastSteady, 0);
+  lastWall = wall;
+  lastSteady = steady;
+  return elapsed;
+}
+
+/** One timer for a deadline on the clock of {@link now}; it looks again often enough to notice that the machine slept. */
+export class WakeTimer {
+  readonly #fire: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #deadline: number | undefined;
+
+  constructor(fire: () => void) {
+    this.#fire = fire;
+  }
+
+  /** Moves the deadline; undefined: there is none. */
+  set(deadline: number | undefined): void {
+    if (deadline === this.#deadline && this.#timer !== undefined) return;
+    this.#deadline = deadline;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#arm();
+  }
+
+  #arm(): void {
+    if (this.#deadline === undefined) return;
+    const wait = Math.min(Math.max(this.#deadline - now(), 0) + 1, LONGEST_NAP_MS);
+    this.#timer = setTimeout(this.#tick, wait);
+  }
+
+  readonly #tick = (): void => {
+    this.#timer = undefined;
+    if (this.#deadline === undefined) return;
+    if (this.#deadline > now()) this.#arm();
+    else this.#fire();
+  };
+}
+
+const LONGEST_NAP_MS = 10_000;
+let elapsed = 0;
+let lastWall = Date.now();
+let lastSteady = performance.now();

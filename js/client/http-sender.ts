@@ -1,0 +1,39 @@
+import type { ListenOptions } from './options.js';
+import type { HttpTarget, RequestFactory } from './target.js';
+
+/** Sends the core's requests where they go, with what authorizes them. */
+export class HttpSender {
+  readonly #request: RequestFactory;
+  readonly #options: ListenOptions;
+
+  constructor(target: HttpTarget, options: ListenOptions) {
+    this.#options = options;
+    // A Request of Node wants no null for a body that is not there on GET; none minds leaving it out.
+    this.#request =
+      typeof target === 'function'
+        ? target
+        : ({ body, ...parts }) => new Request(target, body === null ? parts : { ...parts, body });
+  }
+
+  /** The answer; a 401 is asked about once, where somebody can give another token. */
+  async send(method: string, lines: string, body: string | null, signal: AbortSignal): Promise<Response> {
+    const { token, fetch = globalThis.fetch } = this.#options;
+    const request = async () =>
+      fetch(await this.#request({ method, headers: await this.#headers(lines), body, signal }));
+    const response = await request();
+    if (response.status !== 401 || typeof token !== 'function') return response;
+    await response.body?.cancel();
+    return request();
+  }
+
+  async #headers(lines: string): Promise<Headers> {
+    const { headers, token } = this.#options;
+    const all = new Headers(headers);
+    if (token !== undefined) all.set('Authorization', `Bearer ${typeof token === 'function' ? await token() : token}`);
+    for (const line of lines.split('\n').filter(Boolean)) {
+      const colon = line.indexOf(':');
+      all.set(line.slice(0, colon), line.slice(colon + 2));
+    }
+    return all;
+  }
+}

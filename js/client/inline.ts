@@ -1,0 +1,3 @@
+import '../runtime/client-inline.js';
+
+export * from './index.js';

@@ -1,0 +1,37 @@
+import type { SubscriptionFilter } from '../filter.js';
+import { errorOf, ListenError } from './error.js';
+import { open } from './open.js';
+import type { ListenOptions } from './options.js';
+import type { Source } from './source.js';
+import { nextNews, SourceSubscription, type Subscription } from './subscription.js';
+import type { ListenTarget } from './target.js';
+
+/**
+ * Opens one subscription; resolves when the server has acknowledged it. Use `watch` to stay subscribed.
+ *
+ * @throws ListenError that says why there is none: see its classes. What `signal` was aborted with.
+ */
+export async function listen(
+  target: ListenTarget,
+  filter: SubscriptionFilter,
+  options: ListenOptions = {},
+): Promise<Subscription> {
+  options.signal?.throwIfAborted();
+  return acknowledged(open(target, JSON.stringify(filter), options), options.signal);
+}
+
+/** Waits until the source is open. */
+export async function acknowledged(source: Source, signal: AbortSignal | undefined): Promise<Subscription> {
+  const abort = () => {
+    source.close();
+    source.wake();
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  const news = await nextNews(source, () => signal?.aborted ?? false);
+  signal?.removeEventListener('abort', abort);
+  signal?.throwIfAborted();
+  if (news?.kind === 'acknowledged') return new SourceSubscription(source, news.honored, signal);
+  source.close();
+  const error = news?.kind === 'ended' ? errorOf(news.end, news.cause) : undefined;
+  throw error ?? new ListenError('invalid-answer', 'the subscription ended before it was open');
+}

@@ -1,0 +1,3 @@
+import '../runtime/client-node.js';
+
+export * from './index.js';

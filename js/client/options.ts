@@ -1,0 +1,46 @@
+/** What a client is, as servers are told. */
+export interface ClientInfo {
+  name: string;
+  version: string;
+}
+
+/** A bearer token, or what asks for one: at each request, and once more after a 401. */
+export type TokenProvider = string | (() => string | Promise<string>);
+
+/** A JSON-RPC message as it stood on the wire. */
+export interface ListenMessage {
+  /** Milliseconds since 1970. */
+  at: number;
+  direction: 'in' | 'out';
+  text: string;
+}
+
+/** How to listen. */
+export interface ListenOptions {
+  /** Ends the subscription, and `listen` if it has not resolved. */
+  signal?: AbortSignal;
+  /** Used in place of the global `fetch`. */
+  fetch?: typeof fetch;
+  /** Header fields for every request; those of the protocol come before them. */
+  headers?: HeadersInit;
+  /** Authorizes every request. */
+  token?: TokenProvider;
+  /** Milliseconds that the acknowledgment may take (default 30,000; 0: for ever). */
+  ackTimeoutMs?: number;
+  /** Milliseconds that the open stream may be silent, where keep-alives are no silence (default 60,000; 0: for ever). */
+  maxSilenceMs?: number;
+  /** What the client says that it is (default: this package). */
+  clientInfo?: ClientInfo;
+  /** How the server is spoken to (default `auto`: it is asked with `server/discover`). */
+  era?: 'auto' | '2026-07-28' | '2025';
+  /** Sees every JSON-RPC message, for logs. */
+  onMessage?: (message: ListenMessage) => void;
+}
+
+/** The limits that apply where none are given, in milliseconds. */
+export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
+
+/** What the client says that it is, as JSON text; undefined: what the core says. */
+export function infoOf({ clientInfo }: ListenOptions): string | undefined {
+  return clientInfo && JSON.stringify(clientInfo);
+}

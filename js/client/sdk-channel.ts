@@ -1,0 +1,96 @@
+import type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js';
+
+/** What is needed of a `Client` of the official SDKs, 1.x and 2.x, that is connected. */
+export interface SdkClient {
+  readonly transport?: SdkTransport | undefined;
+  getServerCapabilities(): object | undefined;
+  /** 2.x only. */
+  getNegotiatedProtocolVersion?(): string | undefined;
+}
+
+/** What is needed of its transport; methods, since the SDKs type messages each in their own way. */
+export interface SdkTransport {
+  send(message: unknown, options?: unknown): Promise<void>;
+  onmessage?(message: unknown, extra?: unknown): void;
+  onclose?(): void;
+}
+
+/** The transport of an SDK's client as a channel, beside what the client does on it. */
+export function sdkChannel(client: SdkClient): ListenChannel {
+  const known = channels.get(client);
+  if (known !== undefined) return known;
+  const channel = {
+    join: (receiver: ChannelReceiver) => client.transport && new SdkMember(client, client.transport, receiver),
+  };
+  channels.set(client, channel);
+  return channel;
+}
+
+class SdkMember implements ChannelMember {
+  readonly era: ChannelMember['era'];
+  readonly capabilities: string;
+  readonly #transport: SdkTransport;
+  readonly #receiver: ChannelReceiver;
+  /** Ends the answer to the listen request, where the transport knows of answers. */
+  readonly #abort = new AbortController();
+
+  constructor(client: SdkClient, transport: SdkTransport, receiver: ChannelReceiver) {
+    this.era = client.getNegotiatedProtocolVersion?.() === '2026-07-28' ? '2026-07-28' : 'session';
+    this.capabilities = JSON.stringify({ ...client.getServerCapabilities() });
+    this.#transport = transport;
+    this.#receiver = receiver;
+    receiversOf(transport).add(receiver);
+  }
+
+  send(text: string): void {
+    const options = {
+      requestSignal: this.#abort.signal,
+      onRequestStreamEnd: () => this.era === '2026-07-28' && this.#receiver.gone(),
+    };
+    const isListen = text.includes('"method":"subscriptions/listen"');
+    this.#transport.send(JSON.parse(text), isListen ? options : undefined).catch((error) => this.#fail(error));
+  }
+
+  leave(): void {
+    receiversOf(this.#transport).delete(this.#receiver);
+    this.#abort.abort();
+  }
+
+  #fail(error: unknown): void {
+    const status = statusOf(error);
+    if (status === undefined) this.#receiver.gone(error);
+    else this.#receiver.refused(status);
+  }
+}
+
+/** Whom the messages of a transport go to before its client; the first who asks begins to listen in. */
+function receiversOf(transport: SdkTransport): Set<ChannelReceiver> {
+  const known = taps.get(transport);
+  if (known !== undefined) return known;
+  const receivers = new Set<ChannelReceiver>();
+  taps.set(transport, receivers);
+  const { onmessage, onclose } = transport;
+  transport.onmessage = (message, extra) => {
+    const line = encoder.encode(`${JSON.stringify(message)}\n`);
+    const isTaken = [...receivers].map((receiver) => receiver.receive(line)).includes(true);
+    if (!isTaken) onmessage?.call(transport, message, extra);
+  };
+  transport.onclose = () => {
+    taps.delete(transport);
+    for (const receiver of [...receivers]) receiver.gone();
+    onclose?.call(transport);
+  };
+  return receivers;
+}
+
+/** The HTTP status in an error of an SDK. */
+function statusOf(error: unknown): number | undefined {
+  const { name, status, data } = error as { name?: string; status?: unknown; data?: { status?: unknown } };
+  if (name === 'UnauthorizedError') return 401;
+  const told = data?.status ?? status;
+  return typeof told === 'number' ? told : undefined;
+}
+
+const encoder = new TextEncoder();
+const channels = new WeakMap<SdkClient, ListenChannel>();
+const taps = new WeakMap<SdkTransport, Set<ChannelReceiver>>();

@@ -1,0 +1,85 @@
+import type { ServerEvent } from '../event.js';
+import type { SubscriptionFilter } from '../filter.js';
+import { errorOf, ListenError } from './error.js';
+import type { News, Source } from './source.js';
+
+/** A revision of the protocol: this one, or one of sessions. */
+export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
+
+/**
+ * An open subscription. Iterating takes what changed, of each subject once, however often it changed meanwhile. A
+ * graceful end ends the loop; a loss throws a {@link ListenError}. Leaving the loop closes the subscription.
+ */
+export interface Subscription extends AsyncIterable<ServerEvent>, AsyncDisposable {
+  /** The id of the listen request as JSON text; empty in a session, which has none. */
+  readonly id: string;
+  /** What the server honors of the filter. */
+  readonly honored: SubscriptionFilter;
+  /** The revision that the server speaks. */
+  readonly era: Era;
+  /** Ends it: the stream is closed, or the server told. */
+  close(): Promise<void>;
+}
+
+/** Waits for the news of a source, one taker at a time. */
+export class SourceSubscription implements Subscription {
+  readonly id: string;
+  readonly honored: SubscriptionFilter;
+  readonly era: Era;
+  readonly #source: Source;
+  readonly #signal: AbortSignal | undefined;
+  #isClosed = false;
+
+  constructor(source: Source, honored: SubscriptionFilter, signal: AbortSignal | undefined) {
+    this.#source = source;
+    this.#signal = signal;
+    this.honored = honored;
+    this.id = source.id;
+    this.era = (source.version ?? '2026-07-28') as Era;
+    signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ServerEvent, void, undefined> {
+    try {
+      for (let event = await this.#next(); event !== undefined; event = await this.#next()) yield event;
+    } finally {
+      await this.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#signal?.removeEventListener('abort', this.#abort);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#source.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #next(): Promise<ServerEvent | undefined> {
+    const news = await nextNews(this.#source, () => this.#isClosed);
+    this.#signal?.throwIfAborted();
+    if (news === undefined) return undefined;
+    if (news.kind === 'changed') return news.event;
+    if (news.kind === 'acknowledged') throw new ListenError('invalid-answer', 'acknowledged twice');
+    const error = errorOf(news.end, news.cause);
+    if (error !== undefined) throw error;
+    return undefined;
+  }
+
+  readonly #abort = (): void => void this.close();
+}
+
+/** The next news of a source; undefined once `isClosed`. */
+export async function nextNews(source: Source, isClosed: () => boolean): Promise<News | undefined> {
+  for (;;) {
+    if (isClosed()) return undefined;
+    const news = source.news();
+    if (news !== undefined) return news;
+    await new Promise<void>((resolve) => {
+      source.wake = resolve;
+    });
+  }
+}

@@ -1,0 +1,19 @@
+import type { ListenChannel } from './channel.js';
+import type { SdkClient } from './sdk-channel.js';
+
+/** What the core wants sent. */
+export interface RequestParts {
+  method: string;
+  headers: Headers;
+  body: string | null;
+  signal: AbortSignal;
+}
+
+/** Makes the request that carries these parts; whatever it leaves out is not sent. */
+export type RequestFactory = (parts: RequestParts) => Request | Promise<Request>;
+
+/** The URL of a server's MCP endpoint, or what makes requests to it. */
+export type HttpTarget = string | URL | RequestFactory;
+
+/** Whom to listen to: over HTTP, on a channel such as `stdio`, or by the transport of a connected SDK client. */
+export type ListenTarget = HttpTarget | ListenChannel | SdkClient;

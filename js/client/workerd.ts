@@ -1,0 +1,3 @@
+import '../runtime/client-workerd.js';
+
+export * from './index.js';

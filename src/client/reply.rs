@@ -1,0 +1,73 @@
+use crate::{clock::Millis, listen::Headers};
+
+use super::{
+    answer::{Media, RpcError, media_of, retry_after},
+    end::{End, Loss},
+};
+
+/// An answer that is read whole: status, header fields and a bounded body.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    status: Option<u16>,
+    fields: String,
+    body: Vec<u8>,
+    is_too_large: bool,
+}
+
+impl Reply {
+    pub(super) fn begin(&mut self, status: u16, headers: &Headers<'_>) {
+        self.status = Some(status);
+        headers.lines().clone_into(&mut self.fields);
+    }
+
+    /// More of the body came, of which `most` bytes are kept.
+    pub(super) fn push(&mut self, bytes: &[u8], most: usize) {
+        if self.body.len() + bytes.len() > most {
+            self.is_too_large = true;
+        } else {
+            self.body.extend_from_slice(bytes);
+        }
+    }
+
+    /// The HTTP status; `None`: no answer came.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    pub(super) fn is_too_large(&self) -> bool {
+        self.is_too_large
+    }
+
+    pub(super) fn headers(&self) -> Headers<'_> {
+        Headers::new(&self.fields)
+    }
+
+    pub(super) fn media(&self) -> Media {
+        media_of(&self.headers())
+    }
+
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub(super) fn retry_after(&self) -> Option<Millis> {
+        retry_after(&self.headers())
+    }
+
+    /// What the answer means to who cannot go on with it.
+    pub(super) fn end(&self) -> End {
+        let Some(status) = self.status else {
+            return End::Lost(Loss::Disconnected);
+        };
+        if (200..300).contains(&status) {
+            return End::Lost(Loss::InvalidAnswer);
+        }
+        let error = RpcError::read(&self.body);
+        let code = error.as_ref().map(|error| error.code);
+        End::refused(
+            status,
+            code,
+            error.map(|error| error.text).unwrap_or_default(),
+        )
+    }
+}

@@ -1,0 +1,369 @@
+use crate::{
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Headers, concerns},
+    sse::{Decoder, Event, Item},
+};
+
+use super::{
+    answer::{Media, bounded, is_success, media_of, retry_after},
+    backoff::Backoff,
+    end::{End, Loss},
+    options::Options,
+    pending::Pending,
+    session::{self, Heard, Session},
+    subscribes::Subscribes,
+    subscription::Output,
+    wire::{Call, Wire},
+};
+
+/// What a session hears of the filter: its stream, and a `resources/subscribe` for each resource
+/// (2025-11-25, Transports: Listening for Messages from the Server; Resources: Subscriptions).
+///
+/// Servers of sessions may close the stream whenever they like: it is opened again from the last
+/// event on. Where events have no ids, all that is honored is told once more.
+#[derive(Debug)]
+pub(super) struct SessionListener {
+    session: Session,
+    options: Options,
+    honored: SubscriptionFilter,
+    pending: Pending,
+    subscribes: Subscribes,
+    stream: Stream,
+    last_event_id: Option<String>,
+    backoff: Backoff,
+    retry: Option<Millis>,
+    failures: u32,
+    /// Whether the server has ever given the stream.
+    has_streamed: bool,
+    is_open: bool,
+    acknowledged: Option<SubscriptionFilter>,
+    end: Option<End>,
+    begun_at: Millis,
+    heard_at: Millis,
+    /// Only a server that sends keep-alives can be too silent.
+    has_pulse: bool,
+}
+
+#[derive(Debug)]
+enum Stream {
+    /// The server is yet to take the notification that the session is in use.
+    Confirming(Call),
+    Requested(Call),
+    Open {
+        call: Call,
+        decoder: Box<Decoder>,
+    },
+    Waiting {
+        until: Millis,
+    },
+    Ended,
+}
+
+impl SessionListener {
+    pub(super) fn new(
+        session: Session,
+        requested: &SubscriptionFilter,
+        options: Options,
+        seed: u64,
+        now: Millis,
+    ) -> Self {
+        let honored = requested.honored(session.capabilities, None);
+        let honored = SubscriptionFilter {
+            task_ids: Vec::new(),
+            ..honored
+        };
+        Self {
+            pending: Pending::new(honored.clone(), options.limits.uris),
+            subscribes: Subscribes::new(&honored.resource_subscriptions),
+            stream: Stream::Ended,
+            last_event_id: None,
+            backoff: Backoff::new(seed),
+            retry: None,
+            failures: 0,
+            has_streamed: false,
+            is_open: false,
+            acknowledged: None,
+            end: None,
+            begun_at: now,
+            heard_at: now,
+            has_pulse: false,
+            session,
+            options,
+            honored,
+        }
+    }
+
+    /// Says that the session is in use, where there is anything in it to hear.
+    pub(super) fn started(mut self, wire: &mut Wire) -> Self {
+        let call = wire.send(self.session.initialized());
+        self.stream = Stream::Confirming(call);
+        if self.honored.is_empty() {
+            self.open(wire);
+        }
+        self
+    }
+
+    pub(super) fn handle_head(
+        &mut self,
+        call: Call,
+        (status, headers): (u16, &Headers<'_>),
+        wire: &mut Wire,
+        now: Millis,
+    ) {
+        match self.stream {
+            Stream::Confirming(own) if own == call => self.confirm(status, wire),
+            Stream::Requested(own) if own == call => {
+                self.handle_stream_head(call, (status, headers), wire, now);
+            }
+            _ => self.subscribes.handle_head(call, status, headers),
+        }
+    }
+
+    pub(super) fn handle_bytes(&mut self, call: Call, bytes: &[u8], wire: &mut Wire, now: Millis) {
+        match &mut self.stream {
+            Stream::Open { call: own, decoder } if *own == call => {
+                self.heard_at = now;
+                decoder.handle_bytes(bytes);
+                self.read_events(wire);
+            }
+            _ => {
+                let most = self.options.bounds.event_bytes;
+                self.subscribes.handle_bytes(call, bytes, most);
+            }
+        }
+    }
+
+    pub(super) fn handle_end(&mut self, call: Call, wire: &mut Wire, now: Millis) {
+        match self.stream {
+            Stream::Confirming(own) if own == call => self.settle(End::Lost(Loss::Disconnected)),
+            Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
+                self.break_off(now);
+            }
+            _ => self.handle_answer(call, wire),
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
+        if self.opening_ends().is_some_and(|deadline| deadline <= now) {
+            return self.settle(End::Lost(Loss::NotAcknowledged));
+        }
+        match self.stream {
+            Stream::Waiting { .. } => self.request_stream(wire, now),
+            Stream::Requested(call) | Stream::Open { call, .. } => {
+                wire.close(call);
+                self.break_off(now);
+            }
+            Stream::Confirming(_) | Stream::Ended => {}
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Millis> {
+        let of_stream = match self.stream {
+            Stream::Ended => return None,
+            Stream::Waiting { until } => Some(until),
+            Stream::Open { .. } if self.has_pulse => after(self.heard_at, self.options.silence),
+            Stream::Requested(_) => after(self.heard_at, self.options.acknowledgment),
+            Stream::Open { .. } | Stream::Confirming(_) => None,
+        };
+        of_stream.into_iter().chain(self.opening_ends()).min()
+    }
+
+    /// When the subscription has to be open.
+    fn opening_ends(&self) -> Option<Millis> {
+        after(self.begun_at, self.options.acknowledgment).filter(|_| !self.is_open)
+    }
+
+    pub(super) fn poll_output(&mut self) -> Option<Output> {
+        if !self.is_open && self.end.is_none() {
+            return None;
+        }
+        let acknowledged = self.acknowledged.take().map(Output::Acknowledged);
+        acknowledged
+            .or_else(|| {
+                let changed = self.is_open.then(|| self.pending.pop()).flatten();
+                changed.map(Output::Changed)
+            })
+            .or_else(|| self.end.take().map(Output::Ended))
+    }
+
+    /// Ends the session, where the server keeps one.
+    pub(super) fn leave(&self, wire: &mut Wire) {
+        if let Some(request) = self.session.end() {
+            wire.send(request);
+        }
+    }
+
+    pub(super) fn version(&self) -> &'static str {
+        self.session.version
+    }
+
+    /// What the server said about coming back, whatever the reason.
+    pub(super) fn retry_after(&self) -> Option<Millis> {
+        self.retry
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        matches!(self.stream, Stream::Ended)
+    }
+
+    fn confirm(&mut self, status: u16, wire: &mut Wire) {
+        if is_success(status) {
+            let call = wire.send(self.session.stream(None));
+            self.stream = Stream::Requested(call);
+        } else {
+            self.settle(End::refused(status, None, String::new()));
+        }
+    }
+
+    fn request_stream(&mut self, wire: &mut Wire, now: Millis) {
+        let call = wire.send(self.session.stream(self.last_event_id.as_deref()));
+        self.stream = Stream::Requested(call);
+        self.heard_at = now;
+    }
+
+    fn handle_stream_head(
+        &mut self,
+        call: Call,
+        (status, headers): (u16, &Headers<'_>),
+        wire: &mut Wire,
+        now: Millis,
+    ) {
+        if is_success(status) && media_of(headers) == Media::EventStream {
+            self.heard_at = now;
+            self.failures = 0;
+            self.has_streamed = true;
+            self.stream = Stream::Open {
+                call,
+                decoder: Box::new(Decoder::new(self.options.bounds)),
+            };
+            // Nothing tells what came between two streams without ids.
+            if self.is_open && self.last_event_id.is_none() {
+                self.pending.push_all();
+            }
+            return self.ask_more(wire);
+        }
+        wire.close(call);
+        self.handle_stream_refusal(status, headers, now);
+    }
+
+    fn handle_stream_refusal(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
+        let asked = retry_after(headers);
+        let is_final = !self.has_streamed || matches!(status, 401 | 403);
+        match status {
+            METHOD_NOT_ALLOWED => {
+                self.settle(End::refused(status, Some(METHOD_NOT_FOUND), String::new()));
+            }
+            // The session is over: a new one may be begun (2025-11-25, Transports: Session Management).
+            404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
+            200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
+            _ if is_final => {
+                self.retry = asked;
+                self.settle(End::refused(status, None, String::new()));
+            }
+            _ => {
+                self.retry = asked.or(self.retry);
+                self.break_off(now);
+            }
+        }
+    }
+
+    /// The stream is gone; one that was there once is opened again.
+    fn break_off(&mut self, now: Millis) {
+        self.failures += 1;
+        if !self.has_streamed || self.failures > MOST_FAILURES {
+            return self.settle(End::Lost(Loss::Disconnected));
+        }
+        let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
+        self.stream = Stream::Waiting { until: now + wait };
+    }
+
+    fn read_events(&mut self, wire: &mut Wire) {
+        while let Stream::Open { decoder, .. } = &mut self.stream {
+            let item = decoder.poll_item();
+            let id = decoder.last_event_id();
+            if id.is_some() && id != self.last_event_id.as_deref() {
+                self.last_event_id = id.map(str::to_owned);
+            }
+            match item {
+                Ok(Some(Item::Event(event))) => self.handle_event(&event, wire),
+                Ok(Some(Item::Retry(wait))) => self.retry = Some(bounded(wait)),
+                Ok(Some(Item::Comment)) => self.has_pulse = true,
+                Ok(None) => return,
+                Err(error) => self.settle(End::Lost(Loss::Stream(error))),
+            }
+        }
+    }
+
+    fn handle_event(&mut self, event: &Event, wire: &mut Wire) {
+        if event.kind != b"message" || event.data.is_empty() {
+            return;
+        }
+        self.backoff.reset();
+        match session::heard(&event.data, &self.options.limits) {
+            Heard::Changed(change) => self.push(&change),
+            Heard::Question(answer) => {
+                wire.send(self.session.post(answer));
+            }
+            Heard::Malformed => self.pending.push_all(),
+            Heard::Nothing => {}
+        }
+    }
+
+    fn push(&mut self, change: &ServerEvent) {
+        if concerns(&self.honored, change) {
+            self.pending.push(change);
+        }
+    }
+
+    /// The answer to a `resources/subscribe` is whole; what the server refuses is not honored.
+    fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
+        let Some((uri, is_taken)) = self.subscribes.handle_end(call) else {
+            return;
+        };
+        if !is_taken {
+            self.honored
+                .resource_subscriptions
+                .retain(|honored| *honored != uri);
+        }
+        self.ask_more(wire);
+    }
+
+    /// Once all resources are answered for, the subscription is open.
+    fn ask_more(&mut self, wire: &mut Wire) {
+        self.subscribes.ask(&self.session, wire);
+        if self.subscribes.is_done() && !self.is_open {
+            self.open(wire);
+        }
+    }
+
+    fn open(&mut self, wire: &mut Wire) {
+        self.is_open = true;
+        let narrowed = Pending::new(self.honored.clone(), self.options.limits.uris);
+        let mut held = std::mem::replace(&mut self.pending, narrowed);
+        while let Some(change) = held.pop() {
+            self.push(&change);
+        }
+        self.acknowledged = Some(self.honored.clone());
+        if self.honored.is_empty() {
+            self.settle(End::Graceful);
+            self.leave(wire);
+        }
+    }
+
+    fn settle(&mut self, end: End) {
+        self.stream = Stream::Ended;
+        self.end = Some(end);
+    }
+}
+
+/// A limit of zero is none.
+fn after(since: Millis, limit: Millis) -> Option<Millis> {
+    (limit > Millis(0)).then(|| since + limit)
+}
+
+/// Attempts to open the stream again before the session is given up.
+const MOST_FAILURES: u32 = 5;
+const METHOD_NOT_ALLOWED: u16 = 405;
+const METHOD_NOT_FOUND: i32 = -32_601;

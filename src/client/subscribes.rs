@@ -1,0 +1,79 @@
+use std::collections::VecDeque;
+
+use crate::{listen::Headers, uri::Uri};
+
+use super::{
+    answer::is_success,
+    reply::Reply,
+    session::{self, Session},
+    wire::{Call, Wire},
+};
+
+/// The resources that a session asks for, a few at a time.
+#[derive(Debug)]
+pub(super) struct Subscribes {
+    waiting: VecDeque<Uri>,
+    asked: Vec<Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    call: Call,
+    uri: Uri,
+    reply: Reply,
+}
+
+impl Subscribes {
+    pub(super) fn new(uris: &[Uri]) -> Self {
+        Self {
+            waiting: uris.iter().cloned().collect(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Asks for as many as may be under way.
+    pub(super) fn ask(&mut self, session: &Session, wire: &mut Wire) {
+        while self.asked.len() < AT_ONCE
+            && let Some(uri) = self.waiting.pop_front()
+        {
+            let id = wire.ids.mint();
+            let call = wire.send(session.subscribe(&id, &uri));
+            let reply = Reply::default();
+            self.asked.push(Asked { call, uri, reply });
+        }
+    }
+
+    pub(super) fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>) {
+        if let Some(asked) = self.find(call) {
+            asked.reply.begin(status, headers);
+        }
+    }
+
+    pub(super) fn handle_bytes(&mut self, call: Call, bytes: &[u8], most: usize) {
+        if let Some(asked) = self.find(call) {
+            asked.reply.push(bytes, most);
+        }
+    }
+
+    /// The answer is whole: which resource it is about, and whether the server took it.
+    pub(super) fn handle_end(&mut self, call: Call) -> Option<(Uri, bool)> {
+        let place = self.asked.iter().position(|asked| asked.call == call)?;
+        let Asked { uri, reply, .. } = self.asked.swap_remove(place);
+        let is_taken = reply.status().is_some_and(is_success)
+            && !reply.is_too_large()
+            && session::is_taken(reply.body());
+        Some((uri, is_taken))
+    }
+
+    /// Whether all are answered for.
+    pub(super) fn is_done(&self) -> bool {
+        self.asked.is_empty() && self.waiting.is_empty()
+    }
+
+    fn find(&mut self, call: Call) -> Option<&mut Asked> {
+        self.asked.iter_mut().find(|asked| asked.call == call)
+    }
+}
+
+/// A browser has six connections to a server, of which the stream takes one.
+const AT_ONCE: usize = 4;

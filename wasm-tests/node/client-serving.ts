@@ -1,0 +1,19 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { InMemoryBus, type ListenOptions, serveListen } from 'mcp-listen';
+import { serveOnNode } from '../host/node-http.ts';
+import { sdkServer } from './legacy-serving.ts';
+
+/** A server of ours over HTTP on a free port, the official SDK behind it. */
+export async function served(options: ListenOptions = {}) {
+  const bus = new InMemoryBus();
+  const server = serveListen(
+    createMcpHandler(() => sdkServer()),
+    { bus, ...options },
+  );
+  let requests = 0;
+  const node = await serveOnNode((request) => {
+    requests += 1;
+    return server.fetch(request);
+  });
+  return { bus, server, url: `${node.origin}/mcp`, stop: () => node.stop(), requests: () => requests };
+}

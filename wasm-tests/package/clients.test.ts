@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { build } from 'vite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../../scripts/command.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { type NodeServer, serveOnNode } from '../host/node-http.ts';
+import { type Installed, installed } from './installed.ts';
+
+let project: Installed;
+let workerd: Workerd;
+let origin: string;
+
+beforeAll(async () => {
+  project = await installed();
+  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project.folder });
+  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
+  workerd = await startWorkerd({ bundle: join(project.folder, 'worker'), durableObjects });
+  origin = workerd.edges[0] ?? '';
+});
+
+afterAll(async () => {
+  await workerd?.stop();
+  await project?.remove();
+});
+
+const LISTENED = 'stopped after 2 reads of {"toolsListChanged":true}';
+
+describe('the installed client stays subscribed to a Worker', () => {
+  test.each([
+    ['Node', 'node', []],
+    ['Deno', 'deno', ['run', '--allow-all']],
+    ['Bun', 'bun', []],
+  ])('in %s', async (_, command, args) => {
+    const output = await run(command, [...args, 'client.mjs', origin], { cwd: project.folder });
+    expect(output.trim()).toBe(LISTENED);
+  });
+
+  test('in a Worker', async () => {
+    expect(await (await fetch(`${origin}/listened`)).text()).toBe(LISTENED);
+  });
+});
+
+describe('the installed client stays subscribed to a Worker in Chromium', () => {
+  let browser: Browser;
+  let files: NodeServer;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_FLAGS });
+    files = await serveOnNode(async (request) => {
+      const { pathname } = new URL(request.url);
+      const type = TYPES[pathname.replace(/.*\./, '')] ?? 'application/octet-stream';
+      const headers = { 'content-type': type, 'access-control-allow-origin': '*' };
+      return new Response(await readFile(join(project.folder, pathname)), { headers });
+    });
+    page = await browser.newPage();
+    await page.goto(`${origin}/page`);
+  });
+
+  /** Runs the scenario in the page, with these modules; as text, since the test runner rewrites imports. */
+  const evaluate = (client: string, scenario: string) =>
+    page.evaluate(`Promise.all([import('${client}'), import('${scenario}')])
+      .then(([client, { scenario }]) => scenario(client, location.origin))`);
+
+  afterAll(async () => {
+    await browser?.close();
+    await files?.stop();
+  });
+
+  test.each(['browser', 'inline'])('from the plain module %s.js', async (entry) => {
+    const client = `${files.origin}/node_modules/mcp-listen/dist/client/${entry}.js`;
+    expect(await evaluate(client, `${files.origin}/scenario.mjs`)).toBe(LISTENED);
+  });
+
+  test('from a build of Vite', async () => {
+    await build({
+      root: project.folder,
+      base: `${files.origin}/bundle/`,
+      configFile: false,
+      logLevel: 'error',
+      build: {
+        outDir: 'bundle',
+        target: 'esnext',
+        assetsInlineLimit: 0,
+        rolldownOptions: {
+          input: 'page.mjs',
+          preserveEntrySignatures: 'strict',
+          output: { entryFileNames: 'page.js' },
+        },
+      },
+    });
+    // As text: the test runner rewrites an import in a function.
+    expect(await page.evaluate(`import('${files.origin}/bundle/page.js').then(({ listened }) => listened)`)).toBe(
+      LISTENED,
+    );
+  });
+});
+
+describe('what a page loads', () => {
+  test('has none of the server', async () => {
+    const files = project.files.filter((path) => path.startsWith('dist/client/') && path.endsWith('.js'));
+    for (const path of files) {
+      const text = await readFile(join(project.folder, 'node_modules', 'mcp-listen', path), 'utf8');
+      const imported = [...text.matchAll(/from '([^']+)'/g)].map((match) => match[1] ?? '');
+      expect(imported.filter((name) => !/^\.\/|\/pkg\/client\/|runtime\/client-/.test(name))).toEqual([]);
+    }
+  });
+
+  test('weighs no more than it did', async () => {
+    const wasm = await readFile(join(project.folder, 'node_modules/mcp-listen/pkg/client/mcp_listen_client_bg.wasm'));
+    expect(gzipSync(wasm, { level: 9 }).length).toBeLessThanOrEqual(MOST_GZIPPED_BYTES);
+  });
+});
+
+const MOST_GZIPPED_BYTES = 64 * 1024;
+const CHROMIUM_FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const TYPES: Record<string, string> = { js: 'text/javascript', mjs: 'text/javascript', wasm: 'application/wasm' };
