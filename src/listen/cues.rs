@@ -134,10 +134,6 @@ impl Cues {
         Some(covered)
     }
 
-    pub(crate) fn clear(&mut self) {
-        while self.pop().is_some() {}
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }

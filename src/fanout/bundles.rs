@@ -1,0 +1,111 @@
+use std::collections::BTreeMap;
+
+use crate::{event::ServerEvent, listen::Stamp, sse};
+
+use super::{Fan, StreamId};
+
+/// What several events come to for each stream: streams of one stamp that hear the same of them share one chunk.
+///
+/// It is a tree. A node is what its parent is and one frame more; streams that stand at the same node get the same bytes.
+#[derive(Debug)]
+pub(super) struct Bundles {
+    nodes: Vec<Node>,
+    children: BTreeMap<(usize, Step), usize>,
+    /// Where each stream stands, by its number.
+    places: Vec<usize>,
+    streams: Vec<StreamId>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: usize,
+    frame: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Group(u32),
+    Event(usize),
+}
+
+impl Bundles {
+    /// Bundles for streams whose numbers are below `most`.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            nodes: vec![Node {
+                parent: ROOT,
+                frame: Vec::new(),
+            }],
+            children: BTreeMap::new(),
+            places: vec![ROOT; most],
+            streams: Vec::new(),
+        }
+    }
+
+    /// A stream of a group hears one event more.
+    pub(super) fn push(
+        &mut self,
+        id: StreamId,
+        group: u32,
+        (number, event, stamp): (usize, &ServerEvent, &Stamp),
+    ) {
+        let place = self.places.get(id.0 as usize).copied().unwrap_or(ROOT);
+        let from = if place == ROOT {
+            self.streams.push(id);
+            self.child(ROOT, Step::Group(group), Vec::new)
+        } else {
+            place
+        };
+        let to = self.child(from, Step::Event(number), || {
+            sse::event(&stamp.notification(event))
+        });
+        if let Some(place) = self.places.get_mut(id.0 as usize) {
+            *place = to;
+        }
+    }
+
+    /// The chunks, and who gets them.
+    pub(super) fn fan(mut self) -> Fan {
+        let place = |id: &StreamId| self.places.get(id.0 as usize).copied();
+        self.streams.sort_by_key(place);
+        let mut fan = Fan::default();
+        let mut former = None;
+        for id in self.streams.iter().copied() {
+            let at = place(&id);
+            if former != at {
+                fan.end_group();
+                self.push_path(&mut fan.bytes, at.unwrap_or(ROOT));
+                former = at;
+            }
+            fan.streams.push(id);
+        }
+        fan.end_group();
+        fan
+    }
+
+    fn child(&mut self, parent: usize, step: Step, frame: impl FnOnce() -> Vec<u8>) -> usize {
+        if let Some(child) = self.children.get(&(parent, step)) {
+            return *child;
+        }
+        let child = self.nodes.len();
+        let frame = frame();
+        self.nodes.push(Node { parent, frame });
+        self.children.insert((parent, step), child);
+        child
+    }
+
+    fn push_path(&self, bytes: &mut Vec<u8>, mut at: usize) {
+        let mut frames = Vec::new();
+        while at != ROOT
+            && let Some(node) = self.nodes.get(at)
+        {
+            frames.push(&node.frame);
+            at = node.parent;
+        }
+        for frame in frames.into_iter().rev() {
+            bytes.extend_from_slice(frame);
+        }
+    }
+}
+
+const ROOT: usize = 0;
