@@ -6,12 +6,9 @@ import type { Retirement } from './wasm.js';
 export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Array>, EventListenerObject {
   /** Its number in the core. */
   readonly id: number;
-  /** Whether the body takes a write now. */
-  hasRoom = false;
   /** Whether something waits in the core; the acknowledgment does from the beginning. */
   isBehind = true;
   readonly #streams: FanoutStreams;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
   constructor(streams: FanoutStreams, id: number) {
     this.#streams = streams;
@@ -20,7 +17,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
 
   /** The answer to the listen request: its body is the stream. */
   response(): Response {
-    return new Response(new ReadableStream(this, ROOM), { headers: SSE_HEADERS });
+    return new Response(new ReadableStream(this, NO_QUEUE), { headers: SSE_HEADERS });
   }
 
   /** A bus of the same process is never away. */
@@ -29,35 +26,24 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#controller = controller;
+    this.#streams.outlets.open(this.id, controller);
   }
 
-  /** There is room for one write. */
+  /** Somebody reads: there is room for one write. */
   pull(): void {
-    this.hasRoom = true;
+    this.#streams.outlets.vacate(this.id);
     if (this.isBehind) this.#streams.flush(this);
   }
 
   /** The reader has left, and there is no body any more. */
   cancel(): void {
-    this.#controller = undefined;
+    this.#streams.outlets.forget(this.id);
     this.#streams.end(this, 'left');
   }
 
   /** The request was aborted. */
   handleEvent(): void {
     this.#streams.end(this, 'left');
-  }
-
-  /** Writes, if there is room; otherwise the bytes are to wait in the core. */
-  offer(bytes: Uint8Array): boolean {
-    if (!this.hasRoom) {
-      this.isBehind = true;
-      return false;
-    }
-    this.hasRoom = false;
-    this.#controller?.enqueue(bytes);
-    return true;
   }
 
   close(): void {
@@ -71,14 +57,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   abort(): void {
     this.#streams.end(this, 'aborted');
   }
-
-  /** Closes the body. */
-  finish(): void {
-    this.hasRoom = false;
-    this.#controller?.close();
-    this.#controller = undefined;
-  }
 }
 
-/** Room for one write at a time: while the reader has not taken it, cues wait in the core, where they collapse. */
-const ROOM = { highWaterMark: 1 };
+/** Nothing is queued in the body: what nobody reads waits in the core, where it collapses. */
+const NO_QUEUE = { highWaterMark: 0 };

@@ -1,8 +1,8 @@
 import type { EventFeed } from './bus/bus.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
-import { each } from './fan.js';
 import { FannedStream } from './fanned-stream.js';
+import { Outlets } from './outlets.js';
 import type { StreamEnding } from './stream.js';
 import { type Accepted, type Discovered, Fanout, Retirement } from './wasm.js';
 
@@ -36,6 +36,8 @@ export interface FanoutOpening {
  * Whatever brings the events calls {@link FanoutStreams.publish}, and {@link FanoutStreams.gap} where it may have lost some.
  */
 export class FanoutStreams implements EventFeed {
+  /** The bodies of the streams. */
+  readonly outlets = new Outlets();
   readonly #core: Fanout;
   readonly #options: FanoutOptions;
   readonly #streams: (FannedStream | undefined)[] = [];
@@ -64,6 +66,8 @@ export class FanoutStreams implements EventFeed {
     const now = performance.now();
     const id = this.#enter(() => this.#core.open(accepted, known, permit, keepAliveMs, now));
     this.#core.attached(id, now);
+    // The acknowledgment waits for somebody who reads.
+    this.#core.blocked(id, now);
     if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
     const stream = new FannedStream(this, id);
     this.#streams[id] = stream;
@@ -78,13 +82,13 @@ export class FanoutStreams implements EventFeed {
     const now = performance.now();
     const fan = this.#core.publish(events, now);
     if (fan === undefined) return;
-    const missed: number[] = [];
-    each(fan, (id, chunk) => {
-      const stream = this.#streams[id];
-      if (stream !== undefined && !stream.offer(chunk)) missed.push(id);
-    });
+    const missed = this.outlets.writeAll(fan);
     if (missed.length === 0) return;
     this.#core.missed(Uint32Array.from(missed), now);
+    for (const id of missed) {
+      const stream = this.#streams[id];
+      if (stream !== undefined) stream.isBehind = true;
+    }
     this.#arm();
   }
 
@@ -97,15 +101,15 @@ export class FanoutStreams implements EventFeed {
   /** Writes to a stream what waits for it, as far as there is room. */
   flush(stream: FannedStream): void {
     const now = performance.now();
-    while (stream.hasRoom) {
+    while (this.outlets.hasRoom(stream.id)) {
       const bytes = this.#core.poll(stream.id, now);
       if (bytes === undefined) {
         stream.isBehind = false;
         break;
       }
-      stream.offer(bytes);
+      this.outlets.write(stream.id, bytes);
     }
-    if (!stream.hasRoom) this.#core.blocked(stream.id, now);
+    if (!this.outlets.hasRoom(stream.id)) this.#core.blocked(stream.id, now);
     if (this.#core.isEnded(stream.id)) this.end(stream);
     else this.#arm();
   }
@@ -130,7 +134,7 @@ export class FanoutStreams implements EventFeed {
     const known = this.#core.remove(stream.id) as StreamEnding | undefined;
     this.#streams[stream.id] = undefined;
     this.#leave();
-    stream.finish();
+    this.outlets.close(stream.id);
     this.#options.onended(stream, ending ?? known ?? 'aborted');
   }
 

@@ -66,20 +66,20 @@ impl Bundles {
 
     /// The chunks, and who gets them.
     pub(super) fn fan(mut self) -> Fan {
-        let place = |id: &StreamId| self.places.get(id.0 as usize).copied();
-        self.streams.sort_by_key(place);
+        self.streams.sort_unstable();
         let mut fan = Fan::default();
-        let mut former = None;
-        for id in self.streams.iter().copied() {
-            let at = place(&id);
-            if former != at {
-                fan.end_group();
-                self.push_path(&mut fan.bytes, at.unwrap_or(ROOT));
-                former = at;
-            }
-            fan.streams.push(id);
+        let mut chunks = vec![None; self.nodes.len()];
+        for id in &self.streams {
+            let at = self.places.get(id.0 as usize).copied().unwrap_or(ROOT);
+            let Some(chunk) = chunks.get_mut(at) else {
+                continue;
+            };
+            let chunk = *chunk.get_or_insert_with(|| {
+                self.push_path(&mut fan.bytes, at);
+                fan.end_chunk()
+            });
+            fan.writes.push((*id, chunk));
         }
-        fan.end_group();
         fan
     }
 

@@ -1,43 +1,35 @@
-use crate::{event::ServerEvent, listen::Stamp, sse};
-
 use super::StreamId;
 
-/// What is to be written now: chunks one after another, each for the streams of one group.
+/// What is to be written now: chunks, and which stream gets which. Streams that get the same share a chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fan {
-    /// The chunks.
+    /// The chunks, one after another.
     pub bytes: Vec<u8>,
-    /// Who gets them.
-    pub streams: Vec<StreamId>,
-    /// For each group, where its chunk ends in `bytes` and its last stream in `streams`.
-    pub groups: Vec<(usize, usize)>,
+    /// Where each chunk ends in `bytes`.
+    pub ends: Vec<usize>,
+    /// Who gets which chunk, by its place. Streams ascend: whoever writes to them goes through memory in one direction.
+    pub writes: Vec<(StreamId, usize)>,
 }
 
 impl Fan {
     /// Whether nobody gets anything.
     pub fn is_empty(&self) -> bool {
-        self.streams.is_empty()
+        self.writes.is_empty()
     }
 
-    /// Each group's chunk with its streams.
-    pub fn chunks(&self) -> impl Iterator<Item = (&[u8], &[StreamId])> {
-        let begins = std::iter::once((0, 0)).chain(self.groups.iter().copied());
-        begins.zip(&self.groups).map(|(from, to)| {
-            let chunk = self.bytes.get(from.0..to.0).unwrap_or_default();
-            let streams = self.streams.get(from.1..to.1).unwrap_or_default();
-            (chunk, streams)
-        })
+    /// The chunk at a place.
+    pub fn chunk(&self, place: usize) -> &[u8] {
+        let before = place.checked_sub(1);
+        let from = before.and_then(|before| self.ends.get(before)).copied();
+        let to = self.ends.get(place).copied().unwrap_or_default();
+        self.bytes
+            .get(from.unwrap_or_default()..to)
+            .unwrap_or_default()
     }
 
-    pub(super) fn push(&mut self, stamp: &Stamp, event: &ServerEvent) {
-        self.bytes.extend(sse::event(&stamp.notification(event)));
-    }
-
-    /// Ends the group that was begun last.
-    pub(super) fn end_group(&mut self) {
-        let end = (self.bytes.len(), self.streams.len());
-        if end.1 > self.groups.last().map_or(0, |(_, streams)| *streams) {
-            self.groups.push(end);
-        }
+    /// The chunk is whole whose bytes were added last; its place.
+    pub(super) fn end_chunk(&mut self) -> usize {
+        self.ends.push(self.bytes.len());
+        self.ends.len() - 1
     }
 }

@@ -1,6 +1,7 @@
 //! Fan-out within one process: one event in, the bytes for every stream that wants it out.
 
 mod bundles;
+mod chunks;
 mod fan;
 mod numbers;
 mod slots;
@@ -20,6 +21,7 @@ use crate::{
 };
 
 use bundles::Bundles;
+use chunks::Chunks;
 use numbers::Numbers;
 use slots::Slots;
 
@@ -28,7 +30,7 @@ pub use slots::StreamId;
 
 /// All subscriptions that one process holds over HTTP on one bus.
 ///
-/// Publishing costs what matches, not what is connected: an index leads from an event to its streams, which lie together by
+/// Publishing costs what matches, not what is connected: an index leads from an event to its streams, these are grouped by
 /// subscription id, and the frame is encoded once for each id. A stream that has nothing waiting gets the
 /// frame at once; for every other the cue waits in its [`ServerStream`], which stays the one place of the protocol.
 ///
@@ -40,8 +42,9 @@ pub struct Fanout {
     stamps: Numbers<Stamp>,
     keys: Numbers<Key>,
     filters: BTreeSet<Arc<SubscriptionFilter>>,
-    /// Who hears what: the number of a key, that of a stamp, and the stream.
-    members: BTreeSet<(u32, u32, StreamId)>,
+    /// Who hears what: the number of a key, and the stream.
+    members: BTreeSet<(u32, StreamId)>,
+    chunks: Chunks,
     deadlines: BTreeSet<(Millis, StreamId)>,
     last: Vec<ServerEvent>,
 }
@@ -57,9 +60,9 @@ impl Fanout {
         let group = self.stamps.enter(stream.stamp());
         let honored = self.kept(stream.shared_honored());
         stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);
-        let id = self.slots.insert(stream);
+        let id = self.slots.insert(stream, group);
         for key in Key::of_filter(&honored) {
-            self.members.insert((self.keys.enter(&key), group, id));
+            self.members.insert((self.keys.enter(&key), id));
         }
         id
     }
@@ -75,10 +78,10 @@ impl Fanout {
         if let Some(at) = held.planned {
             self.deadlines.remove(&(at, id));
         }
-        let group = self.stamps.leave(held.stream.stamp())?;
+        self.stamps.leave(held.stream.stamp());
         for key in Key::of_filter(held.stream.honored()) {
             if let Some(key) = self.keys.leave(&key) {
-                self.members.remove(&(key, group, id));
+                self.members.remove(&(key, id));
             }
         }
         let ending = held.stream.ending();
@@ -94,15 +97,17 @@ impl Fanout {
     /// have no room for it, call [`Fanout::handle_missed`] before anything else.
     pub fn publish(&mut self, event: ServerEvent, now: Millis) -> Fan {
         let mut fan = Fan::default();
-        let mut former = None;
+        let mut chunks = std::mem::take(&mut self.chunks);
+        chunks.forget();
         self.each_hearer(&event, now, |group, id, stamp| {
-            if former.replace(group) != Some(group) {
-                fan.end_group();
-                fan.push(stamp, &event);
-            }
-            fan.streams.push(id);
+            let chunk = chunks.get(group).unwrap_or_else(|| {
+                chunks.push(group);
+                fan.bytes.extend(sse::event(&stamp.notification(&event)));
+                fan.end_chunk()
+            });
+            fan.writes.push((id, chunk));
         });
-        fan.end_group();
+        self.chunks = chunks;
         self.last = vec![event];
         fan
     }
@@ -208,7 +213,7 @@ impl Fanout {
         self.len() == 0
     }
 
-    /// Each stream that hears the event and can be written to, group by group; for every other that hears it the cue waits.
+    /// Each stream that hears the event and can be written to; for every other that hears it the cue waits.
     fn each_hearer(
         &mut self,
         event: &ServerEvent,
@@ -218,13 +223,13 @@ impl Fanout {
         let Some(key) = self.keys.get(&Key::of(event)) else {
             return;
         };
-        let of_key = (key, 0, StreamId(0))..=(key, u32::MAX, StreamId(u32::MAX));
-        for &(_, group, id) in self.members.range(of_key) {
+        let of_key = (key, StreamId(0))..=(key, StreamId(u32::MAX));
+        for &(_, id) in self.members.range(of_key) {
             let Some(held) = self.slots.get_mut(id) else {
                 continue;
             };
             if held.stream.handle_written(now) {
-                hear(group, id, held.stream.stamp());
+                hear(held.group, id, held.stream.stamp());
             } else {
                 held.stream.handle_event(event);
             }

@@ -8,6 +8,8 @@ pub struct StreamId(pub u32);
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) stream: ServerStream,
+    /// The number of its stamp.
+    pub(super) group: u32,
     /// When its deadlines are looked at next.
     pub(super) planned: Option<Millis>,
 }
@@ -20,9 +22,12 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn insert(&mut self, stream: ServerStream) -> StreamId {
-        let planned = None;
-        let held = Some(Box::new(Held { stream, planned }));
+    pub(super) fn insert(&mut self, stream: ServerStream, group: u32) -> StreamId {
+        let held = Some(Box::new(Held {
+            stream,
+            group,
+            planned: None,
+        }));
         if let Some(id) = self.free.pop()
             && let Some(slot) = self.slots.get_mut(id.0 as usize)
         {

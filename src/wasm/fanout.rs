@@ -68,7 +68,7 @@ impl Fanout {
         Some(ending.code().to_owned())
     }
 
-    /// Events were published, each a line of JSON text. The answer says what to write to whom: see `js/fan.ts`; undefined where
+    /// Events were published, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
     /// nobody is to be written to. Which streams had no room is to be said with `missed` at once.
     pub fn publish(&mut self, events: &str, now: f64) -> Result<Option<Vec<u8>>, JsValue> {
         let now = millis(now);
@@ -157,17 +157,17 @@ impl Fanout {
     }
 }
 
-/// A fan as numbers of four bytes, little end first, and the chunks after them: how many groups, for each group where its
-/// chunk ends and where its streams end, the streams.
+/// A fan as numbers of four bytes, little end first, and the chunks after them: how long the numbers are, how many chunks, where
+/// each ends, and of each write the stream and the place of its chunk.
 fn packed(fan: &Fan) -> Vec<u8> {
-    let ends = fan.groups.iter();
-    let ends = ends.flat_map(|&(bytes, streams)| [word(bytes), word(streams)]);
-    let streams = fan.streams.iter().map(|stream| stream.0);
-    let words = std::iter::once(word(fan.groups.len()))
-        .chain(ends)
-        .chain(streams);
-    let head = 4 * (1 + 2 * fan.groups.len() + fan.streams.len());
+    let writes = fan.writes.iter();
+    let writes = writes.flat_map(|(stream, chunk)| [stream.0, word(*chunk)]);
+    let words = std::iter::once(word(fan.ends.len()))
+        .chain(fan.ends.iter().copied().map(word))
+        .chain(writes);
+    let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
     let mut bytes = Vec::with_capacity(head + fan.bytes.len());
+    bytes.extend(word(head).to_le_bytes());
     bytes.extend(words.flat_map(u32::to_le_bytes));
     bytes.extend_from_slice(&fan.bytes);
     bytes
