@@ -41,29 +41,19 @@ export class Outlets {
   }
 
   /**
-   * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams of one id share
-   * their chunk: who reads it may neither write into it nor transfer it.
+   * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams share chunks: who
+   * reads one may neither write into it nor transfer it.
    */
   writeAll(fan: Uint8Array): number[] {
     const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
     const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
     const count = words[0] as number;
-    const chunks: Uint8Array[] = [];
+    const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
     const missed: number[] = [];
     for (let at = 1 + count; at < words.length; at += 2) {
       const stream = words[at] as number;
-      if (this.#room[stream] !== 1) {
-        missed.push(stream);
-        continue;
-      }
-      const place = words[at + 1] as number;
-      let chunk = chunks[place];
-      if (chunk === undefined) {
-        // A copy of each: a slow reader must not keep all chunks alive.
-        chunk = fan.slice(head + (place > 0 ? (words[place] as number) : 0), head + (words[place + 1] as number));
-        chunks[place] = chunk;
-      }
-      this.write(stream, chunk);
+      if (this.#room[stream] === 1) this.write(stream, chunks.at(words[at + 1] as number));
+      else missed.push(stream);
     }
     return missed;
   }
@@ -74,3 +64,42 @@ export class Outlets {
     this.#room.set(former);
   }
 }
+
+/** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */
+class Chunks {
+  readonly #bytes: Uint8Array;
+  readonly #ends: Uint32Array;
+  readonly #cut: Uint8Array[] = [];
+  /** A copy of some chunks, and which bytes it holds. */
+  #piece = new Uint8Array(0);
+  #from = 0;
+  #to = 0;
+
+  constructor(bytes: Uint8Array, ends: Uint32Array) {
+    this.#bytes = bytes;
+    this.#ends = ends;
+  }
+
+  at(place: number): Uint8Array {
+    const known = this.#cut[place];
+    if (known !== undefined) return known;
+    const from = place > 0 ? (this.#ends[place - 1] as number) : 0;
+    const to = this.#ends[place] as number;
+    if (to > this.#to) this.#copy(from, place);
+    const chunk = this.#piece.subarray(from - this.#from, to - this.#from);
+    this.#cut[place] = chunk;
+    return chunk;
+  }
+
+  /** Chunks are asked for in ascending order. */
+  #copy(from: number, place: number): void {
+    let last = place;
+    while (last + 1 < this.#ends.length && (this.#ends[last + 1] as number) - from <= PIECE) last += 1;
+    this.#from = from;
+    this.#to = this.#ends[last] as number;
+    this.#piece = this.#bytes.slice(from, this.#to);
+  }
+}
+
+/** Bytes that one slow reader may keep alive for others. */
+const PIECE = 4_096;
