@@ -4,12 +4,14 @@ import { fromCore, ListenError } from './error.js';
 import { FannedStream } from './fanned-stream.js';
 import { Outlets } from './outlets.js';
 import type { StreamEnding } from './stream.js';
-import { type Accepted, type Discovered, Fanout, Retirement } from './wasm.js';
+import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
 
 /** How the streams of a {@link FanoutStreams} are served. */
 export interface FanoutOptions {
   /** Registers with the bus whose events they hear; the answer takes out again. */
   feed: (feed: EventFeed) => () => void;
+  /** Counts what the streams go through. */
+  tally: Tally;
   /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
   stallMs: number;
   /** Told of every stream that has ended. */
@@ -46,7 +48,7 @@ export class FanoutStreams implements EventFeed {
   #size = 0;
 
   constructor(options: FanoutOptions) {
-    this.#core = new Fanout(options.stallMs);
+    this.#core = new Fanout(options.tally, options.stallMs);
     this.#options = options;
   }
 
@@ -66,8 +68,6 @@ export class FanoutStreams implements EventFeed {
     const now = performance.now();
     const id = this.#enter(() => this.#core.open(accepted, known, permit, keepAliveMs, now));
     this.#core.attached(id, now);
-    // The acknowledgment waits for somebody who reads.
-    this.#core.blocked(id, now);
     if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
     const stream = new FannedStream(this, id);
     this.#streams[id] = stream;
@@ -77,18 +77,15 @@ export class FanoutStreams implements EventFeed {
     return stream;
   }
 
-  /** Events were published: lines of JSON text. What comes of them is written before this returns. */
-  publish(events: string): void {
+  /**
+   * Events were published: lines of JSON text, and the moment of `performance.now`. What comes of them is written before
+   * this returns.
+   */
+  publish(events: string, published = performance.now()): void {
     const now = performance.now();
-    const fan = this.#core.publish(events, now);
-    if (fan === undefined) return;
-    const missed = this.outlets.writeAll(fan);
-    if (missed.length === 0) return;
-    this.#core.missed(Uint32Array.from(missed), now);
-    for (const id of missed) {
-      const stream = this.#streams[id];
-      if (stream !== undefined) stream.isBehind = true;
-    }
+    const fan = this.#core.publish(events, published, now);
+    if (fan !== undefined) this.#write(fan, now);
+    // Whoever has something waiting has to take it in time.
     this.#arm();
   }
 
@@ -145,6 +142,16 @@ export class FanoutStreams implements EventFeed {
     } catch (error) {
       this.#leave();
       throw fromCore(error);
+    }
+  }
+
+  #write(fan: Uint8Array, now: number): void {
+    const missed = this.outlets.writeAll(fan);
+    if (missed.length === 0) return;
+    this.#core.missed(Uint32Array.from(missed), now);
+    for (const id of missed) {
+      const stream = this.#streams[id];
+      if (stream !== undefined) stream.isBehind = true;
     }
   }
 

@@ -324,6 +324,7 @@ class ListenFront {
     if (feed === undefined) return undefined;
     return new FanoutStreams({
       feed: feed.bind(this.bus),
+      tally: this.#streams.tally,
       stallMs: this.#times.stallMs,
       onended: (stream, ending) => this.#streams.release(stream, ending),
     });

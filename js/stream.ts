@@ -58,7 +58,7 @@ export interface HeldStream {
 }
 
 /** Nothing was ever lost. */
-export const CALM: StreamTally = { isAway: false, healed: 0, gaps: 0, resyncs: 0 };
+export const CALM: StreamTally = { isAway: false, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
 
 /**
  * One open subscription: moves frames of the bus into the core, and bytes of the core into the

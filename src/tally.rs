@@ -49,7 +49,10 @@ impl Tally {
     /// An event and its notification were not written after all, so long after its publish.
     pub(crate) fn take_back(&self, wait: Millis) {
         let place = BOUNDS.partition_point(|bound| *bound < wait);
-        for count in [&self.events, &self.frames].into_iter().chain(self.waits.get(place)) {
+        for count in [&self.events, &self.frames]
+            .into_iter()
+            .chain(self.waits.get(place))
+        {
             count.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -40,7 +40,9 @@ export class ForeignBus implements ListenBus {
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
     try {
       if (joining.session !== undefined) return this.#local.attach(filter, link, joining);
-      const detach = this.#bus.subscribe((event) => this.#tell(event, (text) => link.receive(eventMessage(text, Date.now()))));
+      const detach = this.#bus.subscribe((event) =>
+        this.#tell(event, (text) => link.receive(eventMessage(text, Date.now()))),
+      );
       link.receive(attachedMessage(''));
       return { detach: () => this.#detach(detach) };
     } catch (error) {

@@ -1,7 +1,5 @@
 use std::collections::BTreeMap;
 
-use crate::{event::ServerEvent, listen::Stamp, sse};
-
 use super::{Fan, StreamId};
 
 /// What several events come to for each stream: streams of one stamp that hear the same of them share one chunk.
@@ -42,23 +40,22 @@ impl Bundles {
         }
     }
 
-    /// A stream of a group hears one event more.
+    /// A stream of a group hears one event more; `write` appends the frame.
     pub(super) fn push(
         &mut self,
         id: StreamId,
         group: u32,
-        (number, event, stamp): (usize, &ServerEvent, &Stamp),
+        event: usize,
+        write: impl FnOnce(&mut Vec<u8>),
     ) {
         let place = self.places.get(id.0 as usize).copied().unwrap_or(ROOT);
         let from = if place == ROOT {
             self.streams.push(id);
-            self.child(ROOT, Step::Group(group), Vec::new)
+            self.child(ROOT, Step::Group(group), |_| {})
         } else {
             place
         };
-        let to = self.child(from, Step::Event(number), || {
-            sse::event(&stamp.notification(event))
-        });
+        let to = self.child(from, Step::Event(event), write);
         if let Some(place) = self.places.get_mut(id.0 as usize) {
             *place = to;
         }
@@ -83,12 +80,13 @@ impl Bundles {
         fan
     }
 
-    fn child(&mut self, parent: usize, step: Step, frame: impl FnOnce() -> Vec<u8>) -> usize {
+    fn child(&mut self, parent: usize, step: Step, write: impl FnOnce(&mut Vec<u8>)) -> usize {
         if let Some(child) = self.children.get(&(parent, step)) {
             return *child;
         }
         let child = self.nodes.len();
-        let frame = frame();
+        let mut frame = Vec::new();
+        write(&mut frame);
         self.nodes.push(Node { parent, frame });
         self.children.insert((parent, step), child);
         child

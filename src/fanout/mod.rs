@@ -3,6 +3,7 @@
 mod bundles;
 mod chunks;
 mod fan;
+mod frame;
 mod numbers;
 mod slots;
 
@@ -22,6 +23,7 @@ use crate::{
 
 use bundles::Bundles;
 use chunks::Chunks;
+use frame::Frame;
 use numbers::Numbers;
 use slots::Slots;
 
@@ -46,7 +48,8 @@ pub struct Fanout {
     members: BTreeSet<(u32, StreamId)>,
     chunks: Chunks,
     deadlines: BTreeSet<(Millis, StreamId)>,
-    last: Vec<ServerEvent>,
+    /// What was published last, and when.
+    last: (Vec<ServerEvent>, Millis),
 }
 
 impl Fanout {
@@ -93,51 +96,53 @@ impl Fanout {
         ending
     }
 
-    /// An event was published. What the answer names is to be written at once; for streams that
-    /// have no room for it, call [`Fanout::handle_missed`] before anything else.
-    pub fn publish(&mut self, event: ServerEvent, now: Millis) -> Fan {
+    /// An event was published, at that moment of the clock of `now`. What the answer names is to be written at once; for
+    /// streams that have no room for it, call [`Fanout::handle_missed`] before anything else.
+    pub fn publish(&mut self, event: ServerEvent, published: Millis, now: Millis) -> Fan {
         let mut fan = Fan::default();
         let mut chunks = std::mem::take(&mut self.chunks);
+        let mut frame = Frame::new(&event);
         chunks.forget();
-        self.each_hearer(&event, now, |group, id, stamp| {
+        self.each_hearer(&event, (published, now), |group, id, stamp| {
             let chunk = chunks.get(group).unwrap_or_else(|| {
                 chunks.push(group);
-                fan.bytes.extend(sse::event(&stamp.notification(&event)));
+                frame.push(&mut fan.bytes, stamp);
                 fan.end_chunk()
             });
             fan.writes.push((id, chunk));
         });
         self.chunks = chunks;
-        self.last = vec![event];
+        self.last = (vec![event], published);
         fan
     }
 
     /// Several events were published, in this order: as [`Fanout::publish`], but each stream gets all that it hears of them
     /// in one chunk, one frame for each subject.
-    pub fn publish_all(&mut self, events: Vec<ServerEvent>, now: Millis) -> Fan {
+    pub fn publish_all(&mut self, events: Vec<ServerEvent>, published: Millis, now: Millis) -> Fan {
         let events = collapsed(events);
         let mut bundles = Bundles::new(self.slots.most());
         for (number, event) in events.iter().enumerate() {
-            self.each_hearer(event, now, |group, id, stamp| {
-                bundles.push(id, group, (number, event, stamp));
+            let mut frame = Frame::new(event);
+            self.each_hearer(event, (published, now), |group, id, stamp| {
+                bundles.push(id, group, number, |bytes| frame.push(bytes, stamp));
             });
         }
-        self.last = events;
+        self.last = (events, published);
         bundles.fan()
     }
 
     /// These streams had no room for what the last publish answered: their cues wait.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
-        let events = std::mem::take(&mut self.last);
+        let (events, published) = std::mem::take(&mut self.last);
         for id in streams {
             self.tend(id, |stream| {
                 for event in &events {
-                    stream.handle_event(event);
+                    stream.handle_unwritten(event, published, now);
                 }
                 stream.handle_blocked(now);
             });
         }
-        self.last = events;
+        self.last = (events, published);
     }
 
     /// Events may have been missed: whatever each stream honors is cued once. The state of a task cannot be made
@@ -217,22 +222,28 @@ impl Fanout {
     fn each_hearer(
         &mut self,
         event: &ServerEvent,
-        now: Millis,
+        (published, now): (Millis, Millis),
         mut hear: impl FnMut(u32, StreamId, &Stamp),
     ) {
         let Some(key) = self.keys.get(&Key::of(event)) else {
             return;
         };
+        let mut waiting = Vec::new();
         let of_key = (key, StreamId(0))..=(key, StreamId(u32::MAX));
         for &(_, id) in self.members.range(of_key) {
             let Some(held) = self.slots.get_mut(id) else {
                 continue;
             };
-            if held.stream.handle_written(now) {
+            if held.stream.handle_written(published, now) {
                 hear(held.group, id, held.stream.stamp());
             } else {
-                held.stream.handle_event(event);
+                held.stream.handle_event_of(event, published);
+                held.stream.handle_blocked(now);
+                waiting.push(id);
             }
+        }
+        for id in waiting {
+            self.plan(id);
         }
     }
 

@@ -40,11 +40,7 @@ impl ServerStream {
 
     /// The bus delivered an event that was published at that moment.
     pub(crate) fn handle_event_of(&mut self, event: &ServerEvent, published: Millis) {
-        let since = Since {
-            position: None,
-            published: Some(published),
-        };
-        self.push(event, since);
+        self.push(event, Since::new(None, Some(published)));
     }
 
     /// Gives back the room for cues where none waits.

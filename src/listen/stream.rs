@@ -149,13 +149,7 @@ impl ServerStream {
         published: Option<Millis>,
     ) {
         let position = Some(position);
-        self.push(
-            event,
-            Since {
-                position,
-                published,
-            },
-        );
+        self.push(event, Since::new(position, published));
     }
 
     /// Events may have been missed: every honored list and resource is cued once. The state of a task

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use wasm_bindgen::prelude::*;
 
 use crate::{
@@ -5,6 +7,7 @@ use crate::{
     event::ServerEvent,
     fanout::{self, Fan, StreamId},
     listen::ServerStream,
+    tally,
 };
 
 use super::{
@@ -12,6 +15,7 @@ use super::{
     discovered::Discovered,
     edge::Retirement,
     millis,
+    tally::Tally,
     text::event_of,
     time,
 };
@@ -21,18 +25,20 @@ use super::{
 pub struct Fanout {
     core: fanout::Fanout,
     stall: Millis,
+    tally: Arc<tally::Tally>,
     /// How many streams there is memory for.
     provided: usize,
 }
 
 #[wasm_bindgen]
 impl Fanout {
-    /// A fan-out without streams. A reader that takes nothing for `stallMs`, while something waits for it, is given up; 0: never.
+    /// A fan-out without streams, which counts what happens in `tally`. A reader that takes nothing for `stallMs`, while something waits for it, is given up; 0: never.
     #[wasm_bindgen(constructor)]
-    pub fn new(#[wasm_bindgen(js_name = stallMs)] stall_ms: f64) -> Self {
+    pub fn new(tally: &Tally, #[wasm_bindgen(js_name = stallMs)] stall_ms: f64) -> Self {
         Self {
             core: fanout::Fanout::default(),
             stall: millis(stall_ms),
+            tally: tally.0.clone(),
             provided: 0,
         }
     }
@@ -53,6 +59,7 @@ impl Fanout {
             .0
             .open(&discovered.0, authorized.as_ref(), keep_alive, now);
         stream.stall_after(self.stall);
+        stream.count_in(self.tally.clone());
         self.provide();
         Ok(self.core.open(stream, now).0)
     }
@@ -68,17 +75,22 @@ impl Fanout {
         Some(ending.code().to_owned())
     }
 
-    /// Events were published, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
+    /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
     /// nobody is to be written to. Which streams had no room is to be said with `missed` at once.
-    pub fn publish(&mut self, events: &str, now: f64) -> Result<Option<Vec<u8>>, JsValue> {
-        let now = millis(now);
+    pub fn publish(
+        &mut self,
+        events: &str,
+        published: f64,
+        now: f64,
+    ) -> Result<Option<Vec<u8>>, JsValue> {
+        let (published, now) = (millis(published), millis(now));
         let mut events: Vec<ServerEvent> =
             events.lines().map(event_of).collect::<Result<_, _>>()?;
         let fan = match events.pop() {
-            Some(event) if events.is_empty() => self.core.publish(event, now),
+            Some(event) if events.is_empty() => self.core.publish(event, published, now),
             Some(last) => {
                 events.push(last);
-                self.core.publish_all(events, now)
+                self.core.publish_all(events, published, now)
             }
             None => return Ok(None),
         };

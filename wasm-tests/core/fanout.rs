@@ -70,7 +70,7 @@ fn an_event_is_encoded_once_for_each_subscription_id() {
     let one = open(&mut fanout, "1", &tools());
     let text = open(&mut fanout, "\"1\"", &tools());
     let two = open(&mut fanout, "1", &tools());
-    let fan = fanout.publish(TOOLS, T0);
+    let fan = fanout.publish(TOOLS, T0, T0);
     assert_eq!(
         groups(&fan),
         [
@@ -86,18 +86,18 @@ fn an_event_goes_to_those_that_honor_it() {
     let a = open(&mut fanout, "1", &watching("a"));
     open(&mut fanout, "1", &watching("b"));
     open(&mut fanout, "1", &tools());
-    assert_eq!(streams(&fanout.publish(updated("a"), T0)), [a]);
-    assert_eq!(fanout.publish(updated("c"), T0), Fan::default());
+    assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [a]);
+    assert_eq!(fanout.publish(updated("c"), T0, T0), Fan::default());
 }
 
 #[test]
 fn a_stream_that_is_not_acknowledged_hears_of_events_after_its_acknowledgment() {
     let mut fanout = Fanout::default();
     let opened = fanout.open(ServerStream::new(id("1"), tools(), T0, T0), T0);
-    assert_eq!(fanout.publish(TOOLS, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     assert_eq!(fanout.poll(opened, T0), None);
     fanout.handle_attached(opened, T0);
-    assert_eq!(fanout.publish(TOOLS, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     let mut bytes = sse::event(&message::acknowledged(&id("1"), &tools()));
     bytes.extend(cue("1", &TOOLS));
     assert_eq!(fanout.poll(opened, T0), Some(bytes));
@@ -109,15 +109,15 @@ fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
     let mut filter = tools();
     filter.resource_subscriptions.push(uri("a"));
     let slow = open(&mut fanout, "1", &filter);
-    let missed = streams(&fanout.publish(TOOLS, T0));
+    let missed = streams(&fanout.publish(TOOLS, T0, T0));
     assert_eq!(missed, [slow]);
     fanout.handle_missed(missed, T0);
-    assert_eq!(fanout.publish(updated("a"), T0), Fan::default());
-    assert_eq!(fanout.publish(TOOLS, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     let mut bytes = cue("1", &TOOLS);
     bytes.extend(cue("1", &updated("a")));
     assert_eq!(fanout.poll(slow, T0), Some(bytes));
-    assert_eq!(streams(&fanout.publish(TOOLS, T0)), [slow]);
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [slow]);
 }
 
 #[test]
@@ -126,13 +126,13 @@ fn a_stream_that_is_gone_is_written_nothing_and_its_number_is_used_again() {
     let gone = open(&mut fanout, "1", &tools());
     assert_eq!(fanout.remove(gone), None);
     assert!(fanout.is_empty());
-    assert_eq!(fanout.publish(TOOLS, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     assert_eq!(fanout.poll_timeout(), None);
     let next = open(&mut fanout, "2", &watching("a"));
     assert_eq!(next, gone);
-    assert_eq!(fanout.publish(TOOLS, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     assert_eq!(
-        groups(&fanout.publish(updated("a"), T0)),
+        groups(&fanout.publish(updated("a"), T0, T0)),
         [(cue("2", &updated("a")), vec![next])]
     );
 }
@@ -149,7 +149,7 @@ fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
     assert_eq!(fanout.handle_timeout(Millis(5_000)), [two]);
     assert_eq!(fanout.poll(two, Millis(5_000)), None);
     assert_eq!(fanout.remove(two), Some(Ending::Drained));
-    fanout.publish(TOOLS, Millis(6_000));
+    fanout.publish(TOOLS, Millis(6_000), Millis(6_000));
     assert_eq!(fanout.handle_timeout(Millis(15_000)), []);
     assert_eq!(fanout.poll_timeout(), Some(Millis(21_000)));
     assert_eq!(fanout.handle_timeout(Millis(21_000)), [one]);
@@ -164,7 +164,7 @@ fn a_reader_that_stalls_is_due_at_its_deadline() {
     stream.stall_after(Millis(100));
     let slow = attached(&mut fanout, stream, T0);
     fanout.poll(slow, T0);
-    let missed = streams(&fanout.publish(TOOLS, Millis(10)));
+    let missed = streams(&fanout.publish(TOOLS, Millis(10), Millis(10)));
     fanout.handle_missed(missed, Millis(10));
     assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
     assert_eq!(fanout.handle_timeout(Millis(110)), [slow]);
@@ -180,7 +180,11 @@ fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_onc
     let only_tools = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &both);
     let other_id = open(&mut fanout, "2", &both);
-    let fan = fanout.publish_all(vec![updated("a"), TOOLS, updated("a"), updated("b")], T0);
+    let fan = fanout.publish_all(
+        vec![updated("a"), TOOLS, updated("a"), updated("b")],
+        T0,
+        T0,
+    );
     let chunk = |id| [cue(id, &updated("a")), cue(id, &TOOLS)].concat();
     let expected = [
         (chunk("1"), vec![one, two]),
@@ -197,7 +201,7 @@ fn of_several_states_of_a_task_the_latest_is_written_in_the_place_of_the_first()
     filter.task_ids.push(task_id("t"));
     open(&mut fanout, "1", &filter);
     let state = |status: &str| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#));
-    let fan = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0);
+    let fan = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0, T0);
     let chunk = [cue("1", &state("completed")), cue("1", &TOOLS)].concat();
     assert_eq!(fan.bytes, chunk);
 }
@@ -206,7 +210,7 @@ fn of_several_states_of_a_task_the_latest_is_written_in_the_place_of_the_first()
 fn a_stream_without_room_keeps_the_cues_of_several_events() {
     let mut fanout = Fanout::default();
     let slow = open(&mut fanout, "1", &tools());
-    let missed = fanout.publish_all(vec![updated("a"), TOOLS, TOOLS], T0);
+    let missed = fanout.publish_all(vec![updated("a"), TOOLS, TOOLS], T0, T0);
     fanout.handle_missed(streams(&missed), T0);
     assert_eq!(fanout.poll(slow, T0), Some(cue("1", &TOOLS)));
     assert_eq!(fanout.poll(slow, T0), None);
@@ -361,8 +365,8 @@ impl Twins {
             }
         }
         let fan = match events.as_slice() {
-            [event] => self.fanout.publish(event.clone(), self.now),
-            _ => self.fanout.publish_all(events, self.now),
+            [event] => self.fanout.publish(event.clone(), self.now, self.now),
+            _ => self.fanout.publish_all(events, self.now, self.now),
         };
         let mut missed = Vec::new();
         for (id, chunk) in &fan.writes {
@@ -414,7 +418,7 @@ fn keys_and_ids_that_are_used_again_lead_to_their_own_streams() {
         let streams: Vec<StreamId> = streams.collect();
         for (name, stream) in names.iter().zip(&streams) {
             let frame = cue(&format!("\"{name}\""), &updated(name));
-            let fan = fanout.publish(updated(name), T0);
+            let fan = fanout.publish(updated(name), T0, T0);
             assert_eq!(groups(&fan), [(frame, vec![*stream])]);
         }
         for stream in streams {
