@@ -5,6 +5,8 @@ import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
 import { Discovery, type ListenCapabilities } from './discover.js';
 import { calling, fromCore, ListenError } from './error.js';
+import type { FannedStream } from './fanned-stream.js';
+import { FanoutStreams } from './fanout-streams.js';
 import type { SubscriptionFilter } from './filter.js';
 import { Front, type FrontOptions } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
@@ -17,7 +19,7 @@ import { type Notifier, notifierOn } from './notify.js';
 import { type Caller, callerOf, type Principal } from './principal.js';
 import { Refusals } from './refusals.js';
 import { report } from './report.js';
-import { ListenStream, type StreamOptions } from './stream.js';
+import { type HeldStream, ListenStream, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
 import {
   type Accepted,
@@ -25,6 +27,7 @@ import {
   type Claim,
   type Discovered,
   type Edge,
+  FANS_OUT,
   MAX_AGE_MS,
   Refusal,
   Retirement,
@@ -119,6 +122,8 @@ class ListenFront {
   readonly #discovery: Discovery;
   readonly #refusals = new Refusals();
   readonly #streams: Streams;
+  /** Those whose bus is of this process. */
+  readonly #fanout: FanoutStreams | undefined;
   readonly #legacy: LegacyFront | undefined;
   #opening = 0;
   #isClosing = false;
@@ -137,6 +142,7 @@ class ListenFront {
     this.#onerror = onerror;
     this.#discovery = new Discovery(handler, capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+    this.#fanout = FANS_OUT ? this.#fanoutOn(this.bus) : undefined;
     this.#legacy = this.#legacyFront(options);
   }
 
@@ -266,8 +272,7 @@ class ListenFront {
     this.#opening += 1;
     try {
       const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(request), session });
-      this.#hold(stream);
-      return stream;
+      return this.#alone(stream);
     } finally {
       this.#opening -= 1;
     }
@@ -276,9 +281,10 @@ class ListenFront {
   async #open(accepted: Accepted, permit: string | undefined, request: Request, rest: unknown[]): Promise<Response> {
     this.#opening += 1;
     try {
-      const edge = await this.#discovery.use(request, rest, (known) => this.#edge(accepted, known, permit));
-      const stream = await ListenStream.open(edge, this.#streamOptions(request));
-      this.#hold(stream);
+      const stream =
+        this.#fanout === undefined
+          ? await this.#openAlone(accepted, permit, request, rest)
+          : await this.#openFanned(this.#fanout, accepted, permit, request, rest);
       return stream.response();
     } catch (error) {
       // A client that left while its stream was opening is nobody's error, and hears no answer.
@@ -287,6 +293,48 @@ class ListenFront {
     } finally {
       this.#opening -= 1;
     }
+  }
+
+  async #openAlone(
+    accepted: Accepted,
+    permit: string | undefined,
+    request: Request,
+    rest: unknown[],
+  ): Promise<ListenStream> {
+    const edge = await this.#discovery.use(request, rest, (known) => this.#edge(accepted, known, permit));
+    return this.#alone(await ListenStream.open(edge, this.#streamOptions(request)));
+  }
+
+  #openFanned(
+    fanout: FanoutStreams,
+    accepted: Accepted,
+    permit: string | undefined,
+    request: Request,
+    rest: unknown[],
+  ): Promise<FannedStream> {
+    const times = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(this.#times.maxAgeMs) };
+    return this.#discovery.use(request, rest, (known) => {
+      const stream = fanout.open({ accepted, known, permit, ...times, signal: request.signal });
+      this.#hold(stream);
+      return stream;
+    });
+  }
+
+  #fanoutOn({ feed }: ListenBus): FanoutStreams | undefined {
+    if (feed === undefined) return undefined;
+    return new FanoutStreams({
+      feed: feed.bind(this.bus),
+      tally: this.#streams.tally,
+      stallMs: this.#times.stallMs,
+      onended: (stream, ending) => this.#streams.release(stream, ending),
+    });
+  }
+
+  /** Holds a stream that has an end of its own to tell. */
+  #alone(stream: ListenStream): ListenStream {
+    this.#hold(stream);
+    void stream.ended.then((ending) => this.#streams.release(stream, ending));
+    return stream;
   }
 
   #edge(accepted: Accepted, discovered: Discovered, permit: string | undefined): Edge {
@@ -310,7 +358,7 @@ class ListenFront {
     return scattered(this.#times.keepAliveMs);
   }
 
-  #hold(stream: ListenStream): void {
+  #hold(stream: HeldStream): void {
     this.#streams.hold(stream);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();

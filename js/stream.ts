@@ -45,11 +45,26 @@ export interface StreamTally {
   resyncs: number;
 }
 
+/** A stream that a server holds. */
+export interface HeldStream {
+  /** How often it had to do with a bus that was lost or that lost something. */
+  readonly tally: StreamTally;
+  /** Ends it gracefully: pending cues go out, then the result. */
+  close(): void;
+  /** Ends it at a moment of `performance.now`, without a result, after what is pending then. */
+  retire(at: number, why: Retirement): void;
+  /** Ends it at once and without a result: the client takes it for a drop and comes back. */
+  abort(): void;
+}
+
+/** Nothing was ever lost. */
+export const CALM: StreamTally = { isAway: false, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+
 /**
  * One open subscription: moves frames of the bus into the core, and bytes of the core into the
  * response, never more than the reader has room for. What waits meanwhile waits collapsed in the core.
  */
-export class ListenStream {
+export class ListenStream implements HeldStream {
   /** Resolves when the stream has ended, whatever ended it. */
   readonly ended: Promise<StreamEnding>;
   readonly #edge: Edge;
@@ -118,24 +133,20 @@ export class ListenStream {
     return new Response(body, { headers: SSE_HEADERS });
   }
 
-  /** Ends the stream gracefully: pending cues go out, then the result. */
   close(): void {
     this.#closing.resolve();
   }
 
-  /** Ends the stream at a moment of `performance.now`, without a result, after what is pending then. */
   retire(at: number, why: Retirement): void {
     this.#retiring.resolve({ at, why });
   }
 
-  /** Ends the stream at once and without a result: the client takes it for a drop and comes back. */
   abort(): void {
     if (this.#isEnded) return;
     this.#edge.abort();
     this.#finish();
   }
 
-  /** How often it had to do with a bus that was lost or that lost something. */
   get tally(): StreamTally {
     const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = this.#tally === undefined ? this.#edge.counts : [];
     return this.#tally ?? { isAway: this.#edge.isAway, outages, healed, gaps, resyncs };
@@ -290,7 +301,8 @@ interface Retiring {
  */
 const ROOM = 1;
 
-const SSE_HEADERS = {
+/** Header fields of every stream. */
+export const SSE_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',

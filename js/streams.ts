@@ -1,5 +1,6 @@
+import { deferred } from './deferred.js';
 import type { RefusalKind } from './refusals.js';
-import type { ListenStream, StreamEnding, StreamTally } from './stream.js';
+import type { HeldStream, StreamEnding, StreamTally } from './stream.js';
 import { Retirement, Tally } from './wasm.js';
 
 /** What a server's streams are doing, and what they went through since it began. */
@@ -37,7 +38,8 @@ export type WrittenWithin = (typeof WITHIN)[number];
 
 /** The streams that one server holds, and how those ended that it held. */
 export class Streams {
-  readonly #streams = new Set<ListenStream>();
+  readonly #streams = new Set<HeldStream>();
+  readonly #awaited = new Set<Awaited>();
   readonly #closeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
     ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, aborted: 0 },
@@ -76,15 +78,18 @@ export class Streams {
     return stats;
   }
 
-  /** Holds a stream until it has ended. */
-  hold(stream: ListenStream): void {
+  /** Holds a stream until it is released. */
+  hold(stream: HeldStream): void {
     this.#streams.add(stream);
     this.#opened += 1;
-    void stream.ended.then((ending) => {
-      this.#streams.delete(stream);
-      this.#ended[ending] += 1;
-      add(this.#past, stream.tally);
-    });
+  }
+
+  /** A stream has ended. */
+  release(stream: HeldStream, ending: StreamEnding): void {
+    if (!this.#streams.delete(stream)) return;
+    this.#ended[ending] += 1;
+    add(this.#past, stream.tally);
+    for (const { done, streams } of this.#awaited) if (streams.delete(stream) && streams.size === 0) done();
   }
 
   /** Ends all streams gracefully; resolves when the last one has ended. */
@@ -111,7 +116,7 @@ export class Streams {
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */
-  async #retire(streams: ListenStream[], windowMs: number, why: Retirement): Promise<void> {
+  async #retire(streams: HeldStream[], windowMs: number, why: Retirement): Promise<void> {
     const slice = windowMs / streams.length;
     const now = performance.now();
     streams.forEach((stream, place) => {
@@ -121,13 +126,25 @@ export class Streams {
   }
 
   /** Waits for streams to end, for so long at most; what then remains is cut off. */
-  async #gone(streams: ListenStream[], ms: number): Promise<void> {
+  async #gone(streams: HeldStream[], ms: number): Promise<void> {
+    const left = new Set(streams.filter((stream) => this.#streams.has(stream)));
+    if (left.size === 0) return;
     const late = setTimeout(() => {
-      for (const stream of streams) stream.abort();
+      for (const stream of left) stream.abort();
     }, ms);
-    await Promise.all(streams.map((stream) => stream.ended));
+    const gone = deferred();
+    const awaited = { streams: left, done: gone.resolve };
+    this.#awaited.add(awaited);
+    await gone.promise;
+    this.#awaited.delete(awaited);
     clearTimeout(late);
   }
+}
+
+/** Streams whose end somebody waits for. */
+interface Awaited {
+  streams: Set<HeldStream>;
+  done: () => void;
 }
 
 type Sums = Omit<StreamTally, 'isAway'>;

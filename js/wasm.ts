@@ -1,3 +1,3 @@
 // The runtime module loads and starts the wasm; imports run in order, so it stands first.
-export { MAX_AGE_MS } from '#runtime';
+export { FANS_OUT, MAX_AGE_MS } from '#runtime';
 export * from '../pkg/mcp_listen.js';

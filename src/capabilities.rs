@@ -1,5 +1,7 @@
 //! What the server says that it notifies about.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use crate::{
@@ -35,7 +37,7 @@ pub struct Discovered {
     /// The server's capabilities.
     pub capabilities: Capabilities,
     /// `_meta["io.modelcontextprotocol/serverInfo"]` as compact JSON, where the server gives it.
-    pub server_info: Option<String>,
+    pub server_info: Option<Arc<str>>,
     /// Until when the answer may be reused; `None`: for ever.
     pub fresh_until: Option<Millis>,
     /// Whether it may be reused for other callers too.
@@ -69,7 +71,7 @@ impl Discovered {
         let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
         Some(Self {
             capabilities: Capabilities::from_node(result.get("capabilities")?),
-            server_info: server_info.map(json::to_compact),
+            server_info: server_info.map(|node| json::to_compact(node).into()),
             fresh_until: Some(now + Millis(ttl.min(LONGEST_TTL_MS))),
             is_public: result.get("cacheScope").and_then(Node::as_str) == Some("public"),
         })

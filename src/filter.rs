@@ -14,7 +14,7 @@ use crate::{
 
 /// What one subscription asks for, or the subset that is honored
 /// (2026-07-28, Subscriptions: Notification Filter).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SubscriptionFilter {
     /// Changes of the list of tools.
     pub tools_list_changed: bool,

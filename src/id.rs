@@ -1,6 +1,6 @@
 //! Request ids, exactly as they were written.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::json::{self, Node, Value};
 
@@ -9,7 +9,7 @@ use crate::json::{self, Node, Value};
 /// `1` and `"1"` differ, `0` and `""` are ids, and twenty digits survive, because
 /// the text is kept and never a number (2026-07-28, Base protocol, Requests).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId(Box<str>);
+pub struct RequestId(Arc<str>);
 
 impl RequestId {
     /// The id that `node` spells, or `None` where it is no id: null, a fraction, a flag,

@@ -16,6 +16,7 @@
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
+//! - [`fanout`]: all streams of one process, written to at once
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
@@ -44,6 +45,7 @@ pub mod clock;
 pub mod edge;
 pub mod error;
 pub mod event;
+pub mod fanout;
 pub mod filter;
 pub mod front;
 pub mod id;

@@ -51,14 +51,21 @@ pub const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 /// (2026-07-28, Subscriptions: Acknowledgment).
 pub fn acknowledged(id: &RequestId, honored: &SubscriptionFilter) -> String {
     let filter = honored.to_json();
-    stamped(ACKNOWLEDGED, id, &format!(",\"notifications\":{filter}"))
+    let (before, after) = around(ACKNOWLEDGED, &format!(",\"notifications\":{filter}"));
+    [&before, id.raw(), &after].concat()
 }
 
 /// The notification that tells the subscription `id` of `event`
 /// (2026-07-28, Subscriptions: Receiving Notifications; SEP-2663, Task Status Notifications).
 pub fn notification(id: &RequestId, event: &ServerEvent) -> String {
+    let (before, after) = around_id(event);
+    [&before, id.raw(), &after].concat()
+}
+
+/// What stands before and after the subscription's id in [`notification`]: for many subscriptions the rest is the same.
+pub fn around_id(event: &ServerEvent) -> (String, String) {
     let params = params_of(event).map_or_else(String::new, |params| format!(",{params}"));
-    stamped(method_of(event), id, &params)
+    around(method_of(event), &params)
 }
 
 /// The notification that tells a session of `event`: nothing of 2026-07-28 is on it
@@ -225,10 +232,12 @@ fn params_of(event: &ServerEvent) -> Option<String> {
     }
 }
 
-fn stamped(method: &str, id: &RequestId, params: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{META_SUBSCRIPTION_ID}":{id}}}{params}}}}}"#
-    )
+/// A stamped message, before and after the id.
+fn around(method: &str, params: &str) -> (String, String) {
+    let before = format!(
+        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{META_SUBSCRIPTION_ID}":"#
+    );
+    (before, format!("}}{params}}}}}"))
 }
 
 fn error_data(reason: &Reason) -> String {

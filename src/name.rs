@@ -1,6 +1,6 @@
 //! The rule for texts that name a subject: opaque, compared code point by code point.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// Why a text names nothing that can be listened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum NameError {
 ///
 /// # Errors
 /// A [`NameError`]; nothing but emptiness, control characters and length is refused.
-pub fn checked(text: &str, max_bytes: usize) -> Result<Box<str>, NameError> {
+pub fn checked(text: &str, max_bytes: usize) -> Result<Arc<str>, NameError> {
     if text.is_empty() {
         return Err(NameError::Empty);
     }

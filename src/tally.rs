@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Millis;
 
-/// Counts for all streams that share it; they only grow. Nothing in it tells of a client, a resource or an id.
+/// Counts for all streams that share it; they only grow, between one call and the next. Nothing in it tells of a client, a resource or an id.
 #[derive(Debug, Default)]
 pub struct Tally {
     events: AtomicU64,
@@ -44,6 +44,17 @@ impl Tally {
         };
         let place = BOUNDS.partition_point(|bound| *bound < wait);
         self.waits.get(place).map(add);
+    }
+
+    /// An event and its notification were not written after all, so long after its publish.
+    pub(crate) fn take_back(&self, wait: Millis) {
+        let place = BOUNDS.partition_point(|bound| *bound < wait);
+        for count in [&self.events, &self.frames]
+            .into_iter()
+            .chain(self.waits.get(place))
+        {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// What was counted so far.

@@ -1,6 +1,6 @@
 //! The tasks of the Tasks extension (SEP-2663): their ids, and the states that are told of.
 
-use std::{fmt, ops::Deref};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use crate::{
     json::{self, Node, Object},
@@ -15,7 +15,7 @@ pub const MAX_BYTES: usize = 16_384;
 
 /// A task's id: not empty, no control characters, never normalised.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId(Box<str>);
+pub struct TaskId(Arc<str>);
 
 /// The whole state of one task, as `tasks/get` would tell it; what is not known of it is kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Resource URIs: opaque text, compared code point by code point.
 
-use std::ops::Deref;
+use std::{ops::Deref, sync::Arc};
 
 use crate::name;
 pub use crate::name::NameError as UriError;
 
 /// A resource's URI: not empty, no control characters, never normalised.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Uri(Box<str>);
+pub struct Uri(Arc<str>);
 
 impl Uri {
     /// Takes `text` of at most `max_bytes` bytes as it stands.

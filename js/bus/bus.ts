@@ -34,8 +34,21 @@ export interface ListenBus extends ServerEventBus {
    * `link.receive`; every publish that starts after that is delivered. What `joining` brings comes first.
    */
   attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment;
+  /**
+   * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that loses
+   * no event between a publish and this process; without it, each stream attaches.
+   */
+  feed?(feed: EventFeed): () => void;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
+}
+
+/** What feeds the streams of one server with a bus of the same process. */
+export interface EventFeed {
+  /** How many streams it feeds. */
+  readonly streams: number;
+  /** Takes events in their order, each a line of JSON text, as the core writes it. */
+  publish(events: string): void;
 }
 
 /** What an attach brings, beside its filter. */

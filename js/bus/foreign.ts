@@ -2,7 +2,7 @@ import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
 import { attachedMessage, eventMessage } from '../wasm.js';
-import type { BusAttachment, BusLink, Joining, ListenBus, ServerEventBus } from './bus.js';
+import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus, ServerEventBus } from './bus.js';
 import { InMemoryBus } from './memory.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
@@ -40,7 +40,9 @@ export class ForeignBus implements ListenBus {
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
     try {
       if (joining.session !== undefined) return this.#local.attach(filter, link, joining);
-      const detach = this.#bus.subscribe((event) => this.#receive(event, link));
+      const detach = this.#bus.subscribe((event) =>
+        this.#tell(event, (text) => link.receive(eventMessage(text, Date.now()))),
+      );
       link.receive(attachedMessage(''));
       return { detach: () => this.#detach(detach) };
     } catch (error) {
@@ -49,14 +51,19 @@ export class ForeignBus implements ListenBus {
     }
   }
 
+  feed(feed: EventFeed): () => void {
+    const unsubscribe = this.#bus.subscribe((event) => this.#tell(event, (text) => feed.publish(text)));
+    return () => this.#detach(unsubscribe);
+  }
+
   async #forward(events: ServerEvent[]): Promise<void> {
     for (const event of events) eventText(event);
     await Promise.all(events.map((event) => this.#bus.publish(event)));
   }
 
-  #receive(event: ServerEvent, link: BusLink): void {
+  #tell(event: ServerEvent, told: (text: string) => void): void {
     try {
-      link.receive(eventMessage(eventText(event), Date.now()));
+      told(eventText(event));
     } catch (error) {
       this.#onerror(error as Error);
     }

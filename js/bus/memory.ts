@@ -4,7 +4,7 @@ import type { SubscriptionFilter } from '../filter.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
 import { report } from '../report.js';
 import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
-import type { BusAttachment, BusLink, Joining, ListenBus } from './bus.js';
+import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
 
@@ -16,6 +16,7 @@ export class InMemoryBus implements ListenBus {
   readonly #log: RecentEvents;
   readonly #links = new Map<number, BusLink>();
   readonly #streams = new Map<string, number>();
+  readonly #feeds = new Set<EventFeed>();
   readonly #onerror: (error: Error) => void;
 
   /**
@@ -59,6 +60,11 @@ export class InMemoryBus implements ListenBus {
     return this.#join(JSON.stringify(filter), link, joining);
   }
 
+  feed(feed: EventFeed): () => void {
+    this.#feeds.add(feed);
+    return () => void this.#feeds.delete(feed);
+  }
+
   /** The event id that says "everything published so far": the log misses nothing that comes after it was told. */
   protected place(): string {
     return this.#hub.place;
@@ -66,12 +72,23 @@ export class InMemoryBus implements ListenBus {
 
   /** How many streams and listeners are attached. */
   get attached(): number {
-    return this.#hub.attached;
+    return [...this.#feeds].reduce((attached, { streams }) => attached + streams, this.#hub.attached);
   }
 
   async #deliver(events: ServerEvent[]): Promise<void> {
     const texts = events.map(eventText);
     for (const text of texts) this.#publish(text);
+    for (let first = 0; first < texts.length; first += BATCH) this.#feed(texts.slice(first, first + BATCH).join('\n'));
+  }
+
+  #feed(texts: string): void {
+    for (const feed of this.#feeds) {
+      try {
+        feed.publish(texts);
+      } catch (error) {
+        this.#onerror(error as Error);
+      }
+    }
   }
 
   #publish(text: string): void {
@@ -161,3 +178,6 @@ export class InMemoryBus implements ListenBus {
     this.sessions.touch(session);
   }
 }
+
+/** Events that feeds get at once: each stream of one is written all that it hears of them, so that their sum has to be bounded. */
+const BATCH = 32;

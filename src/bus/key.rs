@@ -1,4 +1,4 @@
-use crate::{event::ServerEvent, task::TaskId, uri::Uri};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
 
 use super::protocol::Interest;
 
@@ -33,9 +33,14 @@ impl Key {
 
     /// The keys that an interest is entered under.
     pub fn all_of(interest: &Interest) -> Vec<Self> {
-        let Interest::Filter(filter) = interest else {
-            return vec![Self::Everything];
-        };
+        match interest {
+            Interest::Filter(filter) => Self::of_filter(filter).collect(),
+            Interest::Everything => vec![Self::Everything],
+        }
+    }
+
+    /// The keys of what a filter accepts.
+    pub fn of_filter(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> + '_ {
         let lists = [
             (filter.tools_list_changed, Self::Tools),
             (filter.prompts_list_changed, Self::Prompts),
@@ -44,9 +49,14 @@ impl Key {
         let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
         lists
             .map(|(_, key)| key)
-            .chain(interest.uris().iter().cloned().map(Self::Resource))
-            .chain(interest.tasks().iter().cloned().map(Self::Task))
-            .collect()
+            .chain(
+                filter
+                    .resource_subscriptions
+                    .iter()
+                    .cloned()
+                    .map(Self::Resource),
+            )
+            .chain(filter.task_ids.iter().cloned().map(Self::Task))
     }
 
     /// Reads what [`Key::to_text`] wrote; `None` where it is none.

@@ -14,7 +14,7 @@ use crate::{
     clock::Millis,
     filter::SubscriptionFilter,
     legacy::event_id,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{Output, ServerStream, Stamp},
     seeded::{self, Bug},
     sse,
     tally::Tally,
@@ -116,7 +116,7 @@ impl Edge {
             Heard::Nothing => {}
             Heard::Attached { is_whole } => {
                 if !is_whole {
-                    self.make_up();
+                    self.stream.handle_loss();
                 }
                 self.stream.handle_attached(now);
             }
@@ -191,19 +191,9 @@ impl Edge {
     /// while the bus is away counts as what waits.
     pub fn close(&mut self) {
         if self.stream.is_open() && !self.follower.is_certain() {
-            self.make_up();
+            self.stream.handle_loss();
         }
         self.stream.close();
-    }
-
-    /// Events may have been missed. The state of a task cannot be made up: such a stream ends without
-    /// a result, so that its client comes back and reads it.
-    fn make_up(&mut self) {
-        if self.stream.honored().task_ids.is_empty() || seeded::has(Bug::PassesOverTasks) {
-            self.stream.handle_gap();
-        } else {
-            self.stream.retire(Ending::Aborted);
-        }
     }
 
     /// There is nothing to register: the stream is acknowledged and ends at once.

@@ -41,6 +41,15 @@ struct Keys {
     tasks: BTreeMap<TaskId, Key>,
 }
 
+impl Since {
+    pub(crate) fn new(position: Option<Position>, published: Option<Millis>) -> Self {
+        Self {
+            position,
+            published,
+        }
+    }
+}
+
 impl Cues {
     pub(crate) fn new(honored: &SubscriptionFilter) -> Self {
         let (keys, count) = Keys::of(honored);
@@ -132,10 +141,6 @@ impl Cues {
             covered = covered.min(at.position?.previous());
         }
         Some(covered)
-    }
-
-    pub(crate) fn clear(&mut self) {
-        while self.pop().is_some() {}
     }
 
     pub(crate) fn len(&self) -> usize {

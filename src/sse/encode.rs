@@ -11,6 +11,9 @@ pub fn event(message: &str) -> Vec<u8> {
     frame
 }
 
+/// What stands before and after a message of one line in its event.
+pub const AROUND_LINE: (&[u8], &[u8]) = (b"event: message\ndata: ", b"\n\n");
+
 /// An event that carries no message, only the id to resume from.
 pub fn priming(id: &str) -> Vec<u8> {
     format!("id: {id}\ndata: \n\n").into_bytes()

@@ -29,7 +29,7 @@ pub struct Verdict(listen::Verdict);
 
 /// A well-formed listen request.
 #[wasm_bindgen]
-pub struct Accepted(listen::Accepted);
+pub struct Accepted(pub(super) listen::Accepted);
 
 /// A refusal as it goes on the wire.
 #[wasm_bindgen]

@@ -25,7 +25,7 @@ impl Discovered {
         let server_info = server_info.map(|text| compact(&text)).transpose()?;
         Ok(Self(Told {
             capabilities,
-            server_info,
+            server_info: server_info.map(Into::into),
             fresh_until: None,
             is_public: true,
         }))

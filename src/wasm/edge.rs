@@ -158,12 +158,7 @@ impl Edge {
     /// Ends at that moment, without a result, after what is pending then. Of several moments the earliest counts.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, at: f64, why: Retirement) {
-        let why = match why {
-            Retirement::Rotated => Ending::Rotated,
-            Retirement::Drained => Ending::Drained,
-            Retirement::Shed => Ending::Shed,
-        };
-        self.edge.stream().retire_at(millis(at), why);
+        self.edge.stream().retire_at(millis(at), why.ending());
     }
 
     /// Why it ends or ended, by its stable name; undefined while it goes on.
@@ -210,6 +205,16 @@ impl Edge {
             edge: edge::Edge::resuming(stream, past)
                 .of_session()
                 .denying(denied),
+        }
+    }
+}
+
+impl Retirement {
+    pub(super) fn ending(self) -> Ending {
+        match self {
+            Self::Rotated => Ending::Rotated,
+            Self::Drained => Ending::Drained,
+            Self::Shed => Ending::Shed,
         }
     }
 }

@@ -22,6 +22,8 @@ mod discovered;
 mod edge;
 mod error;
 #[cfg(feature = "server")]
+mod fanout;
+#[cfg(feature = "server")]
 mod front;
 #[cfg(feature = "server")]
 mod hub;

@@ -17,7 +17,7 @@ fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
             tasks: true,
             ..Capabilities::default()
         },
-        server_info: Some(r#"{"name":"n","version":"1"}"#.to_owned()),
+        server_info: Some(r#"{"name":"n","version":"1"}"#.into()),
         fresh_until: Some(Millis(7)),
         is_public: false,
     };

@@ -31,6 +31,7 @@ mod edge;
 mod ending;
 mod era;
 mod event;
+mod fanout;
 mod faults;
 mod filter;
 mod front;

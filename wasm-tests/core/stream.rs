@@ -197,7 +197,7 @@ fn abort_ends_without_a_result_and_without_what_was_pending() {
 #[test]
 fn the_result_names_the_server() {
     let info = r#"{"name":"n","version":"v"}"#.to_owned();
-    let mut stream = opening().with_server_info(Some(info.clone()));
+    let mut stream = opening().with_server_info(Some(info.as_str().into()));
     stream.handle_attached(T0);
     stream.close();
     let outputs = drain(&mut stream);

@@ -1,6 +1,7 @@
 import { InMemoryBus, ListenError, serveListen } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from './serving.ts';
 
 const TOOLS = { toolsListChanged: true };
@@ -81,7 +82,7 @@ describe('the number of streams is bounded', () => {
 describe('a bus that fails', () => {
   test('while a stream opens: 503, told to onerror, nothing left behind', async () => {
     const onerror = vi.fn();
-    const bus = new InMemoryBus();
+    const bus = new BreakableBus();
     const attach = vi.spyOn(bus, 'attach').mockImplementation((_filter, link) => {
       link.lost(new ListenError('bus-unavailable', 'down'));
       return { detach() {} };
@@ -98,7 +99,7 @@ describe('a bus that fails', () => {
   });
 
   test('by throwing: the same', async () => {
-    const bus = new InMemoryBus();
+    const bus = new BreakableBus();
     vi.spyOn(bus, 'attach').mockImplementation(() => {
       throw new Error('broken');
     });
@@ -108,13 +109,27 @@ describe('a bus that fails', () => {
 
   test('by never answering: 503 after its limit, and detached', async () => {
     const detach = vi.fn();
-    const bus = new InMemoryBus();
+    const bus = new BreakableBus();
     vi.spyOn(bus, 'attach').mockReturnValue({ detach });
     const onerror = vi.fn();
     const server = serving({ bus, onerror, limits: { attachMs: 20 } });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
     expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
     expect(detach).toHaveBeenCalledOnce();
+  });
+
+  test('to feed the streams of its process: the same', async () => {
+    const onerror = vi.fn();
+    const bus = new InMemoryBus();
+    const feed = vi.spyOn(bus, 'feed').mockImplementation(() => {
+      throw new ListenError('bus-unavailable', 'down');
+    });
+    const server = serving({ bus, onerror });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+    expect(server.stats().open).toBe(0);
+    feed.mockRestore();
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 });
 

@@ -131,8 +131,8 @@ test('streams are counted by how they ended', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   const left = await open(server, TOOLS);
   left.drop();
-  await open(server, TOOLS);
+  const closed = await open(server, TOOLS);
   void server.close();
-  await vi.advanceTimersByTimeAsync(0);
+  while ((await closed.block()) !== undefined);
   expect(server.stats().ended).toEqual({ closed: 1, left: 1, stalled: 0, rotated: 0, drained: 0, shed: 0, aborted: 0 });
 });

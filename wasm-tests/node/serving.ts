@@ -48,7 +48,10 @@ export async function open(
   init: { id?: string; capabilities?: object } = {},
 ): Promise<WireStream> {
   const abort = new AbortController();
-  const response = await server.fetch(listenRequest(filter, { ...init, signal: abort.signal }));
+  const request = listenRequest(filter, { ...init, signal: abort.signal });
+  // Node passes an abort on to a request only while somebody holds that, as real servers do.
+  abort.signal.addEventListener('abort', () => void request);
+  const response = await server.fetch(request);
   return new WireStream(response, abort);
 }
 

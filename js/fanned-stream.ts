@@ -1,0 +1,63 @@
+import type { FanoutStreams } from './fanout-streams.js';
+import { CALM, type HeldStream, SSE_HEADERS, type StreamTally } from './stream.js';
+import type { Retirement } from './wasm.js';
+
+/** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
+export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Array>, EventListenerObject {
+  /** Its number in the core. */
+  readonly id: number;
+  /** Whether something waits in the core; the acknowledgment does from the beginning. */
+  isBehind = true;
+  readonly #streams: FanoutStreams;
+
+  constructor(streams: FanoutStreams, id: number) {
+    this.#streams = streams;
+    this.id = id;
+  }
+
+  /** The answer to the listen request: its body is the stream. */
+  response(): Response {
+    return new Response(new ReadableStream(this, NO_QUEUE), { headers: SSE_HEADERS });
+  }
+
+  /** A bus of the same process is never away. */
+  get tally(): StreamTally {
+    return CALM;
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#streams.outlets.open(this.id, controller);
+  }
+
+  /** Somebody reads: there is room for one write. */
+  pull(): void {
+    this.#streams.outlets.vacate(this.id);
+    if (this.isBehind) this.#streams.flush(this);
+  }
+
+  /** The reader has left, and there is no body any more. */
+  cancel(): void {
+    this.#streams.outlets.forget(this.id);
+    this.#streams.end(this, 'left');
+  }
+
+  /** The request was aborted. */
+  handleEvent(): void {
+    this.#streams.end(this, 'left');
+  }
+
+  close(): void {
+    this.#streams.close(this);
+  }
+
+  retire(at: number, why: Retirement): void {
+    this.#streams.retire(this, at, why);
+  }
+
+  abort(): void {
+    this.#streams.end(this, 'aborted');
+  }
+}
+
+/** Nothing is queued in the body: what nobody reads waits in the core, where it collapses. */
+const NO_QUEUE = { highWaterMark: 0 };

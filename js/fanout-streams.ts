@@ -1,0 +1,188 @@
+import type { EventFeed } from './bus/bus.js';
+import { DeadlineTimer } from './deadline-timer.js';
+import { fromCore, ListenError } from './error.js';
+import { FannedStream } from './fanned-stream.js';
+import { Outlets } from './outlets.js';
+import type { StreamEnding } from './stream.js';
+import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
+
+/** How the streams of a {@link FanoutStreams} are served. */
+export interface FanoutOptions {
+  /** Registers with the bus whose events they hear; the answer takes out again. */
+  feed: (feed: EventFeed) => () => void;
+  /** Counts what the streams go through. */
+  tally: Tally;
+  /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
+  stallMs: number;
+  /** Told of every stream that has ended. */
+  onended: (stream: FannedStream, ending: StreamEnding) => void;
+}
+
+/** What a stream is opened with. */
+export interface FanoutOpening {
+  accepted: Accepted;
+  known: Discovered;
+  /** What the caller may hear, as JSON text; undefined: everything. */
+  permit: string | undefined;
+  keepAliveMs: number;
+  /** How old it may grow, in milliseconds; 0: any age. */
+  maxAgeMs: number;
+  /** Aborted when the client is gone. */
+  signal: AbortSignal;
+}
+
+/**
+ * The listen streams of one server on a bus of its own process. An event goes through the core once, whatever the number of
+ * streams, and what comes out is written to all that have room: while a stream has none, its cues wait collapsed in the core.
+ *
+ * Whatever brings the events calls {@link FanoutStreams.publish}, and {@link FanoutStreams.gap} where it may have lost some.
+ */
+export class FanoutStreams implements EventFeed {
+  /** The bodies of the streams. */
+  readonly outlets = new Outlets();
+  readonly #core: Fanout;
+  readonly #options: FanoutOptions;
+  readonly #streams: (FannedStream | undefined)[] = [];
+  readonly #timer = new DeadlineTimer(() => this.#tick());
+  #leaveBus: (() => void) | undefined;
+  #size = 0;
+
+  constructor(options: FanoutOptions) {
+    this.#core = new Fanout(options.tally, options.stallMs);
+    this.#options = options;
+  }
+
+  /** How many streams are open. */
+  get streams(): number {
+    return this.#size;
+  }
+
+  /**
+   * Opens a stream.
+   *
+   * @throws ListenError `bus-lost`, `invalid-filter`, and whatever the bus throws.
+   */
+  open({ accepted, known, permit, keepAliveMs, maxAgeMs, signal }: FanoutOpening): FannedStream {
+    if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
+    this.#leaveBus ??= this.#options.feed(this);
+    const now = performance.now();
+    const id = this.#enter(() => this.#core.open(accepted, known, permit, keepAliveMs, now));
+    this.#core.attached(id, now);
+    if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
+    const stream = new FannedStream(this, id);
+    this.#streams[id] = stream;
+    // The listener is not taken out again: the signal is its request's own, and lives no longer.
+    signal.addEventListener('abort', stream);
+    this.#arm();
+    return stream;
+  }
+
+  /**
+   * Events were published: lines of JSON text, and the moment of `performance.now`. What comes of them is written before
+   * this returns.
+   */
+  publish(events: string, published = performance.now()): void {
+    const now = performance.now();
+    const fan = this.#core.publish(events, published, now);
+    if (fan !== undefined) this.#write(fan, now);
+    // Whoever has something waiting has to take it in time.
+    this.#arm();
+  }
+
+  /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
+  gap(): void {
+    this.#core.gap();
+    for (const stream of this.#streams) if (stream !== undefined) this.#catchUp(stream);
+  }
+
+  /** Writes to a stream what waits for it, as far as there is room. */
+  flush(stream: FannedStream): void {
+    const now = performance.now();
+    while (this.outlets.hasRoom(stream.id)) {
+      const bytes = this.#core.poll(stream.id, now);
+      if (bytes === undefined) {
+        stream.isBehind = false;
+        break;
+      }
+      this.outlets.write(stream.id, bytes);
+    }
+    if (!this.outlets.hasRoom(stream.id)) this.#core.blocked(stream.id, now);
+    if (this.#core.isEnded(stream.id)) this.end(stream);
+    else this.#arm();
+  }
+
+  /** Ends a stream gracefully. */
+  close(stream: FannedStream): void {
+    if (!this.#holds(stream)) return;
+    this.#core.close(stream.id);
+    this.#catchUp(stream);
+  }
+
+  /** Ends a stream at a moment of `performance.now`, without a result, after what is pending then. */
+  retire(stream: FannedStream, at: number, why: Retirement): void {
+    if (!this.#holds(stream)) return;
+    this.#core.retireAt(stream.id, at, why);
+    this.#arm();
+  }
+
+  /** Lets a stream go; without a reason, for the one that the core knows. */
+  end(stream: FannedStream, ending?: StreamEnding): void {
+    if (!this.#holds(stream)) return;
+    const known = this.#core.remove(stream.id) as StreamEnding | undefined;
+    this.#streams[stream.id] = undefined;
+    this.#leave();
+    this.outlets.close(stream.id);
+    this.#options.onended(stream, ending ?? known ?? 'aborted');
+  }
+
+  #enter(open: () => number): number {
+    this.#size += 1;
+    try {
+      return open();
+    } catch (error) {
+      this.#leave();
+      throw fromCore(error);
+    }
+  }
+
+  #write(fan: Uint8Array, now: number): void {
+    const missed = this.outlets.writeAll(fan);
+    if (missed.length === 0) return;
+    this.#core.missed(Uint32Array.from(missed), now);
+    for (const id of missed) {
+      const stream = this.#streams[id];
+      if (stream !== undefined) stream.isBehind = true;
+    }
+  }
+
+  /** With the last stream go the bus and the timer. */
+  #leave(): void {
+    this.#size -= 1;
+    if (this.#size > 0) return;
+    this.#timer.clear();
+    this.#leaveBus?.();
+    this.#leaveBus = undefined;
+  }
+
+  /** Numbers are used again: whoever still has a stream that is gone must not reach another one. */
+  #holds(stream: FannedStream): boolean {
+    return this.#streams[stream.id] === stream;
+  }
+
+  #tick(): void {
+    for (const id of this.#core.timeout(performance.now())) {
+      const stream = this.#streams[id];
+      if (stream !== undefined) this.#catchUp(stream);
+    }
+    this.#arm();
+  }
+
+  #catchUp(stream: FannedStream): void {
+    stream.isBehind = true;
+    this.flush(stream);
+  }
+
+  #arm(): void {
+    this.#timer.arm(this.#core.deadline);
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The bodies of many streams by their numbers, and which of them take a write now. Whoever writes to thousands at once must not
+ * touch an object of each.
+ */
+export class Outlets {
+  readonly #controllers: (ReadableStreamDefaultController<Uint8Array> | undefined)[] = [];
+  #room = new Uint8Array(64);
+
+  /** A body is there; it has no room yet. */
+  open(stream: number, controller: ReadableStreamDefaultController<Uint8Array>): void {
+    if (stream >= this.#room.length) this.#grow(stream);
+    this.#controllers[stream] = controller;
+  }
+
+  /** There is no such body any more. */
+  forget(stream: number): void {
+    this.#controllers[stream] = undefined;
+    this.#room[stream] = 0;
+  }
+
+  /** Closes the body, if there still is one. */
+  close(stream: number): void {
+    this.#controllers[stream]?.close();
+    this.forget(stream);
+  }
+
+  /** A body has room for one write. */
+  vacate(stream: number): void {
+    this.#room[stream] = 1;
+  }
+
+  /** Whether a body has room. */
+  hasRoom(stream: number): boolean {
+    return this.#room[stream] === 1;
+  }
+
+  /** Writes to a body that has room. */
+  write(stream: number, chunk: Uint8Array): void {
+    this.#room[stream] = 0;
+    this.#controllers[stream]?.enqueue(chunk);
+  }
+
+  /**
+   * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams share chunks: who
+   * reads one may neither write into it nor transfer it.
+   */
+  writeAll(fan: Uint8Array): number[] {
+    const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
+    const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
+    const count = words[0] as number;
+    const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
+    const missed: number[] = [];
+    for (let at = 1 + count; at < words.length; at += 2) {
+      const stream = words[at] as number;
+      if (this.#room[stream] === 1) this.write(stream, chunks.at(words[at + 1] as number));
+      else missed.push(stream);
+    }
+    return missed;
+  }
+
+  #grow(stream: number): void {
+    const former = this.#room;
+    this.#room = new Uint8Array(stream * 2);
+    this.#room.set(former);
+  }
+}
+
+/** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */
+class Chunks {
+  readonly #bytes: Uint8Array;
+  readonly #ends: Uint32Array;
+  readonly #cut: Uint8Array[] = [];
+  /** A copy of some chunks, and which bytes it holds. */
+  #piece = new Uint8Array(0);
+  #from = 0;
+  #to = 0;
+
+  constructor(bytes: Uint8Array, ends: Uint32Array) {
+    this.#bytes = bytes;
+    this.#ends = ends;
+  }
+
+  at(place: number): Uint8Array {
+    const known = this.#cut[place];
+    if (known !== undefined) return known;
+    const from = place > 0 ? (this.#ends[place - 1] as number) : 0;
+    const to = this.#ends[place] as number;
+    if (to > this.#to) this.#copy(from, place);
+    const chunk = this.#piece.subarray(from - this.#from, to - this.#from);
+    this.#cut[place] = chunk;
+    return chunk;
+  }
+
+  /** Chunks are asked for in ascending order. */
+  #copy(from: number, place: number): void {
+    let last = place;
+    while (last + 1 < this.#ends.length && (this.#ends[last + 1] as number) - from <= PIECE) last += 1;
+    this.#from = from;
+    this.#to = this.#ends[last] as number;
+    this.#piece = this.#bytes.slice(from, this.#to);
+  }
+}
+
+/** Bytes that one slow reader may keep alive for others. */
+const PIECE = 4_096;

@@ -1,0 +1,35 @@
+use crate::{event::ServerEvent, listen::Stamp, message, sse};
+
+/// The frames of one event; but for their ids they are written once.
+#[derive(Debug)]
+pub(super) struct Frame<'e> {
+    event: &'e ServerEvent,
+    around_id: Option<(String, String)>,
+}
+
+impl<'e> Frame<'e> {
+    pub(super) fn new(event: &'e ServerEvent) -> Self {
+        Self {
+            event,
+            around_id: None,
+        }
+    }
+
+    /// Appends the frame for a stream with this stamp.
+    pub(super) fn push(&mut self, bytes: &mut Vec<u8>, stamp: &Stamp) {
+        let Stamp::Subscription(id) = stamp else {
+            bytes.extend(sse::event(&stamp.notification(self.event)));
+            return;
+        };
+        let event = self.event;
+        let around_id = self
+            .around_id
+            .get_or_insert_with(|| message::around_id(event));
+        let around_line = sse::AROUND_LINE;
+        bytes.extend_from_slice(around_line.0);
+        bytes.extend_from_slice(around_id.0.as_bytes());
+        bytes.extend_from_slice(id.raw().as_bytes());
+        bytes.extend_from_slice(around_id.1.as_bytes());
+        bytes.extend_from_slice(around_line.1);
+    }
+}

@@ -1,0 +1,294 @@
+//! Fan-out within one process: one event in, the bytes for every stream that wants it out.
+
+mod bundles;
+mod chunks;
+mod fan;
+mod frame;
+mod numbers;
+mod slots;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    bus::Key,
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream, Stamp},
+    sse,
+};
+
+use bundles::Bundles;
+use chunks::Chunks;
+use frame::Frame;
+use numbers::Numbers;
+use slots::Slots;
+
+pub use fan::Fan;
+pub use slots::StreamId;
+
+/// All subscriptions that one process holds over HTTP on one bus.
+///
+/// Publishing costs what matches, not what is connected: an index leads from an event to its streams, these are grouped by
+/// subscription id, and the frame is encoded once for each id. A stream that has nothing waiting gets the
+/// frame at once; for every other the cue waits in its [`ServerStream`], which stays the one place of the protocol.
+///
+/// Whoever drives it knows which streams have room, writes what [`Fanout::publish`] answers and says who had none. After
+/// anything else that it is told about a stream, it polls that stream while there is room.
+#[derive(Debug, Default)]
+pub struct Fanout {
+    slots: Slots,
+    stamps: Numbers<Stamp>,
+    keys: Numbers<Key>,
+    filters: BTreeSet<Arc<SubscriptionFilter>>,
+    /// Who hears what: the number of a key, and the stream.
+    members: BTreeSet<(u32, StreamId)>,
+    chunks: Chunks,
+    deadlines: BTreeSet<(Millis, StreamId)>,
+    /// What was published last, and when.
+    last: (Vec<ServerEvent>, Millis),
+}
+
+impl Fanout {
+    /// Holds a stream. What is published from now on waits for it until [`Fanout::handle_attached`]; where it
+    /// honors nothing there is nothing to wait for, and it ends at once.
+    pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
+        if stream.honored().is_empty() {
+            stream.handle_attached(now);
+            stream.close();
+        }
+        let group = self.stamps.enter(stream.stamp());
+        let honored = self.kept(stream.shared_honored());
+        stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);
+        let id = self.slots.insert(stream, group);
+        for key in Key::of_filter(&honored) {
+            self.members.insert((self.keys.enter(&key), id));
+        }
+        id
+    }
+
+    /// The bus has confirmed that events come: the acknowledgment may go out.
+    pub fn handle_attached(&mut self, id: StreamId, now: Millis) {
+        self.tend(id, |stream| stream.handle_attached(now));
+    }
+
+    /// Lets a stream go; the answer is why it ended, where it did.
+    pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
+        let held = self.slots.remove(id)?;
+        if let Some(at) = held.planned {
+            self.deadlines.remove(&(at, id));
+        }
+        self.stamps.leave(held.stream.stamp());
+        for key in Key::of_filter(held.stream.honored()) {
+            if let Some(key) = self.keys.leave(&key) {
+                self.members.remove(&(key, id));
+            }
+        }
+        let ending = held.stream.ending();
+        let honored = held.stream.shared_honored().clone();
+        drop(held);
+        if Arc::strong_count(&honored) == OURS {
+            self.filters.remove(&honored);
+        }
+        ending
+    }
+
+    /// An event was published, at that moment of the clock of `now`. What the answer names is to be written at once; for
+    /// streams that have no room for it, call [`Fanout::handle_missed`] before anything else.
+    pub fn publish(&mut self, event: ServerEvent, published: Millis, now: Millis) -> Fan {
+        let mut fan = Fan::default();
+        let mut chunks = std::mem::take(&mut self.chunks);
+        let mut frame = Frame::new(&event);
+        chunks.forget();
+        self.each_hearer(&event, (published, now), |group, id, stamp| {
+            let chunk = chunks.get(group).unwrap_or_else(|| {
+                chunks.push(group);
+                frame.push(&mut fan.bytes, stamp);
+                fan.end_chunk()
+            });
+            fan.writes.push((id, chunk));
+        });
+        self.chunks = chunks;
+        self.last = (vec![event], published);
+        fan
+    }
+
+    /// Several events were published, in this order: as [`Fanout::publish`], but each stream gets all that it hears of them
+    /// in one chunk, one frame for each subject.
+    pub fn publish_all(&mut self, events: Vec<ServerEvent>, published: Millis, now: Millis) -> Fan {
+        let events = collapsed(events);
+        let mut bundles = Bundles::new(self.slots.most());
+        for (number, event) in events.iter().enumerate() {
+            let mut frame = Frame::new(event);
+            self.each_hearer(event, (published, now), |group, id, stamp| {
+                bundles.push(id, group, number, |bytes| frame.push(bytes, stamp));
+            });
+        }
+        self.last = (events, published);
+        bundles.fan()
+    }
+
+    /// These streams had no room for what the last publish answered: their cues wait.
+    pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
+        let (events, published) = std::mem::take(&mut self.last);
+        for id in streams {
+            self.tend(id, |stream| {
+                for event in &events {
+                    stream.handle_unwritten(event, published, now);
+                }
+                stream.handle_blocked(now);
+            });
+        }
+        self.last = (events, published);
+    }
+
+    /// Events may have been missed: whatever each stream honors is cued once. The state of a task cannot be made
+    /// up: such a stream ends without a result, so that its client comes back and reads it. Poll all streams.
+    pub fn handle_gap(&mut self) {
+        for (_, held) in self.slots.iter_mut() {
+            held.stream.handle_loss();
+        }
+    }
+
+    /// The next bytes of a stream, several frames at once where several wait; `None` until something is handled again.
+    pub fn poll(&mut self, id: StreamId, now: Millis) -> Option<Vec<u8>> {
+        let stream = &mut self.slots.get_mut(id)?.stream;
+        let mut bytes = Vec::new();
+        while bytes.len() < CHUNK_BYTES {
+            match stream.poll_output(now) {
+                Some(Output::Message(message)) => bytes.extend(sse::event(&message)),
+                Some(Output::KeepAlive) => bytes.extend_from_slice(sse::KEEP_ALIVE),
+                Some(Output::Opened | Output::End) | None => break,
+            }
+        }
+        stream.rest();
+        self.plan(id);
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// The moment of [`Fanout::poll_timeout`] has come; the answer names the streams that are to be polled.
+    pub fn handle_timeout(&mut self, now: Millis) -> Vec<StreamId> {
+        let mut due = Vec::new();
+        while let Some((at, id)) = self.deadlines.pop_first() {
+            if at > now {
+                self.deadlines.insert((at, id));
+                break;
+            }
+            let Some(held) = self.slots.get_mut(id) else {
+                continue;
+            };
+            held.planned = None;
+            if held.stream.poll_timeout().is_some_and(|at| at <= now) {
+                held.stream.handle_timeout(now);
+                due.push(id);
+            }
+            self.plan(id);
+        }
+        due
+    }
+
+    /// When to call [`Fanout::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Does something to a stream, such as ending it; poll it afterwards.
+    pub fn tend(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
+        if let Some(held) = self.slots.get_mut(id) {
+            action(&mut held.stream);
+            self.plan(id);
+        }
+    }
+
+    /// One of the streams.
+    pub fn stream(&self, id: StreamId) -> Option<&ServerStream> {
+        Some(&self.slots.get(id)?.stream)
+    }
+
+    /// How many streams are held.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether no stream is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Each stream that hears the event and can be written to; for every other that hears it the cue waits.
+    fn each_hearer(
+        &mut self,
+        event: &ServerEvent,
+        (published, now): (Millis, Millis),
+        mut hear: impl FnMut(u32, StreamId, &Stamp),
+    ) {
+        let Some(key) = self.keys.get(&Key::of(event)) else {
+            return;
+        };
+        let mut waiting = Vec::new();
+        let of_key = (key, StreamId(0))..=(key, StreamId(u32::MAX));
+        for &(_, id) in self.members.range(of_key) {
+            let Some(held) = self.slots.get_mut(id) else {
+                continue;
+            };
+            if held.stream.handle_written(published, now) {
+                hear(held.group, id, held.stream.stamp());
+            } else {
+                held.stream.handle_event_of(event, published);
+                held.stream.handle_blocked(now);
+                waiting.push(id);
+            }
+        }
+        for id in waiting {
+            self.plan(id);
+        }
+    }
+
+    /// Of equal filters the one that all streams keep.
+    fn kept(&mut self, honored: &Arc<SubscriptionFilter>) -> Arc<SubscriptionFilter> {
+        if let Some(kept) = self.filters.get(honored) {
+            return kept.clone();
+        }
+        self.filters.insert(honored.clone());
+        honored.clone()
+    }
+
+    /// Deadlines mostly move further away: an entry that comes too early finds that out by itself.
+    fn plan(&mut self, id: StreamId) {
+        let Some(held) = self.slots.get_mut(id) else {
+            return;
+        };
+        let Some(at) = held.stream.poll_timeout() else {
+            return;
+        };
+        if held.planned.is_some_and(|planned| planned <= at) {
+            return;
+        }
+        if let Some(former) = held.planned.replace(at) {
+            self.deadlines.remove(&(former, id));
+        }
+        self.deadlines.insert((at, id));
+    }
+}
+
+/// One event for each subject: the latest, in the place of the first.
+fn collapsed(events: Vec<ServerEvent>) -> Vec<ServerEvent> {
+    let mut places = BTreeMap::new();
+    let mut latest: Vec<ServerEvent> = Vec::new();
+    for event in events {
+        let place = *places.entry(Key::of(&event)).or_insert(latest.len());
+        match latest.get_mut(place) {
+            Some(former) => *former = event,
+            None => latest.push(event),
+        }
+    }
+    latest
+}
+
+/// A write of about this size is worth its cost; what waits beyond it may still collapse.
+const CHUNK_BYTES: usize = 16_384;
+/// A filter that no stream keeps is kept by the list of filters, and by who asks.
+const OURS: usize = 2;

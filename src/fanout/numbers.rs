@@ -1,0 +1,62 @@
+use std::collections::BTreeMap;
+
+/// Names as small numbers, while they are in use; a number that is free is given again.
+#[derive(Debug)]
+pub(super) struct Numbers<N> {
+    entries: BTreeMap<N, Entry>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u32,
+    uses: u32,
+}
+
+impl<N> Default for Numbers<N> {
+    fn default() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<N: Clone + Ord> Numbers<N> {
+    /// The number of a name that is in use.
+    pub(super) fn get(&self, name: &N) -> Option<u32> {
+        self.entries.get(name).map(|entry| entry.number)
+    }
+
+    /// The name as it was first written, so that it can be kept once for all.
+    pub(super) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
+        self.entries
+            .get_key_value(name)
+            .map_or(name, |(kept, _)| kept)
+    }
+
+    /// Uses a name once more.
+    pub(super) fn enter(&mut self, name: &N) -> u32 {
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.uses += 1;
+            return entry.number;
+        }
+        // Without a free one all numbers below the count of names are in use.
+        let count = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        let number = self.free.pop().unwrap_or(count);
+        self.entries.insert(name.clone(), Entry { number, uses: 1 });
+        number
+    }
+
+    /// Uses a name once less; the answer is its number.
+    pub(super) fn leave(&mut self, name: &N) -> Option<u32> {
+        let entry = self.entries.get_mut(name)?;
+        let number = entry.number;
+        entry.uses -= 1;
+        if entry.uses == 0 {
+            self.entries.remove(name);
+            self.free.push(number);
+        }
+        Some(number)
+    }
+}

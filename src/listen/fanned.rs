@@ -1,0 +1,60 @@
+use std::sync::Arc;
+
+use crate::{clock::Millis, event::ServerEvent, filter::SubscriptionFilter};
+
+use super::{
+    cues::Since,
+    stamp::Stamp,
+    stream::{ServerStream, State},
+};
+
+/// What [`crate::fanout`] does to streams, for many of which it encodes one message.
+impl ServerStream {
+    /// The host writes the message of an event that was published at that moment, which it may where nothing comes before
+    /// that; the answer is whether it may.
+    pub(crate) fn handle_written(&mut self, published: Millis, now: Millis) -> bool {
+        let is_acknowledged = true;
+        let is_open = self.state == State::Open { is_acknowledged };
+        if !is_open || self.is_held || self.pending_cues() > 0 {
+            return false;
+        }
+        self.lifetime.handle_taken();
+        self.keep_alive.handle_written(now);
+        if let Some(tally) = &self.tally {
+            tally.count_event(false);
+            tally.count_frame(Some(now - published));
+        }
+        true
+    }
+
+    /// There was no room for that message after all: the cue waits.
+    pub(crate) fn handle_unwritten(&mut self, event: &ServerEvent, published: Millis, now: Millis) {
+        if !self.honored.accepts(event) {
+            return;
+        }
+        if let Some(tally) = &self.tally {
+            tally.take_back(now - published);
+        }
+        self.handle_event_of(event, published);
+    }
+
+    /// The bus delivered an event that was published at that moment.
+    pub(crate) fn handle_event_of(&mut self, event: &ServerEvent, published: Millis) {
+        self.push(event, Since::new(None, Some(published)));
+    }
+
+    /// Gives back the room for cues where none waits.
+    pub(crate) fn rest(&mut self) {
+        self.cues.take_if(|cues| cues.len() == 0);
+    }
+
+    /// Keeps what is equal in many streams in one place.
+    pub(crate) fn share(&mut self, stamp: &Stamp, honored: &Arc<SubscriptionFilter>) {
+        self.stamp.clone_from(stamp);
+        self.honored.clone_from(honored);
+    }
+
+    pub(crate) fn shared_honored(&self) -> &Arc<SubscriptionFilter> {
+        &self.honored
+    }
+}

@@ -1,0 +1,193 @@
+use std::sync::Arc;
+
+use wasm_bindgen::prelude::*;
+
+use crate::{
+    clock::Millis,
+    event::ServerEvent,
+    fanout::{self, Fan, StreamId},
+    listen::ServerStream,
+    tally,
+};
+
+use super::{
+    accept::{Accepted, filter_of},
+    discovered::Discovered,
+    edge::Retirement,
+    millis,
+    tally::Tally,
+    text::event_of,
+    time,
+};
+
+/// All streams that one process holds on one bus: events in, chunks of response bodies out. Streams are numbers.
+#[wasm_bindgen]
+pub struct Fanout {
+    core: fanout::Fanout,
+    stall: Millis,
+    tally: Arc<tally::Tally>,
+    /// How many streams there is memory for.
+    provided: usize,
+}
+
+#[wasm_bindgen]
+impl Fanout {
+    /// A fan-out without streams, which counts what happens in `tally`. A reader that takes nothing for `stallMs`, while something waits for it, is given up; 0: never.
+    #[wasm_bindgen(constructor)]
+    pub fn new(tally: &Tally, #[wasm_bindgen(js_name = stallMs)] stall_ms: f64) -> Self {
+        Self {
+            core: fanout::Fanout::default(),
+            stall: millis(stall_ms),
+            tally: tally.0.clone(),
+            provided: 0,
+        }
+    }
+
+    /// Holds the stream that answers a request, as `Accepted.open` says; events wait for it until `attached`.
+    pub fn open(
+        &mut self,
+        accepted: &Accepted,
+        discovered: &Discovered,
+        authorized: Option<String>,
+        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
+        now: f64,
+    ) -> Result<u32, JsValue> {
+        let authorized = authorized.as_deref().map(filter_of).transpose()?;
+        let now = millis(now);
+        let keep_alive = millis(keep_alive_ms);
+        let mut stream = accepted
+            .0
+            .open(&discovered.0, authorized.as_ref(), keep_alive, now);
+        stream.stall_after(self.stall);
+        stream.count_in(self.tally.clone());
+        self.provide();
+        Ok(self.core.open(stream, now).0)
+    }
+
+    /// The bus has confirmed that it tells of events: the stream may be acknowledged.
+    pub fn attached(&mut self, stream: u32, now: f64) {
+        self.core.handle_attached(StreamId(stream), millis(now));
+    }
+
+    /// Lets a stream go; the answer is the stable name of why it ended, where it did.
+    pub fn remove(&mut self, stream: u32) -> Option<String> {
+        let ending = self.core.remove(StreamId(stream))?;
+        Some(ending.code().to_owned())
+    }
+
+    /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
+    /// nobody is to be written to. Which streams had no room is to be said with `missed` at once.
+    pub fn publish(
+        &mut self,
+        events: &str,
+        published: f64,
+        now: f64,
+    ) -> Result<Option<Vec<u8>>, JsValue> {
+        let (published, now) = (millis(published), millis(now));
+        let mut events: Vec<ServerEvent> =
+            events.lines().map(event_of).collect::<Result<_, _>>()?;
+        let fan = match events.pop() {
+            Some(event) if events.is_empty() => self.core.publish(event, published, now),
+            Some(last) => {
+                events.push(last);
+                self.core.publish_all(events, published, now)
+            }
+            None => return Ok(None),
+        };
+        Ok((!fan.is_empty()).then(|| packed(&fan)))
+    }
+
+    /// These streams had no room for what the last `publish` answered.
+    pub fn missed(&mut self, streams: &[u32], now: f64) {
+        let streams = streams.iter().copied().map(StreamId);
+        self.core.handle_missed(streams, millis(now));
+    }
+
+    /// Events may have been missed: every stream is to be polled.
+    pub fn gap(&mut self) {
+        self.core.handle_gap();
+    }
+
+    /// The next bytes to write to a stream; undefined: nothing now, or nothing any more (see `isEnded`).
+    pub fn poll(&mut self, stream: u32, now: f64) -> Option<Vec<u8>> {
+        self.core.poll(StreamId(stream), millis(now))
+    }
+
+    /// Whether `poll` has nothing more to say, whatever room there is.
+    #[wasm_bindgen(js_name = isEnded)]
+    pub fn is_ended(&self, stream: u32) -> bool {
+        let stream = self.core.stream(StreamId(stream));
+        stream.is_none_or(ServerStream::is_ending)
+    }
+
+    /// A stream has no room.
+    pub fn blocked(&mut self, stream: u32, now: f64) {
+        self.core.tend(StreamId(stream), |stream| {
+            stream.handle_blocked(millis(now));
+        });
+    }
+
+    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
+    #[wasm_bindgen(getter)]
+    pub fn deadline(&self) -> Option<f64> {
+        self.core.poll_timeout().map(time)
+    }
+
+    /// The moment of `deadline` has come; the answer names the streams to poll.
+    pub fn timeout(&mut self, now: f64) -> Vec<u32> {
+        let due = self.core.handle_timeout(millis(now));
+        due.into_iter().map(|stream| stream.0).collect()
+    }
+
+    /// Ends a stream gracefully: what is pending, then the result.
+    pub fn close(&mut self, stream: u32) {
+        self.core.tend(StreamId(stream), ServerStream::close);
+    }
+
+    /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.
+    #[wasm_bindgen(js_name = retireAt)]
+    pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
+        self.core.tend(StreamId(stream), |stream| {
+            stream.retire_at(millis(at), why.ending());
+        });
+    }
+}
+
+impl Fanout {
+    /// Node 24 and earlier collect all garbage whenever memory grows, and memory grows by one page where nobody asks for
+    /// more: with many streams that is most of what opening costs.
+    fn provide(&mut self) {
+        let streams = self.core.len();
+        if streams < self.provided {
+            return;
+        }
+        let further = streams / 8 + 64;
+        self.provided = streams + further;
+        drop(std::hint::black_box(Vec::<u8>::with_capacity(
+            further * STREAM_BYTES,
+        )));
+    }
+}
+
+/// A fan as numbers of four bytes, little end first, and the chunks after them: how long the numbers are, how many chunks, where
+/// each ends, and of each write the stream and the place of its chunk.
+fn packed(fan: &Fan) -> Vec<u8> {
+    let writes = fan.writes.iter();
+    let writes = writes.flat_map(|(stream, chunk)| [stream.0, word(*chunk)]);
+    let words = std::iter::once(word(fan.ends.len()))
+        .chain(fan.ends.iter().copied().map(word))
+        .chain(writes);
+    let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
+    let mut bytes = Vec::with_capacity(head + fan.bytes.len());
+    bytes.extend(word(head).to_le_bytes());
+    bytes.extend(words.flat_map(u32::to_le_bytes));
+    bytes.extend_from_slice(&fan.bytes);
+    bytes
+}
+
+fn word(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// About what an idle stream takes.
+const STREAM_BYTES: usize = 256;

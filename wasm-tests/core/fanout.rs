@@ -1,0 +1,428 @@
+use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
+    fanout::{Fan, Fanout, StreamId},
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream},
+    message, sse,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, any_id, check, id, task, task_id, updated, uri};
+
+const T0: Millis = Millis(0);
+const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
+
+fn tools() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn watching(name: &str) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: vec![uri(name)],
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// Holds a stream that the bus has confirmed.
+fn attached(fanout: &mut Fanout, stream: ServerStream, now: Millis) -> StreamId {
+    let opened = fanout.open(stream, now);
+    fanout.handle_attached(opened, now);
+    opened
+}
+
+/// Opens a stream and writes its acknowledgment.
+fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter) -> StreamId {
+    let stream = ServerStream::new(id(raw_id), filter.clone(), Millis(15_000), T0);
+    let opened = attached(fanout, stream, T0);
+    let ack = sse::event(&message::acknowledged(&id(raw_id), filter));
+    assert_eq!(fanout.poll(opened, T0), Some(ack));
+    opened
+}
+
+fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
+    sse::event(&message::notification(&id(raw_id), event))
+}
+
+/// Each chunk with its streams.
+fn groups(fan: &Fan) -> Vec<(Vec<u8>, Vec<StreamId>)> {
+    let places = 0..fan.ends.len();
+    let group = |place| {
+        let of_place = fan.writes.iter().filter(|(_, chunk)| *chunk == place);
+        let streams = of_place.map(|(stream, _)| *stream);
+        (fan.chunk(place).to_vec(), streams.collect())
+    };
+    places.map(group).collect()
+}
+
+fn streams(fan: &Fan) -> Vec<StreamId> {
+    fan.writes.iter().map(|(stream, _)| *stream).collect()
+}
+
+#[test]
+fn an_event_is_encoded_once_for_each_subscription_id() {
+    let mut fanout = Fanout::default();
+    let one = open(&mut fanout, "1", &tools());
+    let text = open(&mut fanout, "\"1\"", &tools());
+    let two = open(&mut fanout, "1", &tools());
+    let fan = fanout.publish(TOOLS, T0, T0);
+    assert_eq!(
+        groups(&fan),
+        [
+            (cue("1", &TOOLS), vec![one, two]),
+            (cue("\"1\"", &TOOLS), vec![text])
+        ]
+    );
+}
+
+#[test]
+fn an_event_goes_to_those_that_honor_it() {
+    let mut fanout = Fanout::default();
+    let a = open(&mut fanout, "1", &watching("a"));
+    open(&mut fanout, "1", &watching("b"));
+    open(&mut fanout, "1", &tools());
+    assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [a]);
+    assert_eq!(fanout.publish(updated("c"), T0, T0), Fan::default());
+}
+
+#[test]
+fn a_stream_that_is_not_acknowledged_hears_of_events_after_its_acknowledgment() {
+    let mut fanout = Fanout::default();
+    let opened = fanout.open(ServerStream::new(id("1"), tools(), T0, T0), T0);
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.poll(opened, T0), None);
+    fanout.handle_attached(opened, T0);
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    let mut bytes = sse::event(&message::acknowledged(&id("1"), &tools()));
+    bytes.extend(cue("1", &TOOLS));
+    assert_eq!(fanout.poll(opened, T0), Some(bytes));
+}
+
+#[test]
+fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
+    let mut fanout = Fanout::default();
+    let mut filter = tools();
+    filter.resource_subscriptions.push(uri("a"));
+    let slow = open(&mut fanout, "1", &filter);
+    let missed = streams(&fanout.publish(TOOLS, T0, T0));
+    assert_eq!(missed, [slow]);
+    fanout.handle_missed(missed, T0);
+    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    let mut bytes = cue("1", &TOOLS);
+    bytes.extend(cue("1", &updated("a")));
+    assert_eq!(fanout.poll(slow, T0), Some(bytes));
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [slow]);
+}
+
+#[test]
+fn a_stream_that_is_gone_is_written_nothing_and_its_number_is_used_again() {
+    let mut fanout = Fanout::default();
+    let gone = open(&mut fanout, "1", &tools());
+    assert_eq!(fanout.remove(gone), None);
+    assert!(fanout.is_empty());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.poll_timeout(), None);
+    let next = open(&mut fanout, "2", &watching("a"));
+    assert_eq!(next, gone);
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(
+        groups(&fanout.publish(updated("a"), T0, T0)),
+        [(cue("2", &updated("a")), vec![next])]
+    );
+}
+
+#[test]
+fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
+    let mut fanout = Fanout::default();
+    let one = open(&mut fanout, "1", &tools());
+    let two = open(&mut fanout, "1", &watching("a"));
+    fanout.tend(two, |stream| {
+        stream.retire_at(Millis(5_000), Ending::Drained);
+    });
+    assert_eq!(fanout.poll_timeout(), Some(Millis(5_000)));
+    assert_eq!(fanout.handle_timeout(Millis(5_000)), [two]);
+    assert_eq!(fanout.poll(two, Millis(5_000)), None);
+    assert_eq!(fanout.remove(two), Some(Ending::Drained));
+    fanout.publish(TOOLS, Millis(6_000), Millis(6_000));
+    assert_eq!(fanout.handle_timeout(Millis(15_000)), []);
+    assert_eq!(fanout.poll_timeout(), Some(Millis(21_000)));
+    assert_eq!(fanout.handle_timeout(Millis(21_000)), [one]);
+    let keep_alive = fanout.poll(one, Millis(21_000));
+    assert_eq!(keep_alive.as_deref(), Some(sse::KEEP_ALIVE));
+}
+
+#[test]
+fn a_reader_that_stalls_is_due_at_its_deadline() {
+    let mut fanout = Fanout::default();
+    let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
+    stream.stall_after(Millis(100));
+    let slow = attached(&mut fanout, stream, T0);
+    fanout.poll(slow, T0);
+    let missed = streams(&fanout.publish(TOOLS, Millis(10), Millis(10)));
+    fanout.handle_missed(missed, Millis(10));
+    assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
+    assert_eq!(fanout.handle_timeout(Millis(110)), [slow]);
+    assert_eq!(fanout.remove(slow), Some(Ending::Stalled));
+}
+
+#[test]
+fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_once() {
+    let mut fanout = Fanout::default();
+    let mut both = tools();
+    both.resource_subscriptions.push(uri("a"));
+    let one = open(&mut fanout, "1", &both);
+    let only_tools = open(&mut fanout, "1", &tools());
+    let two = open(&mut fanout, "1", &both);
+    let other_id = open(&mut fanout, "2", &both);
+    let fan = fanout.publish_all(
+        vec![updated("a"), TOOLS, updated("a"), updated("b")],
+        T0,
+        T0,
+    );
+    let chunk = |id| [cue(id, &updated("a")), cue(id, &TOOLS)].concat();
+    let expected = [
+        (chunk("1"), vec![one, two]),
+        (cue("1", &TOOLS), vec![only_tools]),
+        (chunk("2"), vec![other_id]),
+    ];
+    assert_eq!(groups(&fan), expected);
+}
+
+#[test]
+fn of_several_states_of_a_task_the_latest_is_written_in_the_place_of_the_first() {
+    let mut fanout = Fanout::default();
+    let mut filter = tools();
+    filter.task_ids.push(task_id("t"));
+    open(&mut fanout, "1", &filter);
+    let state = |status: &str| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#));
+    let fan = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0, T0);
+    let chunk = [cue("1", &state("completed")), cue("1", &TOOLS)].concat();
+    assert_eq!(fan.bytes, chunk);
+}
+
+#[test]
+fn a_stream_without_room_keeps_the_cues_of_several_events() {
+    let mut fanout = Fanout::default();
+    let slow = open(&mut fanout, "1", &tools());
+    let missed = fanout.publish_all(vec![updated("a"), TOOLS, TOOLS], T0, T0);
+    fanout.handle_missed(streams(&missed), T0);
+    assert_eq!(fanout.poll(slow, T0), Some(cue("1", &TOOLS)));
+    assert_eq!(fanout.poll(slow, T0), None);
+}
+
+#[test]
+fn after_a_gap_everything_honored_is_cued_once_and_streams_with_tasks_end() {
+    let mut fanout = Fanout::default();
+    let mut filter = tools();
+    filter.resource_subscriptions.push(uri("a"));
+    let one = open(&mut fanout, "1", &filter);
+    filter.task_ids.push(task_id("t"));
+    let with_task = open(&mut fanout, "2", &filter);
+    fanout.handle_gap();
+    let cues = [cue("1", &TOOLS), cue("1", &updated("a"))].concat();
+    assert_eq!(fanout.poll(one, T0), Some(cues));
+    assert_eq!(fanout.poll(with_task, T0), None);
+    assert_eq!(fanout.remove(with_task), Some(Ending::Aborted));
+}
+
+#[test]
+fn a_stream_that_honors_nothing_is_acknowledged_and_ends() {
+    let mut fanout = Fanout::default();
+    let nothing = SubscriptionFilter::default();
+    let opened = fanout.open(ServerStream::new(id("1"), nothing.clone(), T0, T0), T0);
+    let mut bytes = sse::event(&message::acknowledged(&id("1"), &nothing));
+    bytes.extend(sse::event(&message::listen_result(&id("1"), None)));
+    assert_eq!(fanout.poll(opened, T0), Some(bytes));
+    assert_eq!(fanout.remove(opened), Some(Ending::Closed));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(&'static str, SubscriptionFilter),
+    Publish(Vec<ServerEvent>),
+    Gap,
+    Room(prop::sample::Index, bool),
+    Close(prop::sample::Index),
+    Remove(prop::sample::Index),
+    Wait(u64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let one = any::<prop::sample::Index>;
+    prop_oneof![
+        4 => (any_id(), any_filter()).prop_map(|(id, filter)| Step::Open(id, filter)),
+        12 => vec(any_event(), 1..2).prop_map(Step::Publish),
+        4 => vec(any_event(), 0..6).prop_map(Step::Publish),
+        1 => Just(Step::Gap),
+        6 => (one(), any::<bool>()).prop_map(|(index, room)| Step::Room(index, room)),
+        1 => one().prop_map(Step::Close),
+        1 => one().prop_map(Step::Remove),
+        3 => (0u64..20).prop_map(Step::Wait),
+    ]
+}
+
+/// One stream twice: in a fan-out, and alone.
+struct Twin {
+    id: StreamId,
+    alone: ServerStream,
+    has_room: bool,
+    of_fanout: Vec<u8>,
+    of_alone: Vec<u8>,
+}
+
+impl Twin {
+    fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter, now: Millis) -> Self {
+        let [mut alone, mut stream] =
+            [(); 2].map(|()| ServerStream::new(id(raw_id), filter.clone(), Millis(30), now));
+        alone.stall_after(Millis(50));
+        alone.handle_attached(now);
+        if filter.is_empty() {
+            alone.close();
+        }
+        stream.stall_after(Millis(50));
+        Self {
+            id: attached(fanout, stream, now),
+            alone,
+            has_room: true,
+            of_fanout: Vec::new(),
+            of_alone: Vec::new(),
+        }
+    }
+
+    /// Writes what waits, where there is room.
+    fn write(&mut self, fanout: &mut Fanout, now: Millis) {
+        if !self.has_room {
+            self.alone.handle_blocked(now);
+            fanout.tend(self.id, |stream| stream.handle_blocked(now));
+            return;
+        }
+        while let Some(bytes) = fanout.poll(self.id, now) {
+            self.of_fanout.extend(bytes);
+        }
+        while let Some(output) = self.alone.poll_output(now) {
+            match output {
+                Output::Message(message) => self.of_alone.extend(sse::event(&message)),
+                Output::KeepAlive => self.of_alone.extend(sse::KEEP_ALIVE),
+                Output::Opened | Output::End => {}
+            }
+        }
+    }
+}
+
+/// A fan-out beside streams that are alone, to both of which the same happens.
+#[derive(Default)]
+struct Twins {
+    fanout: Fanout,
+    all: Vec<Twin>,
+    now: Millis,
+}
+
+impl Twins {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Open(raw_id, filter) => {
+                let twin = Twin::open(&mut self.fanout, raw_id, &filter, self.now);
+                self.all.push(twin);
+            }
+            Step::Publish(events) => self.publish(events),
+            Step::Gap => {
+                self.fanout.handle_gap();
+                for twin in &mut self.all {
+                    twin.alone.handle_loss();
+                }
+            }
+            Step::Wait(span) => {
+                self.now = self.now + Millis(span);
+                self.fanout.handle_timeout(self.now);
+                for twin in &mut self.all {
+                    twin.alone.handle_timeout(self.now);
+                }
+            }
+            Step::Room(..) | Step::Close(_) | Step::Remove(_) if self.all.is_empty() => {}
+            Step::Room(index, has_room) => index.get_mut(&mut self.all).has_room = has_room,
+            Step::Close(index) => {
+                let twin = index.get_mut(&mut self.all);
+                twin.alone.close();
+                self.fanout.tend(twin.id, ServerStream::close);
+            }
+            Step::Remove(index) => {
+                let twin = self.all.swap_remove(index.index(self.all.len()));
+                assert_eq!(self.fanout.remove(twin.id), twin.alone.ending());
+            }
+        }
+    }
+
+    fn publish(&mut self, events: Vec<ServerEvent>) {
+        for event in &events {
+            for twin in &mut self.all {
+                twin.alone.handle_event(event);
+            }
+        }
+        let fan = match events.as_slice() {
+            [event] => self.fanout.publish(event.clone(), self.now, self.now),
+            _ => self.fanout.publish_all(events, self.now, self.now),
+        };
+        let mut missed = Vec::new();
+        for (id, chunk) in &fan.writes {
+            let twin = self.all.iter_mut().find(|twin| twin.id == *id).unwrap();
+            if twin.has_room {
+                twin.of_fanout.extend(fan.chunk(*chunk));
+            } else {
+                missed.push(*id);
+            }
+        }
+        self.fanout.handle_missed(missed, self.now);
+    }
+
+    fn compare(&mut self) {
+        for twin in &mut self.all {
+            twin.write(&mut self.fanout, self.now);
+            assert_eq!(
+                String::from_utf8_lossy(&twin.of_fanout),
+                String::from_utf8_lossy(&twin.of_alone)
+            );
+        }
+        let with_room = self.all.iter().filter(|twin| twin.has_room);
+        let due = with_room.filter_map(|twin| twin.alone.poll_timeout()).min();
+        let planned = self.fanout.poll_timeout();
+        assert!(due.is_none_or(|due| planned.is_some_and(|planned| planned <= due)));
+        assert_eq!(self.fanout.len(), self.all.len());
+    }
+}
+
+#[test]
+fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
+    check(vec(any_step(), 0..60), |steps| {
+        let mut twins = Twins::default();
+        for step in steps {
+            twins.take(step);
+            twins.compare();
+        }
+    });
+}
+
+#[test]
+fn keys_and_ids_that_are_used_again_lead_to_their_own_streams() {
+    let mut fanout = Fanout::default();
+    for round in 0..3 {
+        let names: Vec<String> = (0..4).map(|place| format!("{round}-{place}")).collect();
+        let streams = names
+            .iter()
+            .map(|name| open(&mut fanout, &format!("\"{name}\""), &watching(name)));
+        let streams: Vec<StreamId> = streams.collect();
+        for (name, stream) in names.iter().zip(&streams) {
+            let frame = cue(&format!("\"{name}\""), &updated(name));
+            let fan = fanout.publish(updated(name), T0, T0);
+            assert_eq!(groups(&fan), [(frame, vec![*stream])]);
+        }
+        for stream in streams {
+            fanout.remove(stream);
+        }
+    }
+}
