@@ -1,6 +1,6 @@
 use crate::{event::ServerEvent, task::TaskId, uri::Uri};
 
-use super::protocol::Interest;
+use super::interest::Interest;
 
 /// What an event is about, and so what an interest in it is entered under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
