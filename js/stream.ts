@@ -4,6 +4,7 @@ import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
+import { Home } from './home.js';
 import type { SessionStream } from './legacy/session-store.js';
 import { type Edge, Retirement, type Tally } from './wasm.js';
 
@@ -59,6 +60,7 @@ export class ListenStream {
   readonly #retiring = deferred<Retiring>();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
+  readonly #home: Home;
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #tally: StreamTally | undefined;
@@ -70,6 +72,7 @@ export class ListenStream {
     this.#edge = edge;
     this.#options = options;
     this.ended = this.#ended.promise;
+    this.#home = new Home(options.onerror);
     this.#line = new BusLine({
       attach: (link, since) => this.#join(link, since),
       receive: this.#receive,
@@ -163,6 +166,10 @@ export class ListenStream {
     const attachment = this.#options.bus.attach(this.#filter(), link, this.#joining(since));
     const again = attachment.again?.bind(attachment);
     return {
+      isShared: attachment.isShared ?? false,
+      get isCertain() {
+        return attachment.isCertain ?? true;
+      },
       detach: () => attachment.detach(),
       again: again && ((after) => again(this.#filter(), this.#joining(after))),
     };
@@ -220,6 +227,7 @@ export class ListenStream {
   #drain(): void {
     if (this.#isEnded) return;
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
+    if (this.#line.isDoubtful) this.#edge.doubt(performance.now());
     this.#edge.close();
     this.#pump();
   }
@@ -230,17 +238,41 @@ export class ListenStream {
     this.#isPumping = true;
     this.#write(this.#controller);
     this.#isPumping = false;
+    if (this.#line.isShared) this.#settleAtHome();
+    else this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#isEnded) return;
     if (this.#edge.isEnded) this.#finish();
     else this.#timer.arm(this.#edge.deadline);
+  }
+
+  /** Another request may have written: what it must not touch waits for the stream's own. */
+  #settleAtHome(): void {
+    const { deadline, isEnded } = this.#edge;
+    if (isEnded || !this.#timer.covers(deadline)) this.#home.ask(() => this.#settle());
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
     while ((controller.desiredSize ?? 0) > 0) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) return;
-      controller.enqueue(frames);
+      this.#enqueue(controller, frames);
     }
     this.#edge.blocked(performance.now());
+  }
+
+  /** What was taken from the core and cannot be written is lost: the stream ends, and its client comes back. */
+  #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, frames: Uint8Array): void {
+    try {
+      controller.enqueue(frames);
+    } catch (error) {
+      this.#edge.abort();
+      this.#isPumping = false;
+      this.#home.ask(() => this.#settle());
+      throw error;
+    }
   }
 
   #tick(): void {
@@ -262,6 +294,7 @@ export class ListenStream {
     this.#tally = { ...this.tally, isAway: false };
     this.#isEnded = true;
     this.#timer.clear();
+    this.#home.leave();
     this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.#line.leave();

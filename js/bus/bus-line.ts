@@ -11,6 +11,9 @@ export interface BusFollower {
 
 /** One attachment of a line. */
 export interface LineAttachment {
+  /** As that of the bus. */
+  readonly isShared?: boolean;
+  readonly isCertain?: boolean;
   detach(): void;
   /** Attaches again in place, where that can be done. */
   again?: ((since: string | undefined) => void) | undefined;
@@ -34,6 +37,16 @@ export class BusLine {
 
   constructor(ends: LineEnds) {
     this.#ends = ends;
+  }
+
+  /** Whether frames may come on behalf of other requests. */
+  get isShared(): boolean {
+    return this.#attachment?.isShared ?? false;
+  }
+
+  /** Whether the bus's end knows that something may be missing. */
+  get isDoubtful(): boolean {
+    return this.#attachment?.isCertain === false;
   }
 
   /** Attaches anew, in place of the attachment that there is. */

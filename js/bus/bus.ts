@@ -34,8 +34,20 @@ export interface ListenBus extends ServerEventBus {
    * `link.receive`; every publish that starts after that is delivered. What `joining` brings comes first.
    */
   attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment;
+  /** What the streams' attachments went through without telling the streams. */
+  readonly tally?: BusTally;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
+}
+
+/** What streams went through of which the bus's end of their attachments took care, counted once for each stream. */
+export interface BusTally {
+  /** Streams whose bus is away now. */
+  away: number;
+  /** How often the bus was lost and attached again. */
+  healed: number;
+  /** How often something was found missing, out of order or broken. */
+  gaps: number;
 }
 
 /** What an attach brings, beside its filter. */
@@ -62,6 +74,13 @@ export interface BusLink {
 
 /** The bus's end of an attachment. */
 export interface BusAttachment {
+  /**
+   * Whether frames may come on behalf of other requests than the stream's own. The stream then touches its timers on
+   * behalf of its own alone.
+   */
+  readonly isShared?: boolean;
+  /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
+  readonly isCertain?: boolean;
   /** Takes the stream out of the bus; may be called twice. */
   detach(): void;
   /**
