@@ -56,7 +56,7 @@ export class ListenStream {
   readonly #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred();
+  readonly #closing = deferred<boolean>();
   readonly #retiring = deferred<Retiring>();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
@@ -94,7 +94,7 @@ export class ListenStream {
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then(() => stream.#drain());
+    void stream.#closing.promise.then((isDoubtful) => stream.#drain(isDoubtful));
     void stream.#retiring.promise.then((retiring) => stream.#retire(retiring));
     try {
       await stream.#attach();
@@ -123,7 +123,7 @@ export class ListenStream {
 
   /** Ends the stream gracefully: pending cues go out, then the result. */
   close(): void {
-    this.#closing.resolve();
+    this.#closing.resolve(this.#line.isDoubtful);
   }
 
   /** Ends the stream at a moment of `performance.now`, without a result, after what is pending then. */
@@ -224,10 +224,10 @@ export class ListenStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
-  #drain(): void {
+  #drain(isDoubtful: boolean): void {
     if (this.#isEnded) return;
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
-    if (this.#line.isDoubtful) this.#edge.doubt(performance.now());
+    if (isDoubtful) this.#edge.doubt(performance.now());
     this.#edge.close();
     this.#pump();
   }

@@ -44,6 +44,8 @@ export interface ListenBus extends ServerEventBus {
 export interface BusTally {
   /** Streams whose bus is away now. */
   away: number;
+  /** How often the bus was lost. */
+  outages: number;
   /** How often the bus was lost and attached again. */
   healed: number;
   /** How often something was found missing, out of order or broken. */

@@ -1,7 +1,7 @@
-import type { BusAttachment, BusLink } from '../bus/bus.js';
+import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import type { BusDoors } from './bus-doors.js';
 import { canWriteAcross } from './line-trial.js';
-import { type LineTally, SharedLine } from './shared-line.js';
+import { SharedLine } from './shared-line.js';
 
 /** What the lines of an isolate need. */
 export interface LinesOptions {
@@ -24,9 +24,10 @@ export class BusLines {
   }
 
   /** How the streams of all lines fared. */
-  get tally(): LineTally {
-    const sum = { away: 0, healed: 0, gaps: 0 };
+  get tally(): BusTally {
+    const sum = { away: 0, outages: 0, healed: 0, gaps: 0 };
     for (const { tally } of this.#lines.values()) {
+      sum.outages += tally.outages;
       sum.away += tally.away;
       sum.healed += tally.healed;
       sum.gaps += tally.gaps;
@@ -40,6 +41,7 @@ export class BusLines {
    */
   attach(continent: string, filter: string, link: BusLink, alone: () => BusAttachment): BusAttachment {
     const line = this.#line(continent);
+    if (!line.hasRoom) return alone();
     // The first stream holds the socket that it would have anyway.
     if (this.#verdict === true || (this.#verdict === undefined && line.holder === undefined)) {
       return line.attach(filter, link);

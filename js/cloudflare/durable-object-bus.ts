@@ -71,7 +71,7 @@ class DurableObjectBus implements ListenBus {
   }
 
   get tally(): BusTally {
-    return this.#lines?.tally ?? { away: 0, healed: 0, gaps: 0 };
+    return this.#lines?.tally ?? { away: 0, outages: 0, healed: 0, gaps: 0 };
   }
 
   /** The publish goes on when the response that caused it has been sent. */

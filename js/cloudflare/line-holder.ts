@@ -15,6 +15,8 @@ export class LineHolder {
   readonly rider: Rider;
   /** How often its request has shown that it lives. */
   proofs = 0;
+  /** How many frames it gave to streams. */
+  writes = 0;
   readonly #doors: BusDoors;
   readonly #continent: string;
   readonly #ends: HolderEnds;

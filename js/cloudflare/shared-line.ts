@@ -1,4 +1,4 @@
-import type { BusAttachment, BusLink } from '../bus/bus.js';
+import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import { calling, ListenError } from '../error.js';
 import { Line, LineCallKind } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
@@ -15,14 +15,6 @@ export interface LineOptions {
   onrefused: (error: Error) => void;
 }
 
-/** How the streams of a line fared. */
-export interface LineTally {
-  /** Streams whose bus is away. */
-  away: number;
-  healed: number;
-  gaps: number;
-}
-
 /**
  * The streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
  * with it: then another one opens the next, and the positions of the log heal what fell between. Whether the
@@ -32,7 +24,7 @@ export class SharedLine {
   readonly #options: LineOptions;
   readonly #core = new Line(crypto.randomUUID(), ATTACH_MS);
   readonly #riders = new Map<number, Rider>();
-  readonly #past = { healed: 0, gaps: 0 };
+  readonly #past = { outages: 0, healed: 0, gaps: 0 };
   #holder: LineHolder | undefined;
 
   constructor(options: LineOptions) {
@@ -40,8 +32,13 @@ export class SharedLine {
   }
 
   /** How its streams fared. */
-  get tally(): LineTally {
+  get tally(): BusTally {
     return { ...this.#past, away: this.#core.isAway ? this.#riders.size : 0 };
+  }
+
+  /** Whether it has room for one more stream. */
+  get hasRoom(): boolean {
+    return this.#core.weight < MOST_BYTES;
   }
 
   /** The stream that holds the socket. */
@@ -54,7 +51,7 @@ export class SharedLine {
     const number = calling(() => this.#core.attach(filter, performance.now()));
     const rider = new Rider(link, this.#options.onerror);
     this.#riders.set(number, rider);
-    if (this.#riders.size === 1) this.#appoint(rider);
+    if (this.#holder === undefined) this.#appoint(rider);
     else this.#stir();
     this.#watch(rider);
     const core = this.#core;
@@ -77,18 +74,18 @@ export class SharedLine {
     this.#riders.delete(number);
     this.#core.detach(number);
     const holder = this.#holder;
-    if (holder?.rider === rider) {
-      rider.home.ask(() => holder.stop());
-      this.#handOver();
-    }
+    if (holder?.rider === rider) rider.home.ask(() => holder.stop());
+    // It may have been about to hold it.
+    if (holder === undefined || holder.rider === rider) this.#handOver(rider);
     rider.leave();
   }
 
   /** Another stream holds the socket from now on. */
-  #handOver(): void {
+  #handOver(former: Rider): void {
     this.#holder = undefined;
     this.#core.moved(performance.now());
-    const [next] = [...this.#riders.values()].slice(-1);
+    const riders = [...this.#riders.values()].filter((rider) => rider !== former);
+    const next = riders[Math.floor(Math.random() * riders.length)];
     next?.home.ask(() => {
       if (this.#holder === undefined && !next.isGone) this.#appoint(next);
     });
@@ -114,26 +111,36 @@ export class SharedLine {
   }
 
   #receive(holder: LineHolder, frame: string): void {
-    const [healed = 0, gaps = 0] = this.#core.counts;
-    const dropped = this.#core.receive(frame, performance.now());
+    const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
     }
-    this.#count(healed, gaps);
     this.#serve(holder);
+    if (holder.writes >= MOST_WRITES && this.#riders.size > 1) this.#retire(holder);
+  }
+
+  /** What is written for all streams counts as the work of one request, and runtimes limit that. */
+  #retire(holder: LineHolder): void {
+    holder.stop();
+    this.#handOver(holder.rider);
   }
 
   /** What a line goes through, each of its streams does. */
-  #count(healedBefore: number, gapsBefore: number): void {
-    const [healed = 0, gaps = 0] = this.#core.counts;
-    this.#past.healed += (healed - healedBefore) * this.#riders.size;
-    this.#past.gaps += (gaps - gapsBefore) * this.#riders.size;
+  #counting<T>(action: () => T): T {
+    const streams = this.#riders.size;
+    const before = this.#core.counts;
+    const result = action();
+    const [outages = 0, healed = 0, gaps = 0] = this.#core.counts.map((count, place) => count - (before[place] ?? 0));
+    this.#past.outages += outages * streams;
+    this.#past.healed += healed * streams;
+    this.#past.gaps += gaps * streams;
+    return result;
   }
 
   #lose(holder: LineHolder, error: Error): void {
     const { code } = error as Partial<ListenError>;
     holder.close();
-    this.#core.lose(performance.now(), Math.random(), code === 'bus-overloaded');
+    this.#counting(() => this.#core.lose(performance.now(), Math.random(), code === 'bus-overloaded'));
     this.#tell(error);
     this.#serve(holder);
   }
@@ -169,6 +176,7 @@ export class SharedLine {
       told.free();
       if (message === undefined) this.#part(streams[0] ?? 0, why);
       else for (const stream of streams) this.#give(stream, message);
+      if (this.#holder !== undefined) this.#holder.writes += streams.length;
     }
   }
 
@@ -224,5 +232,9 @@ const ATTACH_MS = 5_000;
 const WATCH_MS = 1_000;
 /** However many streams there are, each looks once in so many turns. */
 const MOST_TURNS = 15;
+/** Bytes of the names of all that is wanted: the bus keeps them in one row of SQLite, which has 2 MB. */
+const MOST_BYTES = 524_288;
+/** Frames for all streams together after which another request takes its turn. */
+const MOST_WRITES = 100_000;
 /** Milliseconds that a request has to show that it lives. */
 const PROOF_MS = 1_000;

@@ -49,6 +49,15 @@ impl Key {
             .collect()
     }
 
+    /// About how many bytes it takes in a message.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Everything | Self::Tools | Self::Prompts | Self::Resources => FLAG,
+            Self::Resource(uri) => uri.len() + QUOTES,
+            Self::Task(id) => id.len() + QUOTES,
+        }
+    }
+
     /// Reads what [`Key::to_text`] wrote; `None` where it is none.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
@@ -89,3 +98,5 @@ const PROMPTS: &str = "prompts";
 const RESOURCES: &str = "resources";
 const RESOURCE: &str = "resource";
 const TASK: &str = "task";
+const FLAG: usize = 24;
+const QUOTES: usize = 3;

@@ -36,6 +36,8 @@ pub struct Line {
     heard: Position,
     edges: Edges,
     wants: Wants,
+    /// Bytes of the names of all that they want.
+    weight: usize,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
     flight: Option<Flight>,
@@ -67,6 +69,7 @@ impl Line {
             heard: Position::default(),
             edges: Edges::default(),
             wants: Wants::default(),
+            weight: 0,
             waiting: Vec::new(),
             flight: None,
             seq: 0,
@@ -84,6 +87,9 @@ impl Line {
         }
         let edge = self.edges.connect();
         for key in Key::all_of(&interest) {
+            if !self.edges.is_wanted(&key) {
+                self.weight += key.weight();
+            }
             self.wants.want(key);
         }
         let attached = Attached {
@@ -124,6 +130,7 @@ impl Line {
         };
         for key in Key::all_of(&former.interest) {
             if !self.edges.is_wanted(&key) {
+                self.weight = self.weight.saturating_sub(key.weight());
                 self.wants.release(key);
             }
         }
@@ -208,9 +215,9 @@ impl Line {
         }
     }
 
-    /// How many streams there are.
-    pub fn streams(&self) -> usize {
-        self.edges.attached()
+    /// Bytes of the names of all that its streams want: a bus keeps so much for it.
+    pub fn weight(&self) -> usize {
+        self.weight
     }
 
     fn handle_attached(&mut self, is_whole: bool) {

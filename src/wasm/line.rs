@@ -118,11 +118,17 @@ impl Line {
         self.0.is_away()
     }
 
-    /// As of an edge: how often the bus was healed, gaps were found, and nobody could tell what was missed.
+    /// Bytes of the names of all that its streams want.
+    #[wasm_bindgen(getter)]
+    pub fn weight(&self) -> usize {
+        self.0.weight()
+    }
+
+    /// As those of an edge.
     #[wasm_bindgen(getter)]
     pub fn counts(&self) -> Vec<u32> {
         let counts = self.0.counts();
-        vec![counts.healed, counts.gaps, counts.resyncs]
+        vec![counts.outages, counts.healed, counts.gaps, counts.resyncs]
     }
 }
 

@@ -112,6 +112,20 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
 }
 
 #[test]
+fn a_line_weighs_what_its_streams_want_each_name_once() {
+    let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
+    let weight = world.line.weight();
+    world.open(watching(&["a"]));
+    assert_eq!(world.line.weight(), weight);
+    world.leave(0);
+    assert_eq!(world.line.weight(), weight);
+    world.leave(2);
+    assert!(world.line.weight() < weight);
+    world.leave(1);
+    assert_eq!(world.line.weight(), 0);
+}
+
+#[test]
 fn without_streams_there_is_no_connection_and_no_past() {
     let mut world = opened(&[tools()]);
     world.leave(0);
