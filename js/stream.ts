@@ -1,10 +1,9 @@
-import type { BusLink, Joining, ListenBus } from './bus/bus.js';
+import type { BusHome, BusLink, Joining, ListenBus } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
-import { Home } from './home.js';
 import type { SessionStream } from './legacy/session-store.js';
 import { type Edge, Retirement, type Tally } from './wasm.js';
 
@@ -60,7 +59,6 @@ export class ListenStream {
   readonly #retiring = deferred<Retiring>();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
-  readonly #home: Home;
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #tally: StreamTally | undefined;
@@ -72,7 +70,6 @@ export class ListenStream {
     this.#edge = edge;
     this.#options = options;
     this.ended = this.#ended.promise;
-    this.#home = new Home(options.onerror);
     this.#line = new BusLine({
       attach: (link, since) => this.#join(link, since),
       receive: this.#receive,
@@ -166,7 +163,7 @@ export class ListenStream {
     const attachment = this.#options.bus.attach(this.#filter(), link, this.#joining(since));
     const again = attachment.again?.bind(attachment);
     return {
-      isShared: attachment.isShared ?? false,
+      home: attachment.home,
       get isCertain() {
         return attachment.isCertain ?? true;
       },
@@ -238,8 +235,9 @@ export class ListenStream {
     this.#isPumping = true;
     this.#write(this.#controller);
     this.#isPumping = false;
-    if (this.#line.isShared) this.#settleAtHome();
-    else this.#settle();
+    const { home } = this.#line;
+    if (home === undefined) this.#settle();
+    else this.#settleAt(home);
   }
 
   #settle(): void {
@@ -249,9 +247,9 @@ export class ListenStream {
   }
 
   /** Another request may have written: what it must not touch waits for the stream's own. */
-  #settleAtHome(): void {
+  #settleAt(home: BusHome): void {
     const { deadline, isEnded } = this.#edge;
-    if (isEnded || !this.#timer.covers(deadline)) this.#home.ask(() => this.#settle());
+    if (isEnded || !this.#timer.covers(deadline)) home.ask(() => this.#settle());
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -270,7 +268,9 @@ export class ListenStream {
     } catch (error) {
       this.#edge.abort();
       this.#isPumping = false;
-      this.#home.ask(() => this.#settle());
+      const { home } = this.#line;
+      if (home === undefined) this.#settle();
+      else home.ask(() => this.#settle());
       throw error;
     }
   }
@@ -294,7 +294,6 @@ export class ListenStream {
     this.#tally = { ...this.tally, isAway: false };
     this.#isEnded = true;
     this.#timer.clear();
-    this.#home.leave();
     this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.#line.leave();

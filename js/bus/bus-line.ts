@@ -1,5 +1,5 @@
 import { BusCall } from '../wasm.js';
-import type { BusLink } from './bus.js';
+import type { BusHome, BusLink } from './bus.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
@@ -12,7 +12,7 @@ export interface BusFollower {
 /** One attachment of a line. */
 export interface LineAttachment {
   /** As that of the bus. */
-  readonly isShared?: boolean;
+  readonly home?: BusHome | undefined;
   readonly isCertain?: boolean;
   detach(): void;
   /** Attaches again in place, where that can be done. */
@@ -39,9 +39,9 @@ export class BusLine {
     this.#ends = ends;
   }
 
-  /** Whether frames may come on behalf of other requests. */
-  get isShared(): boolean {
-    return this.#attachment?.isShared ?? false;
+  /** As that of the attachment. */
+  get home(): BusHome | undefined {
+    return this.#attachment?.home;
   }
 
   /** Whether the bus's end knows that something may be missing. */

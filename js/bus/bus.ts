@@ -74,13 +74,19 @@ export interface BusLink {
   lost(error: Error): void;
 }
 
+/** A request that things are done on behalf of. */
+export interface BusHome {
+  /** Does this soon, and never where the request is gone. */
+  ask(errand: () => void): void;
+}
+
 /** The bus's end of an attachment. */
 export interface BusAttachment {
   /**
-   * Whether frames may come on behalf of other requests than the stream's own. The stream then touches its timers on
-   * behalf of its own alone.
+   * Runs things on behalf of the stream's own request, where frames may come on behalf of others: a stream then touches its
+   * timers there alone.
    */
-  readonly isShared?: boolean;
+  readonly home?: BusHome;
   /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
   readonly isCertain?: boolean;
   /** Takes the stream out of the bus; may be called twice. */

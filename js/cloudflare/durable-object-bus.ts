@@ -28,7 +28,7 @@ export interface DurableObjectBusOptions {
   /**
    * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
    * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
-   * shared where a trial with the first two streams shows that it works, otherwise each (default `each`).
+   * shared where a trial with the first two streams shows that it works, otherwise each (default `auto`).
    * Streams of sessions have a socket each.
    */
   sockets?: 'auto' | 'shared' | 'each';
@@ -58,7 +58,7 @@ class DurableObjectBus implements ListenBus {
   readonly #onerror: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
-    const { name = 'mcp-listen', onerror = report, sockets = 'each' } = options;
+    const { name = 'mcp-listen', onerror = report, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is what a shard would be called`);
     }

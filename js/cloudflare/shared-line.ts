@@ -56,7 +56,7 @@ export class SharedLine {
     this.#watch(rider);
     const core = this.#core;
     return {
-      isShared: true,
+      home: rider.home,
       get isCertain() {
         return core.isCertain;
       },

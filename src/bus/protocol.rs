@@ -127,10 +127,8 @@ impl EdgeMessage {
 impl BusMessage {
     /// Whether the frame that confirms an attach says that the bus takes an [`EdgeMessage::Adjust`].
     pub fn offers_adjust(text: &str) -> bool {
-        let offer = read(text).is_ok_and(|document| {
-            document.root.get("adjust").and_then(Node::as_bool) == Some(true)
-        });
-        offer
+        let is_set = |document: Document<'_>| document.root.get("adjust").and_then(Node::as_bool);
+        read(text).map(is_set) == Ok(Some(true))
     }
 
     /// Reads one frame.
