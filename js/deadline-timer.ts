@@ -8,9 +8,14 @@ export class DeadlineTimer {
     this.#fire = fire;
   }
 
+  /** Whether it fires in time as it is. */
+  covers(deadline: number | undefined): boolean {
+    return deadline === undefined || (this.#timer !== undefined && this.#firesAt <= deadline);
+  }
+
   /** Sets the timer, unless it fires before; `deadline` is on the clock of `performance.now()`. */
   arm(deadline: number | undefined): void {
-    if (deadline === undefined || (this.#timer !== undefined && this.#firesAt <= deadline)) return;
+    if (deadline === undefined || this.covers(deadline)) return;
     this.clear();
     this.#firesAt = deadline;
     this.#timer = setTimeout(this.#tick, Math.max(deadline - performance.now(), 0) + 1);

@@ -165,7 +165,15 @@ class ListenFront {
     await this.#streams.shed(streams, windowMs);
   };
 
-  readonly stats = (): ListenStats => ({ ...this.#streams.stats, refused: { ...this.#refusals.counts } });
+  readonly stats = (): ListenStats => {
+    const stats = { ...this.#streams.stats, refused: { ...this.#refusals.counts } };
+    const { away = 0, gaps = 0, healed = 0, outages = 0 } = this.bus.tally ?? {};
+    stats.away += away;
+    stats.gaps += gaps;
+    stats.healed += healed;
+    stats.outages += outages;
+    return stats;
+  };
 
   async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
     if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {

@@ -1,4 +1,4 @@
-import type { BusLink, Joining, ListenBus } from './bus/bus.js';
+import type { BusHome, BusLink, Joining, ListenBus } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
@@ -70,7 +70,7 @@ export class ListenStream implements HeldStream {
   readonly #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred();
+  readonly #closing = deferred<boolean>();
   readonly #retiring = deferred<Retiring>();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
@@ -106,7 +106,7 @@ export class ListenStream implements HeldStream {
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then(() => stream.#drain());
+    void stream.#closing.promise.then((isDoubtful) => stream.#drain(isDoubtful));
     void stream.#retiring.promise.then((retiring) => stream.#retire(retiring));
     try {
       await stream.#attach();
@@ -134,7 +134,7 @@ export class ListenStream implements HeldStream {
   }
 
   close(): void {
-    this.#closing.resolve();
+    this.#closing.resolve(this.#line.isDoubtful);
   }
 
   retire(at: number, why: Retirement): void {
@@ -174,6 +174,10 @@ export class ListenStream implements HeldStream {
     const attachment = this.#options.bus.attach(this.#filter(), link, this.#joining(since));
     const again = attachment.again?.bind(attachment);
     return {
+      home: attachment.home,
+      get isCertain() {
+        return attachment.isCertain ?? true;
+      },
       detach: () => attachment.detach(),
       again: again && ((after) => again(this.#filter(), this.#joining(after))),
     };
@@ -228,9 +232,10 @@ export class ListenStream implements HeldStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
-  #drain(): void {
+  #drain(isDoubtful: boolean): void {
     if (this.#isEnded) return;
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
+    if (isDoubtful) this.#edge.doubt(performance.now());
     this.#edge.close();
     this.#pump();
   }
@@ -241,17 +246,44 @@ export class ListenStream implements HeldStream {
     this.#isPumping = true;
     this.#write(this.#controller);
     this.#isPumping = false;
+    const { home } = this.#line;
+    if (home === undefined) this.#settle();
+    else this.#settleAt(home);
+  }
+
+  #settle(): void {
+    if (this.#isEnded) return;
     if (this.#edge.isEnded) this.#finish();
     else this.#timer.arm(this.#edge.deadline);
+  }
+
+  /** Another request may have written: what it must not touch waits for the stream's own. */
+  #settleAt(home: BusHome): void {
+    const { deadline, isEnded } = this.#edge;
+    if (isEnded || !this.#timer.covers(deadline)) home.ask(() => this.#settle());
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
     while ((controller.desiredSize ?? 0) > 0) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) return;
-      controller.enqueue(frames);
+      this.#enqueue(controller, frames);
     }
     this.#edge.blocked(performance.now());
+  }
+
+  /** What was taken from the core and cannot be written is lost: the stream ends, and its client comes back. */
+  #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, frames: Uint8Array): void {
+    try {
+      controller.enqueue(frames);
+    } catch (error) {
+      this.#edge.abort();
+      this.#isPumping = false;
+      const { home } = this.#line;
+      if (home === undefined) this.#settle();
+      else home.ask(() => this.#settle());
+      throw error;
+    }
   }
 
   #tick(): void {

@@ -17,6 +17,7 @@
 //! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
 //! - [`fanout`]: all streams of one process, written to at once
+//! - [`line`]: the streams of one isolate on one connection to the bus
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
@@ -52,6 +53,7 @@ pub mod id;
 pub mod json;
 pub mod legacy;
 pub mod limits;
+pub mod line;
 pub mod listen;
 pub mod message;
 pub mod name;

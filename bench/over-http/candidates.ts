@@ -39,7 +39,7 @@ const MEMORY_DISK = '/dev/shm';
 const ON_WORKERD: Candidate = {
   name: OURS,
   includes:
-    'publish in one isolate, the bus with its log on disk in another, match, a WebSocket a stream, the edge with its streams in a third, HTTP',
+    'publish in one isolate, the bus with its log on disk in another, match, a WebSocket an isolate, the edge with its streams in a third, HTTP',
   start: () => workerdServer('listen'),
 };
 /** Tells what the disk costs: the same, but what the bus has logged would not outlive the machine. */
@@ -84,9 +84,9 @@ export const PROCESSES: Candidate[] = [
   { name: 'Python SDK', includes: 'publish, match, uvicorn, all in one process', start: pythonServer },
 ];
 
-/** Ours, whose bus object holds so many streams and no more: beyond them it opens shards. */
+/** Ours with a socket for each stream, whose bus object holds so many and no more: beyond them it opens shards. */
 export function sharded(edgesPerShard: (shards: number) => number): Candidate[] {
   const start = async (shards: number): Promise<LoadServer> =>
-    workerdServer('listen', { edgesPerShard: edgesPerShard(shards) });
+    workerdServer('listen', { edgesPerShard: edgesPerShard(shards), sockets: 'each' });
   return [{ ...ON_WORKERD, start }];
 }

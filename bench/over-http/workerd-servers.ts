@@ -13,16 +13,18 @@ export interface WorkerOptions {
   disk?: string;
   /** Streams that one object of the bus holds; as many as come without it. */
   edgesPerShard?: number;
+  /** How the streams of an isolate reach the bus; as by default without it. */
+  sockets?: 'each';
 }
 
 /** Starts a Worker on workerd: one isolate holds the streams, another one its objects, a third one publishes. */
 export async function workerdServer(name: WorkerName, options: WorkerOptions = {}): Promise<LoadServer> {
   const { edges, object } = LAYOUTS[name];
-  const { disk, edgesPerShard = ONE_OBJECT } = options;
+  const { disk, edgesPerShard = ONE_OBJECT, sockets = 'auto' } = options;
   const bundle = await bundleOf(name);
   const durableObjects = object === undefined ? [] : [object];
   const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
-  const text = { EDGES_PER_SHARD: String(edgesPerShard) };
+  const text = { EDGES_PER_SHARD: String(edgesPerShard), SOCKETS: sockets };
   const workerd = await startWorkerd({ bundle, edges, durableObjects, text, ...state });
   const [holding = '', publishing = holding] = workerd.edges;
   return {

@@ -1,5 +1,5 @@
 import { BusCall } from '../wasm.js';
-import type { BusLink } from './bus.js';
+import type { BusHome, BusLink } from './bus.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
@@ -11,6 +11,9 @@ export interface BusFollower {
 
 /** One attachment of a line. */
 export interface LineAttachment {
+  /** As that of the bus. */
+  readonly home?: BusHome | undefined;
+  readonly isCertain?: boolean;
   detach(): void;
   /** Attaches again in place, where that can be done. */
   again?: ((since: string | undefined) => void) | undefined;
@@ -34,6 +37,16 @@ export class BusLine {
 
   constructor(ends: LineEnds) {
     this.#ends = ends;
+  }
+
+  /** As that of the attachment. */
+  get home(): BusHome | undefined {
+    return this.#attachment?.home;
+  }
+
+  /** Whether the bus's end knows that something may be missing. */
+  get isDoubtful(): boolean {
+    return this.#attachment?.isCertain === false;
   }
 
   /** Attaches anew, in place of the attachment that there is. */

@@ -39,6 +39,8 @@ export interface ListenBus extends ServerEventBus {
    * no event between a publish and this process; without it, each stream attaches.
    */
   feed?(feed: EventFeed): () => void;
+  /** What the streams' attachments went through without telling the streams. */
+  readonly tally?: BusTally;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
 }
@@ -49,6 +51,18 @@ export interface EventFeed {
   readonly streams: number;
   /** Takes events in their order, each a line of JSON text, as the core writes it. */
   publish(events: string): void;
+}
+
+/** What streams went through of which the bus's end of their attachments took care, counted once for each stream. */
+export interface BusTally {
+  /** Streams whose bus is away now. */
+  away: number;
+  /** How often the bus was lost. */
+  outages: number;
+  /** How often the bus was lost and attached again. */
+  healed: number;
+  /** How often something was found missing, out of order or broken. */
+  gaps: number;
 }
 
 /** What an attach brings, beside its filter. */
@@ -73,8 +87,21 @@ export interface BusLink {
   lost(error: Error): void;
 }
 
+/** A request that things are done on behalf of. */
+export interface BusHome {
+  /** Does this soon, and never where the request is gone. */
+  ask(errand: () => void): void;
+}
+
 /** The bus's end of an attachment. */
 export interface BusAttachment {
+  /**
+   * Runs things on behalf of the stream's own request, where frames may come on behalf of others: a stream then touches its
+   * timers there alone.
+   */
+  readonly home?: BusHome;
+  /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
+  readonly isCertain?: boolean;
   /** Takes the stream out of the bus; may be called twice. */
   detach(): void;
   /**

@@ -1,5 +1,5 @@
 import { waitUntil } from 'cloudflare:workers';
-import type { BusAttachment, BusLink, Joining, ListenBus } from '../bus/bus.js';
+import type { BusAttachment, BusLink, BusTally, Joining, ListenBus } from '../bus/bus.js';
 import type { LineAttachment } from '../bus/bus-line.js';
 import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
@@ -8,6 +8,7 @@ import type { SessionStore } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { attachMessage } from '../wasm.js';
 import { type BusDoor, BusDoors } from './bus-doors.js';
+import { BusLines } from './bus-lines.js';
 import { BusListener } from './bus-listener.js';
 import { BusSocket } from './bus-socket.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
@@ -24,6 +25,13 @@ export interface DurableObjectBusOptions {
   name?: string;
   /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
   onerror?: (error: Error) => void;
+  /**
+   * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
+   * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
+   * shared where a trial with the first two streams shows that it works, otherwise each (default `auto`).
+   * Streams of sessions have a socket each.
+   */
+  sockets?: 'auto' | 'shared' | 'each';
 }
 
 /**
@@ -46,9 +54,11 @@ class DurableObjectBus implements ListenBus {
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #doors: BusDoors;
+  readonly #lines: BusLines | undefined;
   readonly #onerror: (error: Error) => void;
 
-  constructor(namespace: BusNamespace, { name = 'mcp-listen', onerror = report }: DurableObjectBusOptions) {
+  constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
+    const { name = 'mcp-listen', onerror = report, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is what a shard would be called`);
     }
@@ -56,6 +66,12 @@ class DurableObjectBus implements ListenBus {
     this.#name = name;
     this.#doors = new BusDoors(namespace as DurableObjectNamespace, name);
     this.#onerror = onerror;
+    const lines = { doors: this.#doors, onerror, isTried: sockets !== 'shared' };
+    this.#lines = sockets === 'each' ? undefined : new BusLines(lines);
+  }
+
+  get tally(): BusTally {
+    return this.#lines?.tally ?? { away: 0, outages: 0, healed: 0, gaps: 0 };
   }
 
   /** The publish goes on when the response that caused it has been sent. */
@@ -70,6 +86,14 @@ class DurableObjectBus implements ListenBus {
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
+    const { continent = '', session } = joining;
+    const alone = (): BusAttachment => this.#alone(filter, link, joining);
+    if (this.#lines === undefined || session !== undefined) return alone();
+    return this.#lines.attach(continent, JSON.stringify(filter), link, alone);
+  }
+
+  /** A stream on a socket of its own. */
+  #alone(filter: SubscriptionFilter, link: BusLink, joining: Joining): BusAttachment {
     const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined };
     const socket = new BusSocket(this.#doors, owner, frameOf(JSON.stringify(filter), joining), link);
     return {

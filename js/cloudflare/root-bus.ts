@@ -8,6 +8,7 @@ import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
 import { ownNamespace } from './own-namespace.js';
+import { PublishQueue } from './publish-queue.js';
 import { RootSessions } from './root-sessions.js';
 import { RootShards, type ShardStats } from './root-shards.js';
 import { shardAddress, shardName } from './shard-name.js';
@@ -40,6 +41,7 @@ export class RootBus {
   readonly #edges: EdgeSockets;
   readonly #alarm: AlarmClock;
   readonly #shards: RootShards | undefined;
+  readonly #publishes: PublishQueue;
   #dropped = 0;
 
   constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions) {
@@ -53,6 +55,7 @@ export class RootBus {
     this.#edges = new EdgeSockets(this.#hub, this.#interests);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
     this.sessions = this.#sessionsOf();
+    this.#publishes = new PublishQueue(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#restore(socket);
@@ -73,17 +76,10 @@ export class RootBus {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Publishes events, each given as JSON text: all of them or none. Answers with the position of the last one. */
-  publishAll(events: string[]): number {
-    // A lone event that is none is refused before anything has changed.
-    if (events.length > 1) for (const event of events) calling(() => normalizeEvent(event));
-    const deliveries = this.#ctx.storage.transactionSync(() => events.map((event) => this.#append(event)));
-    this.#hub.trimmed(this.#log.floor);
-    this.#shards?.flush();
-    for (const { edges, message } of deliveries.flat()) {
-      for (const edge of edges) this.#send(edge, message);
-    }
-    return this.#log.position;
+  /** Publishes events, each given as JSON text: all of them or none. Resolves with the position of the last one. */
+  async publishAll(events: string[]): Promise<number> {
+    for (const event of events) calling(() => normalizeEvent(event));
+    return await this.#publishes.add(events);
   }
 
   /** What this bus is doing. */
@@ -128,6 +124,22 @@ export class RootBus {
   /** The socket of an edge has closed. */
   closed(socket: WebSocket): void {
     this.#leave(socket, NORMAL);
+  }
+
+  /** Everything is in the log, in one transaction, before any of it is sent. */
+  #publish(publishes: string[][]): number[] {
+    const logged = this.#ctx.storage.transactionSync(() =>
+      publishes.map((events) => ({
+        frames: events.flatMap((event) => this.#append(event)),
+        position: this.#log.position,
+      })),
+    );
+    this.#hub.trimmed(this.#log.floor);
+    this.#shards?.flush();
+    for (const { edges, message } of logged.flatMap(({ frames }) => frames)) {
+      for (const edge of edges) this.#send(edge, message);
+    }
+    return logged.map(({ position }) => position);
   }
 
   #shardsOf(env: unknown, perShard: number): RootShards | undefined {

@@ -35,7 +35,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
-  publish(event: string): number {
+  publish(event: string): Promise<number> {
     return this.publishAll([event]);
   }
 
@@ -45,7 +45,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
-  publishAll(events: string[]): number {
+  publishAll(events: string[]): Promise<number> {
     return this.#root.publishAll(events);
   }
 

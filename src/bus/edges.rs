@@ -5,13 +5,13 @@ use crate::{clock::Millis, event::ServerEvent, position::Position};
 use super::{
     delivery::{Delivery, Groups},
     index::{EdgeId, Index},
+    interest::Interest,
     key::Key,
-    protocol::Interest,
 };
 
 /// The edges of one bus object: what each wants, and what it was sent last.
 #[derive(Debug, Default)]
-pub(super) struct Edges {
+pub(crate) struct Edges {
     all: BTreeMap<EdgeId, Option<Attached>>,
     index: Index,
     next: u32,
@@ -19,16 +19,16 @@ pub(super) struct Edges {
 
 /// What is known of an edge that has attached.
 #[derive(Debug)]
-pub(super) struct Attached {
-    pub(super) interest: Interest,
+pub(crate) struct Attached {
+    pub(crate) interest: Interest,
     /// The place of the last frame that it was sent; `None` where that was forgotten.
-    pub(super) last: Option<Position>,
+    pub(crate) last: Option<Position>,
     /// Its attach has not been answered: it gets nothing yet.
-    pub(super) is_waiting: bool,
+    pub(crate) is_waiting: bool,
 }
 
 impl Edges {
-    pub(super) fn connect(&mut self) -> EdgeId {
+    pub(crate) fn connect(&mut self) -> EdgeId {
         let edge = EdgeId(self.next);
         self.next = self.next.wrapping_add(1);
         self.all.insert(edge, None);
@@ -36,52 +36,62 @@ impl Edges {
     }
 
     /// Takes an edge out; the answer is what it had attached for.
-    pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
+    pub(crate) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
         self.all.remove(&edge);
         former
     }
 
-    pub(super) fn enter(&mut self, edge: EdgeId, attached: Attached) {
+    pub(crate) fn enter(&mut self, edge: EdgeId, attached: Attached) {
         self.index.insert(edge, &attached.interest);
         self.all.insert(edge, Some(attached));
     }
 
     /// Takes an edge out of the index; its connection stays.
-    pub(super) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
+    pub(crate) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.all.get_mut(&edge)?.take()?;
         self.index.remove(edge, &former.interest);
         Some(former)
     }
 
-    pub(super) fn is_connected(&self, edge: EdgeId) -> bool {
+    pub(crate) fn is_connected(&self, edge: EdgeId) -> bool {
         self.all.contains_key(&edge)
     }
 
-    pub(super) fn get(&self, edge: EdgeId) -> Option<&Attached> {
+    pub(crate) fn get(&self, edge: EdgeId) -> Option<&Attached> {
         self.all.get(&edge)?.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
+    pub(crate) fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
         self.all.get_mut(&edge)?.as_mut()
     }
 
     /// All connections, attached or not.
-    pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = EdgeId> {
         self.all.keys().copied()
     }
 
-    pub(super) fn attached(&self) -> usize {
+    /// Whether there are no connections.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn attached(&self) -> usize {
         self.all.values().flatten().count()
     }
 
-    pub(super) fn is_wanted(&self, key: &Key) -> bool {
+    /// What all that have attached want together.
+    pub(crate) fn interest(&self) -> Interest {
+        self.index.interest()
+    }
+
+    pub(crate) fn is_wanted(&self, key: &Key) -> bool {
         self.index.contains(key)
     }
 
     /// The frames of an event. Edges that were last sent different positions get different
     /// frames; after one event that all of them want they are one group.
-    pub(super) fn deliveries(
+    pub(crate) fn deliveries(
         &mut self,
         position: Position,
         at: Option<Millis>,

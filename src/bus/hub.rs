@@ -6,10 +6,12 @@ use crate::{
 };
 
 use super::{
+    adjust::Adjust,
     delivery::Delivery,
     edges::{Attached, Edges},
     index::EdgeId,
-    protocol::{Attach, BusMessage, EdgeMessage, Interest, ProtocolError},
+    interest::Interest,
+    protocol::{Attach, BusMessage, EdgeMessage, ProtocolError, attached_frame},
     recent::Recent,
     replay::Replay,
 };
@@ -48,6 +50,13 @@ pub enum Received {
         /// After the answer, and before anything else is published, the events beyond this
         /// position are to be replayed from the log: see [`Hub::replay`].
         replay_after: Option<Position>,
+    },
+    /// What the edge wants has changed; `answer` is the frame that tells it so.
+    Adjusted {
+        /// The frame to send back.
+        answer: String,
+        /// As in [`Received::Attached`].
+        interest: Interest,
     },
     /// The edge asked to be let go; it is no longer known.
     Detached,
@@ -98,6 +107,7 @@ impl Hub {
     pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
         match EdgeMessage::from_json(text)? {
             EdgeMessage::Attach(attach) => self.attach(edge, attach),
+            EdgeMessage::Adjust(adjust) => self.adjust(edge, &adjust),
             EdgeMessage::Detach => {
                 self.disconnect(edge);
                 Ok(Received::Detached)
@@ -208,10 +218,21 @@ impl Hub {
         self.edges.leave(edge);
         self.enter(edge, interest.clone(), Some(mark.position));
         Ok(Received::Attached {
-            answer: BusMessage::Attached(mark).to_json(),
+            answer: attached_frame(&mark),
             interest,
             session,
             replay_after: replay_after.filter(|position| *position < self.mark.position),
+        })
+    }
+
+    /// What was sent before stays sent: the edge goes on from where it is.
+    fn adjust(&mut self, edge: EdgeId, adjust: &Adjust) -> Result<Received, ProtocolError> {
+        let former = self.edges.leave(edge).ok_or(ProtocolError::OutOfPlace)?;
+        let interest = adjust.applied(former.interest);
+        self.enter(edge, interest.clone(), former.last);
+        Ok(Received::Adjusted {
+            answer: BusMessage::Adjusted(adjust.seq).to_json(),
+            interest,
         })
     }
 

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{event::ServerEvent, task::TaskId, uri::Uri};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
 
-use super::{key::Key, protocol::Interest};
+use super::{interest::Interest, key::Key};
 
 /// One edge of a bus, as the bus numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +71,20 @@ impl Index {
             Key::Resource(uri) => self.uris.contains_key(uri),
             Key::Task(id) => self.tasks.contains_key(id),
         }
+    }
+
+    /// What all the edges want together.
+    pub fn interest(&self) -> Interest {
+        if !self.everything.is_empty() {
+            return Interest::Everything;
+        }
+        Interest::Filter(SubscriptionFilter {
+            tools_list_changed: !self.tools.is_empty(),
+            prompts_list_changed: !self.prompts.is_empty(),
+            resources_list_changed: !self.resources.is_empty(),
+            resource_subscriptions: self.uris.keys().cloned().collect(),
+            task_ids: self.tasks.keys().cloned().collect(),
+        })
     }
 
     fn kinds(&mut self, interest: &Interest) -> impl Iterator<Item = &mut BTreeSet<EdgeId>> {

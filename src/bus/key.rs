@@ -1,6 +1,6 @@
 use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
 
-use super::protocol::Interest;
+use super::interest::Interest;
 
 /// What an event is about, and so what an interest in it is entered under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +59,15 @@ impl Key {
             .chain(filter.task_ids.iter().cloned().map(Self::Task))
     }
 
+    /// About how many bytes it takes in a message.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Everything | Self::Tools | Self::Prompts | Self::Resources => FLAG,
+            Self::Resource(uri) => uri.len() + QUOTES,
+            Self::Task(id) => id.len() + QUOTES,
+        }
+    }
+
     /// Reads what [`Key::to_text`] wrote; `None` where it is none.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
@@ -99,3 +108,5 @@ const PROMPTS: &str = "prompts";
 const RESOURCES: &str = "resources";
 const RESOURCE: &str = "resource";
 const TASK: &str = "task";
+const FLAG: usize = 24;
+const QUOTES: usize = 3;

@@ -1,11 +1,13 @@
 //! The bus: what was published, who wants to hear it, and the words between bus and edge.
 
+mod adjust;
 mod change;
 mod delivery;
 mod edges;
 mod follow_reply;
 mod hub;
 mod index;
+mod interest;
 mod key;
 mod low;
 mod member;
@@ -22,17 +24,22 @@ mod shard_protocol;
 mod wants;
 
 pub use crate::position::{Mark, Position};
+pub use adjust::Adjust;
+pub(crate) use adjust::filter_of;
 pub use change::{BatchCall, Change};
 pub use delivery::Delivery;
+pub(crate) use edges::{Attached, Edges};
 pub use follow_reply::FollowReply;
 pub use hub::{Hub, Publication, Received};
 pub use index::{EdgeId, Index};
+pub use interest::Interest;
 pub use key::Key;
 pub use placement::{Home, ShardId};
-pub use protocol::{Attach, BusMessage, EdgeMessage, Interest, Place, ProtocolError};
+pub use protocol::{Attach, BusMessage, EdgeMessage, Place, ProtocolError};
 pub use replay::Replay;
 pub use root::Root;
 pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
 pub use shard_protocol::{
     Batch, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken, Watched,
 };
+pub(crate) use wants::{Turn, Wants};

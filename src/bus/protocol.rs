@@ -8,13 +8,12 @@ use std::fmt;
 use crate::{
     clock::Millis,
     event::{EventError, ServerEvent},
-    filter::SubscriptionFilter,
     json::{self, Document, Node},
     limits::Limits,
     position::{Mark, Position},
-    task::TaskId,
-    uri::Uri,
 };
+
+use super::{adjust::Adjust, interest::Interest};
 
 /// What an edge tells its bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +21,8 @@ pub enum EdgeMessage {
     /// Send me these events from now on, in place of those of any earlier attach. Answered with
     /// [`BusMessage::Attached`].
     Attach(Attach),
+    /// Send me more, or less, from now on. Answered with [`BusMessage::Adjusted`].
+    Adjust(Adjust),
     /// Send me nothing more.
     Detach,
 }
@@ -65,6 +66,8 @@ pub enum BusMessage {
         /// until then (2025-11-25, Lifecycle: Initialization).
         is_held: bool,
     },
+    /// The adjustment with this number is done: every matching event that is published from now on will be sent.
+    Adjusted(u64),
 }
 
 /// Where an event stands among those that an edge is sent.
@@ -74,15 +77,6 @@ pub struct Place {
     pub position: Position,
     /// As in [`BusMessage::Event`].
     pub previous: Option<Position>,
-}
-
-/// Which events an edge wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// All of them: for a receiver that filters by itself.
-    Everything,
-    /// Those that the filter accepts.
-    Filter(SubscriptionFilter),
 }
 
 /// Why a frame is dropped.
@@ -110,6 +104,7 @@ impl EdgeMessage {
         let document = read(text)?;
         match type_of(&document)? {
             "attach" => Attach::from_node(&document.root).map(Self::Attach),
+            "adjust" => Adjust::from_node(&document.root).map(Self::Adjust),
             "detach" => Ok(Self::Detach),
             _ => Err(ProtocolError::UnknownType),
         }
@@ -121,12 +116,21 @@ impl EdgeMessage {
             Self::Attach(attach) => {
                 format!(r#"{{"v":{VERSION},"type":"attach",{}}}"#, attach.members())
             }
+            Self::Adjust(adjust) => {
+                format!(r#"{{"v":{VERSION},"type":"adjust",{}}}"#, adjust.members())
+            }
             Self::Detach => format!(r#"{{"v":{VERSION},"type":"detach"}}"#),
         }
     }
 }
 
 impl BusMessage {
+    /// Whether the frame that confirms an attach says that the bus takes an [`EdgeMessage::Adjust`].
+    pub fn offers_adjust(text: &str) -> bool {
+        let is_set = |document: Document<'_>| document.root.get("adjust").and_then(Node::as_bool);
+        read(text).map(is_set) == Ok(Some(true))
+    }
+
     /// Reads one frame.
     ///
     /// # Errors
@@ -140,6 +144,7 @@ impl BusMessage {
                 interest: Interest::from_node(root)?,
                 is_held: root.get("held").and_then(Node::as_bool) == Some(true),
             }),
+            "adjusted" => seq_in(root).map(Self::Adjusted),
             "event" => Ok(Self::Event {
                 position: position_in(root)?,
                 previous: previous_in(root)?,
@@ -165,6 +170,9 @@ impl BusMessage {
                 interest.to_json(),
                 if *is_held { ",\"held\":true" } else { "" }
             ),
+            Self::Adjusted(seq) => {
+                format!(r#"{{"v":{VERSION},"type":"adjusted","seq":{seq}}}"#)
+            }
             Self::Event {
                 position,
                 previous,
@@ -173,6 +181,12 @@ impl BusMessage {
             } => event_frame(*position, *previous, *at, &event.to_json()),
         }
     }
+}
+
+/// The frame of [`BusMessage::Attached`] from a bus that takes an [`EdgeMessage::Adjust`].
+pub(super) fn attached_frame(mark: &Mark) -> String {
+    let mark = mark_members(mark);
+    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"adjust":true}}"#)
 }
 
 /// The frame of [`BusMessage::Event`] for an event that is JSON text already.
@@ -246,73 +260,6 @@ impl Attach {
     }
 }
 
-impl Interest {
-    /// Reads the JSON text of an interest: `"everything"`, or a filter.
-    ///
-    /// # Errors
-    /// [`ProtocolError::Malformed`].
-    pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
-        Self::from_value(&parse(text)?.root)
-    }
-
-    /// The interest as compact JSON.
-    pub fn to_json(&self) -> String {
-        match self {
-            Self::Everything => format!("\"{EVERYTHING}\""),
-            Self::Filter(filter) => filter.to_json(),
-        }
-    }
-
-    /// The same interest with `uris` for those that it names; everything stays everything.
-    #[must_use]
-    pub fn with_uris(&self, uris: Vec<Uri>) -> Self {
-        match self {
-            Self::Everything => Self::Everything,
-            Self::Filter(filter) => Self::Filter(SubscriptionFilter {
-                resource_subscriptions: uris,
-                ..filter.clone()
-            }),
-        }
-    }
-
-    /// Whether it takes `event` in.
-    pub fn accepts(&self, event: &ServerEvent) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Filter(filter) => filter.accepts(event),
-        }
-    }
-
-    /// The URIs that it names.
-    pub fn uris(&self) -> &[Uri] {
-        match self {
-            Self::Everything => &[],
-            Self::Filter(filter) => &filter.resource_subscriptions,
-        }
-    }
-
-    /// The tasks that it names.
-    pub fn tasks(&self) -> &[TaskId] {
-        match self {
-            Self::Everything => &[],
-            Self::Filter(filter) => &filter.task_ids,
-        }
-    }
-
-    fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
-        Self::from_value(root.get("interest").ok_or(ProtocolError::Malformed)?)
-    }
-
-    fn from_value(node: &Node<'_>) -> Result<Self, ProtocolError> {
-        if node.as_str() == Some(EVERYTHING) {
-            return Ok(Self::Everything);
-        }
-        SubscriptionFilter::from_node(node, &EDGE_LIMITS)
-            .map(Self::Filter)
-            .map_err(|_| ProtocolError::Malformed)
-    }
-}
-
 impl ProtocolError {
     /// A stable name for programs.
     pub fn code(self) -> &'static str {
@@ -349,7 +296,7 @@ fn read(text: &str) -> Result<Document<'_>, ProtocolError> {
     }
 }
 
-fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
+pub(super) fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
     json::read(text.as_bytes(), EDGE_LIMITS.depth)
         .ok()
         .filter(|document| !document.has_duplicate_key)
@@ -383,6 +330,11 @@ fn quoted(text: &str) -> String {
     out
 }
 
+pub(super) fn seq_in(node: &Node<'_>) -> Result<u64, ProtocolError> {
+    let seq = node.get("seq").and_then(Node::as_u53);
+    seq.ok_or(ProtocolError::Malformed)
+}
+
 fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {
     let number = node.get("position").and_then(Node::as_u53);
     number.map(Position).ok_or(ProtocolError::Malformed)
@@ -395,7 +347,6 @@ fn previous_in(node: &Node<'_>) -> Result<Option<Position>, ProtocolError> {
 }
 
 const VERSION: u64 = 1;
-const EVERYTHING: &str = "everything";
 /// Edges are ours and have applied their own limits, which may be wider than the defaults.
 /// A frame nests one deeper than the event in it.
 pub(super) const EDGE_LIMITS: Limits = Limits {

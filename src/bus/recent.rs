@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::{event::ServerEvent, position::Position};
 
-use super::{key::Key, protocol::Interest};
+use super::{interest::Interest, key::Key};
 
 /// Where the log last tells of each key. With it what an edge missed is looked up: that costs what the edge wants,
 /// and not what was published meanwhile, however many edges come back at once.

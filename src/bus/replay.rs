@@ -6,10 +6,7 @@ use crate::{
     seeded::{self, Bug},
 };
 
-use super::{
-    key::Key,
-    protocol::{Interest, event_frame},
-};
+use super::{interest::Interest, key::Key, protocol::event_frame};
 
 /// What one edge missed, read from the log and collapsed: the last event of each key, in
 /// the order of their positions.

@@ -5,7 +5,7 @@ use super::key::Key;
 /// What a shard follows at its root, and what has to change about that. Keys that no edge
 /// wants any more stay followed for a while: edges go and come back.
 #[derive(Debug, Default)]
-pub(super) struct Wants {
+pub(crate) struct Wants {
     /// The root has confirmed these.
     followed: BTreeSet<Key>,
     /// An edge wants them, and the root has not confirmed them.
@@ -17,14 +17,14 @@ pub(super) struct Wants {
 
 /// What one call changes.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
-    pub(super) add: Vec<Key>,
-    pub(super) drop: Vec<Key>,
+pub(crate) struct Turn {
+    pub(crate) add: Vec<Key>,
+    pub(crate) drop: Vec<Key>,
 }
 
 impl Wants {
     /// An edge wants `key`.
-    pub(super) fn want(&mut self, key: Key) {
+    pub(crate) fn want(&mut self, key: Key) {
         self.unwanted.remove(&key);
         if !self.followed.contains(&key) {
             self.missing.insert(key);
@@ -32,35 +32,40 @@ impl Wants {
     }
 
     /// No edge wants `key` any more.
-    pub(super) fn release(&mut self, key: Key) {
+    pub(crate) fn release(&mut self, key: Key) {
         if !self.missing.remove(&key) {
             self.unwanted.insert(key);
         }
     }
 
     /// The root follows `key` for this shard.
-    pub(super) fn confirm(&mut self, key: Key) {
+    pub(crate) fn confirm(&mut self, key: Key) {
         self.missing.remove(&key);
         self.followed.insert(key);
     }
 
     /// An event came that no edge wants.
-    pub(super) fn disturb(&mut self, key: Key) {
+    pub(crate) fn disturb(&mut self, key: Key) {
         self.unwanted.insert(key);
         self.is_noisy = true;
     }
 
-    pub(super) fn is_followed(&self, key: &Key) -> bool {
+    pub(crate) fn is_followed(&self, key: &Key) -> bool {
         self.followed.contains(key)
     }
 
     /// Whether what is unwanted is worth a call of its own.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.is_noisy || self.unwanted.len() > MOST_UNWANTED
     }
 
+    /// Whether anything is to be said.
+    pub(crate) fn is_changed(&self) -> bool {
+        !self.missing.is_empty() || self.is_due()
+    }
+
     /// What the next call is to change.
-    pub(super) fn begin(&mut self) -> Turn {
+    pub(crate) fn begin(&mut self) -> Turn {
         self.is_noisy = false;
         let drop: Vec<Key> = std::mem::take(&mut self.unwanted).into_iter().collect();
         for key in &drop {
@@ -71,7 +76,7 @@ impl Wants {
     }
 
     /// The call was answered.
-    pub(super) fn finish(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
+    pub(crate) fn finish(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
         for key in turn.add {
             if !is_wanted(&key) {
                 self.unwanted.insert(key.clone());
@@ -81,7 +86,7 @@ impl Wants {
     }
 
     /// Nobody knows whether the root has heard of the call.
-    pub(super) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
+    pub(crate) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
         for key in turn.add.into_iter().chain(turn.drop) {
             if is_wanted(&key) {
                 self.missing.insert(key);

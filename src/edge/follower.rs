@@ -66,6 +66,8 @@ pub enum Heard {
         /// Whether the client of its session has yet to say that it is ready.
         is_held: bool,
     },
+    /// An [`Adjust`](crate::bus::Adjust) with this number is done.
+    Adjusted(u64),
 }
 
 /// How often a bus had to be followed anew.
@@ -136,6 +138,7 @@ impl Follower {
                 self.has_interest = true;
                 Ok(Heard::Interest { interest, is_held })
             }
+            BusMessage::Adjusted(seq) => Ok(Heard::Adjusted(seq)),
             BusMessage::Event {
                 position,
                 previous,
@@ -162,6 +165,21 @@ impl Follower {
         let is_news = !self.link.is_opening() && !self.link.is_away();
         self.counts.outages += u32::from(is_news);
         self.link.handle_lost(now, random, is_overloaded);
+    }
+
+    /// The connection went away with whoever held it: another one is called for at once.
+    pub fn handle_moved(&mut self, now: Millis) {
+        self.link.handle_moved(now);
+    }
+
+    /// The bus is to be asked at once; where it is lost, another attempt to reach it is made at once.
+    pub fn handle_wish(&mut self, now: Millis) {
+        self.link.handle_wish(now);
+    }
+
+    /// The bus is to be asked soon whether nothing was missed.
+    pub fn handle_question(&mut self, now: Millis) {
+        self.link.handle_doubt(now);
     }
 
     /// The moment of [`Follower::poll_timeout`] has come. `random` is drawn from [0, 1).
@@ -204,6 +222,11 @@ impl Follower {
     /// Up to where everything was heard; `None` until the first attach is confirmed.
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
+    }
+
+    /// Whether there is no connection.
+    pub fn is_lost(&self) -> bool {
+        self.link.is_lost()
     }
 
     /// Whether the first attach is still on its way.

@@ -135,6 +135,23 @@ impl Link {
         }
     }
 
+    /// The bus is to be asked at once, or tried again at once.
+    pub(super) fn handle_wish(&mut self, now: Millis) {
+        match &mut self.state {
+            State::Attached { ask_at } => *ask_at = Some(now),
+            State::Lost { until } => *until = (*until).min(now),
+            State::Opening | State::Asking { .. } => {}
+        }
+    }
+
+    /// The connection is gone, and not because of the bus: another one can be had at once.
+    pub(super) fn handle_moved(&mut self, now: Millis) {
+        if !self.is_lost() {
+            self.is_doubted = false;
+            self.state = State::Lost { until: now };
+        }
+    }
+
     pub(super) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         if self.is_lost() {
             return;

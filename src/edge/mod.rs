@@ -113,7 +113,7 @@ impl Edge {
         }
         let wanted = self.sent.as_ref().unwrap_or(self.stream.honored());
         match self.follower.handle_message(text, Some(wanted), now)? {
-            Heard::Nothing => {}
+            Heard::Nothing | Heard::Adjusted(_) => {}
             Heard::Attached { is_whole } => {
                 if !is_whole {
                     self.stream.handle_loss();
@@ -185,6 +185,11 @@ impl Edge {
             return None;
         }
         self.follower.poll_call(now)
+    }
+
+    /// Somebody else knows that something may be missing: the bus is to be asked.
+    pub fn handle_doubt(&mut self, now: Millis) {
+        self.follower.handle_question(now);
     }
 
     /// Ends the stream gracefully: what waits goes out, then the result. What may have been missed

@@ -168,6 +168,11 @@ impl Edge {
         ending.map(|ending| ending.code().to_owned())
     }
 
+    /// Somebody else knows that something may be missing.
+    pub fn doubt(&mut self, now: f64) {
+        self.edge.handle_doubt(millis(now));
+    }
+
     /// Ends gracefully: what is pending, then the result.
     pub fn close(&mut self) {
         self.edge.close();

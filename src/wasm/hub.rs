@@ -139,7 +139,9 @@ impl Received {
     #[wasm_bindgen(getter)]
     pub fn answer(&self) -> Option<String> {
         match &self.0 {
-            Ok(bus::Received::Attached { answer, .. }) => Some(answer.clone()),
+            Ok(bus::Received::Attached { answer, .. } | bus::Received::Adjusted { answer, .. }) => {
+                Some(answer.clone())
+            }
             _ => None,
         }
     }
@@ -148,7 +150,9 @@ impl Received {
     #[wasm_bindgen(getter)]
     pub fn interest(&self) -> Option<String> {
         match &self.0 {
-            Ok(bus::Received::Attached { interest, .. }) => Some(interest.to_json()),
+            Ok(
+                bus::Received::Attached { interest, .. } | bus::Received::Adjusted { interest, .. },
+            ) => Some(interest.to_json()),
             _ => None,
         }
     }

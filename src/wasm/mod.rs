@@ -30,6 +30,8 @@ mod hub;
 #[cfg(feature = "server")]
 mod legacy;
 #[cfg(feature = "server")]
+mod line;
+#[cfg(feature = "server")]
 mod listener;
 #[cfg(feature = "server")]
 mod root;

@@ -41,6 +41,7 @@ mod id;
 mod initialize;
 mod json;
 mod legacy;
+mod line;
 mod lines;
 mod message;
 mod neighbours;

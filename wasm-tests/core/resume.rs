@@ -172,7 +172,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
             panic!("not attached");
         };
         let from = if goes_on { since.position.0 } else { 10 };
-        assert!(answer.contains(&format!(r#""position":{from}}}"#)));
+        assert!(answer.contains(&format!(r#""position":{from},"#)));
         assert_eq!(session.as_deref(), Some("s"));
         assert_eq!(replay_after.is_some(), goes_on && from < 10);
     }

@@ -115,7 +115,8 @@ impl Bus {
                 self.keep_last(socket, last);
             }
             Ok(Received::Detached) => self.leave(socket, Close::Lost),
-            Err(_) => {}
+            // The edges of the model have a connection each, and adjust nothing.
+            Ok(Received::Adjusted { .. }) | Err(_) => {}
         }
         Ok(())
     }

@@ -7,11 +7,14 @@ import type { BenchBus } from './bus.ts';
 
 export { BenchBus } from './bus.ts';
 
-const { LISTEN_BUS } = env as unknown as { LISTEN_BUS: DurableObjectNamespace<BenchBus> };
+const { LISTEN_BUS, SOCKETS } = env as unknown as {
+  LISTEN_BUS: DurableObjectNamespace<BenchBus>;
+  SOCKETS: 'auto' | 'shared' | 'each';
+};
 
 /** mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in another. */
 const server = serveListen(() => new Response(null, { status: 404 }), {
-  bus: durableObjectBus(LISTEN_BUS),
+  bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
   capabilities: CAPABILITIES,
   serverInfo: SERVER_INFO,
   limits: { streams: 100_000 },

@@ -16,9 +16,10 @@ use super::{
     delivery::Delivery,
     edges::{Attached, Edges},
     index::EdgeId,
+    interest::Interest,
     key::Key,
     low::Low,
-    protocol::{EdgeMessage, Interest, ProtocolError},
+    protocol::{EdgeMessage, ProtocolError},
     shard_protocol::SessionCall,
     wants::{Turn, Wants},
 };
@@ -156,6 +157,8 @@ impl Shard {
         let attach = match EdgeMessage::from_json(text)? {
             EdgeMessage::Attach(attach) if self.edges.is_connected(edge) => attach,
             EdgeMessage::Attach(_) => return Err(ProtocolError::OutOfPlace),
+            // A shard offers no adjustments: the edge attaches again instead.
+            EdgeMessage::Adjust(_) => return Err(ProtocolError::UnknownType),
             EdgeMessage::Detach => {
                 self.disconnect(edge, now);
                 return Ok(ShardReceived::Detached);

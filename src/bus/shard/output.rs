@@ -1,4 +1,4 @@
-use crate::bus::{delivery::Delivery, index::EdgeId, protocol::Interest};
+use crate::bus::{delivery::Delivery, index::EdgeId, interest::Interest};
 
 /// What an edge's frame led to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,64 @@
+import { DeadlineTimer } from '../deadline-timer.js';
+import type { BusDoors } from './bus-doors.js';
+import { BusSocket } from './bus-socket.js';
+import type { Rider } from './rider.js';
+
+/** What a holder tells its line. */
+export interface HolderEnds {
+  receive(frame: string): void;
+  lost(error: Error): void;
+  tick(): void;
+}
+
+/** The stream whose request has the socket of a line, and its timer, for as long as it does. */
+export class LineHolder {
+  readonly rider: Rider;
+  /** How often its request has shown that it lives. */
+  proofs = 0;
+  /** How many frames it gave to streams. */
+  writes = 0;
+  readonly #doors: BusDoors;
+  readonly #continent: string;
+  readonly #ends: HolderEnds;
+  readonly #timer: DeadlineTimer;
+  #socket: BusSocket | undefined;
+
+  constructor(rider: Rider, doors: BusDoors, continent: string, ends: HolderEnds) {
+    this.rider = rider;
+    this.#doors = doors;
+    this.#continent = continent;
+    this.#ends = ends;
+    this.#timer = new DeadlineTimer(() => ends.tick());
+  }
+
+  /** Opens a socket in place of the one that there is, and sends this first. */
+  open(frame: string): void {
+    this.close();
+    const owner = { continent: this.#continent, isSession: false };
+    const { receive, lost } = this.#ends;
+    this.#socket = new BusSocket(this.#doors, owner, frame, { receive, lost });
+  }
+
+  /** Sends one more frame. */
+  send(frame: string): void {
+    this.#socket?.send(frame);
+  }
+
+  /** Closes the socket. */
+  close(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.leave();
+  }
+
+  /** Sets the timer. */
+  arm(deadline: number | undefined): void {
+    this.#timer.arm(deadline);
+  }
+
+  /** Holds nothing any more. */
+  stop(): void {
+    this.#timer.clear();
+    this.close();
+  }
+}

@@ -1,0 +1,240 @@
+import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
+import { calling, ListenError } from '../error.js';
+import { Line, LineCallKind } from '../wasm.js';
+import type { BusDoors } from './bus-doors.js';
+import { LineHolder } from './line-holder.js';
+import { Rider } from './rider.js';
+
+/** What a line tells whoever made it. */
+export interface LineOptions {
+  doors: BusDoors;
+  /** The continent of its clients; empty where that is not known. */
+  continent: string;
+  onerror: (error: Error) => void;
+  /** A stream could not be written to from another request. */
+  onrefused: (error: Error) => void;
+}
+
+/**
+ * The streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
+ * with it: then another one opens the next, and the positions of the log heal what fell between. Whether the
+ * holder's request still lives is asked all the time, by the others in turns.
+ */
+export class SharedLine {
+  readonly #options: LineOptions;
+  readonly #core = new Line(crypto.randomUUID(), ATTACH_MS);
+  readonly #riders = new Map<number, Rider>();
+  readonly #past = { outages: 0, healed: 0, gaps: 0 };
+  #holder: LineHolder | undefined;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  /** How its streams fared. */
+  get tally(): BusTally {
+    return { ...this.#past, away: this.#core.isAway ? this.#riders.size : 0 };
+  }
+
+  /** Whether it has room for one more stream. */
+  get hasRoom(): boolean {
+    return this.#core.weight < MOST_BYTES;
+  }
+
+  /** The stream that holds the socket. */
+  get holder(): Rider | undefined {
+    return this.#holder?.rider;
+  }
+
+  /** Takes in a stream, on behalf of its own request; `filter` is JSON text. */
+  attach(filter: string, link: BusLink): BusAttachment {
+    const number = calling(() => this.#core.attach(filter, performance.now()));
+    const rider = new Rider(link, this.#options.onerror);
+    this.#riders.set(number, rider);
+    if (this.#holder === undefined) this.#appoint(rider);
+    else this.#stir();
+    this.#watch(rider);
+    const core = this.#core;
+    return {
+      home: rider.home,
+      get isCertain() {
+        return core.isCertain;
+      },
+      detach: () => this.#leave(number),
+      again: (_filter, { since }) => {
+        core.attachAgain(number, since, performance.now());
+        this.#stir();
+      },
+    };
+  }
+
+  #leave(number: number): void {
+    const rider = this.#riders.get(number);
+    if (rider === undefined) return;
+    this.#riders.delete(number);
+    this.#core.detach(number);
+    const holder = this.#holder;
+    if (holder?.rider === rider) rider.home.ask(() => holder.stop());
+    // It may have been about to hold it.
+    if (holder === undefined || holder.rider === rider) this.#handOver(rider);
+    rider.leave();
+  }
+
+  /** Another stream holds the socket from now on. */
+  #handOver(former: Rider): void {
+    this.#holder = undefined;
+    this.#core.moved(performance.now());
+    const riders = [...this.#riders.values()].filter((rider) => rider !== former);
+    const next = riders[Math.floor(Math.random() * riders.length)];
+    next?.home.ask(() => {
+      if (this.#holder === undefined && !next.isGone) this.#appoint(next);
+    });
+  }
+
+  /** This stream, on behalf of whose request this runs, holds the socket from now on. */
+  #appoint(rider: Rider): void {
+    const { continent, doors } = this.#options;
+    const holder = new LineHolder(rider, doors, continent, {
+      receive: (frame) => {
+        if (this.#holder === holder) this.#receive(holder, frame);
+      },
+      lost: (error) => {
+        if (this.#holder === holder) this.#lose(holder, error);
+      },
+      tick: () => {
+        this.#core.timeout(performance.now(), Math.random());
+        this.#serve(holder);
+      },
+    });
+    this.#holder = holder;
+    this.#serve(holder);
+  }
+
+  #receive(holder: LineHolder, frame: string): void {
+    const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
+    if (dropped !== undefined) {
+      this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
+    }
+    this.#serve(holder);
+    if (holder.writes >= MOST_WRITES && this.#riders.size > 1) this.#retire(holder);
+  }
+
+  /** What is written for all streams counts as the work of one request, and runtimes limit that. */
+  #retire(holder: LineHolder): void {
+    holder.stop();
+    this.#handOver(holder.rider);
+  }
+
+  /** What a line goes through, each of its streams does. */
+  #counting<T>(action: () => T): T {
+    const streams = this.#riders.size;
+    const before = this.#core.counts;
+    const result = action();
+    const [outages = 0, healed = 0, gaps = 0] = this.#core.counts.map((count, place) => count - (before[place] ?? 0));
+    this.#past.outages += outages * streams;
+    this.#past.healed += healed * streams;
+    this.#past.gaps += gaps * streams;
+    return result;
+  }
+
+  #lose(holder: LineHolder, error: Error): void {
+    const { code } = error as Partial<ListenError>;
+    holder.close();
+    this.#counting(() => this.#core.lose(performance.now(), Math.random(), code === 'bus-overloaded'));
+    this.#tell(error);
+    this.#serve(holder);
+  }
+
+  /** Something has changed: streams are told, and the holder's request does what is to be done about the bus. */
+  #stir(): void {
+    this.#tell();
+    const holder = this.#holder;
+    holder?.rider.home.ask(() => this.#serve(holder));
+  }
+
+  /** Does what the core wants done, on behalf of the holder's request. */
+  #serve(holder: LineHolder): void {
+    if (this.#holder !== holder) return;
+    for (let call = this.#call(); call !== undefined; call = this.#call()) {
+      const { kind, text } = call;
+      call.free();
+      if (kind === LineCallKind.Leave) holder.close();
+      else if (kind === LineCallKind.Attach) holder.open(text);
+      else holder.send(text);
+    }
+    this.#tell();
+    if (this.#holder === holder) holder.arm(this.#core.deadline);
+  }
+
+  #call() {
+    return this.#core.call(performance.now());
+  }
+
+  #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
+    for (let told = this.#core.output(); told !== undefined; told = this.#core.output()) {
+      const { message, streams } = told;
+      told.free();
+      if (message === undefined) this.#part(streams[0] ?? 0, why);
+      else for (const stream of streams) this.#give(stream, message);
+      if (this.#holder !== undefined) this.#holder.writes += streams.length;
+    }
+  }
+
+  /** One stream that cannot be written to must not keep others from hearing. */
+  #give(stream: number, message: string): void {
+    try {
+      this.#riders.get(stream)?.link.receive(message);
+    } catch (error) {
+      this.#options.onrefused(error as Error);
+    }
+  }
+
+  #part(stream: number, why: Error): void {
+    const rider = this.#riders.get(stream);
+    if (rider === undefined) return;
+    rider.home.ask(() => rider.link.lost(why));
+    this.#leave(stream);
+  }
+
+  /** In its turn, and on behalf of its own request, each stream sees to it that some request holds the socket. */
+  #watch(rider: Rider): void {
+    const turns = Math.min(this.#riders.size, MOST_TURNS);
+    rider.later(WATCH_MS * turns * (0.5 + Math.random()), () => this.#examine(rider));
+  }
+
+  #examine(rider: Rider): void {
+    const holder = this.#holder;
+    if (holder?.rider === rider) {
+      this.#watch(rider);
+      return;
+    }
+    const proofs = holder?.proofs ?? 0;
+    holder?.rider.home.ask(() => {
+      holder.proofs += 1;
+    });
+    rider.later(PROOF_MS, () => {
+      if (this.#holder === holder && (holder?.proofs ?? 0) === proofs) this.#takeOver(rider, holder);
+      this.#watch(rider);
+    });
+  }
+
+  /** The request that held the socket, or was to, is gone without a word. */
+  #takeOver(rider: Rider, former: LineHolder | undefined): void {
+    former?.close();
+    this.#core.moved(performance.now());
+    this.#appoint(rider);
+  }
+}
+
+/** Milliseconds that the bus may take to confirm. */
+const ATTACH_MS = 5_000;
+/** Milliseconds from one look at the holder to the next, of all streams together. */
+const WATCH_MS = 1_000;
+/** However many streams there are, each looks once in so many turns. */
+const MOST_TURNS = 15;
+/** Bytes of the names of all that is wanted: the bus keeps them in one row of SQLite, which has 2 MB. */
+const MOST_BYTES = 524_288;
+/** Frames for all streams together after which another request takes its turn. */
+const MOST_WRITES = 100_000;
+/** Milliseconds that a request has to show that it lives. */
+const PROOF_MS = 1_000;

@@ -1,0 +1,102 @@
+use std::collections::BTreeSet;
+
+use crate::{filter::SubscriptionFilter, json::Node};
+
+use super::{
+    interest::Interest,
+    key::Key,
+    protocol::{ProtocolError, seq_in},
+};
+
+/// How the filter of an edge that is attached changes: what others are sent through it comes and goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adjust {
+    /// Its number, for the answer.
+    pub seq: u64,
+    /// What it is to be sent too.
+    pub add: SubscriptionFilter,
+    /// What it needs no more; what is added too stays.
+    pub drop: SubscriptionFilter,
+}
+
+impl Adjust {
+    /// What an edge wants after it.
+    #[must_use]
+    pub fn applied(&self, interest: Interest) -> Interest {
+        let Interest::Filter(mut filter) = interest else {
+            return interest;
+        };
+        let Self { add, drop, .. } = self;
+        let flag = |is: bool, add: bool, drop: bool| add || (is && !drop);
+        filter.tools_list_changed = flag(
+            filter.tools_list_changed,
+            add.tools_list_changed,
+            drop.tools_list_changed,
+        );
+        filter.prompts_list_changed = flag(
+            filter.prompts_list_changed,
+            add.prompts_list_changed,
+            drop.prompts_list_changed,
+        );
+        filter.resources_list_changed = flag(
+            filter.resources_list_changed,
+            add.resources_list_changed,
+            drop.resources_list_changed,
+        );
+        change(
+            &mut filter.resource_subscriptions,
+            &add.resource_subscriptions,
+            &drop.resource_subscriptions,
+        );
+        change(&mut filter.task_ids, &add.task_ids, &drop.task_ids);
+        Interest::Filter(filter)
+    }
+
+    pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
+        Ok(Self {
+            seq: seq_in(root)?,
+            add: filter_in(root, "add")?,
+            drop: filter_in(root, "drop")?,
+        })
+    }
+
+    pub(super) fn members(&self) -> String {
+        let mut members = String::from("\"seq\":");
+        members.push_str(&self.seq.to_string());
+        members.push_str(",\"add\":");
+        members.push_str(&self.add.to_json());
+        members.push_str(",\"drop\":");
+        members.push_str(&self.drop.to_json());
+        members
+    }
+}
+
+/// Names stay in their order, each once.
+fn change<N: Clone + Ord>(names: &mut Vec<N>, add: &[N], drop: &[N]) {
+    let gone: BTreeSet<&N> = drop.iter().chain(add).collect();
+    names.retain(|name| !gone.contains(name));
+    names.extend_from_slice(add);
+}
+
+fn filter_in(root: &Node<'_>, member: &str) -> Result<SubscriptionFilter, ProtocolError> {
+    match Interest::from_value(root.get(member).ok_or(ProtocolError::Malformed)?)? {
+        Interest::Filter(filter) => Ok(filter),
+        Interest::Everything => Err(ProtocolError::Malformed),
+    }
+}
+
+/// A filter of these keys, all but everything.
+pub(crate) fn filter_of(keys: &[Key]) -> SubscriptionFilter {
+    let mut filter = SubscriptionFilter::default();
+    for key in keys {
+        match key {
+            Key::Everything => {}
+            Key::Tools => filter.tools_list_changed = true,
+            Key::Prompts => filter.prompts_list_changed = true,
+            Key::Resources => filter.resources_list_changed = true,
+            Key::Resource(uri) => filter.resource_subscriptions.push(uri.clone()),
+            Key::Task(id) => filter.task_ids.push(id.clone()),
+        }
+    }
+    filter
+}

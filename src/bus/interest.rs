@@ -1,0 +1,81 @@
+use crate::{event::ServerEvent, filter::SubscriptionFilter, json::Node, task::TaskId, uri::Uri};
+
+use super::protocol::{EDGE_LIMITS, ProtocolError, parse};
+
+/// Which events an edge wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// All of them: for a receiver that filters by itself.
+    Everything,
+    /// Those that the filter accepts.
+    Filter(SubscriptionFilter),
+}
+
+impl Interest {
+    /// Reads the JSON text of an interest: `"everything"`, or a filter.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`].
+    pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
+        Self::from_value(&parse(text)?.root)
+    }
+
+    /// The interest as compact JSON.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Everything => format!("\"{EVERYTHING}\""),
+            Self::Filter(filter) => filter.to_json(),
+        }
+    }
+
+    /// The same interest with `uris` for those that it names; everything stays everything.
+    #[must_use]
+    pub fn with_uris(&self, uris: Vec<Uri>) -> Self {
+        match self {
+            Self::Everything => Self::Everything,
+            Self::Filter(filter) => Self::Filter(SubscriptionFilter {
+                resource_subscriptions: uris,
+                ..filter.clone()
+            }),
+        }
+    }
+
+    /// Whether it takes `event` in.
+    pub fn accepts(&self, event: &ServerEvent) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Filter(filter) => filter.accepts(event),
+        }
+    }
+
+    /// The URIs that it names.
+    pub fn uris(&self) -> &[Uri] {
+        match self {
+            Self::Everything => &[],
+            Self::Filter(filter) => &filter.resource_subscriptions,
+        }
+    }
+
+    /// The tasks that it names.
+    pub fn tasks(&self) -> &[TaskId] {
+        match self {
+            Self::Everything => &[],
+            Self::Filter(filter) => &filter.task_ids,
+        }
+    }
+
+    pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
+        Self::from_value(root.get("interest").ok_or(ProtocolError::Malformed)?)
+    }
+
+    pub(super) fn from_value(node: &Node<'_>) -> Result<Self, ProtocolError> {
+        if node.as_str() == Some(EVERYTHING) {
+            return Ok(Self::Everything);
+        }
+        SubscriptionFilter::from_node(node, &EDGE_LIMITS)
+            .map(Self::Filter)
+            .map_err(|_| ProtocolError::Malformed)
+    }
+}
+
+const EVERYTHING: &str = "everything";

@@ -1,0 +1,303 @@
+//! The line: the one connection to a bus that the streams of an isolate share.
+
+mod call;
+mod output;
+
+use std::collections::VecDeque;
+
+use crate::{
+    bus::{
+        Attached, BusMessage, Delivery, EdgeId, Edges, Interest, Key, Mark, Position,
+        ProtocolError, Turn, Wants,
+    },
+    clock::Millis,
+    edge::{Counts, Follower, Heard, Patience},
+    event::ServerEvent,
+};
+
+pub use output::{LineCall, LineOutput};
+
+/// The streams of one isolate on one connection to their bus.
+///
+/// It wants what all of them want together, hears each event once, and tells it those that want it: to a stream it is a
+/// bus of its own, with marks of its own, that never loses a frame. What gets lost between bus and line, the line
+/// makes up for; where nobody can tell what that was, it loses its streams, which come back and cue everything.
+///
+/// After each call of `attach`, `detach` and `handle_*`, and when [`Line::poll_timeout`] says, call
+/// [`Line::handle_timeout`], then poll [`Line::poll_call`] and [`Line::poll_output`] until there is none.
+#[derive(Debug)]
+pub struct Line {
+    follower: Follower,
+    patience: Patience,
+    /// The epoch of the streams' marks: a name, and a number that grows with each gap.
+    name: Box<str>,
+    gaps: u64,
+    /// How many events it heard.
+    heard: Position,
+    edges: Edges,
+    wants: Wants,
+    /// Bytes of the names of all that they want.
+    weight: usize,
+    /// Streams that have not been told that they are attached.
+    waiting: Vec<EdgeId>,
+    flight: Option<Flight>,
+    seq: u64,
+    is_connected: bool,
+    can_adjust: bool,
+    former: Counts,
+    outputs: VecDeque<LineOutput>,
+}
+
+/// What the bus was asked for and has not confirmed.
+#[derive(Debug)]
+struct Flight {
+    turn: Turn,
+    /// The number of an adjustment and how long it may stay unanswered; `None` for an attach.
+    adjust: Option<(u64, Millis)>,
+}
+
+impl Line {
+    /// A line without streams; no other one may ever have had this name.
+    pub fn new(name: &str, patience: Patience) -> Self {
+        let mut follower = Follower::unattached();
+        follower.set_patience(patience);
+        Self {
+            follower,
+            patience,
+            name: name.into(),
+            gaps: 0,
+            heard: Position::default(),
+            edges: Edges::default(),
+            wants: Wants::default(),
+            weight: 0,
+            waiting: Vec::new(),
+            flight: None,
+            seq: 0,
+            is_connected: false,
+            can_adjust: false,
+            former: Counts::default(),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// A stream wants this. It is told that it is attached once the bus is known to send all of it.
+    pub fn attach(&mut self, interest: Interest, now: Millis) -> EdgeId {
+        if self.edges.is_empty() && !self.is_connected {
+            self.begin();
+        }
+        let edge = self.edges.connect();
+        for key in Key::all_of(&interest) {
+            if !self.edges.is_wanted(&key) {
+                self.weight += key.weight();
+            }
+            self.wants.want(key);
+        }
+        let attached = Attached {
+            interest,
+            last: None,
+            is_waiting: true,
+        };
+        self.edges.enter(edge, attached);
+        if !self.serve(edge) {
+            self.waiting.push(edge);
+            // Somebody waits: whether the bus is back is found out now.
+            if self.follower.is_lost() {
+                self.follower.handle_wish(now);
+            }
+        }
+        edge
+    }
+
+    /// A stream asks whether it missed anything after `since`. Nothing gets lost between the line and a stream:
+    /// it is told so, and the bus is asked.
+    pub fn attach_again(&mut self, edge: EdgeId, since: Option<Mark>, now: Millis) {
+        let own = self.mark();
+        let Some(attached) = self.edges.get_mut(edge).filter(|edge| !edge.is_waiting) else {
+            return;
+        };
+        let mark = since.filter(|since| since.epoch == own.epoch);
+        let mark = mark.unwrap_or(own);
+        attached.last = Some(mark.position);
+        self.send(edge, BusMessage::Attached(mark).to_json());
+        self.follower.handle_question(now);
+    }
+
+    /// A stream has gone.
+    pub fn detach(&mut self, edge: EdgeId) {
+        self.waiting.retain(|waiting| *waiting != edge);
+        let Some(former) = self.edges.disconnect(edge) else {
+            return;
+        };
+        for key in Key::all_of(&former.interest) {
+            if !self.edges.is_wanted(&key) {
+                self.weight = self.weight.saturating_sub(key.weight());
+                self.wants.release(key);
+            }
+        }
+    }
+
+    /// A frame came from the bus.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped.
+    pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
+        match self.follower.handle_message(text, None, now)? {
+            Heard::Nothing => {}
+            Heard::Attached { is_whole } => {
+                self.can_adjust = BusMessage::offers_adjust(text);
+                self.handle_attached(is_whole);
+            }
+            Heard::Adjusted(seq) => self.handle_adjusted(seq),
+            Heard::Event { at, event, .. } => self.deliver(at, &event),
+            // Streams of sessions do not share a line.
+            Heard::Interest { .. } => return Err(ProtocolError::OutOfPlace),
+        }
+        Ok(())
+    }
+
+    /// The connection is gone, or could not be made. Streams that wait are lost; those that are open stay.
+    /// `random` is drawn from [0, 1).
+    pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        self.part();
+        self.follower.handle_lost(now, random, is_overloaded);
+        for edge in std::mem::take(&mut self.waiting) {
+            self.lose(edge);
+        }
+    }
+
+    /// The connection went away with the request that held it: another one is called for.
+    pub fn handle_moved(&mut self, now: Millis) {
+        self.part();
+        self.follower.handle_moved(now);
+    }
+
+    /// The moment of [`Line::poll_timeout`] has come. `random` is drawn from [0, 1).
+    pub fn handle_timeout(&mut self, now: Millis, random: f64) {
+        if self.adjusts_until().is_some_and(|until| until <= now) {
+            self.undo();
+            self.follower.handle_question(now);
+        }
+        self.follower.handle_timeout(now, random);
+    }
+
+    /// When to call [`Line::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        if self.edges.is_empty() {
+            return None;
+        }
+        let deadlines = [self.follower.poll_timeout(), self.adjusts_until()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// The next thing to do for the streams.
+    pub fn poll_output(&mut self) -> Option<LineOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// Whether everything comes that the streams were told is theirs, as far as is known.
+    pub fn is_certain(&self) -> bool {
+        self.follower.is_certain()
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    pub fn is_away(&self) -> bool {
+        self.follower.is_away()
+    }
+
+    /// How often the bus had to be followed anew.
+    pub fn counts(&self) -> Counts {
+        let (former, counts) = (self.former, self.follower.counts());
+        Counts {
+            outages: former.outages + counts.outages,
+            healed: former.healed + counts.healed,
+            gaps: former.gaps + counts.gaps,
+            resyncs: former.resyncs + counts.resyncs,
+        }
+    }
+
+    /// Bytes of the names of all that its streams want: a bus keeps so much for it.
+    pub fn weight(&self) -> usize {
+        self.weight
+    }
+
+    fn handle_attached(&mut self, is_whole: bool) {
+        self.confirm();
+        if !is_whole {
+            self.gaps += 1;
+            let edges: Vec<EdgeId> = self.edges.ids().collect();
+            for edge in edges {
+                let is_open = self.edges.get(edge).is_some_and(|edge| !edge.is_waiting);
+                if is_open {
+                    self.lose(edge);
+                }
+            }
+        }
+        self.serve_waiting();
+    }
+
+    fn handle_adjusted(&mut self, seq: u64) {
+        let adjust = self.flight.as_ref().and_then(|flight| flight.adjust);
+        if adjust.is_some_and(|(number, _)| number == seq) {
+            self.confirm();
+            self.serve_waiting();
+        }
+    }
+
+    fn deliver(&mut self, at: Option<Millis>, event: &ServerEvent) {
+        self.heard = self.heard.next();
+        let deliveries = self.edges.deliveries(self.heard, at, event);
+        self.outputs
+            .extend(deliveries.into_iter().map(LineOutput::Send));
+        let key = Key::of(event);
+        if !self.edges.is_wanted(&key) && !self.edges.is_wanted(&Key::Everything) {
+            self.wants.disturb(key);
+        }
+    }
+
+    fn serve_waiting(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        for edge in waiting {
+            if !self.serve(edge) {
+                self.waiting.push(edge);
+            }
+        }
+    }
+
+    /// Tells a stream that it is attached, if all that it wants comes.
+    fn serve(&mut self, edge: EdgeId) -> bool {
+        let mark = self.mark();
+        let is_sure = self.follower.is_certain();
+        let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
+            return false;
+        };
+        let keys = Key::all_of(&attached.interest);
+        if !keys.iter().all(|key| self.wants.is_followed(key)) {
+            return false;
+        }
+        attached.last = Some(mark.position);
+        attached.is_waiting = false;
+        self.send(edge, BusMessage::Attached(mark).to_json());
+        true
+    }
+
+    fn send(&mut self, edge: EdgeId, message: String) {
+        let edges = vec![edge];
+        let delivery = Delivery { message, edges };
+        self.outputs.push_back(LineOutput::Send(delivery));
+    }
+
+    fn lose(&mut self, edge: EdgeId) {
+        self.detach(edge);
+        self.outputs.push_back(LineOutput::Lose(edge));
+    }
+
+    fn mark(&self) -> Mark {
+        let mut epoch = String::from(&*self.name);
+        epoch.push('.');
+        epoch.push_str(&self.gaps.to_string());
+        Mark {
+            epoch: epoch.into(),
+            position: self.heard,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+use wasm_bindgen::prelude::*;
+
+use crate::{
+    bus::{EdgeId, Interest},
+    edge::Patience,
+    legacy::event_id,
+    line::{self, LineCall, LineOutput},
+};
+
+use super::{error::coded, millis, time};
+
+/// The streams of one isolate on one connection to their bus.
+#[wasm_bindgen]
+pub struct Line(line::Line);
+
+/// What is to be done about the bus.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum LineCallKind {
+    /// Give up the connection that there is.
+    Leave,
+    /// Make a new connection, and send `text` on it first.
+    Attach,
+    /// Send `text` on the connection that there is.
+    Send,
+}
+
+/// One call of a line.
+#[wasm_bindgen]
+pub struct BusLineCall(LineCall);
+
+/// What a line wants done for its streams.
+#[wasm_bindgen]
+pub struct Told(LineOutput);
+
+#[wasm_bindgen]
+impl Line {
+    /// A line without streams, by a name of its own. The bus may take `attachMs` to answer.
+    #[wasm_bindgen(constructor)]
+    pub fn new(name: &str, #[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
+        let patience = Patience {
+            attach: millis(attach_ms),
+            ..Patience::default()
+        };
+        Self(line::Line::new(name, patience))
+    }
+
+    /// A stream wants this, given as JSON text; the answer is its number.
+    pub fn attach(&mut self, interest: &str, now: f64) -> Result<u32, JsValue> {
+        let interest = Interest::from_json(interest)
+            .map_err(|error| coded(error.code(), &error.to_string()))?;
+        Ok(self.0.attach(interest, millis(now)).0)
+    }
+
+    /// A stream asks whether it missed anything after `since`.
+    #[wasm_bindgen(js_name = attachAgain)]
+    pub fn attach_again(&mut self, stream: u32, since: Option<String>, now: f64) {
+        let since = since.and_then(|since| event_id::read(&since));
+        self.0.attach_again(EdgeId(stream), since, millis(now));
+    }
+
+    /// A stream has gone.
+    pub fn detach(&mut self, stream: u32) {
+        self.0.detach(EdgeId(stream));
+    }
+
+    /// Takes a bus frame; the answer is the code of the error if it had to be dropped.
+    pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
+        let handled = self.0.handle_message(message, millis(now));
+        handled.err().map(|error| error.code().to_owned())
+    }
+
+    /// The bus is gone; `random` is drawn from [0, 1).
+    pub fn lose(
+        &mut self,
+        now: f64,
+        random: f64,
+        #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
+    ) {
+        self.0.handle_lost(millis(now), random, is_overloaded);
+    }
+
+    /// The connection went away with the request that held it.
+    pub fn moved(&mut self, now: f64) {
+        self.0.handle_moved(millis(now));
+    }
+
+    /// The moment of `deadline` has come; `random` is drawn from [0, 1).
+    pub fn timeout(&mut self, now: f64, random: f64) {
+        self.0.handle_timeout(millis(now), random);
+    }
+
+    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
+    #[wasm_bindgen(getter)]
+    pub fn deadline(&self) -> Option<f64> {
+        self.0.poll_timeout().map(time)
+    }
+
+    /// What is to be done about the bus; undefined: nothing now.
+    pub fn call(&mut self, now: f64) -> Option<BusLineCall> {
+        self.0.poll_call(millis(now)).map(BusLineCall)
+    }
+
+    /// The next thing to do for the streams; undefined: nothing now.
+    pub fn output(&mut self) -> Option<Told> {
+        self.0.poll_output().map(Told)
+    }
+
+    /// Whether everything comes, as far as is known.
+    #[wasm_bindgen(getter, js_name = isCertain)]
+    pub fn is_certain(&self) -> bool {
+        self.0.is_certain()
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    #[wasm_bindgen(getter, js_name = isAway)]
+    pub fn is_away(&self) -> bool {
+        self.0.is_away()
+    }
+
+    /// Bytes of the names of all that its streams want.
+    #[wasm_bindgen(getter)]
+    pub fn weight(&self) -> usize {
+        self.0.weight()
+    }
+
+    /// As those of an edge.
+    #[wasm_bindgen(getter)]
+    pub fn counts(&self) -> Vec<u32> {
+        let counts = self.0.counts();
+        vec![counts.outages, counts.healed, counts.gaps, counts.resyncs]
+    }
+}
+
+#[wasm_bindgen]
+impl BusLineCall {
+    /// What it is.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> LineCallKind {
+        match self.0 {
+            LineCall::Leave => LineCallKind::Leave,
+            LineCall::Attach(_) => LineCallKind::Attach,
+            LineCall::Send(_) => LineCallKind::Send,
+        }
+    }
+
+    /// The frame that goes with it.
+    #[wasm_bindgen(getter)]
+    pub fn text(&self) -> String {
+        match &self.0 {
+            LineCall::Leave => String::new(),
+            LineCall::Attach(text) | LineCall::Send(text) => text.clone(),
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Told {
+    /// Whom it is about.
+    #[wasm_bindgen(getter)]
+    pub fn streams(&self) -> Vec<u32> {
+        match &self.0 {
+            LineOutput::Send(delivery) => delivery.edges.iter().map(|edge| edge.0).collect(),
+            LineOutput::Lose(edge) => vec![edge.0],
+        }
+    }
+
+    /// The frame for them; undefined: they are held no more, and may come back.
+    #[wasm_bindgen(getter)]
+    pub fn message(&self) -> Option<String> {
+        match &self.0 {
+            LineOutput::Send(delivery) => Some(delivery.message.clone()),
+            LineOutput::Lose(_) => None,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Whatever happens between bus and line, the last change of each subject is cued on every stream.
+
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, check};
+
+use super::world::World;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Publish(ServerEvent),
+    Open(SubscriptionFilter),
+    Leave(usize),
+    /// The line is asked what it wants done, or one frame is delivered, up or down.
+    Tend,
+    Up,
+    Down,
+    Settle,
+    Pass(u64),
+    /// The frame that would come next is lost, comes twice, after the one behind it, or is cut short.
+    Drop,
+    DropUp,
+    Repeat,
+    Swap,
+    Truncate,
+    Cut,
+    Move,
+    BeginAnew,
+    Shut(bool),
+    Former(bool),
+    Draw(f64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let life = prop_oneof![
+        12 => any_event().prop_map(Step::Publish),
+        5 => open().prop_map(Step::Open),
+        2 => (0usize..8).prop_map(Step::Leave),
+    ];
+    let progress = prop_oneof![
+        3 => Just(Step::Tend),
+        3 => Just(Step::Up),
+        3 => Just(Step::Down),
+        4 => Just(Step::Settle),
+        3 => (0u64..3_000).prop_map(Step::Pass),
+        1 => (0u64..60_000).prop_map(Step::Pass),
+    ];
+    let faults = prop_oneof![
+        2 => Just(Step::Drop),
+        2 => Just(Step::DropUp),
+        2 => Just(Step::Repeat),
+        2 => Just(Step::Swap),
+        1 => Just(Step::Truncate),
+        2 => Just(Step::Cut),
+        2 => Just(Step::Move),
+        1 => Just(Step::BeginAnew),
+        2 => any::<bool>().prop_map(Step::Shut),
+        1 => any::<bool>().prop_map(Step::Former),
+        1 => (0.0..1.0).prop_map(Step::Draw),
+    ];
+    prop_oneof![5 => life, 4 => progress, 3 => faults]
+}
+
+fn open() -> impl Strategy<Value = SubscriptionFilter> {
+    any_filter().prop_map(|filter| SubscriptionFilter {
+        tools_list_changed: true,
+        ..filter
+    })
+}
+
+fn take(world: &mut World, step: Step) {
+    match step {
+        Step::Publish(event) => world.publish(&event),
+        Step::Open(filter) => drop(world.open(filter)),
+        Step::Leave(stream) => world.leave(stream),
+        Step::Tend => world.tend(),
+        Step::Up => world.take_up(),
+        Step::Down => world.take_down(),
+        Step::Settle => world.settle(),
+        Step::Pass(span) => world.pass(span),
+        Step::Drop => drop(world.down.pop_front()),
+        Step::DropUp => drop(world.up.pop_front()),
+        Step::Repeat => {
+            let frame = world.down.front().cloned();
+            world.down.extend(frame);
+        }
+        Step::Swap if world.down.len() > 1 => world.down.swap(0, 1),
+        Step::Swap => {}
+        Step::Truncate => {
+            if let Some(frame) = world.down.front_mut() {
+                frame.truncate(frame.len() / 2);
+            }
+        }
+        Step::Cut => world.cut(),
+        Step::Move => world.move_on(),
+        Step::BeginAnew => world.begin_anew(),
+        Step::Shut(is_shut) => world.is_shut = is_shut,
+        Step::Former(is_former) => world.is_former = is_former,
+        Step::Draw(random) => world.random = random,
+    }
+}
+
+#[test]
+fn no_stream_of_a_line_misses_what_was_published_last() {
+    let window = prop_oneof![Just(1_000u64), 0..8u64];
+    let filters = vec(open(), 1..4);
+    let schedules = (filters, vec(any_step(), 0..80), window);
+    check(schedules, |(filters, steps, window)| {
+        let mut world = World::new().with_window(window);
+        for filter in filters {
+            world.open(filter);
+        }
+        for step in steps {
+            take(&mut world, step);
+        }
+        world.is_shut = false;
+        world.pass(60_000);
+        world.publish(&ServerEvent::ToolsListChanged);
+        world.pass(20_000);
+        for stream in &mut world.streams {
+            let honors_tasks = !stream.edge.stream().honored().task_ids.is_empty();
+            let is_told = stream.owed.is_empty() || stream.has_ended;
+            assert!(is_told, "{:?} of {:?}", stream.owed, stream.written);
+            let is_first = stream.written.first().map(|it| it.contains("acknowledged"));
+            assert_ne!(is_first, Some(false), "{:?}", stream.written);
+            // Only a stream whose tasks cannot be made up for, or that never opened, ends.
+            let may_end = honors_tasks || !stream.is_acknowledged();
+            assert!(may_end || !stream.edge.stream().is_ending());
+        }
+    });
+}

@@ -1,0 +1,240 @@
+//! What the streams of one isolate share: one connection, on which each hears what it wants.
+
+mod faults;
+mod protocol;
+mod world;
+
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{task_id, updated, uri};
+
+use world::World;
+
+fn watching(uris: &[&str]) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: uris.iter().map(|text| uri(text)).collect(),
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn tools() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// A line with one stream for each filter, all acknowledged.
+fn opened(filters: &[SubscriptionFilter]) -> World {
+    let mut world = World::new();
+    for filter in filters {
+        world.open(filter.clone());
+        world.settle();
+    }
+    assert!(world.streams.iter().all(world::Stream::is_acknowledged));
+    world
+}
+
+fn cues(world: &World, stream: usize) -> usize {
+    world.streams[stream].written.len() - 1
+}
+
+#[test]
+fn one_connection_tells_each_stream_what_it_wants() {
+    let mut world = opened(&[watching(&["a"]), watching(&["a", "b"]), tools()]);
+    assert_eq!(world.hub.attached(), 1);
+    assert_eq!(world.sent("attach"), 1);
+    world.publish(&updated("a"));
+    assert_eq!(world.down.len(), 1);
+    world.settle();
+    assert_eq!([0, 1, 2].map(|stream| cues(&world, stream)), [1, 1, 0]);
+    world.publish(&updated("b"));
+    world.publish(&ServerEvent::ToolsListChanged);
+    world.settle();
+    assert_eq!([0, 1, 2].map(|stream| cues(&world, stream)), [1, 2, 1]);
+}
+
+#[test]
+fn a_stream_that_wants_nothing_new_is_acknowledged_at_once() {
+    let mut world = opened(&[watching(&["a", "b"])]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    assert!(world.up.is_empty());
+    assert!(world.streams[stream].is_acknowledged());
+}
+
+#[test]
+fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
+    let mut world = opened(&[watching(&["a"])]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    assert!(
+        world.up[0].contains(r#""type":"adjust","seq":1,"add":{"resourceSubscriptions":["b"]}"#)
+    );
+    assert!(!world.streams[stream].is_acknowledged());
+    world.publish(&updated("b"));
+    world.take_up();
+    world.publish(&updated("b"));
+    world.settle();
+    assert!(world.streams[stream].is_acknowledged());
+    // What came before the bus knew was none of its business.
+    assert_eq!(cues(&world, stream), 1);
+    assert_eq!(world.sent("attach"), 1);
+}
+
+#[test]
+fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
+    let mut world = opened(&[watching(&["a"])]);
+    for name in ["b", "c", "d"] {
+        world.open(watching(&[name]));
+        world.tend();
+    }
+    world.settle();
+    assert_eq!(world.sent("adjust"), 2);
+    assert!(world.streams.iter().all(world::Stream::is_acknowledged));
+}
+
+#[test]
+fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
+    let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
+    world.leave(1);
+    world.settle();
+    assert_eq!(world.sent("adjust"), 1);
+    for _ in 0..3 {
+        world.publish(&updated("b"));
+        world.settle();
+    }
+    assert_eq!(world.sent("adjust"), 2);
+    world.publish(&updated("b"));
+    assert!(world.down.is_empty());
+}
+
+#[test]
+fn a_line_weighs_what_its_streams_want_each_name_once() {
+    let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
+    let weight = world.line.weight();
+    world.open(watching(&["a"]));
+    assert_eq!(world.line.weight(), weight);
+    world.leave(0);
+    assert_eq!(world.line.weight(), weight);
+    world.leave(2);
+    assert!(world.line.weight() < weight);
+    world.leave(1);
+    assert_eq!(world.line.weight(), 0);
+}
+
+#[test]
+fn without_streams_there_is_no_connection_and_no_past() {
+    let mut world = opened(&[tools()]);
+    world.leave(0);
+    world.settle();
+    assert!(!world.is_connected());
+    assert_eq!(world.line.poll_timeout(), None);
+    world.publish(&ServerEvent::ToolsListChanged);
+    let stream = world.open(tools());
+    world.settle();
+    assert_eq!(cues(&world, stream), 0);
+}
+
+#[test]
+fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
+    let mut world = opened(&[watching(&["a"]), tools()]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    world.move_on();
+    world.publish(&updated("a"));
+    world.settle();
+    assert_eq!(cues(&world, 0), 1);
+    assert_eq!(cues(&world, 1), 0);
+    assert!(world.streams[stream].is_acknowledged());
+    assert_eq!(world.line.counts().healed, 0);
+}
+
+#[test]
+fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
+    let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
+    world.cut();
+    assert!(world.line.is_away());
+    world.publish(&updated("a"));
+    world.pass(2_000);
+    assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 1]);
+    assert_eq!(world.line.counts().healed, 1);
+}
+
+#[test]
+fn a_frame_that_is_lost_is_missed_at_the_next_one() {
+    let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
+    world.publish(&updated("a"));
+    world.down.clear();
+    world.publish(&updated("b"));
+    world.pass(2_000);
+    assert_eq!(cues(&world, 0), 1);
+    assert_eq!(world.line.counts().gaps, 1);
+}
+
+#[test]
+fn where_nobody_can_tell_what_was_missed_every_stream_cues_all() {
+    let tasks = SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        ..tools()
+    };
+    let mut world = opened(&[watching(&["a", "b"]), tools(), tasks]);
+    world.begin_anew();
+    world.pass(5_000);
+    assert_eq!([0, 1].map(|stream| cues(&world, stream)), [2, 1]);
+    // States of tasks cannot be made up for: the client comes back and reads them.
+    let ended = world.streams.iter().map(|stream| stream.has_ended);
+    assert_eq!(ended.collect::<Vec<_>>(), [false, false, true]);
+    world.publish(&updated("a"));
+    world.settle();
+    assert_eq!(cues(&world, 0), 3);
+}
+
+#[test]
+fn streams_that_open_while_there_is_no_bus_are_refused() {
+    let mut world = opened(&[tools()]);
+    world.is_shut = true;
+    world.cut();
+    let stream = world.open(tools());
+    world.settle();
+    assert!(world.streams[stream].has_ended);
+    assert!(!world.streams[0].has_ended);
+}
+
+#[test]
+fn a_stream_that_is_closed_while_the_bus_is_away_cues_all_before_its_result() {
+    let mut world = opened(&[watching(&["a"])]);
+    world.is_shut = true;
+    world.cut();
+    world.publish(&updated("a"));
+    world.close(0);
+    assert!(world.streams[0].owed.is_empty());
+    assert!(world.streams[0].has_ended);
+}
+
+#[test]
+fn a_bus_of_the_former_version_is_told_anew() {
+    let mut world = World::new();
+    world.is_former = true;
+    world.open(watching(&["a"]));
+    world.settle();
+    let stream = world.open(watching(&["b"]));
+    world.settle();
+    assert_eq!((world.sent("attach"), world.sent("adjust")), (2, 0));
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, stream), 1);
+}
+
+#[test]
+fn an_adjustment_that_is_not_answered_is_made_up_for() {
+    let mut world = opened(&[watching(&["a"])]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    world.up.clear();
+    world.pass(7_000);
+    assert!(world.streams[stream].is_acknowledged());
+    assert_eq!(world.sent("attach"), 2);
+}

@@ -1,0 +1,68 @@
+//! The words in which a line changes what it is sent.
+
+use mcp_listen::{
+    bus::{Adjust, BusMessage, EdgeMessage, Interest, Key, ProtocolError},
+    filter::SubscriptionFilter,
+};
+use proptest::prelude::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_filter, check};
+
+fn any_adjust() -> impl Strategy<Value = Adjust> {
+    (0..1u64 << 53, any_filter(), any_filter()).prop_map(|(seq, add, drop)| Adjust {
+        seq,
+        add,
+        drop,
+    })
+}
+
+fn keys(filter: &SubscriptionFilter) -> Vec<Key> {
+    let mut keys = Key::all_of(&Interest::Filter(filter.clone()));
+    keys.sort();
+    keys
+}
+
+#[test]
+fn adjustments_are_read_as_they_were_written() {
+    check(any_adjust(), |adjust| {
+        let seq = adjust.seq;
+        let message = EdgeMessage::Adjust(adjust);
+        assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
+        let answer = BusMessage::Adjusted(seq);
+        assert_eq!(BusMessage::from_json(&answer.to_json()), Ok(answer));
+    });
+}
+
+#[test]
+fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
+    check((any_filter(), any_adjust()), |(filter, adjust)| {
+        let Interest::Filter(after) = adjust.applied(Interest::Filter(filter.clone())) else {
+            panic!("no filter");
+        };
+        let (add, drop) = (keys(&adjust.add), keys(&adjust.drop));
+        let stays = |key: &Key| !drop.contains(key) && !add.contains(key);
+        let mut wanted: Vec<Key> = keys(&filter).into_iter().filter(stays).collect();
+        wanted.extend(add);
+        wanted.sort();
+        // Each once, too.
+        assert_eq!(keys(&after), wanted);
+        let everything = adjust.applied(Interest::Everything);
+        assert_eq!(everything, Interest::Everything);
+    });
+}
+
+#[test]
+fn what_is_no_adjustment_is_refused() {
+    for text in [
+        r#"{"v":1,"type":"adjust","seq":1,"add":{}}"#,
+        r#"{"v":1,"type":"adjust","seq":-1,"add":{},"drop":{}}"#,
+        r#"{"v":1,"type":"adjust","add":{},"drop":{}}"#,
+        r#"{"v":1,"type":"adjust","seq":1,"add":"everything","drop":{}}"#,
+        r#"{"v":1,"type":"adjust","seq":1,"add":[],"drop":{}}"#,
+    ] {
+        let read = EdgeMessage::from_json(text);
+        assert_eq!(read, Err(ProtocolError::Malformed), "{text}");
+    }
+}

@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
+import { SharedLine } from '../../dist/cloudflare/shared-line.js';
+import { Home } from '../../dist/home.js';
+import { Hub } from '../../dist/wasm.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+test('a request that has the socket and is gone without a word is replaced within seconds', async () => {
+  const { bus, heard, line } = await serving(3);
+  const { home } = line.holder ?? {};
+  const { ask } = Home.prototype;
+  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
+    if (this !== home) ask.call(this, errand);
+  });
+  bus.fallSilent();
+  bus.publish();
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(bus.sockets).toHaveLength(2);
+  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+});
+
+test('so is one that was to open the next socket and never did', async () => {
+  const { bus, heard, leave } = await serving(3);
+  const asked = vi.spyOn(Home.prototype, 'ask').mockImplementation(() => {});
+  leave(0);
+  asked.mockRestore();
+  bus.fallSilent();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(bus.sockets).toHaveLength(1);
+  bus.publish();
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(bus.sockets).toHaveLength(2);
+  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+});
+
+test('a request that lives is left alone', async () => {
+  const { bus } = await serving(3);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(bus.sockets).toHaveLength(1);
+});
+
+test('a request that leaves hands the socket over at once', async () => {
+  const { bus, heard, leave } = await serving(3);
+  leave(0);
+  bus.publish();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+});
+
+test('whoever was to take the socket over may leave before it did', async () => {
+  const { bus, heard, leave } = await serving(20);
+  for (let place = 0; place < 19; place += 1) leave(place);
+  bus.publish();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(heard[19]?.at(-1)).toContain(URI);
+});
+
+test('a stream that comes while nobody has the socket opens one at once', async () => {
+  const { bus, line, leave } = await serving(2);
+  const asked = vi.spyOn(Home.prototype, 'ask').mockImplementation(() => {});
+  leave(0);
+  asked.mockRestore();
+  const frames: string[] = [];
+  line.attach(FILTER, { receive: (frame) => frames.push(frame), lost: () => {} });
+  await vi.advanceTimersByTimeAsync(0);
+  bus.publish();
+  expect(frames.at(-1)).toContain(URI);
+});
+
+test('requests take turns at what is written for all', async () => {
+  const { bus, heard, line } = await serving(100);
+  const first = line.holder;
+  for (let event = 0; event < 1_001; event += 1) bus.publish();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(bus.sockets).toHaveLength(2);
+  expect(line.holder).not.toBe(first);
+  bus.publish();
+  // With the acknowledgment; the last two of the first thousand collapse, since they were missed together.
+  for (const frames of heard) expect(frames).toHaveLength(1_002);
+});
+
+test('a stream that cannot be written to keeps no other from hearing', async () => {
+  const { broken, bus, heard, refused } = await serving(3);
+  broken.add(0);
+  bus.publish();
+  expect(refused).toEqual(['of another request']);
+  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+});
+
+/** A line with so many streams, each attached. */
+async function serving(count: number) {
+  const bus = new SmallBus();
+  const refused: string[] = [];
+  const line = new SharedLine({
+    doors: bus.doors,
+    continent: '',
+    onerror: (error) => refused.push(error.message),
+    onrefused: (error) => refused.push(error.message),
+  });
+  const broken = new Set<number>();
+  const heard = Array.from({ length: count }, (): string[] => []);
+  const attachments = heard.map((frames, place) => {
+    const receive = (frame: string): void => {
+      if (broken.has(place)) throw new Error('of another request');
+      frames.push(frame);
+    };
+    return line.attach(FILTER, { receive, lost: () => {} });
+  });
+  await vi.advanceTimersByTimeAsync(10);
+  for (const frames of heard) expect(frames).toHaveLength(1);
+  return { broken, bus, heard, line, refused, leave: (place: number) => attachments[place]?.detach() };
+}
+
+/** A bus of one subject with all that it ever told, and the sockets to it. */
+class SmallBus {
+  readonly sockets: SmallSocket[] = [];
+  readonly #hub = new Hub('epoch', 0, 0);
+  #events = 0;
+
+  /** The ways to it. */
+  get doors(): BusDoors {
+    const open = async () => ({ socket: this.#open() as unknown as WebSocket, shard: undefined });
+    return { open, forget: () => {} } as unknown as BusDoors;
+  }
+
+  /** Nothing comes from the sockets that there are any more. */
+  fallSilent(): void {
+    for (const socket of this.sockets) socket.isSilent = true;
+  }
+
+  publish(): void {
+    this.#events += 1;
+    const publication = this.#hub.publish(EVENT, 0);
+    for (let number = 0; number < publication.deliveries; number += 1) {
+      for (const edge of publication.edges(number) ?? []) this.#say(edge, publication.message(number));
+    }
+  }
+
+  #open(): SmallSocket {
+    const edge = this.#hub.connect();
+    const socket: SmallSocket = new SmallSocket(edge, (frame) => {
+      const received = this.#hub.receive(edge, frame);
+      this.#say(edge, received.answer);
+      if (received.replayAfter !== undefined) this.#replay(edge);
+      if (received.isDetached) socket.isClosed = true;
+    });
+    this.sockets.push(socket);
+    return socket;
+  }
+
+  #replay(edge: number): void {
+    const replay = this.#hub.replay(edge);
+    if (replay === undefined) return;
+    replay.push(this.#events, EVENT);
+    for (const frame of this.#hub.finishReplay(edge, replay)) this.#say(edge, frame);
+  }
+
+  #say(edge: number, frame: string | undefined): void {
+    if (frame !== undefined) this.sockets.find((socket) => socket.edge === edge)?.hear(frame);
+  }
+}
+
+class SmallSocket {
+  readonly edge: number;
+  readonly send: (frame: string) => void;
+  isSilent = false;
+  isClosed = false;
+  #hear: (message: { data: string }) => void = () => {};
+
+  constructor(edge: number, send: (frame: string) => void) {
+    this.edge = edge;
+    this.send = send;
+  }
+
+  accept(): void {}
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  addEventListener(type: string, hear: (message: { data: string }) => void): void {
+    if (type === 'message') this.#hear = hear;
+  }
+
+  hear(data: string): void {
+    if (!this.isSilent) this.#hear({ data });
+  }
+}
+
+const URI = 'note://a';
+const FILTER = JSON.stringify({ resourceSubscriptions: [URI] });
+const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });
