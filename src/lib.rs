@@ -57,6 +57,7 @@ pub mod name;
 pub mod position;
 #[doc(hidden)]
 pub mod seeded;
+mod sorted;
 pub mod sse;
 pub mod stdio;
 pub mod tally;

@@ -43,6 +43,7 @@ mod legacy;
 mod lines;
 mod message;
 mod neighbours;
+mod options;
 mod over_http;
 mod overtaken;
 mod recent;
