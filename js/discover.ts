@@ -73,7 +73,7 @@ export interface ServerInfo {
  */
 export function declared(capabilities: ListenCapabilities, serverInfo?: ServerInfo): Discovered {
   const info = serverInfo && JSON.stringify(serverInfo);
-  return calling(() => Discovered.fromOptions(capabilities, info));
+  return calling(() => Discovered.fromOptions(JSON.stringify(capabilities), info));
 }
 
 /** What tells callers apart, as far as a server's answer may depend on it. */

@@ -133,7 +133,7 @@ class ListenFront {
     const { authorize, capabilities, limits, onerror = report, principal, serverInfo } = options;
     this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
     this.#handler = handler;
-    this.#acceptor = calling(() => new Acceptor(limits));
+    this.#acceptor = calling(() => new Acceptor(JSON.stringify(limits)));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#authorize = authorize;
     this.#principal = principal;

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use crate::{
     clock::Millis,
     json::{self, Node},
@@ -16,8 +14,7 @@ use crate::{
     clippy::struct_excessive_bools,
     reason = "each flag is independent of the others"
 )]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "Advertised")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// `tools.listChanged`
     pub tools_list_changed: bool,
@@ -118,6 +115,12 @@ impl Capabilities {
         ]
     }
 
+    /// Reads what a server's author declares; `None` where it is no object of MCP's `ServerCapabilities`.
+    pub fn declared(text: &str) -> Option<Self> {
+        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
+        is_well_formed(&document.root).then(|| Self::from_node(&document.root))
+    }
+
     /// Reads what [`Capabilities::to_json`] wrote; text that is not JSON advertises nothing.
     pub fn from_json(text: &str) -> Self {
         json::read(text.as_bytes(), MAX_DEPTH).map_or_else(
@@ -146,46 +149,33 @@ pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
     settings.and_then(Node::as_object).is_some()
 }
 
-/// The shape of `ServerCapabilities` on the wire, as far as it matters here.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Advertised {
-    tools: Feature,
-    prompts: Feature,
-    resources: Feature,
-    extensions: Extensions,
+/// Whether everything that matters here is of the type that it has in `ServerCapabilities`.
+fn is_well_formed(capabilities: &Node<'_>) -> bool {
+    let is_object = |node: &Node<'_>| node.as_object().is_some();
+    let features = FEATURES.iter().all(|(feature, flags)| {
+        capabilities.get(feature).is_none_or(|feature| {
+            let is_flag = |flag| {
+                feature
+                    .get(flag)
+                    .is_none_or(|flag| flag.as_bool().is_some())
+            };
+            is_object(feature) && flags.iter().copied().all(is_flag)
+        })
+    });
+    let extensions = capabilities.get("extensions");
+    let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
+    features
+        && [Some(capabilities), extensions, settings]
+            .into_iter()
+            .flatten()
+            .all(is_object)
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Feature {
-    list_changed: bool,
-    subscribe: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Extensions {
-    #[serde(rename = "io.modelcontextprotocol/tasks")]
-    tasks: Option<Settings>,
-}
-
-/// The extension has no settings as yet.
-#[derive(Deserialize)]
-struct Settings {}
-
-impl From<Advertised> for Capabilities {
-    fn from(advertised: Advertised) -> Self {
-        Self {
-            tools_list_changed: advertised.tools.list_changed,
-            prompts_list_changed: advertised.prompts.list_changed,
-            resources_list_changed: advertised.resources.list_changed,
-            resources_subscribe: advertised.resources.subscribe,
-            tasks: advertised.extensions.tasks.is_some(),
-        }
-    }
-}
-
+const FEATURES: [(&str, &[&str]); 3] = [
+    ("tools", &["listChanged"]),
+    ("prompts", &["listChanged"]),
+    ("resources", &["listChanged", "subscribe"]),
+];
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// An hour: so long may a change of the capabilities go unnoticed.
 const LONGEST_TTL_MS: u64 = 3_600_000;

@@ -1,6 +1,6 @@
 //! The notification filter: what a client asks to hear, and what of it is honored.
 
-use std::{collections::BTreeSet, fmt, ops::Deref};
+use std::{fmt, ops::Deref};
 
 use crate::{
     capabilities::Capabilities,
@@ -8,6 +8,7 @@ use crate::{
     json::{self, Node, Object},
     limits::Limits,
     name::NameError,
+    sorted::Set,
     task::TaskId,
     uri::Uri,
 };
@@ -261,7 +262,7 @@ fn distinct<T: Clone + Ord>(
     most: usize,
     too_many: FilterError,
 ) -> Result<Bounded<T>, FilterError> {
-    let mut known = BTreeSet::new();
+    let mut known = Set::default();
     let mut names = Vec::new();
     let mut beyond = None;
     for name in items {

@@ -21,7 +21,8 @@
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
-//! - `wasm` (wasm32 only): the bindings for JavaScript
+//! - `wasm` (wasm32 only): the bindings for JavaScript, and with the feature `browser` the module
+//!   `browser`: listening from a page, in Rust
 //!
 //! ```
 //! use mcp_listen::{
@@ -60,6 +61,7 @@ pub mod name;
 pub mod position;
 #[doc(hidden)]
 pub mod seeded;
+mod sorted;
 pub mod sse;
 pub mod stdio;
 pub mod tally;
@@ -67,3 +69,6 @@ pub mod task;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]
 mod wasm;
+
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+pub use wasm::browser;

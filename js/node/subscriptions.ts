@@ -39,7 +39,8 @@ export class Subscriptions {
     const known = capabilities && JSON.stringify(capabilities);
     this.#options = options;
     this.#asking = { authorize, ms: limits.authorizeMs, onerror };
-    this.#channel = calling(() => new Channel(limits, Math.min(lineBytes, MOST), Math.min(streams, MOST), known));
+    const [bytes, most] = [Math.min(lineBytes, MOST), Math.min(streams, MOST)];
+    this.#channel = calling(() => new Channel(JSON.stringify(limits), bytes, most, known));
   }
 
   /** Takes bytes of the client; the answer is what the server behind gets of them. */

@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-
-use crate::{clock::Millis, event::ServerEvent, position::Position};
+use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map};
 
 use super::{index::EdgeId, protocol::event_frame};
 
@@ -16,7 +14,7 @@ pub struct Delivery {
 /// Edges by what they were last sent: mostly one group, or few.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    by_previous: BTreeMap<Option<Position>, Vec<EdgeId>>,
+    by_previous: Map<Option<Position>, Vec<EdgeId>>,
     /// The group of the edge before, not yet among the others.
     current: (Option<Position>, Vec<EdgeId>),
 }
@@ -32,8 +30,10 @@ impl Groups {
 
     fn put_away(&mut self) {
         let (previous, edges) = std::mem::take(&mut self.current);
-        if !edges.is_empty() {
-            self.by_previous.entry(previous).or_default().extend(edges);
+        if !edges.is_empty()
+            && let Some(group) = self.by_previous.or_default(previous)
+        {
+            group.extend(edges);
         }
     }
 
@@ -48,7 +48,7 @@ impl Groups {
             return Vec::new();
         }
         let text = event.to_json();
-        let groups = self.by_previous.into_iter();
+        let groups = self.by_previous.into_entries();
         groups
             .map(|(previous, edges)| Delivery {
                 message: event_frame(position, previous, at, &text),

@@ -1,8 +1,7 @@
-use std::collections::BTreeMap;
-
 use crate::{
     event::ServerEvent,
     position::{Mark, Position},
+    sorted::Map,
 };
 
 use super::{
@@ -31,7 +30,7 @@ enum Outcome {
         left: Vec<Box<str>>,
         is_fresh: bool,
         after: Option<Position>,
-        last: BTreeMap<Key, (Position, ServerEvent)>,
+        last: Map<Key, (Position, ServerEvent)>,
         watches: Vec<Watched>,
     },
     Refused(FollowAnswer),
@@ -67,7 +66,7 @@ impl Root {
             left: follow.left,
             is_fresh: follow.is_fresh,
             after: since.map(|since| since.max(floor).min(self.mark.position)),
-            last: BTreeMap::new(),
+            last: Map::new(),
             watches: Vec::new(),
         }
     }
@@ -153,7 +152,7 @@ impl FollowReply {
 }
 
 /// As many of the latest events as one answer may carry.
-fn missed(after: Position, last: BTreeMap<Key, (Position, ServerEvent)>) -> Missed {
+fn missed(after: Position, last: Map<Key, (Position, ServerEvent)>) -> Missed {
     let mut events = in_order(last);
     let mut bytes = 0;
     let is_beyond = |(_, event): &(Position, ServerEvent)| {

@@ -1,13 +1,15 @@
-use std::collections::BTreeMap;
-
-use crate::{event::ServerEvent, position::Position};
+use crate::{
+    event::ServerEvent,
+    position::Position,
+    sorted::{Map, Set},
+};
 
 use super::{interest::Interest, key::Key};
 
 /// Where the log last tells of each key. With it what an edge missed is looked up: that costs what the edge wants,
 /// and not what was published meanwhile, however many edges come back at once.
 #[derive(Debug, Default)]
-pub(super) struct Recent(BTreeMap<Key, Position>);
+pub(super) struct Recent(Map<Key, Position>);
 
 impl Recent {
     /// The next event of the log.
@@ -17,10 +19,10 @@ impl Recent {
 
     /// The last event of each key that is wanted, of those after a position, in their order.
     pub(super) fn missed(&self, interest: &Interest, after: Position) -> Vec<Position> {
-        let mut positions = Vec::new();
+        let mut positions = Set::default();
         let mut take = |position: &Position| {
             if *position > after {
-                positions.push(*position);
+                positions.insert(*position);
             }
         };
         match interest {
@@ -31,7 +33,6 @@ impl Recent {
                 }
             }
         }
-        positions.sort_unstable();
-        positions
+        positions.into_keys().collect()
     }
 }

@@ -1,9 +1,8 @@
-use std::collections::BTreeMap;
-
 use crate::{
     event::ServerEvent,
     position::Position,
     seeded::{self, Bug},
+    sorted::Map,
 };
 
 use super::{interest::Interest, key::Key, protocol::event_frame};
@@ -14,7 +13,7 @@ use super::{interest::Interest, key::Key, protocol::event_frame};
 pub struct Replay {
     interest: Interest,
     after: Position,
-    last: BTreeMap<Key, (Position, ServerEvent)>,
+    last: Map<Key, (Position, ServerEvent)>,
 }
 
 impl Replay {
@@ -23,7 +22,7 @@ impl Replay {
         Self {
             interest,
             after,
-            last: BTreeMap::new(),
+            last: Map::new(),
         }
     }
 
@@ -51,10 +50,8 @@ impl Replay {
 }
 
 /// The last events of each key, in the order of their positions.
-pub(super) fn in_order(
-    last: BTreeMap<Key, (Position, ServerEvent)>,
-) -> Vec<(Position, ServerEvent)> {
-    let mut events: Vec<_> = last.into_values().collect();
-    events.sort_by_key(|(position, _)| *position);
-    events
+pub(super) fn in_order(last: Map<Key, (Position, ServerEvent)>) -> Vec<(Position, ServerEvent)> {
+    let by_key = last.into_entries();
+    let by_position: Map<Position, ServerEvent> = by_key.map(|(_, logged)| logged).collect();
+    by_position.into_entries().collect()
 }

@@ -1,12 +1,10 @@
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
+    sorted::Map,
 };
 
 use super::{
@@ -29,7 +27,7 @@ pub struct Root {
     pub(super) mark: Mark,
     settled: Position,
     pub(super) placement: Placement,
-    pub(super) interests: BTreeMap<Key, Vec<ShardId>>,
+    pub(super) interests: Map<Key, Vec<ShardId>>,
     post: Post,
     changes: VecDeque<Change>,
 }
@@ -42,7 +40,7 @@ impl Root {
             mark,
             settled,
             placement: Placement::new(per_shard, last),
-            interests: BTreeMap::new(),
+            interests: Map::new(),
             post: Post::default(),
             changes: VecDeque::new(),
         }
@@ -192,9 +190,8 @@ impl Root {
         let everything = followers(&Key::Everything);
         let mut shards = followers(&Key::of(event)).to_vec();
         if !everything.is_empty() {
-            shards.extend(everything);
-            shards.sort_unstable();
-            shards.dedup();
+            let both = shards.iter().chain(everything).map(|shard| (*shard, ()));
+            shards = both.collect::<Map<_, _>>().keys().copied().collect();
         }
         shards
     }
@@ -295,7 +292,9 @@ impl Root {
 
     /// Whether that is new.
     fn insert(&mut self, shard: ShardId, key: Key) -> bool {
-        let shards = self.interests.entry(key).or_default();
+        let Some(shards) = self.interests.or_default(key) else {
+            return false;
+        };
         let place = shards.binary_search(&shard);
         if let Err(place) = place {
             shards.insert(place, shard);

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use crate::sorted::Set;
 
 use super::key::Key;
 
@@ -7,11 +7,11 @@ use super::key::Key;
 #[derive(Debug, Default)]
 pub(crate) struct Wants {
     /// The root has confirmed these.
-    followed: BTreeSet<Key>,
+    followed: Set<Key>,
     /// An edge wants them, and the root has not confirmed them.
-    missing: BTreeSet<Key>,
+    missing: Set<Key>,
     /// No edge wants them, and the root may believe otherwise.
-    unwanted: BTreeSet<Key>,
+    unwanted: Set<Key>,
     is_noisy: bool,
 }
 
@@ -67,11 +67,11 @@ impl Wants {
     /// What the next call is to change.
     pub(crate) fn begin(&mut self) -> Turn {
         self.is_noisy = false;
-        let drop: Vec<Key> = std::mem::take(&mut self.unwanted).into_iter().collect();
+        let drop: Vec<Key> = std::mem::take(&mut self.unwanted).into_keys().collect();
         for key in &drop {
             self.followed.remove(key);
         }
-        let add = std::mem::take(&mut self.missing).into_iter().collect();
+        let add = std::mem::take(&mut self.missing).into_keys().collect();
         Turn { add, drop }
     }
 

@@ -3,13 +3,12 @@
 //!
 //! Nothing here looks at what a server calls itself.
 
-use std::collections::BTreeMap;
-
 use crate::{
     id::RequestId,
     json::{self, Node},
     legacy,
     message::{self, DISCOVER, PROTOCOL_VERSION},
+    sorted::Map,
     sse,
 };
 
@@ -52,7 +51,7 @@ pub enum Verdict {
 
 /// The eras of the servers that a client knows, by origin or process.
 #[derive(Debug, Default)]
-pub struct Eras(BTreeMap<Box<str>, Era>);
+pub struct Eras(Map<Box<str>, Era>);
 
 /// The request over HTTP that asks whether a server speaks `version`; over stdio, its body is the line.
 /// `client_info` is compact JSON.

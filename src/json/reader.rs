@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use crate::sorted::Set;
+
 use super::node::{Document, Node, Object, Value};
 
 /// Why a text is not JSON.
@@ -264,9 +266,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Sorts the names instead of comparing each pair: a hostile body may hold thousands.
+/// Few names are compared pair by pair, which needs no memory; a hostile body may hold thousands.
 fn has_duplicate(members: &[(Cow<'_, str>, Node<'_>)]) -> bool {
-    let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_ref()).collect();
-    names.sort_unstable();
-    names.windows(2).any(|pair| pair.first() == pair.last())
+    let names = || members.iter().map(|(name, _)| name.as_ref());
+    if members.len() <= FEW_NAMES {
+        let mut places = names().enumerate();
+        return places.any(|(place, name)| names().take(place).any(|before| before == name));
+    }
+    let mut known = Set::default();
+    !names().all(|name| known.insert(name))
 }
+
+const FEW_NAMES: usize = 16;

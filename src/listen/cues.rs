@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::{
     clock::Millis,
@@ -6,6 +6,7 @@ use crate::{
     filter::SubscriptionFilter,
     position::Position,
     seeded::{self, Bug},
+    sorted::Map,
     task::TaskId,
     uri::Uri,
 };
@@ -37,8 +38,8 @@ struct Keys {
     tools: Option<Key>,
     prompts: Option<Key>,
     resources: Option<Key>,
-    uris: BTreeMap<Uri, Key>,
-    tasks: BTreeMap<TaskId, Key>,
+    uris: Map<Uri, Key>,
+    tasks: Map<TaskId, Key>,
 }
 
 impl Since {
@@ -177,6 +178,6 @@ impl Keys {
     }
 }
 
-fn numbered<N: Clone + Ord>(names: &[N], next: &mut impl FnMut() -> Key) -> BTreeMap<N, Key> {
+fn numbered<N: Clone + Ord>(names: &[N], next: &mut impl FnMut() -> Key) -> Map<N, Key> {
     names.iter().map(|name| (name.clone(), next())).collect()
 }

@@ -1,10 +1,9 @@
-use std::collections::BTreeMap;
-
 use crate::{
     filter::SubscriptionFilter,
     id::{Ids, RequestId},
     limits::Limits,
     listen::{ClientStream, Incoming, Notice},
+    sorted::Map,
 };
 
 use super::lines::{Line, Lines};
@@ -16,7 +15,7 @@ pub struct ClientChannel {
     limits: Limits,
     line_bytes: usize,
     lines: Lines,
-    streams: BTreeMap<RequestId, ClientStream>,
+    streams: Map<RequestId, ClientStream>,
 }
 
 /// What the host has to do with what the server sent.
@@ -49,7 +48,7 @@ impl ClientChannel {
             limits,
             line_bytes,
             lines: Lines::new(line_bytes),
-            streams: BTreeMap::new(),
+            streams: Map::new(),
         }
     }
 
@@ -84,7 +83,7 @@ impl ClientChannel {
     pub fn handle_exit(&mut self) -> Vec<(RequestId, Notice)> {
         let streams = std::mem::take(&mut self.streams);
         streams
-            .into_iter()
+            .into_entries()
             .filter_map(|(id, mut stream)| Some((id, stream.handle_lost()?)))
             .collect()
     }
@@ -97,7 +96,7 @@ impl ClientChannel {
         self.lines = Lines::new(self.line_bytes);
         let streams = std::mem::take(&mut self.streams);
         let mut renewed = Vec::new();
-        for (former, stream) in streams {
+        for (former, stream) in streams.into_entries() {
             let id = ids.mint();
             let line = self.listen(id.clone(), stream.requested().clone(), client_info);
             renewed.extend(line.map(|line| Renewed { former, id, line }));

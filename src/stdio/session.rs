@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
-
 use crate::{
     capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, json, legacy, message,
-    uri::Uri,
+    sorted::Map, uri::Uri,
 };
 
 use super::subscriptions::Number;
@@ -16,8 +14,8 @@ pub(super) struct Session {
     told: Option<Capabilities>,
     is_initialized: bool,
     has_lists: bool,
-    awaited: BTreeMap<RequestId, Awaited>,
-    watched: BTreeMap<Uri, Number>,
+    awaited: Map<RequestId, Awaited>,
+    watched: Map<Uri, Number>,
 }
 
 /// A request that the server behind has yet to answer.

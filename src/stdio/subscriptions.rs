@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::{
     capabilities::{Capabilities, Discovered},
@@ -7,6 +7,7 @@ use crate::{
     filter::SubscriptionFilter,
     id::RequestId,
     listen::{Accepted, Output, ServerStream, Stamp},
+    sorted::Map,
 };
 
 /// One subscription of a channel, as the channel numbers them: an id that a client uses again is another number.
@@ -16,8 +17,8 @@ pub struct Number(pub u32);
 /// The subscriptions of one channel, and whose turn it is to write.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    by_number: BTreeMap<Number, Subscription>,
-    numbers: BTreeMap<RequestId, Number>,
+    by_number: Map<Number, Subscription>,
+    numbers: Map<RequestId, Number>,
     turns: VecDeque<Number>,
     next: u32,
 }

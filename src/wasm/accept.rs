@@ -67,9 +67,9 @@ pub enum Refusal {
 
 #[wasm_bindgen]
 impl Acceptor {
-    /// `limits`: an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes; or undefined.
+    /// `limits`: JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes; or undefined.
     #[wasm_bindgen(constructor)]
-    pub fn new(limits: JsValue) -> Result<Self, JsValue> {
+    pub fn new(limits: Option<String>) -> Result<Self, JsValue> {
         limits_of(limits).map(|limits| Self { limits })
     }
 
@@ -258,12 +258,14 @@ impl Rejection {
     }
 }
 
-pub(super) fn limits_of(limits: JsValue) -> Result<Limits, JsValue> {
-    if limits.is_undefined() {
-        return Ok(Limits::default());
-    }
-    serde_wasm_bindgen::from_value(limits)
-        .map_err(|_| coded("invalid-options", "each limit must be a whole number"))
+pub(super) fn limits_of(limits: Option<String>) -> Result<Limits, JsValue> {
+    limits.map_or_else(
+        || Ok(Limits::default()),
+        |text| {
+            Limits::from_json(&text)
+                .ok_or_else(|| coded("invalid-options", "each limit must be a whole number"))
+        },
+    )
 }
 
 /// An authorizer's answer; its size is the host's own affair.

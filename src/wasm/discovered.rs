@@ -1,6 +1,9 @@
 use wasm_bindgen::prelude::*;
 
-use crate::{capabilities::Discovered as Told, json, message};
+use crate::{
+    capabilities::{Capabilities, Discovered as Told},
+    json, message,
+};
 
 use super::{error::coded, millis};
 
@@ -10,13 +13,14 @@ pub struct Discovered(pub(super) Told);
 
 #[wasm_bindgen]
 impl Discovered {
-    /// Takes the members of MCP's `ServerCapabilities`, and `serverInfo` as JSON text.
+    /// Takes an object of MCP's `ServerCapabilities`, and `serverInfo`, both as JSON text.
     #[wasm_bindgen(js_name = fromOptions)]
     pub fn from_options(
-        capabilities: JsValue,
+        capabilities: Option<String>,
         server_info: Option<String>,
     ) -> Result<Self, JsValue> {
-        let capabilities = serde_wasm_bindgen::from_value(capabilities).map_err(|_| {
+        let declared = capabilities.as_deref().and_then(Capabilities::declared);
+        let capabilities = declared.ok_or_else(|| {
             coded(
                 "invalid-options",
                 "capabilities must be an object of MCP server capabilities",

@@ -14,12 +14,15 @@
 
 #[cfg(feature = "server")]
 mod accept;
+#[cfg(feature = "browser")]
+pub mod browser;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "server")]
 mod discovered;
 #[cfg(feature = "server")]
 mod edge;
+#[cfg(any(feature = "server", feature = "client"))]
 mod error;
 #[cfg(feature = "server")]
 mod fanout;

@@ -29,7 +29,7 @@ impl Channel {
     /// `capabilities`: what the server really notifies about, as JSON text; undefined: what it says itself.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        limits: JsValue,
+        limits: Option<String>,
         #[wasm_bindgen(js_name = lineBytes)] line_bytes: usize,
         subscriptions: usize,
         capabilities: Option<String>,

@@ -1,7 +1,8 @@
 //! What the cases of the corpus share, whatever the revision.
 
 use mcp_listen::{capabilities::Capabilities, error::Reason, limits::Limits};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
 
 use crate::body::Text;
 
@@ -10,10 +11,27 @@ use crate::body::Text;
 pub(crate) struct Options {
     pub(crate) allowed_origins: Vec<String>,
     pub(crate) allowed_hosts: Option<Vec<String>>,
+    #[serde(deserialize_with = "limits")]
     pub(crate) limits: Limits,
+    #[serde(deserialize_with = "capabilities")]
     pub(crate) capabilities: Option<Capabilities>,
     pub(crate) legacy: Option<String>,
     pub(crate) principal: Option<Principal>,
+}
+
+/// As hosts give them.
+fn limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
+    let text = Value::deserialize(deserializer)?.to_string();
+    Limits::from_json(&text).ok_or_else(|| D::Error::custom("these are no limits"))
+}
+
+fn capabilities<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Capabilities>, D::Error> {
+    let text = Value::deserialize(deserializer)?.to_string();
+    let declared = Capabilities::declared(&text);
+    let error = || D::Error::custom("these are no capabilities");
+    declared.map(Some).ok_or_else(error)
 }
 
 /// What `principal` answers: a name, a denial, or nothing, because it throws.

@@ -45,6 +45,7 @@ mod line;
 mod lines;
 mod message;
 mod neighbours;
+mod options;
 mod over_http;
 mod overtaken;
 mod recent;

@@ -4,12 +4,13 @@ mod call;
 mod output;
 mod session;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::{
     clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
+    sorted::Map,
 };
 
 use super::{
@@ -45,7 +46,7 @@ pub struct Shard {
     watches: Vec<Watch>,
     flight: Option<Flight>,
     /// What came while a call is on its way: of each key the last event.
-    kept: BTreeMap<Key, (Position, ServerEvent)>,
+    kept: Map<Key, (Position, ServerEvent)>,
     /// Events are missing after the mark.
     is_behind: bool,
     low: Low,
@@ -96,7 +97,7 @@ impl Shard {
             left: Vec::new(),
             watches: Vec::new(),
             flight: None,
-            kept: BTreeMap::new(),
+            kept: Map::new(),
             is_behind: false,
             low: Low::default(),
             failures: 0,

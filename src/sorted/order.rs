@@ -1,0 +1,72 @@
+use std::cmp::Ordering;
+
+/// Numbers in an order that its owner knows: in runs of bounded length, so that to insert one moves
+/// few, however many there are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order {
+    /// None of them is empty.
+    runs: Vec<Vec<u32>>,
+}
+
+/// Where in an order a number is, or would be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    run: usize,
+    at: usize,
+}
+
+impl Order {
+    /// Finds the number that `compare` calls equal, or where it would be: `compare` says how a number
+    /// stands to what is sought.
+    pub(super) fn find(&self, compare: &dyn Fn(u32) -> Ordering) -> Result<Place, Place> {
+        let is_before = |run: &Vec<u32>| run.first().is_some_and(|first| compare(*first).is_le());
+        let run = self.runs.partition_point(is_before).saturating_sub(1);
+        let numbers = self.runs.get(run).map_or(&[][..], Vec::as_slice);
+        match numbers.binary_search_by(|number| compare(*number)) {
+            Ok(at) => Ok(Place { run, at }),
+            Err(at) => Err(Place { run, at }),
+        }
+    }
+
+    pub(super) fn get(&self, place: Place) -> Option<u32> {
+        self.runs.get(place.run)?.get(place.at).copied()
+    }
+
+    /// Puts a number where [`Order::find`] says that it would be.
+    pub(super) fn insert(&mut self, place: Place, number: u32) {
+        let Some(run) = self.runs.get_mut(place.run) else {
+            return self.runs.push(vec![number]);
+        };
+        run.insert(place.at.min(run.len()), number);
+        if run.len() > LONGEST_RUN {
+            let rest = run.split_off(LONGEST_RUN / 2);
+            self.runs.insert(place.run + 1, rest);
+        }
+    }
+
+    pub(super) fn remove(&mut self, place: Place) -> Option<u32> {
+        let run = self.runs.get_mut(place.run)?;
+        let number = (place.at < run.len()).then(|| run.remove(place.at));
+        if run.is_empty() {
+            self.runs.remove(place.run);
+        }
+        number
+    }
+
+    pub(super) fn retain(&mut self, keep: &mut dyn FnMut(u32) -> bool) {
+        for run in &mut self.runs {
+            run.retain(|number| keep(*number));
+        }
+        self.runs.retain(|run| !run.is_empty());
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
+        self.runs.iter().flatten().copied()
+    }
+
+    pub(super) fn into_iter(self) -> impl Iterator<Item = u32> {
+        self.runs.into_iter().flatten()
+    }
+}
+
+const LONGEST_RUN: usize = 256;

@@ -1,0 +1,41 @@
+//! Listening from a page or a worker of a browser, in Rust: the machines of [`client`](crate::client) over
+//! `fetch`, without JavaScript of one's own.
+//!
+//! The feature `browser` brings it, on wasm32; with `default-features = false` nothing of a server's
+//! bindings is in the module that is built.
+//!
+//! ```no_run
+//! use std::{future::poll_fn, pin::Pin};
+//!
+//! use futures_core::Stream;
+//! use mcp_listen::{
+//!     browser::{ListenError, ListenOptions, listen},
+//!     filter::SubscriptionFilter,
+//! };
+//!
+//! async fn keep_fresh(mut refetch: impl FnMut()) -> Result<(), ListenError> {
+//!     let filter = SubscriptionFilter { tools_list_changed: true, ..Default::default() };
+//!     let mut changes = listen("https://mcp.example/mcp", filter, ListenOptions::default()).await?;
+//!     refetch();
+//!     while let Some(change) = poll_fn(|context| Pin::new(&mut changes).poll_next(context)).await {
+//!         change?;
+//!         refetch();
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! `StreamExt::next` of the crate `futures` stands for the `poll_fn` above.
+
+mod drive;
+mod error;
+mod exchange;
+mod host;
+mod options;
+mod subscription;
+mod watch;
+
+pub use error::ListenError;
+pub use options::ListenOptions;
+pub use subscription::{Subscription, listen};
+pub use watch::{Watch, WatchEvent, watch};

@@ -1,0 +1,22 @@
+use crate::client;
+
+/// How a page listens, beside where and to what.
+///
+/// ```
+/// use mcp_listen::{browser::ListenOptions, client, clock::Millis};
+///
+/// let options = ListenOptions {
+///     token: Some("eyJhbGciOi...".into()),
+///     client: client::Options { acknowledgment: Millis(5_000), ..Default::default() },
+///     ..Default::default()
+/// };
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ListenOptions {
+    /// Goes with each request as `Authorization: Bearer`.
+    pub token: Option<String>,
+    /// Further header fields of each request: name, value. Those of the protocol cannot be replaced.
+    pub headers: Vec<(String, String)>,
+    /// What the client is, how long it waits, and how much it bears.
+    pub client: client::Options,
+}

@@ -1,0 +1,53 @@
+use mcp_listen::{
+    browser::{ListenError, listen},
+    client::Loss,
+    event::ServerEvent,
+};
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::stage::{ACKNOWLEDGED, CHANGED, Stage, next, patience, sleep, tools, until};
+
+#[test]
+async fn an_acknowledgment_that_does_not_come_in_time_is_given_up() {
+    let stage = Stage::new().await;
+    let server = stage.player("unacknowledged", r#"{"held":true}"#);
+    let opened = listen(&server, tools(), patience(300, 0)).await;
+    let error = opened.unwrap_err();
+    assert_eq!(error, ListenError::Lost(Loss::NotAcknowledged));
+    assert_eq!(error.code(), "not-acknowledged");
+    until("0", async || stage.held("unacknowledged").await).await;
+}
+
+#[test]
+async fn an_open_stream_that_is_silent_for_too_long_is_given_up() {
+    let stage = Stage::new().await;
+    let part = format!(r#"{{"steps":[{ACKNOWLEDGED}],"held":true}}"#);
+    let server = stage.player("silent", &part);
+    let mut subscription = listen(&server, tools(), patience(0, 300)).await.unwrap();
+    let lost = ListenError::Lost(Loss::Silence);
+    assert_eq!(next(&mut subscription).await, Some(Err(lost)));
+    assert_eq!(next(&mut subscription).await, None);
+    until("0", async || stage.held("silent").await).await;
+}
+
+#[test]
+async fn keep_alives_move_the_deadline() {
+    let stage = Stage::new().await;
+    let alive = r#"":\n\n",500,"#.repeat(6);
+    let part = format!(r#"{{"steps":[{ACKNOWLEDGED},{alive}{CHANGED}],"held":true}}"#);
+    let server = stage.player("alive", &part);
+    let mut subscription = listen(&server, tools(), patience(0, 2_000)).await.unwrap();
+    let told = next(&mut subscription).await;
+    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+}
+
+#[test]
+async fn what_came_while_nobody_waited_is_told_and_no_silence() {
+    let stage = Stage::new().await;
+    let part = format!(r#"{{"steps":[{ACKNOWLEDGED},100,{CHANGED}],"held":true}}"#);
+    let server = stage.player("unpolled", &part);
+    let mut subscription = listen(&server, tools(), patience(0, 1_000)).await.unwrap();
+    sleep(1_500).await;
+    let told = next(&mut subscription).await;
+    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+}

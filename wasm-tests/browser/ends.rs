@@ -1,0 +1,57 @@
+use std::{future::poll_fn, pin::pin, task::Poll};
+
+use mcp_listen::{
+    browser::{ListenError, ListenOptions, listen},
+    client::Loss,
+    event::ServerEvent,
+};
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::stage::{ACKNOWLEDGED, CHANGED, RESULT, Stage, next, patience, tools, until};
+
+#[test]
+async fn a_graceful_end_tells_what_waits_and_ends_the_stream() {
+    let stage = Stage::new().await;
+    let part = format!(r#"{{"steps":[{ACKNOWLEDGED},{CHANGED},{RESULT}],"held":true}}"#);
+    let server = stage.player("graceful", &part);
+    let opened = listen(&server, tools(), ListenOptions::default()).await;
+    let mut subscription = opened.unwrap();
+    let told = next(&mut subscription).await;
+    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+    assert_eq!(next(&mut subscription).await, None);
+    until("0", async || stage.held("graceful").await).await;
+}
+
+#[test]
+async fn a_stream_that_the_worker_rotates_yields_an_error_and_ends() {
+    let stage = Stage::new().await;
+    let server = stage.worker_with(r#"{"maxAgeMs":200}"#);
+    let opened = listen(&server, tools(), ListenOptions::default()).await;
+    let mut subscription = opened.unwrap();
+    let lost = ListenError::Lost(Loss::Disconnected);
+    assert_eq!(lost.code(), "disconnected");
+    assert_eq!(next(&mut subscription).await, Some(Err(lost)));
+    assert_eq!(next(&mut subscription).await, None);
+}
+
+#[test]
+async fn where_nobody_answers_there_is_no_subscription() {
+    let opened = listen("http://127.0.0.1:9/mcp", tools(), ListenOptions::default()).await;
+    assert_eq!(opened.unwrap_err(), ListenError::Lost(Loss::Disconnected));
+}
+
+#[test]
+async fn a_dropped_opening_gives_the_request_up() {
+    let stage = Stage::new().await;
+    let server = stage.player("opening", r#"{"held":true}"#);
+    {
+        let mut opening = pin!(listen(&server, tools(), patience(0, 0)));
+        poll_fn(|context| {
+            assert!(opening.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        until("1", async || stage.held("opening").await).await;
+    }
+    until("0", async || stage.held("opening").await).await;
+}

@@ -1,0 +1,23 @@
+//! Listening from a page, in headless Chromium: against the real Worker on workerd, and against servers
+//! that play a part. `serve.ts` starts both.
+
+#![cfg(target_arch = "wasm32")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::future_not_send,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests say what went wrong by panicking"
+)]
+
+mod deadlines;
+mod ends;
+mod refusals;
+mod stage;
+mod watch;
+mod worker;
+
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { portOf } from '../host/port.ts';
+
+/** What a test has the player answer to its listen. */
+interface Part {
+  status?: number;
+  headers?: Record<string, string>;
+  /** Texts to write and milliseconds to wait, in turn. */
+  steps?: (string | number)[];
+  /** Whether the response stays open then. */
+  held?: boolean;
+  /** The `Authorization` without which the answer is a 401. */
+  authorization?: string;
+}
+
+/** A server that plays the part that the query of each request says, to pages of any origin. */
+export interface Player {
+  url: string;
+  stop(): void;
+}
+
+/** Starts it; what it is asked under `/worker/N/` it asks edge isolate N, whose own routes no page may read. */
+export async function startPlayer(workers: string[]): Promise<Player> {
+  const server = createServer((request, response) => {
+    answered(request, response, workers).catch((error: unknown) => response.writeHead(500).end(String(error)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${portOf(server)}`,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function answered(request: IncomingMessage, response: ServerResponse, workers: string[]): Promise<void> {
+  const { pathname, search, searchParams } = new URL(request.url ?? '', 'http://player');
+  response.setHeader('access-control-allow-origin', '*');
+  response.setHeader('access-control-expose-headers', 'Retry-After');
+  if (request.method === 'OPTIONS') {
+    response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '');
+    response.end();
+  } else if (pathname === '/held') {
+    response.end(String(held.get(searchParams.get('name') ?? '') ?? 0));
+  } else if (pathname.startsWith('/worker/')) {
+    const [, , worker = '', ...path] = pathname.split('/');
+    const body = await textOf(request);
+    const told = await fetch(`${workers[Number(worker)]}/${path.join('/')}${search}`, { method: 'POST', body });
+    response.writeHead(told.status).end(await told.text());
+  } else {
+    await play(pathname.slice(1), JSON.parse(searchParams.get('part') ?? '{}') as Part, request, response);
+  }
+}
+
+async function play(name: string, part: Part, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { status = 200, headers = {}, steps = [], authorization } = part;
+  if (authorization !== undefined && request.headers.authorization !== authorization) {
+    response.writeHead(401).end();
+    return;
+  }
+  response.writeHead(status, { 'content-type': 'text/event-stream', ...headers }).flushHeaders();
+  count(name, 1);
+  response.once('close', () => count(name, -1));
+  for (const step of steps) {
+    if (typeof step === 'number') await sleep(step);
+    else response.write(step);
+  }
+  if (part.held !== true) response.end();
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  return (await request.setEncoding('utf8').toArray()).join('');
+}
+
+/** How many responses of each name are open. */
+const held = new Map<string, number>();
+
+function count(name: string, more: 1 | -1): void {
+  held.set(name, (held.get(name) ?? 0) + more);
+}

@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { main, onStop } from '../../scripts/main.mjs';
+import { root } from '../../scripts/project.mjs';
+import { startWorkerd } from '../../scripts/workerd.mjs';
+import { bundled } from '../host/bundle.ts';
+import { startPlayer } from './player.ts';
+
+/** Serves what the tests in the browser listen to while the command of the arguments runs, and ends as that does. */
+async function serve(): Promise<void> {
+  const bundle = await bundled('wasm-tests/workerd/fixture');
+  const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
+  const workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text: { KEEP_ALIVE_MS: '500' } });
+  const player = await startPlayer(workerd.edges);
+  const stop = async (): Promise<void> => {
+    player.stop();
+    await workerd.stop();
+  };
+  onStop(stop);
+  await mkdir(dirname(ADDRESSES), { recursive: true });
+  await writeFile(ADDRESSES, [...workerd.edges, player.url].join('\n'));
+  process.exitCode = await statusOf(process.argv.slice(2));
+  await stop();
+}
+
+function statusOf([command = '', ...args]: string[]): Promise<number> {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  onStop(async () => void child.kill());
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (status) => resolve(status ?? 1));
+  });
+}
+
+/** Where the tests read the origins: wasm-bindgen's runner serves the folder that it runs in. */
+const ADDRESSES = join(root, '.build', 'browser', 'addresses.txt');
+
+await main(import.meta.url, serve);

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { instantiation } from '../../bench/size/instantiation.ts';
+import { gzippedSize } from '../../bench/size/module.ts';
+import { root } from '../../scripts/project.mjs';
+
+/** What a side may weigh, in kilobytes of gzip, and take to be there; the goals beside it are what it is to come to. */
+interface Budget {
+  gzipKB: number;
+  goalKB: number;
+  instantiateMs?: number;
+  goalMs?: number;
+}
+
+const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'), 'utf8')) as Record<
+  'server' | 'client',
+  Budget
+>;
+
+test.each(['server', 'client'] as const)('the module of a %s keeps to its budget', async (side) => {
+  const { gzip } = await gzippedSize(side);
+  expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(budgets[side].gzipKB);
+});
+
+test('a compiled module of a server is there at once', async () => {
+  const times: number[] = [];
+  for (let round = 0; round < 5; round += 1) times.push((await instantiation())['instantiate'] ?? Number.NaN);
+  // The least of them: what else the machine does only adds.
+  expect(Math.min(...times)).toBeLessThanOrEqual(budgets.server.instantiateMs ?? 0);
+});
