@@ -7,6 +7,7 @@ export default defineConfig({
       project('node', { fileParallelism: true }),
       project('workerd', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('faults', { fileParallelism: false, testTimeout: 3_600_000, hookTimeout: 60_000 }),
+      project('console', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, pollTimeout: 20_000 }),
       project('interop', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('conformance', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
       project('package', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 300_000 }),
@@ -14,6 +15,14 @@ export default defineConfig({
   },
 });
 
-function project(name: string, limits: { fileParallelism: boolean; testTimeout?: number; hookTimeout?: number }) {
-  return { test: { name, include: [`wasm-tests/${name}/**/*.test.ts`], ...limits } };
+interface Limits {
+  fileParallelism: boolean;
+  testTimeout?: number;
+  hookTimeout?: number;
+  pollTimeout?: number;
+}
+
+function project(name: string, { pollTimeout = 1_000, ...limits }: Limits) {
+  const expect = { poll: { timeout: pollTimeout } };
+  return { test: { name, include: [`wasm-tests/${name}/**/*.test.ts`], expect, ...limits } };
 }

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from './command.mjs';
+import { buildConsole } from './console.mjs';
 import { unlessFresh } from './fresh.mjs';
 import { main } from './main.mjs';
 import { root } from './project.mjs';
@@ -11,13 +12,16 @@ import { foreignImports } from './wasm.mjs';
 /** Where the Worker that would be deployed lies after a build. */
 export const workerBundle = join(root, '.build', 'worker');
 
-/** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue) and the notebook Worker. */
+/** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and the notebook Worker. */
 export async function build() {
   await unlessFresh('core', { inputs: [...tools, ...crate], outputs: ['pkg'] }, () =>
     step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
   );
   await unlessFresh('glue', { inputs: [...tools, 'tsconfig.base.json', 'js', 'pkg'], outputs: ['dist'] }, () =>
     step('Building the glue: tsc', buildGlue),
+  );
+  await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['.build/console'] }, () =>
+    step('Bundling the console: esbuild', buildConsole),
   );
   await unlessFresh('worker', { inputs: [...tools, ...worker], outputs: ['.build/worker'] }, () =>
     step('Bundling the Worker: wrangler', bundleWorker),
@@ -82,7 +86,8 @@ async function emptied(folder) {
 
 const tools = ['scripts/build.mjs', 'package-lock.json'];
 const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'];
-const worker = ['wrangler.toml', 'package.json', 'examples', 'dist', 'pkg'];
+const page = ['scripts/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
+const worker = ['wrangler.toml', 'package.json', 'examples', 'dist', 'pkg', '.build/console'];
 
 /** What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of WebAssembly. */
 const wasmFeatures = [

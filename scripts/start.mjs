@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { build, workerBundle } from './build.mjs';
@@ -11,14 +12,16 @@ async function start() {
   await expectFree(port);
   await setUp();
   await build();
-  const workerd = await step('Starting workerd', () => startWorkerd({ bundle: workerBundle, port }));
+  const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
+  const text = { PUBLISH_TOKEN: token, STATS_OPEN: 'yes' };
+  const workerd = await step('Starting workerd', () => startWorkerd({ bundle: workerBundle, port, text }));
   let stopping = false;
   onStop(() => {
     stopping = true;
     return workerd.stop();
   });
   process.exitCode = 0;
-  process.stdout.write(welcome(workerd.url ?? ''));
+  process.stdout.write(welcome(workerd.url ?? '', token));
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
 }
@@ -42,11 +45,14 @@ async function expectFree(port) {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** @param {string} origin */
-function welcome(origin) {
+/**
+ * @param {string} origin
+ * @param {string} token who bears it may publish
+ */
+function welcome(origin, token) {
   return `
 MCP endpoint  ${origin}/mcp
-Page          ${origin}/
+Console       ${origin}/#publish=${token}
 
 Two edge isolates hold the streams, in turn; one Durable Object is the bus between them.
 Listen in a second terminal:
@@ -56,6 +62,10 @@ ${request(origin, 'subscriptions/listen', '', listen)}
 Change the note in a third; the stream hears of it, whichever isolate the change went to:
 
 ${request(origin, 'tools/call', " -H 'Mcp-Name: edit_note'", edit)}
+
+Or publish to the bus itself:
+
+${publishing(origin, token)}
 
 Ctrl-C stops everything.
 `;
@@ -70,6 +80,15 @@ Ctrl-C stops everything.
 function request(origin, method, headers, params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: envelope, ...params } });
   return `curl -N ${origin}/mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: ${method}'${headers} -d '${body}'`;
+}
+
+/**
+ * @param {string} origin
+ * @param {string} token
+ */
+function publishing(origin, token) {
+  const event = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
+  return `curl ${origin}/publish -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '${event}'`;
 }
 
 const envelope = {

@@ -2,10 +2,24 @@ declare namespace Cloudflare {
   interface Env {
     MCP_BUS: DurableObjectNamespace<import('mcp-listen/cloudflare').SubscriptionBus>;
     NOTEBOOK: DurableObjectNamespace<import('./notebook.js').Notebook>;
+    /** Who bears it may publish; nobody may without it. */
+    PUBLISH_TOKEN?: string;
+    /** Anything but an empty text: everybody may read the numbers. */
+    STATS_OPEN?: string;
   }
 }
 
 declare module '*.html' {
   const text: string;
   export default text;
+}
+
+declare module '*.txt' {
+  const text: string;
+  export default text;
+}
+
+declare module '*.bin' {
+  const bytes: ArrayBuffer;
+  export default bytes;
 }

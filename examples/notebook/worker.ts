@@ -2,24 +2,30 @@ import { env } from 'cloudflare:workers';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { type ServerEvent, serveListen } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
-import page from './page.html';
+import { consoleFile } from './console.js';
+import { publishing } from './publish.js';
 import { notebookServer } from './server.js';
+import { statistics } from './stats.js';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 export { Notebook } from './notebook.js';
 
+const BUS = 'mcp-listen';
+
 const mcp = serveListen(
   createMcpHandler(() => notebookServer(env.NOTEBOOK.getByName('notebook'), publish)),
-  { bus: durableObjectBus(env.MCP_BUS) },
+  { bus: durableObjectBus(env.MCP_BUS, { name: BUS }) },
 );
 
-/** The MCP endpoint at /mcp and a page about it at /. */
+/** The MCP endpoint at /mcp, the console at /, and what the console publishes to and reads numbers from. */
 export default {
-  fetch(request: Request): Response | Promise<Response> {
+  async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
+    const { PUBLISH_TOKEN: secret, STATS_OPEN } = env;
     if (url.pathname === '/mcp') return mcp.fetch(request);
-    if (url.pathname === '/') return home(request, url);
-    return new Response('There is only / and /mcp.\n', { status: 404 });
+    if (url.pathname === '/publish') return publishing(request, secret, bus);
+    if (url.pathname === '/stats') return statistics(request, { isOpen: !!STATS_OPEN, secret }, mcp.stats(), bus);
+    return consoleFile(request, url) ?? new Response('There is only / and /mcp.\n', { status: 404 });
   },
 };
 
@@ -27,20 +33,6 @@ async function publish(changes: readonly ServerEvent[]): Promise<void> {
   for (const change of changes) await mcp.bus.publish(change);
 }
 
-function home(request: Request, url: URL): Response {
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } });
-  }
-  return new Response(page.replaceAll('{{origin}}', plain(url.origin)), { headers: PAGE_HEADERS });
+function bus() {
+  return env.MCP_BUS.getByName(BUS);
 }
-
-// A host name may hold quotes and ampersands, and this one ends up in HTML and in a shell.
-function plain(origin: string): string {
-  return origin.replace(/[^\w.:/[\]-]/g, '');
-}
-
-const PAGE_HEADERS = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-  'X-Content-Type-Options': 'nosniff',
-};

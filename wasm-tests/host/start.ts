@@ -7,6 +7,8 @@ import { root } from '../../scripts/project.mjs';
 export interface Started {
   /** The MCP endpoint. */
   url: string;
+  /** The console, with the secret of publishers in its address. */
+  console: string;
   /** Ends it as Ctrl-C would. */
   stop(): Promise<void>;
 }
@@ -27,6 +29,7 @@ export async function npmStart(): Promise<Started> {
   await Promise.race([serving, ended.then(() => Promise.reject(new Error(`npm start ended\n${said}`)))]);
   return {
     url: said.match(/http:\S+\/mcp/)?.[0] ?? '',
+    console: said.match(/http:\S+\/#publish=\S+/)?.[0] ?? '',
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

@@ -1,0 +1,94 @@
+import { badge, placeOf, SHAPES } from '../badge.js';
+import { drawing, element, found, write } from '../dom.js';
+import { shortTime } from '../moment.js';
+import { repaint } from '../repaint.js';
+import type { Arrival } from './arrivals.js';
+import { ceiling, median } from './scale.js';
+
+/** Arrivals as dots: one for each subscription that a change reached, the latest changes at the right. */
+export class ArrivalPlot {
+  readonly #place = found('arrivals', HTMLElement);
+  readonly #summary = found('arrivals-summary', HTMLElement);
+  readonly #plot = drawing('svg', { class: 'plot', role: 'img' });
+  readonly #legend = element('ul', { class: 'legend', 'aria-label': 'Median of each subscription' });
+  readonly #empty = element('p', { class: 'empty' }, NOTHING);
+  readonly #paint = repaint(() => this.#draw());
+  #arrivals: Arrival[] = [];
+
+  constructor() {
+    this.#place.append(this.#empty, this.#plot, this.#legend);
+    new ResizeObserver(this.#paint).observe(this.#place);
+    this.#paint();
+  }
+
+  /** Shows one more. */
+  add(arrival: Arrival): void {
+    this.#arrivals.push(arrival);
+    const oldest = arrival.publication - COLUMNS;
+    if (this.#arrivals.length > COLUMNS) {
+      this.#arrivals = this.#arrivals.filter(({ publication }) => publication > oldest);
+    }
+    this.#paint();
+  }
+
+  #draw(): void {
+    const times = this.#arrivals.map(({ ms }) => ms);
+    this.#empty.hidden = times.length > 0;
+    this.#plot.toggleAttribute('hidden', times.length === 0);
+    if (times.length === 0) return;
+    const summary = `${times.length} arrivals, median ${shortTime(median(times))}, slowest ${shortTime(Math.max(...times))}`;
+    write(this.#summary, `median ${shortTime(median(times))}`);
+    this.#plot.setAttribute('aria-label', summary);
+    const { clientWidth: width } = this.#plot.parentElement ?? this.#place;
+    this.#plot.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
+    const top = ceiling(Math.max(...times));
+    this.#plot.replaceChildren(...lines(width, top), ...this.#dots(width, top));
+    this.#legend.replaceChildren(...this.#medians());
+  }
+
+  #dots(width: number, top: number): SVGElement[] {
+    const last = this.#arrivals.at(-1)?.publication ?? 0;
+    const first = Math.max(1, last - COLUMNS + 1);
+    const step = (width - LEFT - RIGHT) / (COLUMNS - 1);
+    const names = this.#names;
+    return this.#arrivals.map(({ publication, subscription, subject, ms }) => {
+      const x = LEFT + (publication - first) * step + names.indexOf(subscription) * ASIDE;
+      const y = heightOf(ms, top);
+      const place = placeOf(subscription);
+      const transform = `translate(${(x - 5.2).toFixed(1)} ${(y - 5.2).toFixed(1)}) scale(0.65)`;
+      const title = drawing('title', {}, `${subscription}: ${subject} after ${shortTime(ms)}`);
+      return drawing('path', { d: SHAPES[place], class: 'dot', 'data-place': place, transform }, title);
+    });
+  }
+
+  get #names(): string[] {
+    return [...new Set(this.#arrivals.map(({ subscription }) => subscription))].sort();
+  }
+
+  #medians(): HTMLElement[] {
+    return this.#names.map((name) => {
+      const times = this.#arrivals.filter(({ subscription }) => subscription === name).map(({ ms }) => ms);
+      return element('li', {}, badge(name), ` ${shortTime(median(times))}`);
+    });
+  }
+}
+
+function lines(width: number, top: number): SVGElement[] {
+  return [0, top / 2, top].flatMap((ms) => {
+    const y = heightOf(ms, top);
+    const label = drawing('text', { x: LEFT - 8, y: y + 3.5, class: 'tick' }, shortTime(ms).replace(/\.0 /, ' '));
+    return [drawing('line', { x1: LEFT, x2: width - RIGHT / 2, y1: y, y2: y, class: 'grid' }), label];
+  });
+}
+
+function heightOf(ms: number, top: number): number {
+  return HEIGHT - BOTTOM - (ms / top) * (HEIGHT - BOTTOM - TOP);
+}
+
+/** How many publications fit. */
+const COLUMNS = 40;
+/** Dots of one publication stand beside each other: they often took as long. */
+const ASIDE = 4;
+const HEIGHT = 136;
+const [LEFT, RIGHT, TOP, BOTTOM] = [56, 16, 10, 10];
+const NOTHING = 'Call a tool or publish while somebody listens: each cue becomes a dot, as high as it took to arrive.';

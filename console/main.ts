@@ -1,0 +1,90 @@
+import { PublishForm } from './act/publish-form.js';
+import { Publisher } from './act/publisher.js';
+import { ToolForm } from './act/tool-form.js';
+import { Announcer } from './announcer.js';
+import { ArrivalPlot } from './arrivals/arrival-plot.js';
+import { Arrivals } from './arrivals/arrivals.js';
+import { now } from './clock.js';
+import { Connection } from './connection.js';
+import { found } from './dom.js';
+import { Conversation } from './mcp/conversation.js';
+import type { Endpoint } from './mcp/endpoint.js';
+import type { Frame } from './mcp/frame.js';
+import type { Subject } from './mcp/subject.js';
+import { Numbers } from './numbers/numbers.js';
+import { LISTS } from './server/catalogue.js';
+import { ServerView } from './server/server-view.js';
+import { Subscriptions } from './subscriptions/subscriptions.js';
+import { tabs } from './tabs.js';
+import { followTheme } from './theme.js';
+import { Timeline } from './timeline/timeline.js';
+
+followTheme();
+tabs(found('act-tabs', HTMLElement));
+
+let endpoint: Endpoint | undefined;
+const announcer = new Announcer();
+const timeline = new Timeline();
+const plot = new ArrivalPlot();
+const subscriptions = new Subscriptions({ onFrame: see, onStale: stale, onNames: (names) => timeline.sources(names) });
+const arrivals = new Arrivals(
+  (subject) => subscriptions.hearing(subject),
+  (arrival) => plot.add(arrival),
+);
+const tools = new ToolForm(arrivals);
+const publishing = new PublishForm(new Publisher(arrivals));
+const server = new ServerView({
+  onTool: (tool) => {
+    found('tab-tool', HTMLElement).click();
+    tools.choose(tool);
+  },
+  onTools: (listed) => tools.tools(endpoint, listed),
+});
+const own = new Conversation();
+const connection = new Connection({
+  tap: (direction, text) => timeline.add(own.frame({ at: now(), source: 'page', direction, text })),
+  onLeave: () => {
+    endpoint = undefined;
+    server.clear();
+    tools.tools(undefined, []);
+  },
+  onServer: async (opened, who) => {
+    endpoint = opened;
+    await server.show(opened, who);
+  },
+});
+
+found('listening', HTMLFormElement).addEventListener('submit', (event) => {
+  event.preventDefault();
+  try {
+    if (endpoint !== undefined) subscriptions.open(endpoint, server.filter);
+  } catch (error) {
+    // A URI that cannot be asked for.
+    connection.trouble(error);
+  }
+});
+
+takeToken();
+new Numbers(() => publishing.token);
+void connection.open();
+
+function see(frame: Frame): void {
+  timeline.add(frame);
+  if (frame.about === undefined) return;
+  arrivals.cue(frame.source, frame.about, frame.at);
+  announcer.tell(frame.source, `Subscription ${frame.source} heard of ${frame.about}.`);
+}
+
+/** What a cue is for: a list that changed is read again. */
+function stale(subject: Subject): Promise<void> | undefined {
+  const list = LISTS.find((name) => name === subject);
+  return list && server.read(list).catch((error: unknown) => connection.trouble(error));
+}
+
+/** `npm start` names its secret in the link that it prints, after the "#", which is sent to no server. */
+function takeToken(): void {
+  const token = new URLSearchParams(location.hash.slice(1)).get('publish');
+  if (token === null) return;
+  publishing.token = token;
+  history.replaceState(null, '', location.pathname + location.search);
+}

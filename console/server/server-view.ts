@@ -1,0 +1,122 @@
+import type { SubscriptionFilter } from 'mcp-listen';
+import { element, found, write } from '../dom.js';
+import type { Endpoint, List, Server } from '../mcp/endpoint.js';
+import { type Item, itemsOf, LISTS, tellsOf, tellsOfResources } from './catalogue.js';
+import { ListGroup } from './list-group.js';
+
+/** Who is told of what happens in the view of the server. */
+export interface ServerFollowing {
+  /** A tool was clicked. */
+  onTool: (tool: Item) => void;
+  /** These are the tools now. */
+  onTools: (tools: Item[]) => void;
+}
+
+/** The server: what it is, what it lists, and ticks for what to listen to. */
+export class ServerView {
+  readonly #place = found('server', HTMLElement);
+  readonly #ticked = found('ticked', HTMLElement);
+  readonly #subscribe = found('subscribe', HTMLButtonElement);
+  readonly #following: ServerFollowing;
+  #groups: ListGroup[] = [];
+  #endpoint: Endpoint | undefined;
+  #server: Server | undefined;
+
+  constructor(following: ServerFollowing) {
+    this.#following = following;
+    this.#place.addEventListener('change', () => this.#sum());
+    this.clear();
+  }
+
+  /** What is ticked. */
+  get filter(): SubscriptionFilter {
+    const uris = this.#groups.find(({ list }) => list === 'resources')?.ticked ?? [];
+    const lists = this.#groups
+      .filter(({ tick }) => tick.checked)
+      .map(({ list }) => [`${list}ListChanged`, true] as const);
+    return { ...Object.fromEntries(lists), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) };
+  }
+
+  /** Shows no server. */
+  clear(): void {
+    this.#endpoint = undefined;
+    this.#groups = [];
+    this.#place.replaceChildren(element('p', { class: 'empty' }, NOBODY));
+    this.#sum();
+  }
+
+  /** Shows a server, with everything ticked that it says it tells of. */
+  async show(endpoint: Endpoint, server: Server): Promise<void> {
+    [this.#endpoint, this.#server] = [endpoint, server];
+    this.#groups = LISTS.map((list) => new ListGroup(list, this.#following.onTool));
+    for (const { list, tick } of this.#groups) tick.checked = tellsOf(server, list);
+    this.#place.replaceChildren(about(server), ...this.#groups.map(({ group }) => group));
+    this.#resources?.group.append(this.#others());
+    this.#sum();
+    await Promise.all(LISTS.map((list) => this.read(list)));
+    const first = this.#resources?.group.querySelector('[data-key]')?.getAttribute('data-key');
+    if (tellsOfResources(server) && first) this.#resources?.tickItem(first);
+    this.#sum();
+  }
+
+  /** Reads a list again. */
+  async read(list: List): Promise<void> {
+    const [endpoint, server, groups] = [this.#endpoint, this.#server, this.#groups];
+    if (endpoint === undefined || server === undefined) return;
+    const items = await itemsOf(endpoint, server, list);
+    // Meanwhile another server may be shown.
+    if (endpoint !== this.#endpoint) return;
+    groups.find((group) => group.list === list)?.show(items);
+    if (list === 'tools') this.#following.onTools(items);
+  }
+
+  get #resources(): ListGroup | undefined {
+    return this.#groups.find(({ list }) => list === 'resources');
+  }
+
+  /** A field for URIs that are not listed. */
+  #others(): HTMLFormElement {
+    const input = element('input', {
+      type: 'text',
+      placeholder: 'note://shopping',
+      spellcheck: 'false',
+      required: true,
+    });
+    const field = element('label', { class: 'field grows' }, element('span', {}, 'A URI that is not listed'), input);
+    const form = element('form', { class: 'row' }, field, element('button', { type: 'submit' }, 'Add'));
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#resources?.add(input.value);
+      input.value = '';
+      this.#sum();
+    });
+    return form;
+  }
+
+  #sum(): void {
+    const { resourceSubscriptions = [], ...lists } = this.filter;
+    const [chosen, uris] = [Object.keys(lists).length, resourceSubscriptions.length];
+    this.#subscribe.disabled = this.#endpoint === undefined || chosen + uris === 0;
+    const parts = [plural(chosen, 'list'), plural(uris, 'resource')].filter((part) => part !== '');
+    write(
+      this.#ticked,
+      this.#endpoint === undefined ? '' : parts.length > 0 ? `Ticked: ${parts.join(' and ')}` : 'Nothing is ticked.',
+    );
+  }
+}
+
+function about({ name, version, revision, capabilities }: Server): HTMLElement {
+  const chips = Object.entries(capabilities).map(([capability, details]) => {
+    const flags = Object.entries(details ?? {}).filter(([, value]) => value === true);
+    return element('li', { class: 'chip' }, [capability, ...flags.map(([flag]) => flag)].join(' · '));
+  });
+  const facts = element('p', { class: 'soft' }, `${version === '' ? '' : `version ${version}, `}revision ${revision}`);
+  const list = element('ul', { class: 'chips', 'aria-label': 'Capabilities' }, ...chips);
+  return element('div', { class: 'about-server' }, element('p', { class: 'server-name' }, name), facts, list);
+}
+
+function plural(count: number, noun: string): string {
+  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const NOBODY = 'Connect to an MCP endpoint to see what it has. This page brings one along.';

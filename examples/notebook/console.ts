@@ -1,0 +1,54 @@
+import core from '../../.build/console/core.bin';
+import page from '../../.build/console/index.html';
+import script from '../../.build/console/script.txt';
+import style from '../../.build/console/style.txt';
+
+/** The console at `/`, or one of the files that it loads; undefined for every other path. */
+export function consoleFile(request: Request, url: URL): Response | undefined {
+  const file = url.pathname === '/' ? pageFor(url.origin) : FILES[url.pathname];
+  if (file === undefined) return undefined;
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } });
+  }
+  // The page names its files with a digest of what they hold.
+  const cached = url.search === '' ? 'no-cache' : 'public, max-age=31536000, immutable';
+  return new Response(file.body, { headers: { ...HEADERS, 'Content-Type': file.type, 'Cache-Control': cached } });
+}
+
+function pageFor(origin: string): File {
+  return { body: page.replaceAll('{{origin}}', plain(origin)), type: 'text/html; charset=utf-8' };
+}
+
+// A host name may hold quotes and ampersands, and this one ends up in HTML and in a shell.
+function plain(origin: string): string {
+  return origin.replace(/[^\w.:/[\]-]/g, '');
+}
+
+interface File {
+  body: string | ArrayBuffer;
+  type: string;
+}
+
+const FILES: Partial<Record<string, File>> = {
+  '/console.js': { body: script, type: 'text/javascript; charset=utf-8' },
+  '/console.css': { body: style, type: 'text/css; charset=utf-8' },
+  '/console.wasm': { body: core, type: 'application/wasm' },
+};
+
+// The console connects to whatever endpoint it is told to.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self' http: https:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { npmStart, type Started } from '../host/start.ts';
+import { useBrowser } from './browser.ts';
+import { type Elsewhere, serveElsewhere } from './guarded-server.ts';
+
+const open = useBrowser();
+let started: Started;
+
+beforeAll(async () => {
+  started = await npmStart();
+});
+afterAll(() => started?.stop());
+
+describe('the server that the page came from', () => {
+  test('is connected to at once, and tells what it is and what it can', async () => {
+    const console = await open(started.console);
+    await console.connected();
+    const server = console.page.getByRole('region', { name: 'Server' });
+    expect(await server.getByText('Notebook', { exact: true }).isVisible()).toBe(true);
+    expect(await server.getByText('version 0.1.0, revision 2026-07-28').isVisible()).toBe(true);
+    const capabilities = server.getByRole('list', { name: 'Capabilities' }).getByRole('listitem');
+    expect((await capabilities.allTextContents()).sort()).toEqual([
+      'prompts · listChanged',
+      'resources · listChanged · subscribe',
+      'tools · listChanged',
+    ]);
+  });
+
+  test('tells its tools, prompts and resources, and a tool that is clicked fills the form', async () => {
+    const console = await open(started.console);
+    await console.connected();
+    await console.tick(/^note:\/\/todo/).waitFor();
+    const server = console.page.getByRole('region', { name: 'Server' });
+    expect(await console.tick(/^note:/).count()).toBe(2);
+    expect(await server.getByRole('button', { name: '0 prompts, shown' }).isDisabled()).toBe(true);
+    await server.getByRole('button', { name: /^delete_note/ }).click();
+    expect(await console.page.getByRole('combobox', { name: 'Tool', exact: true }).inputValue()).toBe('delete_note');
+    await server.getByRole('button', { name: /^7 tools/ }).click();
+    expect(await server.getByRole('button', { name: /^delete_note/ }).count()).toBe(0);
+  });
+
+  test('gives its secret away in the link alone: the address that is left has none', async () => {
+    const console = await open(started.console);
+    await console.connected();
+    expect(new URL(console.page.url()).hash).toBe('');
+  });
+});
+
+describe('a server of another origin', () => {
+  test('is refused without its token and with a wrong one, and let in with the right one', async () => {
+    const lamp = await elsewhere('sesame');
+    const console = await open(started.console);
+    await console.connected();
+    for (const token of ['', 'simsim']) {
+      await console.connectTo(`${lamp.origin}/mcp`, token);
+      await console.connection.getByText('The endpoint wants a token, or another one (401).').waitFor();
+      expect(await console.button('Open a subscription').isDisabled()).toBe(true);
+    }
+    await console.connectTo(`${lamp.origin}/mcp`, 'sesame');
+    await console.connected();
+    expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
+    await console.subscribe('A');
+    await lamp.server.notify.resourceUpdated('lamp://desk');
+    await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('lamp://desk');
+  });
+
+  test('is asked in a session where it knows nothing newer', async () => {
+    const lamp = await elsewhere(undefined, { legacy: 'sessions' });
+    const console = await open(started.console);
+    await console.page.route(`${lamp.origin}/**`, (route) =>
+      route.request().postData()?.includes('2026-07-28')
+        ? route.fulfill({ status: 400, headers: ANY })
+        : route.continue(),
+    );
+    await console.connectTo(`${lamp.origin}/mcp`);
+    await console.connected();
+    expect(await console.page.getByText('version 3.1.4, revision 2025-11-25').isVisible()).toBe(true);
+    expect(await console.tick(/^lamp:\/\/desk/).count()).toBe(1);
+    expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
+  });
+
+  test('that is not there is said to be so, in words', async () => {
+    const lamp = await elsewhere();
+    await lamp.stop();
+    const console = await open(started.console);
+    await console.connected();
+    await console.connectTo(`${lamp.origin}/mcp`);
+    await console.connection.getByText('The endpoint cannot be reached, or does not let this page ask.').waitFor();
+    await console.connectTo('ftp://example.com/mcp');
+    await console.connection.getByText('That is no address of HTTP.').waitFor();
+    expect(console.errors.splice(0).filter((error) => !error.includes('ERR_CONNECTION_REFUSED'))).toEqual([]);
+  });
+});
+
+async function elsewhere(...args: Parameters<typeof serveElsewhere>): Promise<Elsewhere> {
+  const lamp = await serveElsewhere(...args);
+  onTestFinished(() => lamp.stop().catch(() => {}));
+  return lamp;
+}
+
+const ANY = { 'access-control-allow-origin': '*' };

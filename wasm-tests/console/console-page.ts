@@ -1,0 +1,101 @@
+import type { Locator, Page } from 'playwright-core';
+
+/** The console in a browser, by the names that its readers know things by. */
+export class ConsolePage {
+  readonly page: Page;
+  /** What the page logged as an error or threw. */
+  readonly errors: string[] = [];
+
+  constructor(page: Page) {
+    this.page = page;
+    page.setDefaultTimeout(15_000);
+    page.on('pageerror', (error) => this.errors.push(String(error.stack)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.errors.push(`${message.text()} ${message.location().url}`);
+    });
+  }
+
+  /** How the connection is, in words. */
+  get connection(): Locator {
+    return this.page.locator('#connection-state');
+  }
+
+  /** The lines of the timeline, newest first. */
+  get frames(): Locator {
+    return this.page.getByRole('list', { name: 'Frames, newest first' }).getByRole('button');
+  }
+
+  /** The dots of the plot. */
+  get dots(): Locator {
+    return this.page.locator('.plot .dot');
+  }
+
+  /** Resolves when the server has told what it has. */
+  async connected(): Promise<void> {
+    await this.connection.getByText('connected', { exact: true }).waitFor();
+  }
+
+  /** Connects to another endpoint. */
+  async connectTo(endpoint: string, token = ''): Promise<void> {
+    await this.page.getByLabel('MCP endpoint').fill(endpoint);
+    await this.page.getByLabel('Token, if it wants one').fill(token);
+    await this.button('Connect').click();
+  }
+
+  /** The button with just this name. */
+  button(name: string): Locator {
+    return this.page.getByRole('button', { name, exact: true });
+  }
+
+  /** The tick of a list or of a resource. */
+  tick(name: RegExp): Locator {
+    return this.page.getByRole('region', { name: 'Server' }).getByRole('checkbox', { name });
+  }
+
+  /** Opens a subscription to what is ticked; resolves when it is live. */
+  async subscribe(name: string): Promise<Locator> {
+    await this.button('Open a subscription').click();
+    await this.card(name).getByText('live', { exact: true }).waitFor();
+    return this.card(name);
+  }
+
+  /** The card of a subscription. */
+  card(name: string): Locator {
+    return this.page.getByRole('article', { name: `Subscription ${name}` });
+  }
+
+  /** A figure on the card of a subscription. */
+  figure(name: string, figure: string): Locator {
+    return this.card(name).locator(`[data-figure="${figure}"] dd`);
+  }
+
+  /** One of the numbers of the bus. */
+  number(key: 'streams' | 'events' | 'collapsed' | 'resyncs'): Locator {
+    return this.page.locator(`[data-key="${key}"] dd`).first();
+  }
+
+  /** Calls a tool with these arguments; resolves with what it said. */
+  async callTool(tool: string, args: Record<string, string> = {}): Promise<string> {
+    const form = this.page.getByRole('tabpanel', { name: 'Call a tool' });
+    await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption(tool);
+    for (const [name, value] of Object.entries(args)) await form.getByLabel(name, { exact: true }).fill(value);
+    return this.#pressed(form, 'Call');
+  }
+
+  /** Publishes that a resource was updated; resolves with what came of it. */
+  async publish(uri: string, times = 1, pace = 'each when the last is here'): Promise<string> {
+    await this.page.getByRole('tab', { name: 'Publish' }).click();
+    const form = this.page.getByRole('tabpanel', { name: 'Publish' });
+    await form.getByLabel('URI', { exact: true }).fill(uri);
+    await form.getByLabel('Times').fill(String(times));
+    await form.getByLabel('Pace').selectOption(pace);
+    return this.#pressed(form, 'Publish');
+  }
+
+  async #pressed(form: Locator, name: string): Promise<string> {
+    const button = form.getByRole('button', { name, exact: true });
+    await button.click();
+    await form.locator('button:enabled', { hasText: name }).waitFor();
+    return (await form.locator('output').textContent()) ?? '';
+  }
+}

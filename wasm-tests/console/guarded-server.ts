@@ -1,0 +1,35 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { type NodeServer, serveOnNode } from '../host/node-http.ts';
+
+/** An MCP server of another origin. */
+export interface Elsewhere extends NodeServer {
+  server: ListenServer;
+}
+
+/** Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for whatever is asked. */
+export async function serveElsewhere(token?: string, options: ListenOptions = {}): Promise<Elsewhere> {
+  const handler = createMcpHandler(lamp);
+  const isLetIn = (request: Request) =>
+    token === undefined || request.headers.get('authorization') === `Bearer ${token}`;
+  const guarded = {
+    fetch: async (request: Request) =>
+      isLetIn(request) ? handler.fetch(request) : new Response(null, { status: 401 }),
+  };
+  const server = serveListen(guarded, {
+    allowedOrigins: ['*'],
+    principal: (request) => (isLetIn(request) ? undefined : { denied: 401 }),
+    ...options,
+  });
+  return { ...(await serveOnNode(server.fetch)), server };
+}
+
+function lamp(): McpServer {
+  const capabilities = { tools: { listChanged: true }, resources: { subscribe: true } };
+  const server = new McpServer({ name: 'lamp', title: 'A lamp', version: '3.1.4' }, { capabilities });
+  server.registerTool('switch', { description: 'Turns it on or off' }, () => ({ content: [] }));
+  server.registerResource('lamp', 'lamp://desk', { description: 'On or off' }, (uri) => ({
+    contents: [{ uri: uri.href, text: 'on' }],
+  }));
+  return server;
+}

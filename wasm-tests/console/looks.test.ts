@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BrowserContextOptions } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { root } from '../../scripts/project.mjs';
+import { useBrowser } from './browser.ts';
+import type { ConsolePage } from './console-page.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+let axe: string;
+
+beforeAll(async () => {
+  axe = await readFile(join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
+});
+
+describe('the colours', () => {
+  test('are those that the system asks for, until the switch says otherwise', async () => {
+    const console = await open(notebook(), { colorScheme: 'dark' });
+    expect(await isDark(console)).toBe(true);
+    await console.page.emulateMedia({ colorScheme: 'light' });
+    expect(await isDark(console)).toBe(false);
+    await console.page.getByRole('radio', { name: 'Dark' }).check();
+    expect(await isDark(console)).toBe(true);
+    await console.page.reload();
+    expect(await isDark(console)).toBe(true);
+    await console.page.getByRole('radio', { name: 'Auto' }).check();
+    expect(await isDark(console)).toBe(false);
+  });
+});
+
+test('nothing sticks out at the side, however wide the window is', async () => {
+  const console = await busy({});
+  for (const width of [360, 390, 620, 759, 760, 1024, 1239, 1240, 1440, 1600]) {
+    await console.page.setViewportSize({ width, height: 844 });
+    expect([width, await sticksOut(console)]).toEqual([width, []]);
+  }
+});
+
+test('axe finds nothing to object to, in light and in dark, on wide and on narrow screens', async () => {
+  const console = await busy({ bypassCSP: true });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await console.page.emulateMedia({ colorScheme });
+    for (const width of [390, 1440]) {
+      await console.page.setViewportSize({ width, height: 900 });
+      expect(await violations(console)).toEqual([]);
+    }
+  }
+  await console.page.getByRole('tab', { name: 'Call a tool' }).click();
+  await console.frames.first().click();
+  expect(await violations(console)).toEqual([]);
+});
+
+test('tabs are changed with arrow keys, and the content can be skipped to', async () => {
+  const console = await open(notebook());
+  await console.page.keyboard.press('Tab');
+  await console.page.keyboard.press('Enter');
+  expect(await console.page.evaluate(() => document.activeElement?.id)).toBe('main');
+  await console.page.getByRole('tab', { name: 'Call a tool' }).focus();
+  await console.page.keyboard.press('ArrowRight');
+  expect(await console.page.getByRole('tabpanel', { name: 'Publish' }).isVisible()).toBe(true);
+  expect(await console.page.evaluate(() => document.activeElement?.id)).toBe('tab-publish');
+});
+
+/** A page with something of everything on it. */
+async function busy(options: BrowserContextOptions): Promise<ConsolePage> {
+  const console = await open(notebook(), { reducedMotion: 'reduce', ...options });
+  await console.connected();
+  await console.subscribe('A');
+  await console.subscribe('B');
+  await console.callTool('edit_note');
+  await console.publish('note://todo', 2);
+  await expect.poll(() => console.dots.count()).toBeGreaterThanOrEqual(4);
+  return console;
+}
+
+/** What reaches beyond the window, or makes the page wider than it. */
+function sticksOut(console: ConsolePage): Promise<string[]> {
+  return console.page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.documentElement;
+    const boxes = [...document.querySelectorAll('body *')].filter(
+      (box) => !box.closest('.frames, pre, .unseen, .skip'),
+    );
+    const out = boxes.filter((box) => box.getBoundingClientRect().right > clientWidth + 0.5);
+    return [...(scrollWidth > clientWidth ? ['the page'] : []), ...out.map((box) => box.outerHTML.slice(0, 80))];
+  });
+}
+
+function isDark(console: ConsolePage): Promise<boolean> {
+  return console.page.evaluate(() => {
+    const [red = 255] = getComputedStyle(document.body).backgroundColor.match(/\d+/g)?.map(Number) ?? [];
+    return red < 128;
+  });
+}
+
+async function violations(console: ConsolePage): Promise<string[]> {
+  await console.page.evaluate(axe);
+  return console.page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: () => Promise<{ violations: Violation[] }> } };
+    const { violations } = await axe.run();
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    );
+  });
+}
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}

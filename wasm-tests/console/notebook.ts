@@ -1,0 +1,25 @@
+import { afterAll, beforeAll } from 'vitest';
+import { workerBundle } from '../../scripts/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+
+/** Serves the notebook as `npm start` does, for a file of tests; answers what knows the address of its console. */
+export function useNotebook(): () => string {
+  let workerd: Workerd;
+  beforeAll(async () => {
+    workerd = await startNotebook(0);
+  });
+  afterAll(() => workerd?.stop());
+  return () => consoleOf(workerd.url ?? '');
+}
+
+/** Serves the notebook at a port; 0: any that is free. */
+export function startNotebook(port: number): Promise<Workerd> {
+  return startWorkerd({ bundle: workerBundle, port, text: { PUBLISH_TOKEN: SECRET, STATS_OPEN: 'yes' } });
+}
+
+/** The address of the console of a notebook, with the secret of publishers. */
+export function consoleOf(origin: string): string {
+  return `${origin}/#publish=${SECRET}`;
+}
+
+const SECRET = 'sesame';

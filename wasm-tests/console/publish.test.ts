@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useBrowser } from './browser.ts';
+import type { ConsolePage } from './console-page.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+let console: ConsolePage;
+
+beforeEach(async () => {
+  console = await open(notebook());
+  await console.connected();
+});
+
+describe('publishing', () => {
+  test('takes the secret of npm start, and no other one', async () => {
+    const secret = console.page.getByLabel('Secret of publishers');
+    const own = await secret.inputValue();
+    expect(own).not.toBe('');
+    await console.page.getByRole('tab', { name: 'Publish' }).click();
+    await secret.fill('simsim');
+    expect(await console.publish('note://todo')).toBe('The secret is missing, or another one (401).');
+    expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
+    await secret.fill(own);
+    expect(await console.publish('note://todo')).toMatch(/^Published at position [\d,]+\.$/);
+  });
+
+  test('reaches all who listen, and each arrival is a dot of its own', async () => {
+    await console.subscribe('A');
+    await console.subscribe('B');
+    await console.publish('note://todo', 5);
+    await expect.poll(() => console.dots.count()).toBe(10);
+    const plot = console.page.getByRole('img', { name: /^10 arrivals, median .*, slowest / });
+    expect(await plot.isVisible()).toBe(true);
+    expect(await console.dots.first().getAttribute('data-place')).not.toBe(
+      await console.dots.nth(1).getAttribute('data-place'),
+    );
+    expect(
+      await console.page.getByRole('list', { name: 'Median of each subscription' }).getByRole('listitem').count(),
+    ).toBe(2);
+  });
+
+  test('moves the numbers of the bus', async () => {
+    await console.subscribe('A');
+    await expect.poll(async () => Number(await console.number('streams').textContent())).toBeGreaterThanOrEqual(1);
+    const before = await events();
+    await console.publish('note://todo', 40, 'all as one batch');
+    await expect.poll(events).toBe(before + 40);
+    expect(await console.number('resyncs').textContent()).toBe('0');
+  });
+});
+
+test('where the numbers are for publishers only, the page says so, and asks with the secret once it has it', async () => {
+  const { page } = console;
+  await page.route('**/stats', (route) =>
+    route.request().headers()['authorization'] === 'Bearer sesame' ? route.continue() : route.fulfill({ status: 401 }),
+  );
+  const secret = page.getByLabel('Secret of publishers');
+  await page.getByRole('tab', { name: 'Publish' }).click();
+  await secret.fill('');
+  await page.getByText('This server shows its numbers to those who may publish').waitFor();
+  expect(await console.number('events').textContent()).toBe('–');
+  await secret.fill('sesame');
+  await expect.poll(() => console.number('events').textContent()).toMatch(/^[\d,]+$/);
+  expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
+});
+
+async function events(): Promise<number> {
+  return Number((await console.number('events').textContent())?.replaceAll(',', ''));
+}

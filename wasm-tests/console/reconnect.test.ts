@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
+import type { Workerd } from '../../scripts/workerd.mjs';
+import { portOf } from '../host/port.ts';
+import { useBrowser } from './browser.ts';
+import { consoleOf, startNotebook } from './notebook.ts';
+
+const running: Workerd[] = [];
+afterAll(() => Promise.all(running.map((workerd) => workerd.stop())));
+const open = useBrowser();
+
+test('a subscription whose Worker is killed waits, says so, and is live again when there is one', async () => {
+  const port = await freePort();
+  const first = await start(port);
+  const console = await open(consoleOf(`http://127.0.0.1:${port}`));
+  await console.connected();
+  const card = await console.subscribe('A');
+  const former = await card.locator('.id').textContent();
+  await first.kill();
+  await card.getByText(/^(waiting|connecting)$/).waitFor();
+  await console.page.getByText('The server that this page came from does not answer.').waitFor();
+  expect(await card.locator('.trouble').textContent()).toMatch(/disconnected|refused/);
+  await start(port);
+  await card.getByText('live', { exact: true }).waitFor({ timeout: 40_000 });
+  expect(Number(await console.figure('A', 'Reconnects').textContent())).toBeGreaterThanOrEqual(1);
+  expect(await card.locator('.trouble').isVisible()).toBe(false);
+  expect(await card.locator('.id').textContent()).not.toBe(former);
+  await console.publish('note://todo');
+  await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('note://todo');
+  await expect.poll(() => console.number('streams').textContent()).toBe('1');
+  const unexpected = console.errors.splice(0).filter((error) => !/net::ERR_/.test(error));
+  expect(unexpected).toEqual([]);
+});
+
+async function start(port: number): Promise<Workerd> {
+  const workerd = await startNotebook(port);
+  running.push(workerd);
+  return workerd;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

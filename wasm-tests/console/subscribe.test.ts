@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { useBrowser } from './browser.ts';
+import type { ConsolePage } from './console-page.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+
+test('a subscription asks for what is ticked, and shows what is honored of it', async () => {
+  const console = await connected();
+  await console.tick(/^Prompts/).uncheck();
+  await console.page.getByLabel('A URI that is not listed').fill('note://shopping');
+  await console.button('Add').click();
+  const card = await console.subscribe('A');
+  expect(await wishes(console, 'A')).toEqual([
+    'tools list, honored',
+    'resources list, honored',
+    'note://todo, honored',
+    'note://shopping, honored',
+  ]);
+  expect(await card.locator('.id').textContent()).toMatch(ID);
+  const sent = console.frames.filter({ hasText: 'subscriptions/listen' });
+  await sent.click();
+  expect(await console.page.getByRole('region', { name: 'The frame as JSON' }).textContent()).toContain(
+    '"note://shopping"',
+  );
+});
+
+test('a subscription shows what the server does not honor', async () => {
+  const console = await connected();
+  await console.page.route('**/mcp', async (route) => {
+    const body = route.request().postDataJSON();
+    if (body.method === 'subscriptions/listen') delete body.params.notifications.promptsListChanged;
+    await route.continue({ postData: JSON.stringify(body) });
+  });
+  await console.subscribe('A');
+  expect(await wishes(console, 'A')).toContain('prompts list, not honored');
+  expect(await wishes(console, 'A')).toContain('tools list, honored');
+});
+
+test('a subscription hears of a tool that is called: the cue comes, its time is plotted, the list is read again', async () => {
+  const console = await connected();
+  await console.subscribe('A');
+  const name = `n${Date.now()}`;
+  expect(await console.callTool('edit_note', { name, text: 'x' })).toContain(`Created note://${name}.`);
+  await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('resources');
+  await console.tick(new RegExp(`^note://${name}`)).waitFor();
+  await expect.poll(() => console.dots.count()).toBe(1);
+  expect(Number(await console.figure('A', 'Frames').textContent())).toBeGreaterThanOrEqual(2);
+  expect(await console.figure('A', 'Age').textContent()).toMatch(/^\d+ s$/);
+  await expect
+    .poll(() => console.page.locator('#announcement').textContent())
+    .toBe('Subscription A heard of resources.');
+});
+
+test('a subscription that cannot be asked for is refused in words, and the page goes on', async () => {
+  const console = await connected();
+  await console.page.getByLabel('A URI that is not listed').fill('note://a\u0007b');
+  await console.button('Add').click();
+  await console.button('Open a subscription').click();
+  await expect.poll(() => console.connection.getAttribute('data-state')).toBe('stopped');
+  expect(await console.page.getByRole('article').count()).toBe(0);
+});
+
+test('a subscription has others beside it: each with an id, a filter and figures of its own', async () => {
+  const console = await connected();
+  await console.subscribe('A');
+  for (const list of [/^Tools/, /^Prompts/, /^Resources/]) await console.tick(list).uncheck();
+  await console.tick(/^note:\/\/todo/).uncheck();
+  await console.tick(/^note:\/\/journal/).check();
+  await console.subscribe('B');
+  const ids = await console.page.getByRole('article').locator('.id').allTextContents();
+  expect(ids).toHaveLength(2);
+  expect(ids.filter((id) => !ID.test(id))).toEqual([]);
+  expect(await wishes(console, 'B')).toEqual(['note://journal, honored']);
+  await console.callTool('edit_note', { name: 'journal', text: `day ${Date.now()}` });
+  await expect.poll(() => console.figure('B', 'Last cue').textContent()).toBe('note://journal');
+  expect(await console.figure('A', 'Last cue').textContent()).toBe('none yet');
+});
+
+test('a subscription is closed by its button, and its card goes when it is removed', async () => {
+  const console = await connected();
+  const card = await console.subscribe('A');
+  await expect.poll(() => streams(console)).toBeGreaterThanOrEqual(1);
+  const before = await streams(console);
+  await card.getByRole('button', { name: 'Close' }).click();
+  await card.getByText('stopped', { exact: true }).waitFor();
+  const heard = await console.figure('A', 'Frames').textContent();
+  // workerd notices that a reader has gone when it next writes.
+  await console.publish('note://todo', 3, '50 a second');
+  await expect.poll(() => streams(console)).toBeLessThan(before);
+  expect(await console.figure('A', 'Frames').textContent()).toBe(heard);
+  await card.getByRole('button', { name: 'Remove' }).click();
+  expect(await console.page.getByRole('article').count()).toBe(0);
+  expect(await console.page.getByText('Nobody listens yet.').isVisible()).toBe(true);
+});
+
+async function connected(): Promise<ConsolePage> {
+  const console = await open(notebook());
+  await console.connected();
+  return console;
+}
+
+async function streams(console: ConsolePage): Promise<number> {
+  return Number(await console.number('streams').textContent());
+}
+
+async function wishes(console: ConsolePage, name: string): Promise<string[]> {
+  return console.card(name).getByRole('list', { name: 'Requested' }).getByRole('listitem').allTextContents();
+}
+
+const ID = /^"?[\w:-]+"?$/;

@@ -1,0 +1,123 @@
+import { beforeEach, expect, test } from 'vitest';
+import { useBrowser } from './browser.ts';
+import type { ConsolePage } from './console-page.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+let console: ConsolePage;
+
+beforeEach(async () => {
+  console = await open(notebook());
+  await console.connected();
+  await console.subscribe('A');
+  await console.publish('note://todo');
+  await cues(1);
+});
+
+test('stands still while it is paused, and then shows what came meanwhile', async () => {
+  const before = await console.frames.count();
+  await console.button('Pause').click();
+  await console.publish('note://todo', 3);
+  await console.page.getByText('paused, 3 more since').waitFor();
+  expect(await console.frames.count()).toBe(before);
+  await console.button('Go on').click();
+  expect(await console.frames.count()).toBe(before + 3);
+});
+
+test('is filtered by text, by who and by kind', async () => {
+  const { page } = console;
+  await page.getByLabel('Text in the frame').fill('SUBSCRIPTIONS/ACK');
+  expect(await titles()).toEqual(['subscriptions/acknowledged']);
+  await page.getByLabel('Text in the frame').fill('');
+  await page.getByLabel('Whose frames').selectOption('This page');
+  expect(await titles()).toContain('result of resources/list');
+  expect(await titles()).not.toContain('resources/updated');
+  await page.getByLabel('Whose frames').selectOption('Subscription A');
+  expect((await titles()).slice(0, 3)).toEqual([
+    'resources/updated',
+    'subscriptions/acknowledged',
+    'subscriptions/listen',
+  ]);
+  await page.getByLabel('Kind of frame').selectOption('Cues');
+  expect(await titles()).toEqual(['resources/updated']);
+  await page.getByLabel('Text in the frame').fill('nowhere');
+  expect(await page.getByText('No frame passes this filter.').isVisible()).toBe(true);
+  await page.getByLabel('Text in the frame').fill('');
+  await console.publish('note://todo', 2);
+  await cues(3);
+  expect(new Set(await titles())).toEqual(new Set(['resources/updated']));
+});
+
+test('opens a frame as JSON, laid out and as it stood on the wire', async () => {
+  const { page } = console;
+  await console.frames.filter({ hasText: 'resources/updated' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'resources/updated' });
+  const json = (await dialog.getByRole('region', { name: 'The frame as JSON' }).textContent()) ?? '';
+  expect(JSON.parse(json)).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'note://todo' } });
+  expect(json).toContain('\n  "jsonrpc": "2.0"');
+  await dialog.getByText('As it stood on the wire').click();
+  const raw = await dialog.getByRole('region', { name: 'The frame as it was sent' }).textContent();
+  expect(raw).toMatch(/^\{"jsonrpc":"2\.0","method":"notifications\/resources\/updated",/);
+  await page.keyboard.press('Escape');
+  expect(await dialog.isVisible()).toBe(false);
+});
+
+test('is walked with arrow keys, from one place in the order of tabs', async () => {
+  const { page } = console;
+  await page.getByLabel('Kind of frame').focus();
+  await page.keyboard.press('Tab');
+  const standing = () =>
+    page.evaluate(() =>
+      [...(document.activeElement?.closest('ol')?.children ?? [])].findIndex((row) =>
+        row.contains(document.activeElement),
+      ),
+    );
+  expect(await standing()).toBe(0);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  expect(await standing()).toBe(2);
+  await page.keyboard.press('ArrowUp');
+  expect(await standing()).toBe(1);
+  await page.keyboard.press('Enter');
+  expect(await page.getByRole('dialog').isVisible()).toBe(true);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Tab');
+  expect(await standing()).toBe(-1);
+});
+
+test('keeps its lines in place, and few of them, while frames come in at fifty a second', async () => {
+  const { page } = console;
+  await console.subscribe('B');
+  await page.evaluate(() => {
+    const shifts: number[] = [];
+    Object.assign(window, { shifts });
+    new PerformanceObserver((list) =>
+      shifts.push(...list.getEntries().map((entry) => (entry as unknown as { value: number }).value)),
+    ).observe({ type: 'layout-shift' });
+  });
+  const box = await page.locator('#frames').boundingBox();
+  // The more cues collapse on the way, the longer it takes.
+  await expect
+    .poll(async () => {
+      await console.publish('note://todo', 60, '50 a second');
+      return console.frames.count();
+    })
+    .toBe(200);
+  await console.publish('note://todo', 20, '50 a second');
+  expect(await console.frames.count()).toBe(200);
+  expect(await page.locator('#frames').boundingBox()).toEqual(box);
+  const heights = await console.frames.evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+  expect(new Set(heights).size).toBe(1);
+  const shifts = await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts);
+  expect(shifts.filter((value) => value > 0.05)).toEqual([]);
+});
+
+async function cues(least: number): Promise<void> {
+  const { frames } = console;
+  await expect.poll(() => frames.filter({ hasText: 'resources/updated' }).count()).toBeGreaterThanOrEqual(least);
+}
+
+function titles(): Promise<string[]> {
+  return console.frames.locator('.what').allTextContents();
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { workerBundle } from '../../scripts/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { listen, updated } from '../host/listen.ts';
+
+let workerd: Workerd;
+let origin: string;
+
+beforeAll(async () => {
+  workerd = await startWorkerd({ bundle: workerBundle, edges: 2, text: { PUBLISH_TOKEN: 'sesame' } });
+  [origin = ''] = workerd.edges;
+});
+afterAll(() => workerd?.stop());
+
+describe('POST /publish', () => {
+  test('answers where the events stand, and listeners in another isolate hear of them', async () => {
+    const stream = await listen(`${workerd.edges[1]}/mcp`, { resourceSubscriptions: ['note://todo', 'note://x'] });
+    onTestFinished(() => stream.drop());
+    await stream.message();
+    const first = await positionOf(publish(todo()));
+    expect(await stream.message()).toBe(updated('1', 'note://todo'));
+    expect(await positionOf(publish([todo(), { kind: 'resource_updated', uri: 'note://x' }]))).toBe(first + 2);
+    expect(await stream.message()).toBe(updated('1', 'note://todo'));
+    expect(await stream.message()).toBe(updated('1', 'note://x'));
+  });
+
+  test.each([
+    ['none', {}],
+    ['another one', { authorization: 'Bearer simsim' }],
+    ['the beginning of it', { authorization: 'Bearer sesam' }],
+    ['nothing after the scheme', { authorization: 'Bearer' }],
+    ['it under another scheme', { authorization: 'Basic sesame' }],
+  ])('is refused to whoever bears %s instead of the secret', async (_what, headers) => {
+    const response = await publish(todo(), headers);
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['no JSON', '{'],
+    ['another kind', { kind: 'roots_list_changed' }],
+    ['an empty URI', { kind: 'resource_updated', uri: '' }],
+    ['a control character', { kind: 'resource_updated', uri: 'a\nb' }],
+    ['a URI of 2,049 bytes', { kind: 'resource_updated', uri: `${'ä'.repeat(1_024)}a` }],
+    ['more than the kind has', { kind: 'tools_list_changed', uri: 'x' }],
+    ['an empty batch', []],
+    ['a batch with one that is no event', [todo(), 7]],
+    ['a batch of 1,001', Array.from({ length: 1_001 }, todo)],
+    ['more than 256 KiB', ' '.repeat(262_145)],
+  ])('refuses %s, and publishes nothing', async (_what, body) => {
+    const before = await positionOf(publish(todo()));
+    const response = await publish(body);
+    expect([response.status, await response.json()]).toEqual([400, { error: 'malformed-events' }]);
+    expect(await positionOf(publish(todo()))).toBe(before + 1);
+  });
+
+  test('takes nothing but POST', async () => {
+    const response = await fetch(`${origin}/publish`);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  test('and the numbers are closed to everybody where there is no secret', async () => {
+    const closed = await startWorkerd({ bundle: workerBundle, edges: 1 });
+    onTestFinished(() => closed.stop());
+    const init = { method: 'POST', headers: { authorization: 'Bearer ' }, body: JSON.stringify(todo()) };
+    expect((await fetch(`${closed.edges[0]}/publish`, init)).status).toBe(403);
+    expect((await fetch(`${closed.edges[0]}/stats`, { headers: init.headers })).status).toBe(401);
+  });
+});
+
+describe('GET /stats', () => {
+  test('tells of its isolate and of the bus, to whoever bears the secret', async () => {
+    expect((await fetch(`${origin}/stats`)).status).toBe(401);
+    const [here, there] = [await statsOf(origin), await statsOf(workerd.edges[1] ?? '')];
+    expect(here).toMatchObject({ streams: { open: 0, collapsed: 0, resyncs: 0 }, bus: { attached: 0 } });
+    expect(here.isolate).not.toBe(there.isolate);
+    expect((await statsOf(origin)).isolate).toBe(here.isolate);
+  });
+
+  test('is open to everybody where the Worker says so', async () => {
+    const open = await startWorkerd({ bundle: workerBundle, edges: 1, text: { STATS_OPEN: 'yes' } });
+    onTestFinished(() => open.stop());
+    expect((await fetch(`${open.edges[0]}/stats`)).status).toBe(200);
+  });
+});
+
+describe('the console', () => {
+  test('has a script, a style and a core, each named by what it holds', async () => {
+    const html = await (await fetch(origin)).text();
+    const script = await fetched(html.match(/\/console\.js\?v=\w+/)?.[0]);
+    expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect((await fetched(html.match(/\/console\.css\?v=\w+/)?.[0])).headers.get('content-type')).toContain('text/css');
+    const core = await fetched((await script.text()).match(/\/console\.wasm\?v=\w+/)?.[0]);
+    expect(core.headers.get('content-type')).toBe('application/wasm');
+    expect(WebAssembly.validate(await core.arrayBuffer())).toBe(true);
+  });
+
+  test('may run no script but its own, and be framed by nobody', async () => {
+    const policy = (await fetch(origin)).headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';");
+    expect(policy).toContain("frame-ancestors 'none'");
+  });
+});
+
+async function fetched(path: string | undefined): Promise<Response> {
+  const response = await fetch(new URL(path ?? '/missing', origin));
+  expect([response.status, response.headers.get('cache-control')]).toEqual([
+    200,
+    'public, max-age=31536000, immutable',
+  ]);
+  return response;
+}
+
+function publish(body: unknown, headers: Record<string, string> = BEARER): Promise<Response> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(`${origin}/publish`, { method: 'POST', headers, body: text });
+}
+
+async function positionOf(published: Promise<Response>): Promise<number> {
+  const response = await published;
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { position: number }).position;
+}
+
+async function statsOf(edge: string) {
+  return (await (await fetch(`${edge}/stats`, { headers: BEARER })).json()) as { isolate: string };
+}
+
+function todo() {
+  return { kind: 'resource_updated', uri: 'note://todo' };
+}
+
+const BEARER = { authorization: 'Bearer sesame' };
