@@ -61,7 +61,8 @@ pub mod name;
 pub mod position;
 #[doc(hidden)]
 pub mod seeded;
-mod sorted;
+#[doc(hidden)]
+pub mod sorted;
 pub mod sse;
 pub mod stdio;
 pub mod tally;

@@ -1,6 +1,4 @@
-use std::collections::BTreeSet;
-
-use crate::{filter::SubscriptionFilter, json::Node};
+use crate::{filter::SubscriptionFilter, json::Node, sorted::Set};
 
 use super::{
     interest::Interest,
@@ -73,8 +71,11 @@ impl Adjust {
 
 /// Names stay in their order, each once.
 fn change<N: Clone + Ord>(names: &mut Vec<N>, add: &[N], drop: &[N]) {
-    let gone: BTreeSet<&N> = drop.iter().chain(add).collect();
-    names.retain(|name| !gone.contains(name));
+    let mut gone = Set::default();
+    for name in drop.iter().chain(add) {
+        gone.insert(name);
+    }
+    names.retain(|name| !gone.contains(&name));
     names.extend_from_slice(add);
 }
 

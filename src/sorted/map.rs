@@ -4,7 +4,7 @@ use super::order::{Order, Place};
 
 /// A map whose keys are in order.
 #[derive(Clone, Debug)]
-pub(crate) struct Map<K, V> {
+pub struct Map<K, V> {
     order: Order,
     entries: Vec<Option<(K, V)>>,
     /// The numbers of the entries that hold nothing.
@@ -12,26 +12,31 @@ pub(crate) struct Map<K, V> {
 }
 
 impl<K: Ord, V> Map<K, V> {
-    pub(crate) fn new() -> Self {
+    /// An empty one.
+    pub fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    /// Whether the key is in it.
+    pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
         self.find(key).is_ok()
     }
 
-    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    /// The value of `key`.
+    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -39,7 +44,8 @@ impl<K: Ord, V> Map<K, V> {
         self.entry(number).map(|(_, value)| value)
     }
 
-    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    /// The value of `key`, to be changed.
+    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
@@ -48,7 +54,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// Puts the value in; the one before is the answer.
-    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(place) => {
                 let number = self.order.get(place)?;
@@ -63,7 +69,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// The value of `key`, put in first where there is none.
-    pub(crate) fn or_default(&mut self, key: K) -> Option<&mut V>
+    pub fn or_default(&mut self, key: K) -> Option<&mut V>
     where
         V: Default,
     {
@@ -74,7 +80,8 @@ impl<K: Ord, V> Map<K, V> {
         self.value_mut(number)
     }
 
-    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    /// Takes the key out; its value is the answer.
+    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -85,7 +92,8 @@ impl<K: Ord, V> Map<K, V> {
         entry.take().map(|(_, value)| value)
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
+    /// Takes out what `keep` does not say to keep, in order.
+    pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         let (entries, free) = (&mut self.entries, &mut self.free);
         self.order.retain(&mut |number| {
             let Some(entry) = entries.get_mut(number as usize) else {
@@ -100,23 +108,25 @@ impl<K: Ord, V> Map<K, V> {
         });
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    /// Keys and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.order
             .iter()
             .filter_map(|number| self.entry(number).map(|(key, value)| (key, value)))
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+    /// The keys, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
 
     /// The values, in any order.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+    pub fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.iter().flatten().map(|(_, value)| value)
     }
 
     /// The values, in any order.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().flatten().map(|(_, value)| value)
     }
 
@@ -153,12 +163,13 @@ impl<K: Ord, V> Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    pub(crate) fn clear(&mut self) {
+    /// Takes everything out.
+    pub fn clear(&mut self) {
         *self = Self::default();
     }
 
     /// What is in it, in order.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (K, V)> {
+    pub fn into_entries(self) -> impl Iterator<Item = (K, V)> {
         let mut entries = self.entries;
         self.order
             .into_iter()

@@ -6,8 +6,6 @@
 mod map;
 mod order;
 mod set;
-#[cfg(test)]
-mod tests;
 
-pub(crate) use map::Map;
-pub(crate) use set::Set;
+pub use map::Map;
+pub use set::Set;

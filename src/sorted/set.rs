@@ -4,18 +4,21 @@ use super::map::Map;
 
 /// Keys in order.
 #[derive(Clone, Debug)]
-pub(crate) struct Set<K>(Map<K, ()>);
+pub struct Set<K>(Map<K, ()>);
 
 impl<K: Ord> Set<K> {
-    pub(crate) fn len(&self) -> usize {
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn contains<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    /// Whether the key is in it.
+    pub fn contains<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -23,12 +26,12 @@ impl<K: Ord> Set<K> {
     }
 
     /// Whether the key was not in it before.
-    pub(crate) fn insert(&mut self, key: K) -> bool {
+    pub fn insert(&mut self, key: K) -> bool {
         self.0.insert(key, ()).is_none()
     }
 
     /// Whether the key was in it.
-    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> bool
+    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -36,7 +39,7 @@ impl<K: Ord> Set<K> {
     }
 
     /// The keys, in order.
-    pub(crate) fn into_keys(self) -> impl Iterator<Item = K> {
+    pub fn into_keys(self) -> impl Iterator<Item = K> {
         self.0.into_entries().map(|(key, ())| key)
     }
 }

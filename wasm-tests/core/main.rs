@@ -55,6 +55,7 @@ mod server_corpus;
 mod session;
 mod session_host;
 mod shards;
+mod sorted;
 mod sse;
 mod sse_decode;
 mod stream;

@@ -1,9 +1,8 @@
 use std::collections::BTreeMap;
 
+use mcp_listen::sorted::{Map, Set};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-
-use super::{Map, Set};
 
 #[test]
 fn whatever_is_done_a_map_is_as_a_tree_would_be() {
