@@ -29,7 +29,8 @@ export class Home {
   }
 
   async #live(): Promise<void> {
-    while (!this.#isLeft) {
+    // An errand may ask for another one, and leave.
+    while (!this.#isLeft || this.#errands.length > 0) {
       await this.#call.promise;
       this.#call = deferred();
       this.#run();

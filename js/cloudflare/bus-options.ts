@@ -3,7 +3,10 @@ import { ListenError } from '../error.js';
 
 /** How a {@link SubscriptionBus} works. */
 export interface SubscriptionBusOptions extends LogOptions {
-  /** Streams that one object holds (default 2,000): beyond them, the bus opens shards. At most 32,768, the runtime's limit for sockets. */
+  /**
+   * Streams that one object holds (default 2,000), where those of an isolate that share a socket count as one: beyond them, the bus opens
+   * shards. At most 32,768, the runtime's limit for sockets.
+   */
   edgesPerShard?: number;
 }
 

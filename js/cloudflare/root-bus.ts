@@ -15,7 +15,7 @@ import { shardAddress, shardName } from './shard-name.js';
 
 /** What a bus is doing. */
 export interface BusStats {
-  /** Streams attached, at shards as far as these have told. */
+  /** Streams attached, at shards as far as these have told. Those of an isolate that share a socket count as one. */
   attached: number;
   /** Sockets open at the object itself, attached or not. */
   sockets: number;

@@ -55,6 +55,13 @@ test('a request that leaves hands the socket over at once', async () => {
   for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
+test('a request that leaves while it does something closes its socket all the same', async () => {
+  const { bus, line, leave } = await serving(1);
+  line.holder?.home.ask(() => leave(0));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
+});
+
 test('whoever was to take the socket over may leave before it did', async () => {
   const { bus, heard, leave } = await serving(20);
   for (let place = 0; place < 19; place += 1) leave(place);

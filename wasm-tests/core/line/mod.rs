@@ -4,7 +4,7 @@ mod faults;
 mod protocol;
 mod world;
 
-use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
+use mcp_listen::{bus::BusMessage, event::ServerEvent, filter::SubscriptionFilter};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -82,6 +82,42 @@ fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
     // What came before the bus knew was none of its business.
     assert_eq!(cues(&world, stream), 1);
     assert_eq!(world.sent("attach"), 1);
+}
+
+#[test]
+fn the_answer_to_another_adjustment_is_none() {
+    let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
+    let stream = world.open(watching(&["c"]));
+    world.tend();
+    world.down.push_back(BusMessage::Adjusted(1).to_json());
+    world.take_down();
+    assert!(!world.streams[stream].is_acknowledged());
+    world.settle();
+    assert!(world.streams[stream].is_acknowledged());
+}
+
+#[test]
+fn what_nobody_wants_is_not_followed_after_an_attach() {
+    let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
+    world.leave(1);
+    world.move_on();
+    world.settle();
+    let stream = world.open(watching(&["b"]));
+    world.settle();
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, stream), 1);
+}
+
+#[test]
+fn an_adjustment_moves_no_mark() {
+    let mut world = opened(&[watching(&["a"])]);
+    world.publish(&updated("z"));
+    world.open(watching(&["b"]));
+    world.settle();
+    world.publish(&updated("b"));
+    world.pass(2_000);
+    assert_eq!((world.sent("attach"), world.line.counts().gaps), (1, 0));
 }
 
 #[test]
