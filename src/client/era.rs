@@ -194,14 +194,16 @@ fn of_error(
 }
 
 /// The client takes the latest version that both sides have (2026-07-28, Versioning: Protocol
-/// Version Negotiation); one that it has tried already will not do.
+/// Version Negotiation). A server that refuses a version and names it may be two, of which one is
+/// being replaced: it is asked once more.
 fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
     let is_supported = |version: &&&str| supported.iter().any(|known| known == *version);
-    let mut untried = spoken
+    let times = |version: &&&str| tried.iter().filter(|other| *other == *version).count();
+    let mut worth_trying = spoken
         .modern
         .iter()
-        .filter(|version| !tried.contains(version));
-    if let Some(version) = untried.find(is_supported) {
+        .filter(|version| times(version) < MOST_TRIES);
+    if let Some(version) = worth_trying.find(is_supported) {
         return Verdict::Retry((*version).into());
     }
     if spoken.legacy.iter().any(|version| is_supported(&version)) {
@@ -210,6 +212,7 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Ve
     Verdict::NoCommonVersion(supported)
 }
 
+const MOST_TRIES: usize = 2;
 const HEADER_MISMATCH: i32 = -32_020;
 const MISSING_CAPABILITY: i32 = -32_021;
 const UNSUPPORTED_VERSION: i32 = -32_022;

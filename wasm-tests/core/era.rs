@@ -193,8 +193,21 @@ fn an_unsupported_version_is_asked_again_with_the_latest_that_both_have() {
 }
 
 #[test]
-fn a_version_is_tried_once() {
-    let tried = ["2027-01-01", "2026-07-28"];
+fn a_version_is_tried_twice_where_the_server_refuses_and_names_it() {
+    let refusal = unsupported(r#"["2026-07-28"]"#);
+    let verdict =
+        |tried: &[&str]| era::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
+    assert_eq!(
+        verdict(&["2026-07-28"]),
+        Verdict::Retry("2026-07-28".into())
+    );
+    let none = Verdict::NoCommonVersion(vec!["2026-07-28".to_owned()]);
+    assert_eq!(verdict(&["2026-07-28", "2026-07-28"]), none);
+}
+
+#[test]
+fn no_version_is_tried_a_third_time() {
+    let tried = ["2027-01-01", "2026-07-28", "2027-01-01", "2026-07-28"];
     let refusal = unsupported(r#"["2027-01-01","2026-07-28"]"#);
     let none = vec!["2027-01-01".to_owned(), "2026-07-28".to_owned()];
     assert_eq!(

@@ -1,0 +1,146 @@
+//! One subscription on a channel of messages, to a server of whichever revision.
+
+use mcp_listen::{
+    capabilities::Capabilities,
+    client::{ChannelListener, End, Joining, Loss, Options, Output},
+    clock::Millis,
+    event::ServerEvent,
+    id::{Ids, RequestId},
+    message,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{any::updated, subscription::watched};
+
+const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+fn joined(joining: Joining) -> ChannelListener {
+    let ids = Ids::default();
+    ChannelListener::new(watched(&["a"]), Options::default(), joining, ids, Millis(0))
+}
+
+fn sent(listener: &mut ChannelListener) -> Vec<String> {
+    std::iter::from_fn(|| listener.poll_message()).collect()
+}
+
+fn told(listener: &mut ChannelListener) -> Vec<Output> {
+    std::iter::from_fn(|| listener.poll_output()).collect()
+}
+
+fn say(listener: &mut ChannelListener, message: &str) -> bool {
+    listener.handle_message(message.as_bytes(), Millis(0))
+}
+
+fn id(number: u64) -> RequestId {
+    RequestId::from_text(&format!("mcp-listen:{number}"))
+}
+
+fn open() -> ChannelListener {
+    let mut listener = joined(Joining::Modern);
+    assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
+    let honored = watched(&["a"]);
+    assert!(say(&mut listener, &message::acknowledged(&id(1), &honored)));
+    assert_eq!(told(&mut listener), [Output::Acknowledged(honored)]);
+    listener
+}
+
+#[test]
+fn a_server_on_a_channel_is_asked_first() {
+    let mut listener = joined(Joining::Discover);
+    assert!(sent(&mut listener)[0].contains("server/discover"));
+    let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
+    assert!(say(&mut listener, answer));
+    assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
+    assert_eq!(listener.version(), Some("2026-07-28"));
+}
+
+#[test]
+fn a_server_that_does_not_answer_the_question_is_given_a_session() {
+    let mut listener = joined(Joining::Discover);
+    sent(&mut listener);
+    let deadline = listener.poll_timeout().unwrap();
+    assert_eq!(deadline, Millis(5_000));
+    listener.handle_timeout(deadline);
+    assert!(sent(&mut listener)[0].contains("\"initialize\""));
+    let answer = r#"{"id":"mcp-listen:2","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}}"#;
+    assert!(say(&mut listener, answer));
+    let messages = sent(&mut listener);
+    assert!(messages[0].contains("notifications/initialized"));
+    assert!(messages[1].contains("resources/subscribe"));
+    assert_eq!(listener.version(), Some("2025-06-18"));
+}
+
+#[test]
+fn a_session_of_somebody_else_is_joined() {
+    let mut listener = joined(Joining::Session(Capabilities::ALL));
+    assert!(sent(&mut listener)[0].contains("resources/subscribe"));
+    assert!(!say(&mut listener, TOOLS), "changes are everybody's");
+    assert_eq!(told(&mut listener), [], "nothing before the acknowledgment");
+    assert!(say(&mut listener, r#"{"id":"mcp-listen:1","result":{}}"#));
+    let changed = Output::Changed(ServerEvent::ToolsListChanged);
+    let acknowledged = Output::Acknowledged(watched(&["a"]));
+    assert_eq!(told(&mut listener), [acknowledged, changed]);
+    assert!(!say(&mut listener, r#"{"id":5,"method":"ping"}"#));
+    assert!(sent(&mut listener).is_empty(), "its owner answers");
+    listener.cancel();
+    assert!(sent(&mut listener)[0].contains("resources/unsubscribe"));
+}
+
+#[test]
+fn in_a_session_of_its_own_the_servers_questions_are_answered() {
+    let mut listener = joined(Joining::Legacy);
+    sent(&mut listener);
+    let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
+    say(&mut listener, answer);
+    sent(&mut listener);
+    say(&mut listener, r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#);
+    assert_eq!(
+        sent(&mut listener),
+        [r#"{"jsonrpc":"2.0","id":5,"result":{}}"#]
+    );
+}
+
+#[test]
+fn what_is_for_others_is_left_to_them() {
+    let mut listener = open();
+    assert!(!say(&mut listener, r#"{"id":1,"result":{}}"#));
+    assert!(!say(&mut listener, TOOLS));
+    let other = message::notification(&id(9), &ServerEvent::ToolsListChanged);
+    assert!(!say(&mut listener, &other));
+    let own = message::notification(&id(1), &updated("a"));
+    assert!(say(&mut listener, &own));
+    assert_eq!(told(&mut listener), [Output::Changed(updated("a"))]);
+}
+
+#[test]
+fn who_leaves_a_channel_says_so() {
+    let mut listener = open();
+    listener.cancel();
+    assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
+    assert!(listener.is_ended());
+    assert_eq!(told(&mut listener), []);
+}
+
+#[test]
+fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
+    let mut listener = joined(Joining::Modern);
+    sent(&mut listener);
+    listener.handle_timeout(Millis(30_000));
+    assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
+    let lost = Output::Ended(End::Lost(Loss::NotAcknowledged));
+    assert_eq!(told(&mut listener), [lost]);
+}
+
+#[test]
+fn a_lost_message_may_have_been_any_change_and_an_exit_is_a_loss() {
+    let mut listener = open();
+    listener.handle_gap();
+    let changes = [ServerEvent::ToolsListChanged, updated("a")];
+    assert_eq!(told(&mut listener), changes.map(Output::Changed));
+    listener.handle_exit();
+    let lost = Output::Ended(End::Lost(Loss::Disconnected));
+    assert_eq!(told(&mut listener), [lost]);
+    listener.handle_exit();
+    assert_eq!(told(&mut listener), [], "an end is told once");
+}

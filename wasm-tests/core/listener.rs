@@ -1,0 +1,296 @@
+//! One subscription over HTTP to a server of whichever revision.
+
+use mcp_listen::{
+    client::{
+        Approach, Call, End, HttpRequest, Listener, Loss, Options, Output, Refusal, Transfer,
+    },
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::{Ids, RequestId},
+    listen::Headers,
+    message, sse,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::updated,
+    subscription::{JSON, STREAM, watched},
+};
+
+const SESSION: &str = "content-type: application/json\nmcp-session-id: s-1";
+const CAPABLE: &str = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
+
+/// A listener and the requests that it has sent.
+struct Host {
+    listener: Listener,
+    now: u64,
+}
+
+impl Host {
+    fn new(approach: Approach) -> Self {
+        let wanted = watched(&["a"]);
+        let ids = (Ids::default(), 7);
+        let listener = Listener::new(wanted, Options::default(), approach, ids, Millis(0));
+        Self { listener, now: 0 }
+    }
+
+    /// What it wants sent, and whose responses it closes.
+    fn transfers(&mut self) -> Vec<Transfer> {
+        std::iter::from_fn(|| self.listener.poll_transfer()).collect()
+    }
+
+    /// The one request that it wants sent.
+    fn request(&mut self) -> (Call, HttpRequest) {
+        match self.transfers().as_slice() {
+            [Transfer::Send(call, request)] => (*call, request.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn head(&mut self, call: Call, status: u16, fields: &str) {
+        let headers = Headers::new(fields);
+        self.listener
+            .handle_head(call, status, &headers, Millis(self.now));
+    }
+
+    fn bytes(&mut self, call: Call, bytes: &[u8]) {
+        self.listener.handle_bytes(call, bytes, Millis(self.now));
+    }
+
+    fn answer(&mut self, call: Call, status: u16, fields: &str, body: &str) {
+        self.head(call, status, fields);
+        self.bytes(call, body.as_bytes());
+        self.end(call);
+    }
+
+    fn end(&mut self, call: Call) {
+        self.listener.handle_end(call, Millis(self.now));
+    }
+
+    fn wait(&mut self) {
+        let deadline = self.listener.poll_timeout().unwrap();
+        self.now = deadline.0;
+        self.listener.handle_timeout(deadline);
+    }
+
+    fn told(&mut self) -> Vec<Output> {
+        std::iter::from_fn(|| self.listener.poll_output()).collect()
+    }
+
+    /// A session up to the head of its stream, whose number is the answer.
+    fn session() -> (Self, Call) {
+        let mut host = Self::new(Approach::Legacy);
+        let (call, _) = host.request();
+        host.answer(call, 200, SESSION, &initialized(CAPABLE));
+        let (call, request) = host.request();
+        assert!(request.body.unwrap().contains("notifications/initialized"));
+        host.head(call, 202, "");
+        let (stream, request) = host.request();
+        assert_eq!(request.method, "GET");
+        host.head(stream, 200, STREAM);
+        (host, stream)
+    }
+
+    /// A session whose subscription is open.
+    fn open() -> (Self, Call) {
+        let (mut host, stream) = Self::session();
+        let (call, request) = host.request();
+        assert!(request.body.unwrap().contains("resources/subscribe"));
+        host.answer(call, 200, JSON, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert_eq!(host.told(), [Output::Acknowledged(watched(&["a"]))]);
+        (host, stream)
+    }
+}
+
+fn initialized(capabilities: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}}}"#
+    )
+}
+
+fn discovered() -> &'static str {
+    r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#
+}
+
+const ASK: Approach = Approach::Discover { is_page: false };
+const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+#[test]
+fn a_server_is_asked_first_and_then_listened_to() {
+    let mut host = Host::new(ASK);
+    let (call, request) = host.request();
+    assert!(request.body.unwrap().contains("server/discover"));
+    assert_eq!(host.listener.version(), None);
+    host.answer(call, 200, JSON, discovered());
+    let (call, request) = host.request();
+    assert!(request.body.unwrap().contains("subscriptions/listen"));
+    assert_eq!(host.listener.version(), Some("2026-07-28"));
+    host.head(call, 200, STREAM);
+    let id = RequestId::from_text("mcp-listen:2");
+    assert_eq!(host.listener.id(), Some(&id));
+    let honored = watched(&["a"]);
+    host.bytes(call, &sse::event(&message::acknowledged(&id, &honored)));
+    assert_eq!(host.told(), [Output::Acknowledged(honored)]);
+}
+
+#[test]
+fn a_server_that_does_not_know_the_question_is_given_a_session() {
+    let mut host = Host::new(ASK);
+    let (call, _) = host.request();
+    host.answer(call, 400, JSON, "{}");
+    let (_, request) = host.request();
+    assert!(request.body.unwrap().contains("\"initialize\""));
+}
+
+#[test]
+fn refusals_of_the_moment_end_it_with_what_the_server_asks_for() {
+    let mut host = Host::new(ASK);
+    let (call, _) = host.request();
+    host.answer(call, 503, "retry-after: 4", "");
+    assert!(host.listener.is_ended());
+    assert_eq!(host.listener.retry_after(), Some(Millis(4_000)));
+    let refusal = Refusal {
+        status: 503,
+        code: None,
+        text: String::new(),
+    };
+    assert_eq!(host.told(), [Output::Ended(End::Refused(refusal))]);
+}
+
+#[test]
+fn no_answer_is_a_loss_and_to_a_page_a_reason_to_try_a_session() {
+    let mut host = Host::new(ASK);
+    let (call, _) = host.request();
+    host.end(call);
+    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    let mut page = Host::new(Approach::Discover { is_page: true });
+    let (call, _) = page.request();
+    page.end(call);
+    assert!(page.request().1.body.unwrap().contains("\"initialize\""));
+}
+
+#[test]
+fn questions_have_a_limit_of_time_and_of_bytes() {
+    let mut host = Host::new(ASK);
+    host.wait();
+    assert_eq!(
+        host.told(),
+        [Output::Ended(End::Lost(Loss::NotAcknowledged))]
+    );
+    let mut host = Host::new(ASK);
+    let (call, _) = host.request();
+    host.head(call, 200, JSON);
+    host.bytes(call, &vec![b' '; (1 << 20) + 1]);
+    assert_eq!(
+        host.told(),
+        [Output::Ended(End::Lost(Loss::AnswerTooLarge))]
+    );
+}
+
+#[test]
+fn a_session_is_open_once_every_resource_is_answered_for() {
+    let (mut host, stream) = Host::session();
+    host.bytes(stream, &sse::event(TOOLS));
+    assert_eq!(host.told(), [], "nothing comes before the acknowledgment");
+    let (call, _) = host.request();
+    host.answer(call, 200, JSON, r#"{"id":1,"error":{"code":-32602}}"#);
+    let lists = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    let changed = Output::Changed(ServerEvent::ToolsListChanged);
+    assert_eq!(host.told(), [Output::Acknowledged(lists), changed]);
+}
+
+#[test]
+fn a_session_goes_on_from_its_last_event() {
+    let (mut host, stream) = Host::open();
+    host.bytes(
+        stream,
+        format!("retry: 700\nid: e-9\ndata: {TOOLS}\n\n").as_bytes(),
+    );
+    host.end(stream);
+    assert_eq!(host.listener.poll_timeout(), Some(Millis(700)));
+    host.wait();
+    let (again, request) = host.request();
+    let from = request
+        .headers
+        .iter()
+        .find(|(name, _)| *name == "Last-Event-ID");
+    assert_eq!(from.unwrap().1, "e-9");
+    host.head(again, 200, STREAM);
+    let changed = Output::Changed(ServerEvent::ToolsListChanged);
+    assert_eq!(host.told(), [changed], "with ids nothing is made up");
+}
+
+#[test]
+fn without_ids_everything_is_told_when_the_stream_is_back() {
+    let (mut host, stream) = Host::open();
+    host.end(stream);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 200, STREAM);
+    let changes = [ServerEvent::ToolsListChanged, updated("a")];
+    assert_eq!(host.told(), changes.map(Output::Changed));
+}
+
+#[test]
+fn a_session_that_is_over_or_cannot_be_reached_is_a_loss() {
+    let (mut host, stream) = Host::open();
+    host.end(stream);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 404, "");
+    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    let (mut host, mut stream) = Host::open();
+    for _ in 0..5 {
+        host.end(stream);
+        host.wait();
+        stream = host.request().0;
+    }
+    assert_eq!(host.told(), []);
+    host.end(stream);
+    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+}
+
+#[test]
+fn only_a_session_with_a_pulse_can_be_silent() {
+    let (mut host, stream) = Host::open();
+    assert_eq!(host.listener.poll_timeout(), None);
+    host.bytes(stream, sse::KEEP_ALIVE);
+    host.wait();
+    assert_eq!(host.transfers(), [Transfer::Close(stream)]);
+    host.wait();
+    assert_eq!(host.request().1.method, "GET");
+}
+
+#[test]
+fn who_leaves_ends_its_session() {
+    let (mut host, _) = Host::open();
+    host.listener.cancel();
+    assert!(host.listener.is_ended());
+    assert_eq!(host.request().1.method, "DELETE");
+    assert_eq!(host.told(), []);
+    let mut host = Host::new(ASK);
+    host.listener.cancel();
+    assert_eq!(host.transfers(), []);
+}
+
+#[test]
+fn a_session_without_a_stream_has_no_subscriptions() {
+    let mut host = Host::new(Approach::Legacy);
+    let (call, _) = host.request();
+    host.answer(call, 200, SESSION, &initialized(CAPABLE));
+    let (call, _) = host.request();
+    host.head(call, 202, "");
+    let (stream, _) = host.request();
+    host.head(stream, 405, "");
+    let refusal = Refusal {
+        status: 405,
+        code: Some(-32_601),
+        text: String::new(),
+    };
+    assert_eq!(host.told(), [Output::Ended(End::Refused(refusal))]);
+}
