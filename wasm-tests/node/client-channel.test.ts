@@ -8,11 +8,14 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { listen, type Subscription, watch } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sdkSessions } from '../host/sdk-sessions.ts';
 import { STDIO_SERVER } from '../host/stdio.ts';
 import { typescriptClient } from '../interop/typescript-client.ts';
 import { served } from './client-serving.ts';
+
+// Each starts a process.
+vi.setConfig({ testTimeout: 20_000 });
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
