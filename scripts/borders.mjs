@@ -27,12 +27,19 @@ async function borders() {
 export const checks = [
   ['only src/wasm names the bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
   ['only src/wasm reads a clock or a random source', (files) => places(core(files), hostSources)],
-  ['in js/ only node/ and the node.ts of runtime/ import node:', (files) => places(glue(files, nodeFiles), importOf('node'))],
+  [
+    'in js/ only node/ and the node.ts of runtime/ import node:',
+    (files) => places(glue(files, nodeFiles), importOf('node')),
+  ],
   [
     'in js/ only cloudflare/ imports cloudflare:',
     (files) => places(glue(files, /^js\/cloudflare\//), importOf('cloudflare')),
   ],
   ['the built core imports its own bindings only', () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'))],
+  [
+    'the built client imports its own bindings only',
+    () => foreignImports(join(root, 'pkg', 'client', 'mcp_listen_client_bg.wasm')),
+  ],
   ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
   ['no file of js/runtime has more than 15 lines', (files) => longerThan(15, matching(files, /^js\/runtime\//))],
   ['no file names a path of one machine', (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/)],

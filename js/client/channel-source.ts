@@ -11,12 +11,12 @@ export class ChannelSource extends CoreSource {
 
   constructor(channel: ListenChannel, filter: string, options: ListenOptions) {
     const member = channel.join({
-      receive: (lines) => this.at((machine, time) => machine.receive(0, lines, time)),
+      receive: (lines) => this.at((machine, time) => machine.receive(0, lines, time)) ?? false,
       gone: (cause) => {
         this.cause = cause;
         this.at((machine, time) => machine.finish(0, time));
       },
-      refused: (status) => this.at((machine, time) => machine.head(0, status, '', time)),
+      refused: (status) => void this.at((machine, time) => machine.head(0, status, '', time)),
     });
     super(machineOf(member, filter, options, reserved(channel)), options.onMessage);
     this.#member = member;

@@ -18,7 +18,8 @@ export abstract class CoreSource implements Source {
   wake = (): void => {};
   /** What the network said last, for whoever is told of a loss. */
   protected cause: unknown;
-  readonly #machine: ClientListener;
+  /** Undefined once it is closed: its memory is given back at once, for hosts that have no finalizers. */
+  #machine: ClientListener | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
   readonly #log: ListenOptions['onMessage'];
   #isReleased = false;
@@ -29,29 +30,34 @@ export abstract class CoreSource implements Source {
   }
 
   get id(): string {
-    return this.#machine.id ?? '';
+    return this.#machine?.id ?? '';
   }
 
   get version(): string | undefined {
-    return this.#machine.version;
+    return this.#machine?.version;
   }
 
   get minted(): number {
-    return this.#machine.minted;
+    return this.#machine?.minted ?? 0;
   }
 
   news(): News | undefined {
     const machine = this.#machine;
-    const news = machine.news();
-    if (news === ClientNews.None) return undefined;
+    const news = machine?.news() ?? ClientNews.None;
+    if (machine === undefined || news === ClientNews.None) return undefined;
     if (news === ClientNews.Acknowledged) return { kind: 'acknowledged', honored: JSON.parse(machine.text) };
     if (news === ClientNews.Changed) return { kind: 'changed', event: JSON.parse(machine.text) };
-    return { kind: 'ended', end: this.#end(), cause: this.cause };
+    return { kind: 'ended', end: endOf(machine), cause: this.cause };
   }
 
   close(): void {
-    this.#machine.cancel();
+    const machine = this.#machine;
+    if (machine === undefined) return;
+    machine.cancel();
     this.pump();
+    this.#machine = undefined;
+    // Later, since whoever closes may have been called while the core was being asked.
+    queueMicrotask(() => machine.free());
   }
 
   /** Sends what the core wants sent. */
@@ -69,7 +75,8 @@ export abstract class CoreSource implements Source {
   }
 
   /** Hands something in, at its time. */
-  protected at<T>(input: (machine: ClientListener, time: number) => T): T {
+  protected at<T>(input: (machine: ClientListener, time: number) => T): T | undefined {
+    if (this.#machine === undefined) return undefined;
     const answer = input(this.#machine, now());
     this.pump();
     return answer;
@@ -78,7 +85,8 @@ export abstract class CoreSource implements Source {
   /** Does what the core wants done, and tells whoever waits that there may be news. */
   protected pump(): void {
     const machine = this.#machine;
-    this.#tell();
+    if (machine === undefined) return;
+    this.#tell(machine);
     const ends = machine.isEnded && !this.#isReleased;
     if (ends) {
       this.#isReleased = true;
@@ -99,19 +107,18 @@ export abstract class CoreSource implements Source {
     this.send(outgoing);
   }
 
-  #tell(): void {
-    for (let text = this.#machine.message(); text !== undefined; text = this.#machine.message())
+  #tell(machine: ClientListener): void {
+    for (let text = machine.message(); text !== undefined; text = machine.message())
       this.#log?.({ at: Date.now(), direction: 'in', text });
   }
+}
 
-  #end(): CoreEnd {
-    const { endCode, endStatus, endRpcCode, endText, retryAfter } = this.#machine;
-    return {
-      code: endCode ?? 'disconnected',
-      ...(endStatus !== undefined && { status: endStatus }),
-      ...(endRpcCode !== undefined && { rpcCode: endRpcCode }),
-      ...(endText !== undefined && { text: endText }),
-      ...(retryAfter !== undefined && { retryAfterMs: retryAfter }),
-    };
-  }
+function endOf({ endCode, endStatus, endRpcCode, endText, retryAfter }: ClientListener): CoreEnd {
+  return {
+    code: endCode ?? 'disconnected',
+    ...(endStatus !== undefined && { status: endStatus }),
+    ...(endRpcCode !== undefined && { rpcCode: endRpcCode }),
+    ...(endText !== undefined && { text: endText }),
+    ...(retryAfter !== undefined && { retryAfterMs: retryAfter }),
+  };
 }

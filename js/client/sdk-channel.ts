@@ -11,8 +11,12 @@ export interface SdkClient {
 /** What is needed of its transport; methods, since the SDKs type messages each in their own way. */
 export interface SdkTransport {
   send(message: unknown, options?: unknown): Promise<void>;
-  onmessage?(message: unknown, extra?: unknown): void;
-  onclose?(): void;
+  onmessage?: Receive['call'] | undefined;
+  onclose?: (() => void) | undefined;
+}
+
+interface Receive {
+  call(message: unknown, extra?: unknown): void;
 }
 
 /** The transport of an SDK's client as a channel, beside what the client does on it. */

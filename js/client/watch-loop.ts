@@ -22,7 +22,8 @@ export class WatchLoop implements WatchLine {
   #minted = 0;
   #opened = 0;
   #isStopped = false;
-  #hurry = (): void => {};
+  #isPatient = false;
+  #wakes = (): void => {};
 
   constructor(target: ListenTarget, filter: string, options: ListenOptions, tell: Tell) {
     this.#target = target;
@@ -39,7 +40,7 @@ export class WatchLoop implements WatchLine {
     this.#isStopped = true;
     removeListener('online', this.#online);
     this.#source?.close();
-    this.#hurry();
+    this.#wakes();
     this.#renewal.free();
   }
 
@@ -85,10 +86,12 @@ export class WatchLoop implements WatchLine {
     await new Promise<void>((resolve) => {
       const timer = new WakeTimer(resolve);
       timer.set(until);
-      this.#hurry = () => {
+      this.#wakes = () => {
         timer.set(undefined);
         resolve();
       };
+      // What a server asks for is waited out, whatever the network does.
+      this.#isPatient = end.retryAfterMs !== undefined;
     });
   }
 
@@ -113,8 +116,10 @@ export class WatchLoop implements WatchLine {
     this.#tell({ kind: 'standing', standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) }, cause });
   }
 
-  /** The network is back: nobody waits any longer. */
-  readonly #online = (): void => this.#hurry();
+  /** The network is back: nobody waits for it any longer. */
+  readonly #online = (): void => {
+    if (!this.#isPatient) this.#wakes();
+  };
 }
 
 /** Refusals of the caller and of the moment say nothing about what a server speaks. */

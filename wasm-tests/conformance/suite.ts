@@ -61,6 +61,12 @@ export async function scenario(url: string, name: string, revision: Revision): P
   return await inFolder((folder) => suite(folder, ['--url', url, '--scenario', name, '--spec-version', revision]));
 }
 
+/** Runs one scenario of a revision against the client that `command` starts. */
+export async function clientScenario(command: string, name: string, revision: Revision): Promise<Run> {
+  const args = ['--command', command, '--scenario', name, '--spec-version', revision];
+  return await inFolder((folder) => suite(folder, args, 'client'));
+}
+
 /** What keeps a scenario from having passed; remarks, which the suite calls INFO, do not. */
 export function shortcomings(checks: Check[]): string[] {
   const short = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
@@ -76,8 +82,8 @@ export function passed(scenarios: string[], checks: Run['checks']): string {
   return `${[...new Set(lines)].sort().join('\n')}\n`;
 }
 
-async function suite(folder: string, args: string[]): Promise<Run> {
-  const verdict = await run('conformance', ['server', ...args, '-o', folder]).then(
+async function suite(folder: string, args: string[], leg = 'server'): Promise<Run> {
+  const verdict = await run('conformance', [leg, ...args, '-o', folder]).then(
     () => 'passed',
     (error: Error) => error.message,
   );
@@ -94,9 +100,9 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** The suite names its folders `server-SCENARIO-TIME`. */
+/** The suite names its folders `server-SCENARIO-TIME`, those of clients `SCENARIO-TIME`. */
 async function checksIn(folder: string, file: string): Promise<[string, Check[]]> {
-  const name = file.match(/^server-(.+)-\d{4}-\d\d-\d\dT[^/]*\//)?.[1] ?? file;
+  const name = file.match(/^(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[^/]*\//)?.[1] ?? file;
   return [name, JSON.parse(await readFile(join(folder, file), 'utf8')) as Check[]];
 }
 

@@ -1,15 +1,21 @@
 import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { listen, type Subscription, watch } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sdkSessions } from '../host/sdk-sessions.ts';
 import { STDIO_SERVER } from '../host/stdio.ts';
 import { typescriptClient } from '../interop/typescript-client.ts';
 import { served } from './client-serving.ts';
+
+// Each starts a process.
+vi.setConfig({ testTimeout: 20_000 });
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -71,6 +77,16 @@ describe('a server on stdio', () => {
     ends.push(() => watched.close());
     await expect.poll(() => starts.length, { timeout: 10_000 }).toBeGreaterThan(1);
     expect(new Set(starts)).toEqual(new Set(['disconnected']));
+  });
+
+  test('that was started is ended by closing its input first', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-stdio-'));
+    ends.push(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'said');
+    const program = `process.stdin.resume().on('end', () => require('fs').writeFileSync(${JSON.stringify(file)}, 'bye'))`;
+    const silent = stdio({ command: process.execPath, args: ['-e', program] });
+    await expect(listen(silent, FILTER, { ackTimeoutMs: 1_000 })).rejects.toMatchObject({ code: 'ack-timeout' });
+    await expect.poll(() => readFile(file, 'utf8').catch(() => ''), { timeout: 10_000 }).toBe('bye');
   });
 
   test('that cannot be started is a loss', async () => {

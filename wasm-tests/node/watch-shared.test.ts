@@ -46,6 +46,15 @@ test('when the tab that holds the stream goes, another opens it and all read aga
   await expect.poll(() => reads[1]).toBe(before + 2);
 });
 
+test('a tab that comes later makes no other read again', async () => {
+  const { url, reads } = await tabs(2);
+  const before = [...reads];
+  const late = watch(url, FILTER, () => {}, { share: true });
+  ends.push(() => late.close());
+  await expect.poll(() => late.state, { timeout: 10_000 }).toBe('live');
+  expect(reads).toEqual(before);
+});
+
 test('a target without a url needs a name to be shared by', () => {
   const start = () =>
     watch(
