@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export type { Asker, Authorization, Authorize, AuthorizeContext, Denial } from './authorize.js';
-export type { BusAttachment, BusLink, Joining, ListenBus, ServerEventBus } from './bus/bus.js';
+export type { BusAttachment, BusLink, EventFeed, Joining, ListenBus, ServerEventBus } from './bus/bus.js';
 export type { LogOptions } from './bus/log-options.js';
 export { InMemoryBus } from './bus/memory.js';
 export type { ListenCapabilities } from './discover.js';

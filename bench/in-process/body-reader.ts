@@ -14,9 +14,10 @@ export class BodyReader {
     this.#read();
   }
 
-  /** Begins to count anew. */
+  /** Begins to count anew, and lets go of what it read: that would count as memory of the stream. */
   reset(): void {
     this.bytes = 0;
+    this.last = undefined;
   }
 
   /** Reads no further, as a client that is gone. */

@@ -103,7 +103,7 @@ impl Fanout {
         let mut chunks = std::mem::take(&mut self.chunks);
         let mut frame = Frame::new(&event);
         chunks.forget();
-        self.each_hearer(&event, (published, now), |group, id, stamp| {
+        self.each_hearer((&event, 0), (published, now), |group, id, stamp| {
             let chunk = chunks.get(group).unwrap_or_else(|| {
                 chunks.push(group);
                 frame.push(&mut fan.bytes, stamp);
@@ -121,13 +121,14 @@ impl Fanout {
     pub fn publish_all(&mut self, events: Vec<ServerEvent>, published: Millis, now: Millis) -> Fan {
         let events = collapsed(events);
         let mut bundles = Bundles::new(self.slots.most());
-        for (number, event) in events.iter().enumerate() {
+        for (number, (event, repeats)) in events.iter().enumerate() {
             let mut frame = Frame::new(event);
-            self.each_hearer(event, (published, now), |group, id, stamp| {
+            self.each_hearer((event, *repeats), (published, now), |group, id, stamp| {
                 bundles.push(id, group, number, |bytes| frame.push(bytes, stamp));
             });
         }
-        self.last = (events, published);
+        let events = events.into_iter().map(|(event, _)| event);
+        self.last = (events.collect(), published);
         bundles.fan()
     }
 
@@ -221,7 +222,7 @@ impl Fanout {
     /// Each stream that hears the event and can be written to; for every other that hears it the cue waits.
     fn each_hearer(
         &mut self,
-        event: &ServerEvent,
+        (event, repeats): (&ServerEvent, usize),
         (published, now): (Millis, Millis),
         mut hear: impl FnMut(u32, StreamId, &Stamp),
     ) {
@@ -234,6 +235,7 @@ impl Fanout {
             let Some(held) = self.slots.get_mut(id) else {
                 continue;
             };
+            held.stream.count_repeats(repeats);
             if held.stream.handle_written(published, now) {
                 hear(held.group, id, held.stream.stamp());
             } else {
@@ -274,15 +276,18 @@ impl Fanout {
     }
 }
 
-/// One event for each subject: the latest, in the place of the first.
-fn collapsed(events: Vec<ServerEvent>) -> Vec<ServerEvent> {
+/// One event for each subject: the latest, in the place of the first, and how often there was another one.
+fn collapsed(events: Vec<ServerEvent>) -> Vec<(ServerEvent, usize)> {
     let mut places = BTreeMap::new();
-    let mut latest: Vec<ServerEvent> = Vec::new();
+    let mut latest: Vec<(ServerEvent, usize)> = Vec::new();
     for event in events {
         let place = *places.entry(Key::of(&event)).or_insert(latest.len());
         match latest.get_mut(place) {
-            Some(former) => *former = event,
-            None => latest.push(event),
+            Some((former, repeats)) => {
+                *former = event;
+                *repeats += 1;
+            }
+            None => latest.push((event, 0)),
         }
     }
     latest

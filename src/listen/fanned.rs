@@ -43,6 +43,14 @@ impl ServerStream {
         self.push(event, Since::new(None, Some(published)));
     }
 
+    /// So many further events were told together with one.
+    pub(crate) fn count_repeats(&self, repeats: usize) {
+        let takes_in = self.is_opening() || self.is_open();
+        if let Some(tally) = self.tally.as_ref().filter(|_| takes_in) {
+            (0..repeats).for_each(|_| tally.count_event(true));
+        }
+    }
+
     /// Gives back the room for cues where none waits.
     pub(crate) fn rest(&mut self) {
         self.cues.take_if(|cues| cues.len() == 0);

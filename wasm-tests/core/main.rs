@@ -33,6 +33,7 @@ mod ending;
 mod era;
 mod event;
 mod fanout;
+mod fanout_twins;
 mod faults;
 mod filter;
 mod front;

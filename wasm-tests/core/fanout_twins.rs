@@ -1,0 +1,194 @@
+//! Each stream of a fan-out beside one that is alone, to both of which the same happens.
+
+use std::sync::Arc;
+
+use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
+    fanout::{Fanout, StreamId},
+    filter::SubscriptionFilter,
+    listen::{Output, ServerStream},
+    position::Position,
+    sse,
+    tally::Tally,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, any_id, check, id};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(&'static str, SubscriptionFilter),
+    Publish(Vec<ServerEvent>),
+    Gap,
+    Room(prop::sample::Index, bool),
+    Close(prop::sample::Index),
+    Remove(prop::sample::Index),
+    Wait(u64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let one = any::<prop::sample::Index>;
+    prop_oneof![
+        4 => (any_id(), any_filter()).prop_map(|(id, filter)| Step::Open(id, filter)),
+        12 => vec(any_event(), 1..2).prop_map(Step::Publish),
+        4 => vec(any_event(), 0..6).prop_map(Step::Publish),
+        1 => Just(Step::Gap),
+        6 => (one(), any::<bool>()).prop_map(|(index, room)| Step::Room(index, room)),
+        1 => one().prop_map(Step::Close),
+        1 => one().prop_map(Step::Remove),
+        3 => (0u64..20).prop_map(Step::Wait),
+    ]
+}
+
+/// One stream twice: in a fan-out, and alone.
+struct Twin {
+    id: StreamId,
+    alone: ServerStream,
+    has_room: bool,
+    of_fanout: Vec<u8>,
+    of_alone: Vec<u8>,
+}
+
+impl Twin {
+    fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter, now: Millis) -> Self {
+        let [mut alone, mut stream] =
+            [(); 2].map(|()| ServerStream::new(id(raw_id), filter.clone(), Millis(30), now));
+        alone.stall_after(Millis(50));
+        alone.handle_attached(now);
+        if filter.is_empty() {
+            alone.close();
+        }
+        stream.stall_after(Millis(50));
+        let opened = fanout.open(stream, now);
+        fanout.handle_attached(opened, now);
+        Self {
+            id: opened,
+            alone,
+            has_room: true,
+            of_fanout: Vec::new(),
+            of_alone: Vec::new(),
+        }
+    }
+
+    /// Writes what waits, where there is room.
+    fn write(&mut self, fanout: &mut Fanout, now: Millis) {
+        if !self.has_room {
+            self.alone.handle_blocked(now);
+            fanout.tend(self.id, |stream| stream.handle_blocked(now));
+            return;
+        }
+        while let Some(bytes) = fanout.poll(self.id, now) {
+            self.of_fanout.extend(bytes);
+        }
+        while let Some(output) = self.alone.poll_output(now) {
+            match output {
+                Output::Message(message) => self.of_alone.extend(sse::event(&message)),
+                Output::KeepAlive => self.of_alone.extend(sse::KEEP_ALIVE),
+                Output::Opened | Output::End => {}
+            }
+        }
+    }
+}
+
+/// A fan-out beside streams that are alone, to both of which the same happens.
+#[derive(Default)]
+struct Twins {
+    of_fanout: Arc<Tally>,
+    of_alone: Arc<Tally>,
+    fanout: Fanout,
+    all: Vec<Twin>,
+    now: Millis,
+}
+
+impl Twins {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Open(raw_id, filter) => {
+                let mut twin = Twin::open(&mut self.fanout, raw_id, &filter, self.now);
+                let tally = self.of_fanout.clone();
+                self.fanout.tend(twin.id, |stream| stream.count_in(tally));
+                twin.alone.count_in(self.of_alone.clone());
+                self.all.push(twin);
+            }
+            Step::Publish(events) => self.publish(events),
+            Step::Gap => {
+                self.fanout.handle_gap();
+                for twin in &mut self.all {
+                    twin.alone.handle_loss();
+                }
+            }
+            Step::Wait(span) => {
+                self.now = self.now + Millis(span);
+                self.fanout.handle_timeout(self.now);
+                for twin in &mut self.all {
+                    twin.alone.handle_timeout(self.now);
+                }
+            }
+            Step::Room(..) | Step::Close(_) | Step::Remove(_) if self.all.is_empty() => {}
+            Step::Room(index, has_room) => index.get_mut(&mut self.all).has_room = has_room,
+            Step::Close(index) => {
+                let twin = index.get_mut(&mut self.all);
+                twin.alone.close();
+                self.fanout.tend(twin.id, ServerStream::close);
+            }
+            Step::Remove(index) => {
+                let twin = self.all.swap_remove(index.index(self.all.len()));
+                assert_eq!(self.fanout.remove(twin.id), twin.alone.ending());
+            }
+        }
+    }
+
+    fn publish(&mut self, events: Vec<ServerEvent>) {
+        for event in &events {
+            for twin in &mut self.all {
+                let published = Some(self.now);
+                twin.alone
+                    .handle_event_at(event, Position::default(), published);
+            }
+        }
+        let fan = match events.as_slice() {
+            [event] => self.fanout.publish(event.clone(), self.now, self.now),
+            _ => self.fanout.publish_all(events, self.now, self.now),
+        };
+        let mut missed = Vec::new();
+        for (id, chunk) in &fan.writes {
+            let twin = self.all.iter_mut().find(|twin| twin.id == *id).unwrap();
+            if twin.has_room {
+                twin.of_fanout.extend(fan.chunk(*chunk));
+            } else {
+                missed.push(*id);
+            }
+        }
+        self.fanout.handle_missed(missed, self.now);
+    }
+
+    fn compare(&mut self) {
+        for twin in &mut self.all {
+            twin.write(&mut self.fanout, self.now);
+            assert_eq!(
+                String::from_utf8_lossy(&twin.of_fanout),
+                String::from_utf8_lossy(&twin.of_alone)
+            );
+        }
+        let with_room = self.all.iter().filter(|twin| twin.has_room);
+        let due = with_room.filter_map(|twin| twin.alone.poll_timeout()).min();
+        let planned = self.fanout.poll_timeout();
+        assert!(due.is_none_or(|due| planned.is_some_and(|planned| planned <= due)));
+        assert_eq!(self.fanout.len(), self.all.len());
+        assert_eq!(self.of_fanout.read(), self.of_alone.read());
+    }
+}
+
+#[test]
+fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
+    check(vec(any_step(), 0..60), |steps| {
+        let mut twins = Twins::default();
+        for step in steps {
+            twins.take(step);
+            twins.compare();
+        }
+    });
+}
