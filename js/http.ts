@@ -21,6 +21,7 @@ import { Refusals } from './refusals.js';
 import { report } from './report.js';
 import { type HeldStream, ListenStream, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
+import { scattered, type Times, timesOf } from './times.js';
 import {
   type Accepted,
   Acceptor,
@@ -28,7 +29,6 @@ import {
   type Discovered,
   type Edge,
   FANS_OUT,
-  MAX_AGE_MS,
   Refusal,
   Retirement,
 } from './wasm.js';
@@ -117,7 +117,7 @@ class ListenFront {
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorize: Authorize | undefined;
   readonly #principal: Principal | undefined;
-  readonly #times: { keepAliveMs: number; stallMs: number; maxAgeMs: number; verifyMs: number };
+  readonly #times: Required<Times>;
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
   readonly #refusals = new Refusals();
@@ -379,26 +379,9 @@ function continentOf(request: Request): string | undefined {
   return typeof continent === 'string' ? continent : undefined;
 }
 
-/** Every stream has its own times, +-20 %, so that those opened together do not tick together. */
-function scattered(ms: number): number {
-  return Math.round(ms * (0.8 + 0.4 * Math.random()));
-}
-
-function timesOf({ keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = MAX_AGE_MS, verifyMs = 0 }: ListenOptions) {
-  const verify = timer(verifyMs);
-  return { keepAliveMs: timer(keepAliveMs), stallMs: timer(stallMs), maxAgeMs: timer(maxAgeMs), verifyMs: verify };
-}
-
-/** Hosts fire timers that are too long for them at once. */
-function timer(ms: number): number {
-  return ms >= 1 && ms <= LONGEST_TIMER ? ms : 0;
-}
-
 function sessionsOf({ sessions }: ListenBus): SessionStore {
   if (sessions !== undefined) return sessions;
   throw new ListenError('invalid-options', 'this bus holds no sessions');
 }
 
-/** The longest span whose scatter is still a timer of 31 bits. */
-const LONGEST_TIMER = (2 ** 31 - 1) / 1.2;
 const DRAIN_MS = 30_000;

@@ -292,7 +292,7 @@ impl World {
     fn tell(&mut self) {
         loop {
             while let Some(output) = self.line.poll_output() {
-                self.give(output);
+                self.give(&output);
             }
             if !self.call() {
                 return;
@@ -300,10 +300,10 @@ impl World {
         }
     }
 
-    fn give(&mut self, output: LineOutput) {
+    fn give(&mut self, output: &LineOutput) {
         let (now, random) = (self.now, self.random);
         for stream in &mut self.streams {
-            match &output {
+            match output {
                 LineOutput::Send(delivery) => {
                     if stream.number.is_some_and(|it| delivery.edges.contains(&it)) {
                         let heard = stream.edge.handle_bus_message(&delivery.message, now);
@@ -333,7 +333,9 @@ impl World {
                         self.line.attach_again(number, since, self.now);
                     }
                     (BusCall::Leave, _) => {
-                        former.into_iter().for_each(|it| self.line.detach(it));
+                        if let Some(number) = former {
+                            self.line.detach(number);
+                        }
                         stream.number = None;
                     }
                     _ => stream.number = Some(self.line.attach(interest, self.now)),
