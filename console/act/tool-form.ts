@@ -20,6 +20,7 @@ export class ToolForm {
   #tools: Item[] = [];
   #arguments = new Map<string, Field>();
   #endpoint: Endpoint | undefined;
+  #isCalling = false;
 
   constructor(arrivals: Arrivals) {
     this.#arrivals = arrivals;
@@ -49,7 +50,8 @@ export class ToolForm {
     const names = tools.map(({ key }) => key);
     this.#choice.replaceChildren(...names.map((name) => element('option', { value: name }, name)));
     if (tools.length === 0) this.#choice.append(element('option', { value: '' }, 'none yet'));
-    this.#choice.disabled = this.#button.disabled = tools.length === 0;
+    this.#choice.disabled = tools.length === 0;
+    this.#release();
     if (names.includes(chosen)) this.#choice.value = chosen;
     else this.#draw();
   }
@@ -75,7 +77,8 @@ export class ToolForm {
   async #call(): Promise<void> {
     const [endpoint, name] = [this.#endpoint, this.#choice.value];
     if (endpoint === undefined) return;
-    this.#button.disabled = true;
+    this.#isCalling = true;
+    this.#release();
     const began = now();
     const publication = this.#arrivals.begin(began);
     try {
@@ -87,9 +90,15 @@ export class ToolForm {
       publication.settle([]);
       this.#outcome.tell(error instanceof Error ? error.message : String(error), 'bad');
     } finally {
-      this.#button.disabled = this.#tools.length === 0;
+      this.#isCalling = false;
+      this.#release();
     }
     this.#renew();
+  }
+
+  /** The list may be read again while a call is under way. */
+  #release(): void {
+    this.#button.disabled = this.#isCalling || this.#tools.length === 0;
   }
 
   #read(): Record<string, unknown> {
