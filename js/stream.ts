@@ -174,7 +174,9 @@ export class ListenStream implements HeldStream {
     const attachment = this.#options.bus.attach(this.#filter(), link, this.#joining(since));
     const again = attachment.again?.bind(attachment);
     return {
-      home: attachment.home,
+      get home() {
+        return attachment.home;
+      },
       get isCertain() {
         return attachment.isCertain ?? true;
       },

@@ -99,7 +99,7 @@ export interface BusAttachment {
    * Runs things on behalf of the stream's own request, where frames may come on behalf of others: a stream then touches its
    * timers there alone.
    */
-  readonly home?: BusHome;
+  readonly home?: BusHome | undefined;
   /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
   readonly isCertain?: boolean;
   /** Takes the stream out of the bus; may be called twice. */

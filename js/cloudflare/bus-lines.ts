@@ -1,6 +1,7 @@
 import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import type { BusDoors } from './bus-doors.js';
 import { canWriteAcross } from './line-trial.js';
+import type { Rider } from './rider.js';
 import { SharedLine } from './shared-line.js';
 
 /** What the lines of an isolate need. */
@@ -17,6 +18,7 @@ export class BusLines {
   readonly #lines = new Map<string, SharedLine>();
   #verdict: boolean | undefined;
   #trial: Promise<boolean> | undefined;
+  #trials = 0;
 
   constructor(options: LinesOptions) {
     this.#options = options;
@@ -35,30 +37,35 @@ export class BusLines {
     return sum;
   }
 
-  /**
-   * Takes a stream in, or passes it to `alone`, which attaches it without a line: where lines do not work here, and while
-   * that is not known.
-   */
+  /** Takes a stream in, or passes it to `alone`, which attaches it without a line, where lines do not work here. */
   attach(continent: string, filter: string, link: BusLink, alone: () => BusAttachment): BusAttachment {
     const line = this.#line(continent);
-    if (!line.hasRoom) return alone();
+    if (this.#verdict === false || !line.hasRoom) return alone();
+    const { holder } = line;
     // The first stream holds the socket that it would have anyway.
-    if (this.#verdict === true || (this.#verdict === undefined && line.holder === undefined)) {
-      return line.attach(filter, link);
-    }
-    if (this.#verdict === undefined) this.#try(line);
-    return alone();
+    if (this.#verdict === true || holder === undefined) return line.attach(filter, link);
+    return decided(this.#try(holder), (works) => (works ? line.attach(filter, link) : alone()));
   }
 
-  #try(line: SharedLine): void {
-    const { holder } = line;
-    if (holder === undefined || this.#trial !== undefined) return;
-    this.#trial = canWriteAcross(holder);
-    void this.#trial.then((works) => {
-      this.#trial = undefined;
-      // A holder that left meanwhile has shown nothing.
-      if (works || !holder.isGone) this.#verdict ??= works;
+  /** What the trial says that runs, or begins now; false where it says nothing in time. */
+  async #try(holder: Rider): Promise<boolean> {
+    this.#trial ??= this.#judge(holder);
+    let late: ReturnType<typeof setTimeout> | null = null;
+    const tooLate = new Promise<boolean>((resolve) => {
+      late = setTimeout(() => resolve(false), PATIENCE_MS);
     });
+    const works = await Promise.race([this.#trial, tooLate]);
+    clearTimeout(late);
+    return works;
+  }
+
+  /** A holder that left meanwhile has shown nothing, and neither has a trial that took too long: it is tried again, some times. */
+  async #judge(holder: Rider): Promise<boolean> {
+    this.#trials += 1;
+    const works = await canWriteAcross(holder);
+    this.#trial = undefined;
+    if (works || (!holder.isGone && this.#trials >= MOST_TRIALS)) this.#verdict ??= works;
+    return works;
   }
 
   #line(continent: string): SharedLine {
@@ -74,3 +81,29 @@ export class BusLines {
     return line;
   }
 }
+
+/** An attachment that is made once something is known, on behalf of the request that waits for it. */
+function decided(verdict: Promise<boolean>, attach: (works: boolean) => BusAttachment): BusAttachment {
+  let made: BusAttachment | undefined;
+  let isLeft = false;
+  void verdict.then((works) => {
+    if (!isLeft) made = attach(works);
+  });
+  return {
+    get home() {
+      return made?.home;
+    },
+    get isCertain() {
+      return made?.isCertain ?? true;
+    },
+    detach: () => {
+      isLeft = true;
+      made?.detach();
+    },
+    again: (filter, joining) => made?.again?.(filter, joining),
+  };
+}
+
+/** Milliseconds that a stream waits for the trial; then it goes alone. */
+const PATIENCE_MS = 1_500;
+const MOST_TRIALS = 3;

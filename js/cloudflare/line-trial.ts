@@ -43,4 +43,4 @@ async function arrives(holder: Rider): Promise<boolean> {
 }
 
 /** Milliseconds after which an answer that has not come counts as no. */
-const TRIAL_MS = 500;
+const TRIAL_MS = 1_000;

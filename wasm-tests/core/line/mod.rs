@@ -91,6 +91,7 @@ fn the_answer_to_another_adjustment_is_none() {
     world.tend();
     world.down.push_back(BusMessage::Adjusted(1).to_json());
     world.take_down();
+    world.tend();
     assert!(!world.streams[stream].is_acknowledged());
     world.settle();
     assert!(world.streams[stream].is_acknowledged());
