@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import { root } from './project.mjs';
 
 /** Where the files of the console lie after a build; the Worker takes texts from `.html` and `.txt`, bytes from `.bin`. */
@@ -27,6 +26,8 @@ export async function buildConsole() {
  * @param {string} [wasm] the address of the client's core
  */
 async function bundled(entry, wasm = '') {
+  // A fresh clone has no packages yet when this file is read.
+  const { build } = await import('esbuild');
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
