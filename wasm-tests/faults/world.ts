@@ -19,6 +19,8 @@ export interface WorldOptions {
   pieces?: Pieces;
   /** Whether a debugger may attach to the edges. */
   inspected?: boolean;
+  /** How streams reach the bus: `each` on a socket of its own (default), or all of an isolate on a `shared` one. */
+  sockets?: 'each' | 'shared';
   /** How many streams the bus holds before it opens shards. */
   edgesPerShard?: number;
 }
@@ -33,6 +35,8 @@ export interface EdgeStats extends ListenStats {
 export class World {
   readonly wire: Wire;
   readonly edges: Workerd[];
+  /** How streams reach the bus. */
+  readonly sockets: 'each' | 'shared';
   #bus: Workerd;
   readonly #folder: string;
   readonly #bundle: string;
@@ -44,6 +48,7 @@ export class World {
     this.#bus = parts.bus;
     this.wire = parts.wire;
     this.edges = parts.edges;
+    this.sockets = parts.sockets;
     this.#folder = parts.folder;
     this.#bundle = parts.bundle;
     this.#relay = parts.relay;
@@ -52,7 +57,7 @@ export class World {
 
   /** Starts all processes. */
   static async start(given: WorldOptions = {}): Promise<World> {
-    const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard } = given;
+    const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard, sockets = 'each' } = given;
     const bindings = edgesPerShard === undefined ? {} : { EDGES_PER_SHARD: `${edgesPerShard}` };
     bundling ??= bundled('wasm-tests/faults/fixture');
     const bundle = await bundling;
@@ -62,9 +67,18 @@ export class World {
     const wire = await Wire.start(() => portIn(world?.bus ?? bus.bus));
     const relay = pieces === undefined ? undefined : await Relay.start(wire.origin, pieces);
     const remoteBus = new URL(isDirect ? bus.bus : (relay?.origin ?? wire.origin)).host;
-    const text = { OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxAgeMs: 0, ...options }) };
+    const text = { OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxAgeMs: 0, ...options }), SOCKETS: sockets };
     const edge = () => startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected });
-    world = new World({ bus, wire, edges: await Promise.all([edge(), edge()]), folder, bundle, bindings, relay });
+    world = new World({
+      bus,
+      wire,
+      edges: await Promise.all([edge(), edge()]),
+      folder,
+      bundle,
+      bindings,
+      relay,
+      sockets,
+    });
     return world;
   }
 
@@ -166,6 +180,7 @@ interface Parts {
   bus: Workerd;
   wire: Wire;
   edges: Workerd[];
+  sockets: 'each' | 'shared';
   folder: string;
   bundle: string;
   bindings: Record<string, string>;

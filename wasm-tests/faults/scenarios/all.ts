@@ -4,7 +4,16 @@ import { BUS_PROCESS } from './bus-process.ts';
 import { CLIENTS } from './clients.ts';
 import { LOAD } from './load.ts';
 import { SHARDS } from './shards.ts';
+import { SHARED } from './shared.ts';
 import { WIRE } from './wire.ts';
 
 /** Every fault. */
-export const SCENARIOS: Scenario[] = [...BUS_PROCESS, ...BUS_OBJECT, ...SHARDS, ...WIRE, ...CLIENTS, ...LOAD];
+export const SCENARIOS: Scenario[] = [
+  ...BUS_PROCESS,
+  ...BUS_OBJECT,
+  ...SHARDS,
+  ...WIRE,
+  ...CLIENTS,
+  ...SHARED,
+  ...LOAD,
+];
