@@ -171,6 +171,19 @@ fn a_reader_that_stalls_is_due_at_its_deadline() {
 }
 
 #[test]
+fn a_reader_that_takes_not_even_its_acknowledgment_stalls_from_the_first_event_on() {
+    let mut fanout = Fanout::default();
+    let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
+    stream.stall_after(Millis(100));
+    let unread = attached(&mut fanout, stream, T0);
+    assert_eq!(fanout.poll_timeout(), None);
+    fanout.publish(TOOLS, Millis(10), Millis(10));
+    assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
+    assert_eq!(fanout.handle_timeout(Millis(110)), [unread]);
+    assert_eq!(fanout.remove(unread), Some(Ending::Stalled));
+}
+
+#[test]
 fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_once() {
     let mut fanout = Fanout::default();
     let mut both = tools();
