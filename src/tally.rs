@@ -46,6 +46,17 @@ impl Tally {
         self.waits.get(place).map(add);
     }
 
+    /// An event was written at once to so many streams, so long after its publish.
+    pub(crate) fn count_told(&self, streams: u64, wait: Millis) {
+        let place = BOUNDS.partition_point(|bound| *bound < wait);
+        for count in [&self.events, &self.frames]
+            .into_iter()
+            .chain(self.waits.get(place))
+        {
+            count.fetch_add(streams, Ordering::Relaxed);
+        }
+    }
+
     /// An event and its notification were not written after all, so long after its publish.
     pub(crate) fn take_back(&self, wait: Millis) {
         let place = BOUNDS.partition_point(|bound| *bound < wait);

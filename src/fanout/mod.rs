@@ -19,6 +19,7 @@ use crate::{
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
     sse,
+    tally::Tally,
 };
 
 use bundles::Bundles;
@@ -50,15 +51,24 @@ pub struct Fanout {
     deadlines: BTreeSet<(Millis, StreamId)>,
     /// What was published last, and when.
     last: (Vec<ServerEvent>, Millis),
+    tally: Option<Arc<Tally>>,
 }
 
 impl Fanout {
+    /// Counts what happens in `tally`, from before the first stream on.
+    pub fn count_in(&mut self, tally: Arc<Tally>) {
+        self.tally = Some(tally);
+    }
+
     /// Holds a stream. What is published from now on waits for it until [`Fanout::handle_attached`]; where it
     /// honors nothing there is nothing to wait for, and it ends at once.
     pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
         if stream.honored().is_empty() {
             stream.handle_attached(now);
             stream.close();
+        }
+        if let Some(tally) = &self.tally {
+            stream.count_in(tally.clone());
         }
         let group = self.stamps.enter(stream.stamp());
         let honored = self.kept(stream.shared_honored());
@@ -230,19 +240,24 @@ impl Fanout {
             return;
         };
         let mut waiting = Vec::new();
+        let mut told = 0;
         let of_key = (key, StreamId(0))..=(key, StreamId(u32::MAX));
         for &(_, id) in self.members.range(of_key) {
             let Some(held) = self.slots.get_mut(id) else {
                 continue;
             };
             held.stream.count_repeats(repeats);
-            if held.stream.handle_written(published, now) {
+            if held.stream.handle_written(now) {
+                told += 1;
                 hear(held.group, id, held.stream.stamp());
             } else {
                 held.stream.handle_event_of(event, published);
                 held.stream.handle_blocked(now);
                 waiting.push(id);
             }
+        }
+        if let Some(tally) = &self.tally {
+            tally.count_told(told, now - published);
         }
         for id in waiting {
             self.plan(id);

@@ -10,9 +10,9 @@ use super::{
 
 /// What [`crate::fanout`] does to streams, for many of which it encodes one message.
 impl ServerStream {
-    /// The host writes the message of an event that was published at that moment, which it may where nothing comes before
-    /// that; the answer is whether it may.
-    pub(crate) fn handle_written(&mut self, published: Millis, now: Millis) -> bool {
+    /// The host writes the message of an event, which it may where nothing comes before that; the answer is whether it may.
+    /// Who writes it counts it.
+    pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
         let is_acknowledged = true;
         let is_open = self.state == State::Open { is_acknowledged };
         if !is_open || self.is_held || self.pending_cues() > 0 {
@@ -20,10 +20,6 @@ impl ServerStream {
         }
         self.lifetime.handle_taken();
         self.keep_alive.handle_written(now);
-        if let Some(tally) = &self.tally {
-            tally.count_event(false);
-            tally.count_frame(Some(now - published));
-        }
         true
     }
 

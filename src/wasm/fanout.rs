@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use wasm_bindgen::prelude::*;
 
 use crate::{
@@ -7,7 +5,6 @@ use crate::{
     event::ServerEvent,
     fanout::{self, Fan, StreamId},
     listen::ServerStream,
-    tally,
 };
 
 use super::{
@@ -25,7 +22,6 @@ use super::{
 pub struct Fanout {
     core: fanout::Fanout,
     stall: Millis,
-    tally: Arc<tally::Tally>,
     /// How many streams there is memory for.
     provided: usize,
 }
@@ -35,10 +31,11 @@ impl Fanout {
     /// A fan-out without streams, which counts what happens in `tally`. A reader that takes nothing for `stallMs`, while something waits for it, is given up; 0: never.
     #[wasm_bindgen(constructor)]
     pub fn new(tally: &Tally, #[wasm_bindgen(js_name = stallMs)] stall_ms: f64) -> Self {
+        let mut core = fanout::Fanout::default();
+        core.count_in(tally.0.clone());
         Self {
-            core: fanout::Fanout::default(),
+            core,
             stall: millis(stall_ms),
-            tally: tally.0.clone(),
             provided: 0,
         }
     }
@@ -59,7 +56,6 @@ impl Fanout {
             .0
             .open(&discovered.0, authorized.as_ref(), keep_alive, now);
         stream.stall_after(self.stall);
-        stream.count_in(self.tally.clone());
         self.provide();
         Ok(self.core.open(stream, now).0)
     }

@@ -18,15 +18,15 @@ beforeAll(async () => {
 describe('the colours', () => {
   test('are those that the system asks for, until the switch says otherwise', async () => {
     const console = await open(notebook(), { colorScheme: 'dark' });
-    expect(await isDark(console)).toBe(true);
+    await expect.poll(() => isDark(console)).toBe(true);
     await console.page.emulateMedia({ colorScheme: 'light' });
-    expect(await isDark(console)).toBe(false);
+    await expect.poll(() => isDark(console)).toBe(false);
     await console.page.getByRole('radio', { name: 'Dark' }).check();
-    expect(await isDark(console)).toBe(true);
+    await expect.poll(() => isDark(console)).toBe(true);
     await console.page.reload();
-    expect(await isDark(console)).toBe(true);
+    await expect.poll(() => isDark(console)).toBe(true);
     await console.page.getByRole('radio', { name: 'Auto' }).check();
-    expect(await isDark(console)).toBe(false);
+    await expect.poll(() => isDark(console)).toBe(false);
   });
 });
 

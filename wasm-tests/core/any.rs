@@ -17,7 +17,7 @@ use proptest::{
 /// Runs `property` on values drawn with a fixed seed: hosts without randomness draw the same.
 pub(crate) fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
     let config = ProptestConfig {
-        cases: 512,
+        cases: CASES,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
@@ -124,3 +124,10 @@ fn distinct<N: PartialEq>(names: Vec<N>) -> Vec<N> {
     }
     distinct
 }
+
+/// A page runs them unoptimised on its only thread, and a browser that is not answered for half a minute gives it up.
+const CASES: u32 = if cfg!(target_arch = "wasm32") {
+    128
+} else {
+    512
+};

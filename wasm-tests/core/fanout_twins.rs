@@ -107,9 +107,8 @@ impl Twins {
     fn take(&mut self, step: Step) {
         match step {
             Step::Open(raw_id, filter) => {
+                self.fanout.count_in(self.of_fanout.clone());
                 let mut twin = Twin::open(&mut self.fanout, raw_id, &filter, self.now);
-                let tally = self.of_fanout.clone();
-                self.fanout.tend(twin.id, |stream| stream.count_in(tally));
                 twin.alone.count_in(self.of_alone.clone());
                 self.all.push(twin);
             }
