@@ -11,16 +11,14 @@
     reason = "a bench says what went wrong by panicking"
 )]
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use mcp_listen::{
     bus::{EdgeId, Hub, Mark, Position, Received},
     clock::Millis,
     edge::Edge,
     event::ServerEvent,
+    fanout::Fanout,
     filter::SubscriptionFilter,
     id::RequestId,
     listen::ServerStream,
@@ -33,35 +31,44 @@ const EVENTS: usize = 100;
 const ROUNDS: usize = 201;
 
 fn main() {
-    let (mut plain, mut counted) = (Side::new(None), Side::new(Some(&Arc::default())));
-    let mut ratios: Vec<f64> = (0..ROUNDS)
-        .map(|_| counted.round() / plain.round())
-        .collect();
+    println!(
+        "| | streams | events a round | rounds | counted / not counted, median | quartiles | more, for each notification |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    compare("bus, frame, stream", Apart::new, Apart::round);
+    compare("fan-out of a process", Together::new, Together::round);
+}
+
+/// Plays rounds with streams that are counted and streams that are not, in turns.
+fn compare<S>(name: &str, new: fn(Option<&Arc<Tally>>) -> S, round: fn(&mut S) -> f64) {
+    let (mut plain, mut counted) = (new(None), new(Some(&Arc::default())));
+    let mut ratios = Vec::new();
+    let mut more = Vec::new();
+    for _ in 0..ROUNDS {
+        let (one, other) = (round(&mut counted), round(&mut plain));
+        ratios.push(one / other);
+        more.push((one - other) * 1e9 / (STREAMS * EVENTS) as f64);
+    }
     ratios.sort_by(f64::total_cmp);
+    more.sort_by(f64::total_cmp);
     let at = |quarter: usize| ratios[ROUNDS * quarter / 4];
     println!(
-        "| streams | events a round | rounds | counted / not counted, median | quartiles | a notification, not counted |"
-    );
-    println!("|---|---|---|---|---|---|");
-    println!(
-        "| {STREAMS} | {EVENTS} | {ROUNDS} | {:.4} | {:.4} - {:.4} | {:.2} µs |",
+        "| {name} | {STREAMS} | {EVENTS} | {ROUNDS} | {:.3} | {:.3} - {:.3} | {:.0} ns |",
         at(2),
         at(1),
         at(3),
-        plain.each_us()
+        more[ROUNDS / 2]
     );
 }
 
-/// Streams that are counted, or not.
-struct Side {
+/// Streams that the bus sends a frame each.
+struct Apart {
     hub: Hub,
     edges: Vec<(EdgeId, Edge)>,
     is_counted: bool,
-    spent: Duration,
-    frames: usize,
 }
 
-impl Side {
+impl Apart {
     fn new(tally: Option<&Arc<Tally>>) -> Self {
         let mut hub = Hub::new(Mark {
             epoch: "e".into(),
@@ -72,8 +79,6 @@ impl Side {
             edges: edges.collect(),
             hub,
             is_counted: tally.is_some(),
-            spent: Duration::ZERO,
-            frames: 0,
         }
     }
 
@@ -88,29 +93,44 @@ impl Side {
                     let (_, edge) = &mut self.edges[id.0 as usize];
                     let taken = edge.handle_bus_message(&delivery.message, Millis(now));
                     taken.expect("a frame of the bus");
-                    while edge.poll_frame(Millis(now)).is_some() {
-                        self.frames += 1;
-                    }
+                    while edge.poll_frame(Millis(now)).is_some() {}
                 }
             }
         }
-        let spent = began.elapsed();
-        self.spent += spent;
-        spent.as_secs_f64()
+        began.elapsed().as_secs_f64()
+    }
+}
+
+/// Streams of a process that are written to together.
+struct Together(Fanout);
+
+impl Together {
+    fn new(tally: Option<&Arc<Tally>>) -> Self {
+        let mut fanout = Fanout::default();
+        if let Some(tally) = tally {
+            fanout.count_in(tally.clone());
+        }
+        for _ in 0..STREAMS {
+            let stream = fanout.open(stream(), Millis(0));
+            fanout.handle_attached(stream, Millis(0));
+            while fanout.poll(stream, Millis(0)).is_some() {}
+        }
+        Self(fanout)
     }
 
-    fn each_us(&self) -> f64 {
-        self.spent.as_secs_f64() * 1e6 / self.frames as f64
+    fn round(&mut self) -> f64 {
+        let began = Instant::now();
+        for now in 0..EVENTS as u64 {
+            let event = ServerEvent::ResourceUpdated { uri: uri() };
+            let fan = self.0.publish(event, Millis(now), Millis(now));
+            assert!(!fan.is_empty(), "nobody was written to");
+        }
+        began.elapsed().as_secs_f64()
     }
 }
 
 fn attached(hub: &mut Hub, tally: Option<&Arc<Tally>>) -> (EdgeId, Edge) {
-    let id = RequestId::from_raw("1", 256).expect("an id");
-    let filter = SubscriptionFilter {
-        resource_subscriptions: vec![uri()],
-        ..SubscriptionFilter::default()
-    };
-    let mut edge = Edge::new(ServerStream::new(id, filter, Millis(0), Millis(0)));
+    let mut edge = Edge::new(stream());
     if let Some(tally) = tally {
         edge.count_in(tally.clone(), Millis(0));
     }
@@ -123,6 +143,15 @@ fn attached(hub: &mut Hub, tally: Option<&Arc<Tally>>) -> (EdgeId, Edge) {
         .expect("attached");
     while edge.poll_frame(Millis(0)).is_some() {}
     (number, edge)
+}
+
+fn stream() -> ServerStream {
+    let id = RequestId::from_raw("1", 256).expect("an id");
+    let filter = SubscriptionFilter {
+        resource_subscriptions: vec![uri()],
+        ..SubscriptionFilter::default()
+    };
+    ServerStream::new(id, filter, Millis(0), Millis(0))
 }
 
 fn uri() -> Uri {
