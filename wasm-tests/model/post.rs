@@ -74,6 +74,11 @@ impl Shards {
         self.life += usize::from(has_ended);
     }
 
+    /// How many calls and answers are on their way.
+    pub(crate) fn waiting(&self) -> usize {
+        self.mail.len()
+    }
+
     pub(crate) fn calm(&mut self) {
         self.is_held = false;
     }

@@ -60,7 +60,8 @@ impl World {
 
     /// Whatever can happen without time passing happens; then every promise holds.
     pub(crate) fn settle(&mut self) -> Result<(), Violation> {
-        for _ in 0..RESTLESS {
+        // Calls that were held for half an hour are hundreds.
+        for _ in 0..RESTLESS + CALL_TURNS * self.shards.waiting() {
             self.route();
             if let Some((socket, way, arrival)) = self.network.next_arrival() {
                 self.arrive(socket, way, arrival)?;
@@ -242,3 +243,5 @@ const KEEP_ALIVE: Millis = Millis(15_000);
 pub(crate) const VERIFY: Millis = Millis(20_000);
 /// More turns than any schedule takes to come to rest.
 const RESTLESS: usize = 2_000;
+/// And more than one call and what follows from it take.
+const CALL_TURNS: usize = 20;
