@@ -15,6 +15,8 @@ export interface Asker {
   request: Request;
   /** Whom the option `principal` named; undefined where there is none, or it named nobody. */
   principal: string | undefined;
+  /** When what names it expires, in milliseconds since 1970; undefined: never. */
+  expiresAt?: number | undefined;
 }
 
 /** Who asks for what. */

@@ -4,6 +4,7 @@ import { fromCore, ListenError } from './error.js';
 import { FannedStream } from './fanned-stream.js';
 import { Outlets } from './outlets.js';
 import type { StreamEnding } from './stream.js';
+import { expiry } from './times.js';
 import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
 
 /** How the streams of a {@link FanoutStreams} are served. */
@@ -27,6 +28,8 @@ export interface FanoutOpening {
   keepAliveMs: number;
   /** How old it may grow, in milliseconds; 0: any age. */
   maxAgeMs: number;
+  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  expiresAt: number | undefined;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
 }
@@ -62,13 +65,14 @@ export class FanoutStreams implements EventFeed {
    *
    * @throws ListenError `bus-lost`, `invalid-filter`, and whatever the bus throws.
    */
-  open({ accepted, known, permit, keepAliveMs, maxAgeMs, signal }: FanoutOpening): FannedStream {
+  open({ accepted, known, permit, keepAliveMs, maxAgeMs, expiresAt, signal }: FanoutOpening): FannedStream {
     if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
     this.#leaveBus ??= this.#options.feed(this);
     const now = performance.now();
     const id = this.#enter(() => this.#core.open(accepted, known, permit, keepAliveMs, now));
     this.#core.attached(id, now);
     if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
+    if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
     const stream = new FannedStream(this, id);
     this.#streams[id] = stream;
     // The listener is not taken out again: the signal is its request's own, and lives no longer.

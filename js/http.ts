@@ -191,7 +191,7 @@ class ListenFront {
 
   /** Whoever asks is named, or denied, before the body is looked at. */
   async #judge(claim: Claim, { headers, request, rest }: Exchange): Promise<Response> {
-    const { name, refusal, wwwAuthenticate } = await this.#caller(request);
+    const { expiresAt, name, refusal, wwwAuthenticate } = await this.#caller(request);
     if (refusal !== undefined) {
       claim.free();
       return this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
@@ -199,7 +199,7 @@ class ListenFront {
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;
     verdict.free();
-    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name }, rest);
+    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name, expiresAt }, rest);
     return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
   }
 
@@ -244,7 +244,7 @@ class ListenFront {
       if (permit.refusal !== undefined) return this.#refusals.denied(accepted.refuse(permit.refusal), permit);
       const refusal = this.#refusal();
       if (refusal !== undefined) return this.#refusals.answer(accepted.refuse(refusal));
-      return await this.#open(accepted, permit.filter, asker.request, rest);
+      return await this.#open(accepted, permit.filter, asker, rest);
     } finally {
       accepted.free();
     }
@@ -271,7 +271,7 @@ class ListenFront {
   }
 
   async #openSession(
-    request: Request,
+    asker: Asker,
     make: (keepAliveMs: number) => Edge,
     session: SessionStream,
   ): Promise<ListenStream | Refusal> {
@@ -279,20 +279,21 @@ class ListenFront {
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     try {
-      const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(request), session });
+      const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(asker), session });
       return this.#alone(stream);
     } finally {
       this.#opening -= 1;
     }
   }
 
-  async #open(accepted: Accepted, permit: string | undefined, request: Request, rest: unknown[]): Promise<Response> {
+  async #open(accepted: Accepted, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<Response> {
+    const { request } = asker;
     this.#opening += 1;
     try {
       const stream =
         this.#fanout === undefined
-          ? await this.#openAlone(accepted, permit, request, rest)
-          : await this.#openFanned(this.#fanout, accepted, permit, request, rest);
+          ? await this.#openAlone(accepted, permit, asker, rest)
+          : await this.#openFanned(this.#fanout, accepted, permit, asker, rest);
       return stream.response();
     } catch (error) {
       // A client that left while its stream was opening is nobody's error, and hears no answer.
@@ -306,23 +307,23 @@ class ListenFront {
   async #openAlone(
     accepted: Accepted,
     permit: string | undefined,
-    request: Request,
+    asker: Asker,
     rest: unknown[],
   ): Promise<ListenStream> {
-    const edge = await this.#discovery.use(request, rest, (known) => this.#edge(accepted, known, permit));
-    return this.#alone(await ListenStream.open(edge, this.#streamOptions(request)));
+    const edge = await this.#discovery.use(asker.request, rest, (known) => this.#edge(accepted, known, permit));
+    return this.#alone(await ListenStream.open(edge, this.#streamOptions(asker)));
   }
 
   #openFanned(
     fanout: FanoutStreams,
     accepted: Accepted,
     permit: string | undefined,
-    request: Request,
+    { expiresAt, request }: Asker,
     rest: unknown[],
   ): Promise<FannedStream> {
     const times = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(this.#times.maxAgeMs) };
     return this.#discovery.use(request, rest, (known) => {
-      const stream = fanout.open({ accepted, known, permit, ...times, signal: request.signal });
+      const stream = fanout.open({ accepted, known, permit, ...times, expiresAt, signal: request.signal });
       this.#hold(stream);
       return stream;
     });
@@ -353,13 +354,21 @@ class ListenFront {
     }
   }
 
-  #streamOptions(request: Request): StreamOptions {
+  #streamOptions({ expiresAt, request }: Asker): StreamOptions {
     const { signal } = request;
     const { stallMs, maxAgeMs, verifyMs } = this.#times;
     const { attachMs } = this.#limits;
     const times = { attachMs, stallMs, maxAgeMs: scattered(maxAgeMs), verifyMs: scattered(verifyMs) };
     const { tally } = this.#streams;
-    return { bus: this.bus, signal, tally, ...times, onerror: this.#onerror, continent: continentOf(request) };
+    return {
+      bus: this.bus,
+      signal,
+      tally,
+      ...times,
+      expiresAt,
+      onerror: this.#onerror,
+      continent: continentOf(request),
+    };
   }
 
   #keepAliveMs(): number {

@@ -9,13 +9,23 @@ import { Refusal } from './wasm.js';
  */
 export type Principal = (request: Request) => PrincipalAnswer | Promise<PrincipalAnswer>;
 
-/** The caller's name, nobody in particular, or a denial. */
-export type PrincipalAnswer = string | undefined | Denial;
+/** The caller's name, nobody in particular, either with a moment at which that expires, or a denial. */
+export type PrincipalAnswer = string | undefined | Named | Denial;
+
+/** A caller whose credentials expire. */
+export interface Named {
+  /** The caller's name; undefined: nobody in particular. */
+  name?: string | undefined;
+  /** When its streams have to end, in milliseconds since 1970; who has expired is denied with 401. */
+  expiresAt?: number | undefined;
+}
 
 /** Who a caller is, or why it is not served. */
 export interface Caller extends Partial<Denied> {
   /** As `principal` named it. */
   name?: string;
+  /** When that expires. */
+  expiresAt?: number;
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
@@ -41,7 +51,20 @@ function caller(answer: unknown): Caller {
   if (answer === undefined) return {};
   if (typeof answer === 'string') return { name: answer };
   if (isDenial(answer)) return denial(answer);
+  if (isNamed(answer)) return named(answer);
   throw new ListenError('authorizer-failed', 'principal answered neither a name nor a denial');
+}
+
+function named({ expiresAt, name }: Named): Caller {
+  if (expiresAt !== undefined && expiresAt <= Date.now()) return denial({ denied: 401 });
+  return { ...(name !== undefined && { name }), ...(expiresAt !== undefined && { expiresAt }) };
+}
+
+function isNamed(answer: unknown): answer is Named {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { expiresAt, name } = answer as Record<keyof Named, unknown>;
+  const isTime = expiresAt === undefined || (typeof expiresAt === 'number' && !Number.isNaN(expiresAt));
+  return isTime && (name === undefined || typeof name === 'string') && ('name' in answer || 'expiresAt' in answer);
 }
 
 function isDenial(answer: unknown): answer is Denial {

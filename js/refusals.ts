@@ -2,7 +2,7 @@ import type { Rejection } from './wasm.js';
 
 /**
  * What is wrong with a request that is refused: `http`: its method or media types; `origin`: host or page; `size`: a limit;
- * `request`: what it says; `session`: there is none, or it has a stream; `unauthorized`; `forbidden`; `full`: too many streams or
+ * `request`: what it says, or a session that is not there or has a stream; `unauthorized`; `forbidden`; `full`: too many streams or
  * sessions; `unavailable`: the bus, the handler or the authorizer; `closing`.
  */
 export type RefusalKind =
@@ -10,7 +10,6 @@ export type RefusalKind =
   | 'origin'
   | 'size'
   | 'request'
-  | 'session'
   | 'unauthorized'
   | 'forbidden'
   | 'full'
@@ -21,7 +20,7 @@ export type RefusalKind =
 export class Refusals {
   /** How many there were of each kind. */
   readonly counts: Record<RefusalKind, number> = {
-    ...{ http: 0, origin: 0, size: 0, request: 0, session: 0 },
+    ...{ http: 0, origin: 0, size: 0, request: 0 },
     ...{ unauthorized: 0, forbidden: 0, full: 0, unavailable: 0, closing: 0 },
   };
 

@@ -5,13 +5,14 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { SessionStream } from './legacy/session-store.js';
+import { expiry } from './times.js';
 import { type Edge, Retirement, type Tally } from './wasm.js';
 
 /**
  * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
- * `stallMs`; `rotated` at its age; `drained`; `shed`; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
+ * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
  */
-export type StreamEnding = 'closed' | 'left' | 'stalled' | 'rotated' | 'drained' | 'shed' | 'aborted';
+export type StreamEnding = 'closed' | 'left' | 'stalled' | 'rotated' | 'drained' | 'shed' | 'expired' | 'aborted';
 
 /** How a stream is wired up. */
 export interface StreamOptions {
@@ -28,6 +29,8 @@ export interface StreamOptions {
   maxAgeMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
   verifyMs: number;
+  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  expiresAt?: number | undefined;
   onerror: (error: Error) => void;
   /** The session whose stream it is; none for a listen stream. */
   session?: SessionStream;
@@ -223,8 +226,9 @@ export class ListenStream implements HeldStream {
   };
 
   #limit(): void {
-    const { maxAgeMs, stallMs } = this.#options;
+    const { expiresAt, maxAgeMs, stallMs } = this.#options;
     this.#edge.stallAfter(stallMs);
+    if (expiresAt !== undefined) this.#edge.expireAt(expiry(expiresAt));
     if (maxAgeMs > 0) this.#edge.retireAt(performance.now() + maxAgeMs, Retirement.Rotated);
   }
 

@@ -20,6 +20,11 @@ export function scattered(ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * Math.random()));
 }
 
+/** A moment since 1970 on the clock of `performance.now`; what is further away than timers reach is not waited for. */
+export function expiry(at: number): number {
+  return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
+}
+
 /** Hosts fire timers that are too long for them at once. */
 function timer(ms: number): number {
   return ms >= 1 && ms <= LONGEST_TIMER ? ms : 0;

@@ -150,8 +150,9 @@ impl Reason {
             | Self::UnsupportedVersion { .. }
             | Self::MissingExtension(_)
             | Self::InvalidParams(_)
-            | Self::MethodNotFound => "request",
-            Self::SessionNotFound | Self::StreamTaken => "session",
+            | Self::MethodNotFound
+            | Self::SessionNotFound
+            | Self::StreamTaken => "request",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::TooManyStreams | Self::TooManySessions => "full",

@@ -33,7 +33,7 @@ export interface SessionHost {
   /** What the caller may hear of what is requested; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
   /** Opens a stream that `make` makes for a keep-alive interval, unless there is no room. */
-  open(request: Request, make: (keepAliveMs: number) => Edge, session: SessionStream): Promise<ListenStream | Refusal>;
+  open(asker: Asker, make: (keepAliveMs: number) => Edge, session: SessionStream): Promise<ListenStream | Refusal>;
   /** The refusal of a request that nobody has read. */
   refuse(refusal: Refusal): Rejection;
 }
@@ -58,18 +58,19 @@ export class SessionFront {
   async serve({ legacy, rejection }: Judged, exchange: Exchange): Promise<Response> {
     if (rejection?.isOfHttp === true) return refuse(this.#host.refusals.answer(rejection), exchange);
     if (rejection === undefined && legacy?.isOfSessions !== true) return this.#pass(exchange);
-    const { name, refusal, wwwAuthenticate } = await this.#host.caller(exchange.request);
+    const caller = await this.#host.caller(exchange.request);
+    const { refusal, wwwAuthenticate } = caller;
     if (refusal !== undefined) {
       rejection?.free();
       return refuse(this.#host.refusals.denied(this.#host.refuse(refusal), { wwwAuthenticate }), exchange);
     }
     if (rejection !== undefined) return refuse(this.#host.refusals.answer(rejection), exchange);
-    return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, name, exchange);
+    return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, caller, exchange);
   }
 
-  async #dispatch(legacy: LegacyRequest, principal: string | undefined, exchange: Exchange): Promise<Response> {
+  async #dispatch(legacy: LegacyRequest, { expiresAt, name }: Caller, exchange: Exchange): Promise<Response> {
     const { call, session } = legacy;
-    const asker = { request: exchange.request, principal };
+    const asker = { request: exchange.request, principal: name, expiresAt };
     if (session === undefined) {
       if (call === LegacyCall.Initialize) return this.#initialize(legacy, asker, exchange);
       return this.#host.refusals.answer(legacy.refuse(Refusal.SessionMissing));
@@ -180,7 +181,7 @@ export class SessionFront {
     const authorized = permit && JSON.stringify(permit);
     const make = (keepAliveMs: number): Edge =>
       calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
-    const opened = await this.#host.open(asker.request, make, { id: session });
+    const opened = await this.#host.open(asker, make, { id: session });
     return typeof opened === 'number' ? this.#host.refusals.answer(legacy.refuse(opened)) : opened.response();
   }
 

@@ -15,6 +15,8 @@ pub enum Ending {
     Drained,
     /// The server made room.
     Shed,
+    /// What named its caller holds no longer.
+    Expired,
     /// The host gave it up: the bus is gone, or nobody is left to read.
     Aborted,
 }
@@ -28,6 +30,7 @@ impl Ending {
             Self::Rotated => "rotated",
             Self::Drained => "drained",
             Self::Shed => "shed",
+            Self::Expired => "expired",
             Self::Aborted => "aborted",
         }
     }
@@ -39,6 +42,7 @@ pub(super) struct Lifetime {
     stall: Option<Millis>,
     blocked_since: Option<Millis>,
     retirement: Option<(Millis, Ending)>,
+    expiry: Option<Millis>,
 }
 
 impl Lifetime {
@@ -51,6 +55,14 @@ impl Lifetime {
         if self.retirement.is_none_or(|(planned, _)| at < planned) {
             self.retirement = Some((at, why));
         }
+    }
+
+    pub(super) fn expire_at(&mut self, at: Millis) {
+        self.expiry = Some(at);
+    }
+
+    pub(super) fn has_expired(&self, now: Millis) -> bool {
+        self.expiry.is_some_and(|at| at <= now)
     }
 
     pub(super) fn handle_blocked(&mut self, now: Millis) {
@@ -74,7 +86,8 @@ impl Lifetime {
 
     pub(super) fn deadline(&self) -> Option<Millis> {
         let retires_at = self.retirement.map(|(at, _)| at);
-        self.stalls_at().into_iter().chain(retires_at).min()
+        let deadlines = [self.stalls_at(), retires_at, self.expiry];
+        deadlines.into_iter().flatten().min()
     }
 
     fn stalls_at(&self) -> Option<Millis> {

@@ -9,6 +9,7 @@ mod headers;
 mod incoming;
 mod keep_alive;
 mod request;
+mod settings;
 mod stamp;
 mod stream;
 

@@ -109,22 +109,6 @@ impl ServerStream {
         self
     }
 
-    /// Counts what happens in `tally`.
-    pub fn count_in(&mut self, tally: Arc<Tally>) {
-        self.tally = Some(tally);
-    }
-
-    /// A reader that takes nothing for `span`, while something waits for it, is given up; zero: never.
-    pub fn stall_after(&mut self, span: Millis) {
-        self.lifetime.stall_after(span);
-    }
-
-    /// At this moment the stream retires, as [`ServerStream::retire`] says; of several moments the
-    /// earliest counts.
-    pub fn retire_at(&mut self, at: Millis, why: Ending) {
-        self.lifetime.retire_at(at, why);
-    }
-
     /// The bus has confirmed the registration: the acknowledgment may go out.
     pub fn handle_attached(&mut self, now: Millis) {
         if self.state == State::Opening {
@@ -203,6 +187,9 @@ impl ServerStream {
         }
         if self.lifetime.is_stalled(now) {
             self.abort_for(Ending::Stalled);
+        }
+        if self.lifetime.has_expired(now) {
+            self.abort_for(Ending::Expired);
         }
         if let Some(why) = self.lifetime.take_retirement(now) {
             self.retire(why);

@@ -155,6 +155,12 @@ impl Edge {
         self.edge.stream().stall_after(millis(ms));
     }
 
+    /// At that moment the stream ends at once, whatever waits.
+    #[wasm_bindgen(js_name = expireAt)]
+    pub fn expire_at(&mut self, at: f64) {
+        self.edge.stream().expire_at(millis(at));
+    }
+
     /// Ends at that moment, without a result, after what is pending then. Of several moments the earliest counts.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, at: f64, why: Retirement) {

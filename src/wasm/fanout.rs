@@ -140,6 +140,13 @@ impl Fanout {
         self.core.tend(StreamId(stream), ServerStream::close);
     }
 
+    /// At that moment a stream ends at once, whatever waits.
+    #[wasm_bindgen(js_name = expireAt)]
+    pub fn expire_at(&mut self, stream: u32, at: f64) {
+        self.core
+            .tend(StreamId(stream), |stream| stream.expire_at(millis(at)));
+    }
+
     /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {

@@ -187,3 +187,28 @@ fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
         assert_eq!(stream.ending(), Some(why));
     }
 }
+
+#[test]
+fn who_has_expired_is_told_nothing_more_and_gets_no_result() {
+    let mut stream = open(Millis(0));
+    stream.expire_at(Millis(500));
+    stream.handle_event(&updated("a"));
+    assert_eq!(stream.poll_timeout(), Some(Millis(500)));
+    stream.handle_timeout(Millis(499));
+    assert!(stream.is_open());
+    stream.handle_timeout(Millis(500));
+    assert_eq!(stream.ending(), Some(Ending::Expired));
+    assert_eq!(rest(&mut stream), [Output::End]);
+}
+
+#[test]
+fn who_expires_while_its_stream_drains_is_told_nothing_more() {
+    let mut stream = open(Millis(0));
+    stream.expire_at(Millis(500));
+    stream.handle_event(&updated("a"));
+    stream.close();
+    assert_eq!(stream.poll_timeout(), Some(Millis(500)));
+    stream.handle_timeout(Millis(500));
+    assert_eq!(stream.ending(), Some(Ending::Expired));
+    assert_eq!(rest(&mut stream), [Output::End]);
+}

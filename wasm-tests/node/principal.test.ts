@@ -192,7 +192,7 @@ function failures(): [name: string, principal: Principal, code: string][] {
     ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
     ['answers with null', () => null as unknown as undefined, 'authorizer-failed'],
     ['answers with a number', () => 7 as unknown as string, 'authorizer-failed'],
-    ['answers with something else', () => ({ name: 'ann' }) as unknown as string, 'authorizer-failed'],
+    ['answers with something else', () => ({ user: 'ann' }) as unknown as string, 'authorizer-failed'],
   ];
 }
 

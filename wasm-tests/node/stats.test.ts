@@ -45,7 +45,7 @@ test('streams that were opened and requests that were refused are counted, these
     opened: 1,
     open: 0,
     refused: {
-      ...{ http: 2, origin: 1, size: 1, request: 1, session: 0 },
+      ...{ http: 2, origin: 1, size: 1, request: 1 },
       ...{ unauthorized: 1, forbidden: 1, full: 1, unavailable: 0, closing: 1 },
     },
   });

@@ -1,0 +1,75 @@
+import { InMemoryBus, type Principal } from 'mcp-listen';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { LegacySession } from '../host/legacy.ts';
+import { BreakableBus } from './breakable-bus.ts';
+import { sessionServer } from './legacy-serving.ts';
+import { listenRequest, open, refusal, serving, TOOLS } from './serving.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A caller whose token expires so many milliseconds from now. */
+function expiring(ms: number): Principal {
+  return () => ({ name: 'ann', expiresAt: Date.now() + ms });
+}
+
+describe.each([
+  ['a bus of the process', () => new InMemoryBus()],
+  ['a bus elsewhere', () => new BreakableBus()],
+])('on %s', (_, busOf) => {
+  test('a stream ends when its token expires, without a result and whatever waits', async () => {
+    const server = serving({ bus: busOf(), principal: expiring(1_000) });
+    const stream = await open(server, TOOLS);
+    await stream.message();
+    await vi.advanceTimersByTimeAsync(999);
+    expect(server.stats()).toMatchObject({ open: 1, ended: { expired: 0 } });
+    await vi.advanceTimersByTimeAsync(2);
+    expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1, closed: 0 } });
+    expect(await stream.message()).toBeUndefined();
+  });
+
+  test('a stream whose reader takes nothing ends as well, and is told nothing of what waited', async () => {
+    const server = serving({ bus: busOf(), principal: expiring(1_000), keepAliveMs: 0 });
+    const stream = await open(server, TOOLS);
+    for (let count = 0; count < 5; count += 1) await server.notify.toolsChanged();
+    await vi.advanceTimersByTimeAsync(1_001);
+    expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
+    const said: string[] = [];
+    for (let text = await stream.message(); text !== undefined; text = await stream.message()) said.push(text);
+    expect(said.filter((text) => text.includes('list_changed')).length).toBeLessThanOrEqual(1);
+    expect(said.join()).not.toContain('result');
+  });
+
+  test.each([1e15, Number.POSITIVE_INFINITY])('a token that expires in %s ms ends nothing', async (ms) => {
+    const server = serving({ bus: busOf(), principal: expiring(ms), keepAliveMs: 0 });
+    await open(server, TOOLS);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.stats().open).toBe(1);
+  });
+});
+
+test('the stream of a session ends when the token of its request expires', async () => {
+  const { send, server } = sessionServer({ principal: expiring(1_000) });
+  const session = await LegacySession.begin(send);
+  await session.open();
+  await vi.advanceTimersByTimeAsync(999);
+  expect(server.stats().open).toBe(1);
+  await vi.advanceTimersByTimeAsync(2);
+  expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
+});
+
+test.each([0, -1, -1e12, Number.NEGATIVE_INFINITY])('who has expired %s ms ago is denied', async (ms) => {
+  const server = serving({ principal: expiring(ms) });
+  expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 401 });
+  expect(server.stats()).toMatchObject({ opened: 0, refused: { unauthorized: 1 } });
+});
+
+test.each([{ expiresAt: 'soon' }, { expiresAt: Number.NaN }, { name: 7 }, {}, []])(
+  '%j names nobody',
+  async (answer) => {
+    const errors: Error[] = [];
+    const server = serving({ principal: () => answer as never, onerror: (error) => errors.push(error) });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
+    expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
+  },
+);
