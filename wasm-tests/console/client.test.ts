@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { root } from '../../scripts/project.mjs';
 import { callTool } from '../host/call.ts';
+import { writeSnippets } from '../host/snippets.ts';
 import { useChromium } from './browser.ts';
 import { clientPages } from './client-pages.ts';
 import { useNotebook } from './notebook.ts';
@@ -9,6 +12,13 @@ import { useNotebook } from './notebook.ts';
 const browser = useChromium();
 const notebook = useNotebook();
 const SHARED = join(import.meta.dirname, 'pages', 'shared.ts');
+// Inside the project, so that its own name resolves.
+const SNIPPETS = join(root, '.build', 'console-docs');
+const REACT = `import { notes } from './notes.js';
+import { useStatus } from './status.js';
+import { show } from '../../wasm-tests/console/pages/react.ts';
+show(notes, useStatus);
+`;
 
 /** The origin of the notebook, without the secret. */
 function origin(): string {
@@ -51,4 +61,14 @@ test('tabs share one stream, and when the one that holds it is closed another ta
   await expect.poll(() => reads(second)).toEqual([beforeSecond + 3]);
   // workerd notices that a page is gone when it writes to it.
   await expect.poll(streams).toBe(1);
+});
+
+test('a component of React shows how the watch is, and that it was ended', async () => {
+  await writeSnippets(SNIPPETS, `${origin()}/mcp`);
+  const script = join(SNIPPETS, 'page.ts');
+  await writeFile(script, REACT);
+  const open = await clientPages(browser(), origin(), script);
+  const page = await open();
+  await page.getByRole('button', { name: 'live', exact: true }).click();
+  await page.getByRole('button', { name: 'stopped', exact: true }).waitFor();
 });
