@@ -13,10 +13,21 @@ import { typescriptClient } from './typescript-client.ts';
 vi.setConfig({ testTimeout: 30_000 });
 
 const TOOLS = { toolsListChanged: true };
+const BOTH = { ...TOOLS, resourceSubscriptions: ['note://a'] };
 
 async function first(subscription: Subscription): Promise<string | undefined> {
   for await (const event of subscription) return event.kind;
   return undefined;
+}
+
+/** What comes first of two subjects, in the order of their names. */
+async function firstTwo(subscription: Subscription): Promise<string[]> {
+  const heard: string[] = [];
+  for await (const event of subscription) {
+    heard.push(event.kind === 'resource_updated' ? `${event.kind} ${event.uri}` : event.kind);
+    if (heard.length === 2) break;
+  }
+  return heard.sort();
 }
 
 describe('our client and a server of the Python SDK', () => {
@@ -32,19 +43,22 @@ describe('our client and a server of the Python SDK', () => {
 
   afterAll(() => server?.kill('SIGKILL'));
 
-  test('speak 2026-07-28', async () => {
-    const subscription = await listen(url, TOOLS);
-    expect(subscription.era).toBe('2026-07-28');
+  /** Whatever era the subscription is of: who makes the change is a client of its own. */
+  async function touch(): Promise<void> {
     const client = await typescriptClient(url);
     await client.callTool({ name: 'touch', arguments: {} });
-    expect(await first(subscription)).toBe('tools_list_changed');
     await client.close();
-  });
+  }
 
-  test('speak 2025-11-25', async () => {
-    const subscription = await listen(url, TOOLS, { era: '2025' });
-    expect(subscription.era).toBe('2025-11-25');
-    await subscription.close();
+  test.each([
+    ['2026-07-28', 'auto'],
+    ['2025-11-25', '2025'],
+  ] as const)('speak %s: a list and a resource are heard of', async (version, era) => {
+    const subscription = await listen(url, BOTH, { era });
+    expect(subscription.era).toBe(version);
+    expect(subscription.honored).toEqual(BOTH);
+    await touch();
+    expect(await firstTwo(subscription)).toEqual(['resource_updated note://a', 'tools_list_changed']);
   });
 });
 

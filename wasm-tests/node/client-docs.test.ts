@@ -1,10 +1,13 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Watch } from 'mcp-listen/client';
+import { createElement } from 'react';
+import { renderToString } from 'react-dom/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
+import { writeSnippets } from '../host/snippets.ts';
 import { STDIO_SERVER } from '../host/stdio.ts';
 import { typescriptClient } from '../interop/typescript-client.ts';
 import { served } from './client-serving.ts';
@@ -15,15 +18,7 @@ let host: Awaited<ReturnType<typeof served>>;
 
 beforeAll(async () => {
   host = await served();
-  await rm(FOLDER, { recursive: true, force: true });
-  await mkdir(FOLDER, { recursive: true });
-  const page = await readFile(join(root, 'docs', 'clients.md'), 'utf8');
-  for (const [, name = '', code = ''] of page.matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms))
-    await writeFile(
-      join(FOLDER, name),
-      code.replace('http://localhost:8787/mcp', host.url).replace("'react'", "'./react.js'"),
-    );
-  await writeFile(join(FOLDER, 'react.ts'), REACT);
+  await writeSnippets(FOLDER, host.url);
   await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(TSCONFIG));
   // What tsc says of a snippet is the failure.
   await run('tsc', ['-p', FOLDER]);
@@ -47,12 +42,13 @@ async function hears(begin: (changed: () => void) => Watch, change: () => Promis
   await watched.close();
 }
 
-test('the notes are watched, and a component shows the state', async () => {
+test('the notes are watched, and a component is rendered on a server too', async () => {
   const { notes } = await compiled<{ notes: Watch }>('notes');
+  await expect.poll(() => notes.state).toBe('live');
   const { useStatus } = await compiled<{ useStatus(): string }>('status');
-  await expect.poll(useStatus).toBe('live');
+  expect(renderToString(createElement(() => useStatus()))).toBe('connecting');
   await notes.close();
-  expect(useStatus()).toBe('stopped');
+  expect(notes.state).toBe('stopped');
 });
 
 test('the first change is waited for', async () => {
@@ -102,11 +98,6 @@ test('a client of the SDK lends its transport', async () => {
   await client.close();
 });
 
-const REACT = `export function useSyncExternalStore<T>(subscribe: (changed: () => void) => () => void, read: () => T): T {
-  subscribe(() => {})();
-  return read();
-}
-`;
 const TSCONFIG = {
   extends: '../../tsconfig.base.json',
   compilerOptions: {

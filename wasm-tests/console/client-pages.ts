@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { root } from '../../scripts/project.mjs';
+
+/** Opens one more page that runs the script, in the same context: the browser's tabs. */
+export type OpenTab = () => Promise<Page>;
+
+/** Pages of the server's own origin that run `script`, a module with the browser client; they end with the test. */
+export async function clientPages(browser: Browser, origin: string, script: string): Promise<OpenTab> {
+  const context = await browser.newContext();
+  const errors: unknown[] = [];
+  context.on('weberror', (error) => errors.push(error.error()));
+  onTestFinished(async () => {
+    await context.close();
+    expect(errors).toEqual([]);
+  });
+  await serve(context, origin, script);
+  return async () => {
+    const page = await context.newPage();
+    await page.goto(`${origin}/pages/`);
+    return page;
+  };
+}
+
+/** What the pages load comes from here, whatever else the server has from the server. */
+async function serve(context: BrowserContext, origin: string, script: string): Promise<void> {
+  const body = await bundled(script);
+  await context.route(`${origin}/pages/`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
+  await context.route(`${origin}/pages/script.js`, (route) => route.fulfill({ contentType: 'text/javascript', body }));
+  // The client looks for its core beside itself: two folders up, and then by this path.
+  const core = 'pkg/client/mcp_listen_client_bg.wasm';
+  await context.route(`${origin}/${core}`, (route) => route.fulfill({ path: join(root, core) }));
+}
+
+async function bundled(script: string): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [script],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2023',
+    conditions: ['browser'],
+    define: { 'process.env.NODE_ENV': '"development"' },
+    logLevel: 'error',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+const PAGE = `<!doctype html><link rel="icon" href="data:,"><body>
+<script type="module" src="script.js"></script>`;
