@@ -56,7 +56,9 @@ impl Shard {
 
     /// Whether an edge can be answered without asking the root.
     pub(super) fn is_current(&self, keys: &[Key], since: Option<&Mark>) -> bool {
-        let is_here = since.is_none() || since == self.mark.as_ref();
+        let is_whole =
+            |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
+        let is_here = since.is_none_or(is_whole);
         self.mark.is_some() && is_here && keys.iter().all(|key| self.wants.is_followed(key))
     }
 

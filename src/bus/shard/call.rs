@@ -130,6 +130,7 @@ impl Shard {
         if flight.is_low {
             self.low.tell(self.edges.attached());
         }
+        let has_added = !flight.turn.add.is_empty();
         let is_wanted = |key: &Key| self.edges.is_wanted(key);
         self.wants.finish(flight.turn, is_wanted);
         let Followed {
@@ -150,9 +151,20 @@ impl Shard {
         } else {
             self.catch_up(&mark, is_settled, missed.as_ref());
         }
+        self.count_from(&mark, has_added);
         self.answer_waiting(flight.seq, &mark, missed.as_ref(), &watches);
         self.answer_watches(flight.seq, &watches);
         self.low.handle_count(self.edges.attached(), now);
+    }
+
+    /// What was added is followed from the mark of the answer on. Where this shard has got that far, that is so of all.
+    fn count_from(&mut self, mark: &Mark, has_added: bool) {
+        let own = self.mark.as_ref().map(|own| own.position);
+        if own >= Some(mark.position) {
+            self.whole_from = mark.position;
+        } else if has_added {
+            self.whole_from = self.whole_from.max(mark.position);
+        }
     }
 
     /// The root has begun with this shard anew, from here on. A batch that it sent to an earlier life may have come

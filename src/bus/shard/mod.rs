@@ -35,6 +35,8 @@ pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
 pub struct Shard {
     /// Everything that it follows has come up to here; `None` until the root has told it something.
     mark: Option<Mark>,
+    /// Some keys are followed from here on only, however far behind the mark may be.
+    whole_from: Position,
     seq: u64,
     /// The root may believe what an earlier life of this shard has told it.
     is_fresh: bool,
@@ -88,6 +90,7 @@ impl Shard {
     pub fn new(seq: u64) -> Self {
         Self {
             mark: None,
+            whole_from: Position::default(),
             seq,
             is_fresh: true,
             edges: Edges::default(),
@@ -111,6 +114,8 @@ impl Shard {
     #[must_use]
     pub fn woken(mut self, mark: Mark) -> Self {
         self.mark = Some(mark);
+        // Nobody remembers since when it follows what.
+        self.whole_from = Position(u64::MAX);
         self.is_fresh = false;
         self
     }

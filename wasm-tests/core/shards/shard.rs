@@ -343,10 +343,36 @@ fn a_woken_shard_goes_on_where_it_was() {
             r#""previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
         );
         assert_eq!(sent(shard), [(0, event(8, 7))]);
-        attach(shard, TOOLS, Some(8));
+        attach(shard, TOOLS, None);
         assert_eq!(sent(shard), [(1, attached(8))]);
         assert_eq!(shard.poll_call(NOW), None);
     }
+    // Since when it follows what it has forgotten, and so it asks for whoever has a past: once.
+    attach(&mut shard, TOOLS, Some(8));
+    assert_eq!(sent(&mut shard), []);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":8"#));
+    followed(&mut shard, &call, r#""position":8,"after":8,"events":[]"#);
+    attach(&mut shard, TOOLS, Some(8));
+    assert_eq!(sent(&mut shard), [(2, attached(8)), (3, attached(8))]);
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+/// What was published before a key was followed was not sent here, even where it lies after the mark.
+#[test]
+fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
+    let mut shard = shard();
+    attach(&mut shard, PROMPTS, Some(7));
+    let call = shard.poll_call(NOW).unwrap();
+    // The root owes a batch up to 9, which has failed; a change of the prompts at 8 is not in it.
+    followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);
+    assert_eq!(sent(&mut shard), [(1, attached(9))]);
+    attach(&mut shard, PROMPTS, Some(7));
+    assert_eq!(sent(&mut shard), []);
+    assert!(shard.poll_call(NOW).unwrap().text.contains(r#""since":7"#));
+    batch(&mut shard, r#""previous":7,"through":9,"events":[]"#);
+    attach(&mut shard, TOOLS, Some(9));
+    assert_eq!(sent(&mut shard), [(3, attached(9))]);
 }
 
 #[test]
