@@ -1,5 +1,9 @@
-/** Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to them, and buffers. */
-export async function heapOf(inspector: string): Promise<number> {
+/**
+ * Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to them, and buffers. Its inspector
+ * answers while the isolate has something to do, which `wake` gives it (workerd 1.20261117).
+ */
+export async function heapOf(inspector: string, wake: () => Promise<unknown>): Promise<number> {
+  const waking = setInterval(() => void wake().catch(() => {}), WAKE_MS);
   const [target] = (await (await fetch(`${inspector}/json`)).json()) as { webSocketDebuggerUrl: string }[];
   const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
   await new Promise((resolve) => socket.addEventListener('open', resolve));
@@ -9,6 +13,7 @@ export async function heapOf(inspector: string): Promise<number> {
     const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask(socket, 3, 'Runtime.getHeapUsage');
     return (usedSize ?? 0) + (embedderHeapUsedSize ?? 0) + (backingStorageSize ?? 0);
   } finally {
+    clearInterval(waking);
     socket.close();
   }
 }
@@ -23,3 +28,5 @@ function ask(socket: WebSocket, id: number, method: string): Promise<Record<stri
   socket.send(JSON.stringify({ id, method }));
   return answered;
 }
+
+const WAKE_MS = 200;

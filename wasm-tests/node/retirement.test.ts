@@ -134,5 +134,14 @@ test('streams are counted by how they ended', async () => {
   const closed = await open(server, TOOLS);
   void server.close();
   while ((await closed.block()) !== undefined);
-  expect(server.stats().ended).toEqual({ closed: 1, left: 1, stalled: 0, rotated: 0, drained: 0, shed: 0, expired: 0, aborted: 0 });
+  expect(server.stats().ended).toEqual({
+    closed: 1,
+    left: 1,
+    stalled: 0,
+    rotated: 0,
+    drained: 0,
+    shed: 0,
+    expired: 0,
+    aborted: 0,
+  });
 });

@@ -10,4 +10,5 @@ mod protocol;
 mod root;
 mod sessions;
 mod shard;
+mod whole;
 mod world;

@@ -11,9 +11,9 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::root::sharded;
 use crate::any::updated;
 
-const NOW: Millis = Millis(0);
+pub(super) const NOW: Millis = Millis(0);
 
-fn attach(shard: &mut Shard, interest: &str, since: Option<u64>) -> EdgeId {
+pub(super) fn attach(shard: &mut Shard, interest: &str, since: Option<u64>) -> EdgeId {
     let edge = shard.connect();
     let attach = Attach {
         since: since.map(|position| Mark {
@@ -28,7 +28,7 @@ fn attach(shard: &mut Shard, interest: &str, since: Option<u64>) -> EdgeId {
     edge
 }
 
-fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
+pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
     let mut sent = Vec::new();
     while let Some(output) = shard.poll_output() {
         match output {
@@ -43,17 +43,17 @@ fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
     sent
 }
 
-fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
+pub(super) fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
     let answer = format!(r#"{{"v":1,"type":"followed","epoch":"e",{members}}}"#);
     shard.handle_answer(call.seq, &answer, NOW, 0.5);
 }
 
-fn batch(shard: &mut Shard, members: &str) -> String {
+pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
     let text = format!(r#"{{"v":1,"type":"batch","epoch":"e",{members}}}"#);
     shard.handle_batch(&text).unwrap()
 }
 
-fn attached(position: u64) -> String {
+pub(super) fn attached(position: u64) -> String {
     format!(r#"{{"v":1,"type":"attached","epoch":"e","position":{position}}}"#)
 }
 
@@ -63,11 +63,11 @@ fn event(position: u64, previous: u64) -> String {
     )
 }
 
-const TOOLS: &str = r#"{"toolsListChanged":true}"#;
-const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
+pub(super) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
+pub(super) const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
 
 /// A shard that follows the tools, up to 7, with one edge.
-fn shard() -> Shard {
+pub(super) fn shard() -> Shard {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -356,23 +356,6 @@ fn a_woken_shard_goes_on_where_it_was() {
     attach(&mut shard, TOOLS, Some(8));
     assert_eq!(sent(&mut shard), [(2, attached(8)), (3, attached(8))]);
     assert_eq!(shard.poll_call(NOW), None);
-}
-
-/// What was published before a key was followed was not sent here, even where it lies after the mark.
-#[test]
-fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
-    let mut shard = shard();
-    attach(&mut shard, PROMPTS, Some(7));
-    let call = shard.poll_call(NOW).unwrap();
-    // The root owes a batch up to 9, which has failed; a change of the prompts at 8 is not in it.
-    followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);
-    assert_eq!(sent(&mut shard), [(1, attached(9))]);
-    attach(&mut shard, PROMPTS, Some(7));
-    assert_eq!(sent(&mut shard), []);
-    assert!(shard.poll_call(NOW).unwrap().text.contains(r#""since":7"#));
-    batch(&mut shard, r#""previous":7,"through":9,"events":[]"#);
-    attach(&mut shard, TOOLS, Some(9));
-    assert_eq!(sent(&mut shard), [(3, attached(9))]);
 }
 
 #[test]

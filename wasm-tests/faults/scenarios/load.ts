@@ -139,7 +139,7 @@ async function unread(stage: Stage): Promise<void> {
   const idle = stage.listen(origins[0]);
   await Promise.all([idle, stage.listen(origins[1]), stage.listen(origins[1])].map(({ begun }) => begun));
   idle.pause();
-  const heap = () => heapOf(edges[0]?.inspector ?? '');
+  const heap = () => heapOf(edges[0]?.inspector ?? '', () => stage.world.stats(0));
   await published(stage, 1, WARM_UP);
   const before = await heap();
   await published(stage, WARM_UP + 1, events);
