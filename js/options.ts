@@ -1,0 +1,71 @@
+import type { Authorize } from './authorize.js';
+import type { ListenBus, ServerEventBus } from './bus/bus.js';
+import type { ListenCapabilities } from './discover.js';
+import type { FrontOptions } from './front.js';
+import type { ListenLimits } from './limits.js';
+import type { Notifier } from './notify.js';
+import type { Principal } from './principal.js';
+import type { ListenStats } from './streams.js';
+
+/** How `serveListen` serves. */
+export interface ListenOptions extends FrontOptions {
+  /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
+  bus?: ListenBus | ServerEventBus;
+  /** What the server notifies about (default: asked of the handler with `server/discover`, again when its `ttlMs` is over). */
+  capabilities?: ListenCapabilities;
+  /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
+  serverInfo?: { name: string; version: string };
+  /** Says what a caller may hear (default: everything). */
+  authorize?: Authorize;
+  /**
+   * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
+   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error,
+   * and 405 for every GET and DELETE.
+   * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does; otherwise `stateless`.
+   */
+  legacy?: 'sessions' | 'stateless' | 'reject';
+  /**
+   * Names the caller of a request, or denies it, before the body is understood. `authorize` is told the name, and a
+   * session is its principal's alone (default: nobody is named, and a session is whoever's knows its id).
+   */
+  principal?: Principal;
+  /** Upper bounds. */
+  limits?: ListenLimits;
+  /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */
+  keepAliveMs?: number;
+  /** Milliseconds that a reader may take nothing while something waits for it, before its stream is given up (default 60,000; below 1: any). */
+  stallMs?: number;
+  /**
+   * Milliseconds after which a stream ends without a result, +-20 %, so that its client comes back, to a new version of the server
+   * perhaps (default 900,000 on Workers, where streams would hold an old deployment alive; elsewhere, and below 1: never).
+   */
+  maxAgeMs?: number;
+  /**
+   * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any (default, and below 1: never). A
+   * bus that hibernates is woken by that.
+   */
+  verifyMs?: number;
+  /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
+  onerror?: (error: Error) => void;
+}
+
+/** A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. */
+export interface ListenServer {
+  /** Answers one HTTP request; may be detached from this object. */
+  fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
+  /** Publishes changes. */
+  notify: Notifier;
+  /** Ends all streams gracefully; new ones are refused from now on. Resolves when the last one has ended. */
+  close: () => Promise<void>;
+  /**
+   * Sends the clients elsewhere: new streams are refused from now on with 503 and `Retry-After`, open ones end without a result, spread
+   * evenly over `windowMs` (default 30,000), so that their clients do not come back all at once. Resolves when the last one has ended.
+   */
+  drain: (options?: { windowMs?: number }) => Promise<void>;
+  /** Makes room: ends the `streams` oldest as `drain` does, and goes on serving. */
+  shed: (streams: number, options?: { windowMs?: number }) => Promise<void>;
+  /** What the streams of this server are doing, and what they went through. */
+  stats: () => ListenStats;
+  /** The bus in use. */
+  bus: ListenBus;
+}
