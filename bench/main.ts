@@ -8,7 +8,8 @@ import type { Experiment } from './harness/experiment.ts';
 import { thisMachine } from './harness/machine.ts';
 import type { Outcome } from './harness/outcome.ts';
 import { Progress } from './harness/progress.ts';
-import { judged, load, save } from './harness/results.ts';
+import { judged, loadFrom, merged, save } from './harness/results.ts';
+import { thisRun } from './harness/run.ts';
 import { SIZES as IN_PROCESS, inProcess } from './in-process/experiments.ts';
 import { SIZES as OVER_HTTP, overHttp } from './over-http/experiments.ts';
 import { promiseTable } from './report/promise-table.ts';
@@ -25,23 +26,33 @@ async function bench(): Promise<void> {
 }
 
 async function measure(options: Options, folder: string): Promise<void> {
-  const experiments = chosen(options);
-  const before = options.against === undefined ? undefined : await load(options.against);
+  const all = experimentsOf(options);
+  const order = all.map(({ name }) => name);
+  const [held, earlier] = [await loadFrom(folder), options.against && (await loadFrom(options.against))];
+  const before = held?.size === options.size ? held.experiments : [];
   const machine = await thisMachine();
+  const { commit } = await thisRun([]);
+  const experiments = chosen(all, options).filter(
+    ({ name }) => !options.rest || before.find((each) => each.name === name)?.run?.commit !== commit,
+  );
   const progress = new Progress(experiments.length, (text) => process.stdout.write(text));
   const outcomes: Outcome[] = [];
+  const results = () => judged(options.size, machine, merged(order, before, outcomes));
   for (const experiment of experiments) {
-    outcomes.push(await compare(experiment, progress));
+    const run = await thisRun(process.argv.slice(2));
+    outcomes.push({ ...(await compare(experiment, progress)), run });
     // What is measured is kept, whatever ends the run.
-    await save(folder, judged(options.size, machine, outcomes));
+    await save(folder, results());
   }
-  const results = judged(options.size, machine, outcomes);
-  if (Object.keys(results.verdicts).length > 0) process.stdout.write(`\n${promiseTable(results)}`);
-  if (before !== undefined) process.stdout.write(`\n${against(outcomes, before.experiments)}`);
+  process.stdout.write(`\n${promiseTable(results())}`);
+  if (earlier) process.stdout.write(`\n${against(outcomes, earlier.experiments)}`);
 }
 
-function chosen({ only, size }: Options): Experiment[] {
-  const all = [...sizes(9), ...inProcess(IN_PROCESS[size]), ...overHttp(OVER_HTTP[size])];
+function experimentsOf({ size }: Options): Experiment[] {
+  return [...sizes(9), ...inProcess(IN_PROCESS[size]), ...overHttp(OVER_HTTP[size])];
+}
+
+function chosen(all: Experiment[], { only }: Options): Experiment[] {
   if (only === undefined) return all;
   const known = new Set(all.flatMap(({ name, proves }) => [name, ...proves]));
   const unknown = only.filter((name) => !known.has(name));

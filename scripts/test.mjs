@@ -11,7 +11,7 @@ import { laneTally, sum, tallyFile, UNAVAILABLE } from './tally.mjs';
 
 const lanes = [
   ...['lint', 'rust', 'wasm-node', 'wasm-chromium', 'node'],
-  ...['workerd', 'faults', 'console', 'interop', 'conformance', 'package'],
+  ...['workerd', 'faults', 'console', 'interop', 'conformance', 'bench', 'package'],
 ];
 const unprepared = { lane: 'build', seconds: 0, tally: { passed: 0, failed: 1, skipped: 0, reason: 'see above' } };
 

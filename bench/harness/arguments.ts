@@ -5,6 +5,8 @@ export interface Options {
   size: 'full' | 'quick';
   /** Experiments by name, or by a promise they are evidence for; all of them without it. */
   only: string[] | undefined;
+  /** Leaves out what the results hold of this very commit: goes on where a run was ended. */
+  rest: boolean;
   /** The folder for what is written, relative to the project. */
   out: string;
   /** An earlier results.json to compare ours with. */
@@ -13,23 +15,24 @@ export interface Options {
   isReportOnly: boolean;
 }
 
-/** Only a whole run is written where it is committed: parts of several runs do not belong side by side. */
+/** What is measured at full size replaces the same experiments where results are committed; the others stay. */
 export function argumentsOf(args: string[]): Options {
   const { values } = parseArgs({
     args,
     options: {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
+      rest: { type: 'boolean', default: false },
       out: { type: 'string' },
       against: { type: 'string' },
       report: { type: 'boolean', default: false },
     },
   });
-  const isPart = values.quick || values.only !== undefined;
   return {
     size: values.quick ? 'quick' : 'full',
     only: values.only?.split(','),
-    out: values.out ?? (isPart ? '.build/bench' : 'bench'),
+    rest: values.rest,
+    out: values.out ?? (values.quick ? '.build/bench' : 'bench'),
     against: values.against,
     isReportOnly: values.report,
   };

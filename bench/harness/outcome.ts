@@ -9,6 +9,20 @@ export interface Outcome {
   axis?: string;
   metrics: Metric[];
   contenders: Standing[];
+  /** When it was measured, and of what. */
+  run?: Run;
+}
+
+/** All contenders of an experiment are measured in one run; experiments may be of several. */
+export interface Run {
+  /** When it began. */
+  at: string;
+  /** The commit, with a `+` where files differ from it. */
+  commit: string;
+  /** What was asked for. */
+  command: string;
+  /** Processes that wanted the processor, as the system's average over the minute before. */
+  load: number;
 }
 
 /** What one contender yielded. */

@@ -6,18 +6,24 @@ import { axisValues, type Outcome, pointOf, quoted, ratioAt, type Standing } fro
 export class Progress {
   readonly #write: (text: string) => void;
   readonly #total: number;
+  readonly #now: () => number;
+  readonly #started: number;
   #begun = 0;
 
-  constructor(total: number, write: (text: string) => void) {
+  /** @param now - the time in milliseconds. */
+  constructor(total: number, write: (text: string) => void, now: () => number = () => performance.now()) {
     this.#total = total;
     this.#write = write;
+    this.#now = now;
+    this.#started = now();
   }
 
   /** An experiment begins. */
   begins({ name, title, proves }: Outcome): void {
     this.#begun += 1;
     const evidence = proves.length > 0 ? ` [${proves.join(', ')}]` : '';
-    this.#write(`\n(${this.#begun}/${this.#total}) ${name}${evidence}: ${title}\n`);
+    const minutes = ((this.#now() - this.#started) / 60_000).toFixed(1);
+    this.#write(`\n(${this.#begun}/${this.#total}, ${minutes} min) ${name}${evidence}: ${title}\n`);
   }
 
   /** Everybody has had a round; those up to 0 warm up. */

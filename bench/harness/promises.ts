@@ -95,6 +95,16 @@ function own(outcome: Outcome): Summary | undefined {
   return point === undefined ? undefined : quoted(point, firstMetric(outcome));
 }
 
+/** The highest median of all contenders, where all were measured to the end. */
+function highest(outcome: Outcome): Summary | undefined {
+  const metric = firstMetric(outcome);
+  const points = outcome.contenders.flatMap(({ name }) => pointOf(outcome, name, 0) ?? []);
+  if (points.length < outcome.contenders.length || outcome.contenders.some(({ failed }) => failed !== undefined))
+    return undefined;
+  const summaries = points.map((point) => quoted(point, metric));
+  return summaries.reduce((one, other) => (other.median > one.median ? other : one));
+}
+
 function firstMetric({ metrics }: Outcome): Metric {
   const [metric] = metrics;
   if (metric === undefined) throw new Error('an experiment measures something');
@@ -156,6 +166,13 @@ const PROMISES: Record<string, Condition[]> = {
   S7: [
     { ...AT_MOST, unit: 'KB', what: 'wasm of a server, gzip', experiment: 'server-wasm', goal: 60, value: own },
     { ...AT_MOST, unit: 'KB', what: 'wasm of a client, gzip', experiment: 'client-wasm', goal: 35, value: own },
-    { ...AT_MOST, unit: 'ms', what: 'instantiate', experiment: 'instantiate', goal: 5, value: own },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'instantiate, at the slowest host',
+      experiment: 'instantiate',
+      goal: 5,
+      value: highest,
+    },
   ],
 };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Machine } from './machine.ts';
@@ -18,6 +19,14 @@ export function judged(size: Results['size'], machine: Machine, experiments: Out
   return { verdicts: verdicts(experiments), size, machine, experiments };
 }
 
+/** Experiments in their order, each as it was measured last; what there is no more is dropped. */
+export function merged(order: string[], before: Outcome[], now: Outcome[]): Outcome[] {
+  return order.flatMap((name) => {
+    const outcome = [...now, ...before].find((each) => each.name === name);
+    return outcome === undefined ? [] : [outcome];
+  });
+}
+
 /** Writes `results.json` into a folder. */
 export async function save(folder: string, { verdicts: found, ...rest }: Results): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -29,6 +38,12 @@ export async function save(folder: string, { verdicts: found, ...rest }: Results
 export async function load(file: string): Promise<Results> {
   const { size, machine, experiments, ...found } = JSON.parse(await readFile(file, 'utf8')) as Results;
   return { verdicts: found as unknown as Results['verdicts'], size, machine, experiments };
+}
+
+/** As {@link load}, of a folder or of a file in it; undefined where nothing was measured yet. */
+export async function loadFrom(path: string): Promise<Results | undefined> {
+  const file = path.endsWith('.json') ? path : join(path, 'results.json');
+  return existsSync(file) ? load(file) : undefined;
 }
 
 function onOneLine(sample: string): string {

@@ -2,6 +2,7 @@ import { listenFor, resourceUri } from '../frame.ts';
 import type { Contender, Sample } from '../harness/experiment.ts';
 import { Audience } from './audience.ts';
 import { type LoadServer, publish } from './load-server.ts';
+import { processorMs } from './processor.ts';
 
 /** How a server is loaded. */
 export interface Load {
@@ -38,10 +39,13 @@ export class Delivery implements Contender {
 
   async round(): Promise<Sample> {
     const { streams, uris, waves } = this.#load;
+    const before = await processorMs(this.#server.pid);
     const started = performance.now();
     for (let wave = 0; wave < waves; wave += 1) await this.#wave();
     const spent = performance.now() - started;
-    return { rate: (streams * uris * waves) / spent };
+    const cpu = (await processorMs(this.#server.pid)) - before;
+    const frames = streams * uris * waves;
+    return { rate: frames / spent, cpu: (cpu * 1000) / frames };
   }
 
   async leave(): Promise<void> {

@@ -64,17 +64,17 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
   const load = { streams, uris: 20, waves: 3 };
   return [
     {
-      ...{ name: 'workerd', proves: ['S5'], metrics: [RATE], warmUps: 2, rounds },
+      ...{ name: 'workerd', proves: ['S5'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
       title: `waves of ${load.uris} events to ${streams} streams on workerd`,
       entrants: entrants(WORKERS_AND_MEMORY, (server) => Delivery.start(server, load)),
     },
     {
-      ...{ name: 'last-stream', proves: ['S6'], metrics: [P99, P50], warmUps: 1, rounds },
+      ...{ name: 'last-stream', proves: ['S6'], metrics: [P99, P50, CPU_PUBLISH], warmUps: 1, rounds },
       title: `from a publish to the last of ${streams} streams on workerd`,
       entrants: entrants(WORKERS_AND_MEMORY, (server) => Latency.start(server, { streams, publishes })),
     },
     {
-      ...{ name: 'node', proves: [], metrics: [RATE], warmUps: 2, rounds },
+      ...{ name: 'node', proves: [], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
       title: `waves of ${load.uris} events to ${streams} streams on Node's HTTP and on uvicorn`,
       entrants: entrants(PROCESSES, (server) => Delivery.start(server, load)),
     },
@@ -90,7 +90,7 @@ function costs({ streams, rounds }: Size): Experiment[] {
   const resident = (start: Candidate['start']) => async () => new Residence(() => start(0), streams);
   return [
     {
-      ...{ name: 'opens', proves: [], metrics: [OPENS], warmUps: 1, rounds },
+      ...{ name: 'opens', proves: [], metrics: [OPENS, CPU_STREAM], warmUps: 1, rounds },
       title: `${streams / 2} streams are opened beside ${streams / 2} others`,
       entrants: entrants([...WORKERS, ...PROCESSES], (server) => Opening.start(server, streams / 2, streams / 2)),
     },
@@ -111,17 +111,17 @@ function growth({ manyStreams, publishes, streams, rounds }: Size): Experiment[]
   const few = { proves: [], axis, rounds: Math.min(rounds, 3) };
   return [
     {
-      ...{ ...few, name: 'publish-by-streams', metrics: [P50, P99], warmUps: 1 },
+      ...{ ...few, name: 'publish-by-streams', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
       title: 'from a publish to the last of more and more streams on workerd',
       entrants: entrants(WORKERS, (server, x) => Latency.start(server, { streams: x, publishes })),
     },
     {
-      ...{ ...few, name: 'publish-to-ten-by-streams', metrics: [P50, P99], warmUps: 1 },
+      ...{ ...few, name: 'publish-to-ten-by-streams', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
       title: 'from a publish to the last of 10 streams, beside more and more others on workerd',
       entrants: entrants(PEERS, (server, x) => Latency.start(server, { streams: 10, others: x, publishes })),
     },
     {
-      ...{ ...few, name: 'open-by-streams', metrics: [OPEN], warmUps: 1 },
+      ...{ ...few, name: 'open-by-streams', metrics: [OPEN, CPU_STREAM], warmUps: 1 },
       title: `${streams / 4} streams are opened beside more and more others on workerd`,
       entrants: entrants(WORKERS, (server, x) => Opening.start(server, x, streams / 4)),
     },
@@ -173,12 +173,12 @@ function shards({ streams, shards: values, publishes, rounds }: Size): Experimen
     );
   return [
     {
-      ...{ ...few, name: 'publish-by-shards', metrics: [P50, P99], warmUps: 1 },
+      ...{ ...few, name: 'publish-by-shards', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
       title: `from a publish to the last of ${streams} streams at more and more shards on workerd`,
       entrants: held((server) => Latency.start(server, { streams, publishes })),
     },
     {
-      ...{ ...few, name: 'open-by-shards', metrics: [OPEN], warmUps: 1 },
+      ...{ ...few, name: 'open-by-shards', metrics: [OPEN, CPU_STREAM], warmUps: 1 },
       title: `${streams} streams are opened, and fill more and more shards on workerd`,
       entrants: held((server) => Opening.start(server, 0, streams)).map(anew),
     },
@@ -198,6 +198,9 @@ function shards({ streams, shards: values, publishes, rounds }: Size): Experimen
 const RATE: Metric = { id: 'rate', title: 'delivered', unit: 'k frames/s', better: 'more' };
 const P50: Metric = { id: 'p50', title: 'median', unit: 'ms', better: 'less' };
 const P99: Metric = { id: 'p99', title: 'p99', unit: 'ms', better: 'less' };
+const CPU_FRAME: Metric = { id: 'cpu', title: 'processor of the server', unit: 'us/frame', better: 'less' };
+const CPU_PUBLISH: Metric = { id: 'cpu', title: 'processor of the server', unit: 'ms/publish', better: 'less' };
+const CPU_STREAM: Metric = { id: 'cpu', title: 'processor of the server', unit: 'ms/stream', better: 'less' };
 const SETTLED: Metric = { id: 'settled', title: 'last state everywhere', unit: 'ms', better: 'less' };
 const FRAMES: Metric = { id: 'frames', title: 'frames', unit: 'frames/stream', better: 'less' };
 const OPENS: Metric = { id: 'opens', title: 'opened', unit: 'streams/s', better: 'more' };

@@ -3,6 +3,7 @@ import type { Contender, Sample } from '../harness/experiment.ts';
 import { quantile } from '../harness/statistics.ts';
 import { Audience } from './audience.ts';
 import { type LoadServer, publish } from './load-server.ts';
+import { processorMs } from './processor.ts';
 
 /** How a server is asked. */
 export interface LatencyLoad {
@@ -34,8 +35,10 @@ export class Latency implements Contender {
 
   async round(): Promise<Sample> {
     const all: number[] = [];
+    const before = await processorMs(this.#server.pid);
     for (let turn = 0; turn < this.#publishes; turn += 1) all.push(await this.#publish(turn));
-    return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) };
+    const cpu = (await processorMs(this.#server.pid)) - before;
+    return { p50: quantile(all, 0.5), p99: quantile(all, 0.99), cpu: cpu / this.#publishes };
   }
 
   async leave(): Promise<void> {

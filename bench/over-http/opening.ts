@@ -3,6 +3,7 @@ import { listenFor, resourceUri } from '../frame.ts';
 import type { Contender, Sample } from '../harness/experiment.ts';
 import { Audience } from './audience.ts';
 import type { LoadServer } from './load-server.ts';
+import { processorMs } from './processor.ts';
 
 /** Opens streams beside others, each from its connection to its acknowledgment, 64 at a time, and drops them. */
 export class Opening implements Contender {
@@ -23,12 +24,14 @@ export class Opening implements Contender {
   }
 
   async round(): Promise<Sample> {
+    const before = await processorMs(this.#server.pid);
     const started = performance.now();
     await this.#audience.open(this.#server.listen, LISTEN, this.#further);
     const spent = performance.now() - started;
+    const cpu = (await processorMs(this.#server.pid)) - before;
     this.#audience.drop(this.#further);
     await wait(SETTLE_MS);
-    return { opens: (this.#further * 1000) / spent, attach: spent / this.#further };
+    return { opens: (this.#further * 1000) / spent, attach: spent / this.#further, cpu: cpu / this.#further };
   }
 
   async leave(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Metric } from '../harness/experiment.ts';
 import type { Machine } from '../harness/machine.ts';
 import { figure } from '../harness/number.ts';
-import { axisValues, type Outcome, pointOf, quoted, ratioAt, type Standing } from '../harness/outcome.ts';
+import { axisValues, type Outcome, pointOf, quoted, type Run, ratioAt, type Standing } from '../harness/outcome.ts';
 import type { ConditionVerdict, Verdict } from '../harness/promises.ts';
 import type { Results } from '../harness/results.ts';
 import { exponent } from '../harness/statistics.ts';
@@ -36,15 +36,20 @@ function promiseRow(id: string, { what, bound, goal, unit, value, min, max, hold
 }
 
 function sectionOf(outcome: Outcome): string {
-  const { name, title, proves, contenders } = outcome;
+  const { name, title, proves, contenders, run } = outcome;
   const evidence = proves.length > 0 ? ` (${proves.join(', ')})` : '';
   const plots = plotsOf(outcome).map(({ file }) => `![${name}](plots/${file})`);
   return [
     `## ${name}${evidence}\n\n${title[0]?.toUpperCase()}${title.slice(1)}.\n`,
     ...contenders.map((standing) => `- ${standing.name}: ${standing.includes}.${failureOf(standing)}`),
+    ...(run === undefined ? [] : [`\n${runOf(run)}`]),
     `\n${figures(outcome)}`,
     ...plots.map((plot) => `${plot}\n`),
   ].join('\n');
+}
+
+function runOf({ at, commit, command, load }: Run): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}, \`${command}\`, load before ${figure(load)}.`;
 }
 
 function failureOf({ failed }: Standing): string {

@@ -1,6 +1,6 @@
 import type { Entrant, Experiment, Metric } from '../harness/experiment.ts';
 import { OURS } from '../harness/experiment.ts';
-import { instantiation } from './instantiation.ts';
+import { instantiation, instantiationOnWorkerd } from './instantiation.ts';
 import { gzippedSize } from './module.ts';
 
 /** What a host must load, and how long that takes. */
@@ -9,25 +9,37 @@ export function sizes(rounds: number): Experiment[] {
     {
       ...{ name: 'server-wasm', proves: ['S7'], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a server loads',
-      entrants: [entrant('the module of a server, compressed with gzip -9', () => gzippedSize('server'))],
+      entrants: [entrant(OURS, 'the module of a server, compressed with gzip -9', () => gzippedSize('server'))],
     },
     {
       ...{ name: 'client-wasm', proves: ['S7'], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a client loads',
-      entrants: [entrant('the module of a client, compressed with gzip -9', () => gzippedSize('client'))],
+      entrants: [entrant(OURS, 'the module of a client, compressed with gzip -9', () => gzippedSize('client'))],
     },
     {
       ...{ name: 'instantiate', proves: ['S7'], metrics: [INSTANTIATE, COMPILE], warmUps: 1, rounds },
-      title: 'the module of a server in a new process of Node',
-      entrants: [entrant('from a compiled module to exports that can be called; compilation beside it', instantiation)],
+      title: 'the module of a server in a new process of each of its hosts',
+      entrants: [
+        entrant('Node', INCLUDES, instantiation),
+        entrant(
+          'workerd',
+          'the mean of 20 instances with stand-ins for imports; it compiles earlier',
+          instantiationOnWorkerd,
+        ),
+        entrant('Deno', INCLUDES, () => instantiation('deno', 'run', '--allow-all')),
+        entrant('Bun', `${INCLUDES}; it compiles the whole module at once, the others function by function`, () =>
+          instantiation('bun'),
+        ),
+      ],
     },
   ];
 }
 
-function entrant(includes: string, round: () => Promise<Record<string, number>>): Entrant {
-  return { name: OURS, includes, enter: async () => ({ round, leave: async () => {} }) };
+function entrant(name: string, includes: string, round: () => Promise<Record<string, number>>): Entrant {
+  return { name, includes, enter: async () => ({ round, leave: async () => {} }) };
 }
 
+const INCLUDES = 'from a compiled module to exports that can be called; compilation beside it';
 const GZIP: Metric = { id: 'gzip', title: 'gzip', unit: 'KB', better: 'less' };
 const INSTANTIATE: Metric = { id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' };
 const COMPILE: Metric = { id: 'compile', title: 'compile', unit: 'ms', better: 'less' };

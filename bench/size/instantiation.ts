@@ -1,7 +1,23 @@
 import { join } from 'node:path';
 import { run } from '../../scripts/command.mjs';
+import { startWorkerd } from '../../scripts/workerd.mjs';
+import { bundled } from '../../wasm-tests/host/bundle.ts';
 
-/** Times in a process that has never seen the module. */
-export async function instantiation(): Promise<Record<string, number>> {
-  return JSON.parse(await run('node', [join(import.meta.dirname, 'instantiate.ts')])) as Record<string, number>;
+/** Times in a process that has never seen the module; a program that runs scripts, with its arguments. */
+export async function instantiation(program = 'node', ...args: string[]): Promise<Record<string, number>> {
+  const script = join(import.meta.dirname, 'instantiate.ts');
+  return JSON.parse(await run(program, [...args, script])) as Record<string, number>;
 }
+
+/** The mean of several instances in a new workerd, which compiles modules before a Worker runs and whose clock tells whole milliseconds. */
+export async function instantiationOnWorkerd(): Promise<Record<string, number>> {
+  bundle ??= bundled('bench/workers/instantiate');
+  const workerd = await startWorkerd({ bundle: await bundle, edges: 1, durableObjects: [] });
+  try {
+    return (await (await fetch(workerd.edges[0] ?? '')).json()) as Record<string, number>;
+  } finally {
+    await workerd.kill();
+  }
+}
+
+let bundle: Promise<string> | undefined;

@@ -2,14 +2,16 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { argumentsOf } from '../../bench/harness/arguments.ts';
 import { checked } from '../../bench/harness/baseline.ts';
 import { compare } from '../../bench/harness/comparison.ts';
 import type { Entrant, Experiment, Metric } from '../../bench/harness/experiment.ts';
 import { type Outcome, ratioAt } from '../../bench/harness/outcome.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { verdicts } from '../../bench/harness/promises.ts';
-import { judged, load, save } from '../../bench/harness/results.ts';
+import { judged, load, loadFrom, merged, save } from '../../bench/harness/results.ts';
 import { exponent, quantile, summaryOf } from '../../bench/harness/statistics.ts';
+import { processorMs } from '../../bench/over-http/processor.ts';
 import { report } from '../../bench/report/report.ts';
 
 const RATE: Metric = { id: 'rate', title: 'rate', unit: 'frames/s', better: 'more' };
@@ -81,6 +83,26 @@ describe('a promise', () => {
     expect(verdicts([outcome])['S1']?.holds).toBe(false);
   });
 
+  test('about all hosts is judged by the slowest', () => {
+    const host = (name: string, ms: number) => ({
+      name,
+      includes: '',
+      points: [{ x: 0, rounds: [{ instantiate: ms }] }],
+    });
+    const metrics: [Metric] = [{ id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' }];
+    const hosts = {
+      ...dense(1, 1),
+      name: 'instantiate',
+      proves: ['S7'],
+      metrics,
+      contenders: [host('a', 1), host('b', 7)],
+    };
+    const slowest = (outcome: Outcome) => verdicts([outcome])['S7']?.conditions.at(-1);
+    expect(slowest(hosts)).toMatchObject({ holds: false, value: 7 });
+    const failed = { name: 'c', includes: '', points: [], failed: 'there is no such host' };
+    expect(slowest({ ...hosts, contenders: [host('a', 1), failed] })).toMatchObject({ holds: false, value: null });
+  });
+
   test('that nothing was measured for has no verdict', () => {
     expect(verdicts([])).toEqual({});
   });
@@ -103,6 +125,31 @@ describe('the lane', () => {
 
   test('has no figure where nothing was measured', () => {
     expect(checked(check, [])).toBeUndefined();
+  });
+});
+
+describe('a part of a run', () => {
+  test('takes the place of what was measured before, in the order of all experiments', () => {
+    const outcome = (name: string, title: string): Outcome => ({ ...dense(1, 1), name, title });
+    const before = [outcome('c', 'before'), outcome('a', 'before'), outcome('gone', 'before')];
+    const all = merged(['a', 'b', 'c'], before, [outcome('c', 'now'), outcome('b', 'now')]);
+    expect(all.map(({ name, title }) => `${name} ${title}`)).toEqual(['a before', 'b now', 'c now']);
+  });
+
+  test('is written where results are committed, a quick one is not', () => {
+    expect(argumentsOf(['--only', 'S1,S5'])).toMatchObject({ only: ['S1', 'S5'], out: 'bench', rest: false });
+    expect(argumentsOf(['--quick', '--rest'])).toMatchObject({ size: 'quick', out: '.build/bench', rest: true });
+  });
+});
+
+describe('the processor of a server', () => {
+  test('is what its process uses', async () => {
+    const before = await processorMs(process.pid);
+    while (process.cpuUsage().user < USED_US) Math.sqrt(2);
+    const spun = process.cpuUsage();
+    const used = await processorMs(process.pid);
+    expect(used).toBeGreaterThanOrEqual(before);
+    expect(Math.abs(used - (spun.user + spun.system) / 1000)).toBeLessThan(USED_US / 1000 / 2);
   });
 });
 
@@ -133,9 +180,12 @@ describe('what is written', () => {
     const written = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
     expect(written['S1']).toMatchObject({ holds: true, value: 9, unit: 'x', goal: 9 });
     expect(await load(file)).toEqual(results);
+    expect(await loadFrom(folder)).toEqual(results);
+    expect(await loadFrom(join(folder, 'nowhere'))).toBeUndefined();
   });
 });
 
+const USED_US = 200_000;
 const MACHINE = {
   ...{ date: '2026-11-21T00:00:00Z', cpu: 'cpu', cores: 2, memoryGb: 8, kernel: '6', node: 'v24', versions: {} },
   fsyncMs: 1,
