@@ -14,6 +14,7 @@ export type ListenErrorCode =
   | 'invalid-task'
   | 'invalid-uri'
   | 'malformed-event'
+  | 'not-loaded'
   | 'unknown-event-kind';
 
 /** Every error that this package throws or reports. */

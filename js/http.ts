@@ -10,11 +10,13 @@ import { FanoutStreams } from './fanout-streams.js';
 import type { SubscriptionFilter } from './filter.js';
 import { Front } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
+import { host } from './host.js';
 import { type Exchange, pass, refuse } from './legacy/exchange.js';
 import { LegacyFront } from './legacy/legacy-front.js';
 import { SessionFront } from './legacy/session-front.js';
 import type { SessionStore, SessionStream } from './legacy/session-store.js';
 import { DEFAULT_LIMITS } from './limits.js';
+import { expectLoaded } from './load.js';
 import { notifierOn } from './notify.js';
 import type { ListenOptions, ListenServer } from './options.js';
 import { type Caller, callerOf, type Principal } from './principal.js';
@@ -23,25 +25,17 @@ import { report } from './report.js';
 import { type HeldStream, ListenStream, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
 import { scattered, type Times, timesOf } from './times.js';
-import {
-  type Accepted,
-  Acceptor,
-  type Claim,
-  type Discovered,
-  type Edge,
-  FANS_OUT,
-  Refusal,
-  Retirement,
-} from './wasm.js';
+import { type Accepted, Acceptor, type Claim, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
 
 /**
  * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. Listens are answered here;
  * all other requests that name this host, and come from a page that may ask or from no page at all, reach
  * `handler` with body bytes and headers as they came.
  *
- * @throws ListenError `invalid-options`.
+ * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
  */
 export function serveListen(handler: McpHandler, options: ListenOptions = {}): ListenServer {
+  expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
   const { bus, close, drain, fetch, shed, stats } = front;
   return { fetch, notify: notifierOn(bus), close, drain, shed, stats, bus };
@@ -80,7 +74,7 @@ class ListenFront {
     this.#onerror = onerror;
     this.#discovery = new Discovery(handler, capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
-    this.#fanout = FANS_OUT ? this.#fanoutOn(this.bus) : undefined;
+    this.#fanout = host.fansOut ? this.#fanoutOn(this.bus) : undefined;
     this.#legacy = this.#legacyFront(options);
   }
 

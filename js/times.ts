@@ -1,4 +1,4 @@
-import { MAX_AGE_MS } from './wasm.js';
+import { host } from './host.js';
 
 /** What of the options is a time, in milliseconds. */
 export interface Times {
@@ -10,7 +10,7 @@ export interface Times {
 
 /** The times with their defaults; 0 where there is none. */
 export function timesOf(options: Times): Required<Times> {
-  const { keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = MAX_AGE_MS, verifyMs = 0 } = options;
+  const { keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = host.maxAgeMs, verifyMs = 0 } = options;
   const verify = timer(verifyMs);
   return { keepAliveMs: timer(keepAliveMs), stallMs: timer(stallMs), maxAgeMs: timer(maxAgeMs), verifyMs: verify };
 }

@@ -1,3 +1,2 @@
-// The runtime module loads and starts the wasm; imports run in order, so it stands first.
-export { FANS_OUT, MAX_AGE_MS } from '#runtime';
+// No module is loaded here: each entry does that in its own way, before anything of this is called.
 export * from '../pkg/mcp_listen.js';

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './command.mjs';
+import { environment, run } from './command.mjs';
 import { buildConsole } from './console.mjs';
 import { unlessFresh } from './fresh.mjs';
 import { main } from './main.mjs';
@@ -32,6 +33,7 @@ async function buildCore() {
   await emptied('pkg');
   await buildSide('server', 'pkg', 'mcp_listen');
   await buildSide('client', 'pkg/client', 'mcp_listen_client');
+  await inlined('pkg/mcp_listen_bg.wasm', 'pkg/inline.js');
   await inlined('pkg/client/mcp_listen_client_bg.wasm', 'pkg/client/inline.js');
 }
 
@@ -42,19 +44,47 @@ async function buildCore() {
  * @param {string} name of its files
  */
 async function buildSide(side, folder, name) {
-  await run('cargo', [
+  const args = [
     ...['build', '--release', '--lib', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
     ...['--no-default-features', '--features', side],
     // A page downloads the client: small comes before fast there.
     ...(side === 'client' ? ['--config', 'profile.release.opt-level="z"'] : []),
-  ]);
+  ];
+  await run('cargo', args, { env: { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) } });
   const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
-  await run('wasm-bindgen', ['--target', 'web', '--out-dir', folder, '--out-name', name, compiled]);
+  // Without a default path: bundlers would take the module along for those who bring it in another way.
+  const bindings = ['--target', 'web', '--omit-default-module-path', '--out-dir', folder, '--out-name', name];
+  await run('wasm-bindgen', [...bindings, compiled]);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', ['-Oz', ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
+  await typed(file);
   const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
     throw new Error(`the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`);
+}
+
+/**
+ * The flags that the environment asks for, and what gives the places of panics the same names on every machine: they
+ * would tell where crates and toolchains lie, which is in somebody's home.
+ */
+async function rustFlags() {
+  const { CARGO_ENCODED_RUSTFLAGS: encoded, CARGO_HOME, RUSTFLAGS } = process.env;
+  const wanted = encoded === undefined ? (RUSTFLAGS ?? '').split(/\s+/) : encoded.split(FLAG_BREAK);
+  const places = {
+    [root.replace(/[\\/]$/, '')]: '/mcp-listen',
+    [CARGO_HOME ?? join(homedir(), '.cargo')]: '/cargo',
+    [(await run('rustc', ['--print', 'sysroot'])).trim()]: '/rust',
+  };
+  const remapped = Object.entries(places).map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
+  return [...wanted.filter((flag) => flag !== ''), ...remapped];
+}
+
+/**
+ * Types of the file itself, as hosts and bundlers give it to whoever imports it.
+ * @param {string} wasm
+ */
+async function typed(wasm) {
+  await writeFile(join(root, `${wasm}.d.ts`), 'declare const module: WebAssembly.Module;\nexport default module;\n');
 }
 
 /**
@@ -83,6 +113,9 @@ async function emptied(folder) {
   await rm(join(root, folder), { recursive: true, force: true });
   await mkdir(join(root, folder), { recursive: true });
 }
+
+/** What stands between two flags of CARGO_ENCODED_RUSTFLAGS. */
+const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build.mjs', 'package-lock.json'];
 const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'];

@@ -2,6 +2,7 @@ import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
+import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
 import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus } from './bus.js';
@@ -12,7 +13,7 @@ import { RecentEvents } from './recent-events.js';
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  readonly #hub = new Hub(crypto.randomUUID(), 0, 0);
+  readonly #hub: Hub;
   readonly #log: RecentEvents;
   readonly #links = new Map<number, BusLink>();
   readonly #streams = new Map<string, number>();
@@ -22,9 +23,11 @@ export class InMemoryBus implements ListenBus {
   /**
    * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
    * @param options - how much is kept for streams that come back.
-   * @throws ListenError `invalid-options`.
+   * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
    */
   constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
+    expectLoaded();
+    this.#hub = new Hub(crypto.randomUUID(), 0, 0);
     this.#onerror = onerror;
     this.#log = new RecentEvents(options);
     this.sessions = new MemorySessions({

@@ -11,6 +11,7 @@ export type ListenErrorCode =
   | 'invalid-options'
   | 'line-too-long'
   | 'malformed-acknowledgment'
+  | 'not-loaded'
   | 'not-supported'
   | 'refused'
   | 'silence';

@@ -1,5 +1,6 @@
 import type { SubscriptionFilter } from '../filter.js';
 import { errorOf, ListenError } from './error.js';
+import { expectLoaded } from './load.js';
 import { open } from './open.js';
 import type { ListenOptions } from './options.js';
 import type { Source } from './source.js';
@@ -17,6 +18,7 @@ export async function listen(
   options: ListenOptions = {},
 ): Promise<Subscription> {
   options.signal?.throwIfAborted();
+  expectLoaded();
   return acknowledged(open(target, JSON.stringify(filter), options), options.signal);
 }
 

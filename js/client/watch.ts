@@ -2,6 +2,7 @@ import { normalizeFilter } from '../../pkg/client/mcp_listen_client.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { calling, errorOf, ListenError } from './error.js';
 import { Handlers, type WatchHandler } from './handlers.js';
+import { expectLoaded } from './load.js';
 import type { ListenOptions } from './options.js';
 import { canShare, SharedLine } from './shared-line.js';
 import type { ListenTarget } from './target.js';
@@ -62,6 +63,7 @@ class Watcher implements Watch {
   constructor(target: ListenTarget, filter: SubscriptionFilter, handler: WatchHandler, options: WatchOptions) {
     const { signal } = options;
     signal?.throwIfAborted();
+    expectLoaded();
     this.#options = options;
     this.#handlers = new Handlers(handler, (cause) =>
       options.onError?.(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),

@@ -4,6 +4,8 @@
  *
  * @packageDocumentation
  */
+import '#runtime';
+
 export type { SubscriptionBusOptions } from './bus-options.js';
 export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './durable-object-bus.js';
 export type { BusStats } from './root-bus.js';

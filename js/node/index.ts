@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+import '#runtime';
+
 export {
   type StdioAuthorizeContext,
   type StdioListenLimits,

@@ -1,4 +1,4 @@
-import { initSync } from '../../pkg/client/mcp_listen_client.js';
-import module from '../../pkg/client/mcp_listen_client_bg.wasm';
+import { load } from '../client/load.js';
+import module from './client-module.js';
 
-initSync({ module });
+load(() => module);

@@ -1,10 +1,5 @@
-import { initSync } from '../../pkg/mcp_listen.js';
-import module from '../../pkg/mcp_listen_bg.wasm';
+import { load } from '../load.js';
+import module from './module.js';
+import './workers.js';
 
-initSync({ module });
-
-/** Streams would keep an old deployment alive: by default they end at this age, in milliseconds. */
-export const MAX_AGE_MS = 900_000;
-
-/** What a request does not own it may not use: each stream has its own timer. */
-export const FANS_OUT = false;
+load(() => module);

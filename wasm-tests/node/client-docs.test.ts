@@ -103,7 +103,6 @@ const TSCONFIG = {
   compilerOptions: {
     composite: false,
     declaration: false,
-    declarationMap: false,
     sourceMap: false,
     skipLibCheck: true,
     lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],

@@ -1,3 +1,4 @@
+import 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { SharedLine } from '../../dist/cloudflare/shared-line.js';

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { build } from 'vite';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
-import { type NodeServer, serveOnNode } from '../host/node-http.ts';
+import type { NodeServer } from '../host/node-http.ts';
+import { builtWithVite, launched, servedFiles } from './chromium.ts';
 import { type Installed, installed } from './installed.ts';
 
 let project: Installed;
@@ -49,15 +48,8 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   let page: Page;
 
   beforeAll(async () => {
-    const flags = JSON.parse(await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'));
-    const { args } = flags['goog:chromeOptions'];
-    browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args });
-    files = await serveOnNode(async (request) => {
-      const { pathname } = new URL(request.url);
-      const type = TYPES[pathname.replace(/.*\./, '')] ?? 'application/octet-stream';
-      const headers = { 'content-type': type, 'access-control-allow-origin': '*' };
-      return new Response(await readFile(join(project.folder, pathname)), { headers });
-    });
+    browser = await launched();
+    files = await servedFiles(project.folder);
     page = await browser.newPage();
     await page.goto(`${origin}/page`);
   });
@@ -78,23 +70,7 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   });
 
   test('from a build of Vite', async () => {
-    await build({
-      root: project.folder,
-      base: `${files.origin}/bundle/`,
-      configFile: false,
-      logLevel: 'error',
-      build: {
-        outDir: 'bundle',
-        target: 'esnext',
-        assetsInlineLimit: 0,
-        rolldownOptions: {
-          input: 'page.mjs',
-          preserveEntrySignatures: 'strict',
-          output: { entryFileNames: 'page.js' },
-        },
-      },
-    });
-    // As text: the test runner rewrites an import in a function.
+    await builtWithVite(project.folder, files.origin, ['page.mjs']);
     expect(await page.evaluate(`import('${files.origin}/bundle/page.js').then(({ listened }) => listened)`)).toBe(
       LISTENED,
     );
@@ -111,5 +87,3 @@ describe('what a page loads', () => {
     }
   });
 });
-
-const TYPES: Record<string, string> = { js: 'text/javascript', mjs: 'text/javascript', wasm: 'application/wasm' };

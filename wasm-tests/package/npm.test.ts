@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
 import { startWorkerd } from '../../scripts/workerd.mjs';
 import { type Installed, installed } from './installed.ts';
 
@@ -14,6 +16,8 @@ beforeAll(async () => {
 });
 
 afterAll(() => npm.remove());
+
+const theirs = await nodeOfMachine();
 
 describe('the npm package', () => {
   test('holds what users run and read, and nothing else', () => {
@@ -43,11 +47,20 @@ describe('the npm package', () => {
     await run('attw', [npm.tarball, '--profile', 'esm-only', '--no-emoji']);
   });
 
-  test('serves a listen stream in Node', async () => {
-    const frames = await run('node', ['listen.mjs'], { cwd: project });
-    const methods = [...frames.matchAll(/"method":"([^"]+)"/g)].map((match) => match[1]);
-    expect(methods).toEqual(['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed']);
-    expect(frames).toContain('"resultType":"complete"');
+  test.each([
+    ['the Node of this project', 'node', []],
+    ['the Node of this machine', theirs, []],
+    ['Deno', 'deno', ['run', '--allow-all']],
+    ['Bun', 'bun', []],
+  ])('serves a listen stream in %s', async (_, command, args) => {
+    expect(methods(await run(command, [...args, 'listen.mjs'], { cwd: project }))).toEqual(SERVED);
+  });
+
+  test('serves a listen stream from one file that a bundler made of it for Node', async () => {
+    const elsewhere = join(project, 'elsewhere', 'bundled.mjs');
+    const options = { bundle: true, format: 'esm', outfile: elsewhere, platform: 'node' } as const;
+    await build({ absWorkingDir: project, entryPoints: ['bundled.mjs'], ...options });
+    expect(methods(await run('node', [elsewhere], { cwd: project }))).toEqual(SERVED);
   });
 
   test('serves a listen stream in workerd, heard across isolates', async () => {
@@ -65,6 +78,20 @@ describe('the npm package', () => {
     }
   });
 });
+
+/** The first program on the path that is not the project's own: on a machine that has the oldest Node we serve, that one. */
+async function nodeOfMachine(): Promise<string> {
+  const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.startsWith(root));
+  const found = await run('which', ['node'], { env: { PATH: path.join(delimiter) } }).catch(() => 'node');
+  return found.trim();
+}
+
+/** The messages of a stream, the result by what it is. */
+function methods(frames: string): string[] {
+  return [...frames.matchAll(/"(?:method|resultType)":"([^"]+)"/g)].map((match) => match[1] ?? '');
+}
+
+const SERVED = ['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed', 'complete'];
 
 async function listen(url: string): Promise<ReadableStream<string>> {
   const response = await fetch(url, {

@@ -1,0 +1,3 @@
+import './runtime/inline.js';
+
+export * from './index.js';

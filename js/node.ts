@@ -1,0 +1,3 @@
+import './runtime/node.js';
+
+export * from './index.js';

@@ -1,0 +1,3 @@
+import './runtime/workers.js';
+
+export * from './slim.js';

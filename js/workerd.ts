@@ -1,0 +1,3 @@
+import './runtime/workerd.js';
+
+export * from './index.js';

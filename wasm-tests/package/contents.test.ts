@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { root } from '../../scripts/project.mjs';
+import { type Installed, installed } from './installed.ts';
+
+let npm: Installed;
+
+beforeAll(async () => {
+  npm = await installed();
+});
+
+afterAll(() => npm.remove());
+
+test('no file of the package names a folder of the machine that built it', async () => {
+  const homes = ['home', 'root', 'Users'].map((folder) => `/${folder}/`);
+  const places = [...homes, `${homedir()}/`, root];
+  for (const path of npm.files) {
+    const text = (await content(path)).toString('latin1');
+    expect(
+      places.filter((place) => text.includes(place)),
+      path,
+    ).toEqual([]);
+  }
+});
+
+test('every script that was compiled has a source map, with the source in it', async () => {
+  for (const path of npm.files.filter((file) => /^dist\/.*\.js$/.test(file))) {
+    const named = (await content(path)).toString().match(/\/\/# sourceMappingURL=(.+)\s*$/)?.[1];
+    expect(named, path).toBeDefined();
+    const map = JSON.parse((await content(join(path, '..', named ?? ''))).toString());
+    expect(map.sourcesContent, path).toHaveLength(map.sources.length);
+    expect(map.sourcesContent, path).not.toContain(null);
+  }
+});
+
+test('types name no source that is not there', async () => {
+  for (const path of npm.files.filter((file) => file.endsWith('.d.ts')))
+    expect((await content(path)).toString(), path).not.toContain('sourceMappingURL');
+});
+
+/** A file as it is installed. */
+function content(path: string): Promise<Buffer> {
+  return readFile(join(npm.folder, 'node_modules', 'mcp-listen', path));
+}

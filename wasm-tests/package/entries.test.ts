@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { type Installed, installed } from './installed.ts';
+
+let project: Installed;
+
+beforeAll(async () => {
+  project = await installed();
+});
+
+afterAll(() => project.remove());
+
+const entries = Object.keys(manifest.exports)
+  .filter((entry) => !/\/wasm$|\.json$/.test(entry))
+  .map((entry) => entry.replace('.', 'mcp-listen'));
+const brought = entries.filter((entry) => !entry.endsWith('/slim'));
+const slim = entries.filter((entry) => entry.endsWith('/slim'));
+
+describe.each([['workerd'], ['browser'], ['node'], []])('for %s', (...conditions) => {
+  test.each(brought)('%s brings the core that it calls, whatever of it is used', async (entry) => {
+    const whole = await bundled(`export * from '${entry}'`, conditions);
+    if (!whole.files.some((file) => BINDINGS.test(file))) return;
+    expect(whole.files).toContainEqual(expect.stringMatching(MODULE));
+    for (const name of whole.exports) {
+      const part = await bundled(`import { ${name} } from '${entry}'; console.log(${name});`, conditions);
+      expect(part.files, name).toContainEqual(expect.stringMatching(MODULE));
+    }
+  });
+
+  test.each(slim)('%s brings no core', async (entry) => {
+    const { files } = await bundled(`export * from '${entry}'`, conditions);
+    expect(files).toContainEqual(expect.stringMatching(BINDINGS));
+    expect(files).not.toContainEqual(expect.stringMatching(MODULE));
+  });
+});
+
+test.each([
+  ['workerd', 'pkg/mcp_listen_bg.wasm'],
+  ['browser', 'pkg/inline.js'],
+  ['node', 'dist/runtime/node.js'],
+  ['none', 'pkg/inline.js'],
+])('with the condition %s, the core comes from %s alone', async (condition, file) => {
+  const { files } = await bundled(`export * from 'mcp-listen'`, [condition]);
+  expect(files.filter((path) => MODULE.test(path))).toEqual([file]);
+});
+
+test('what is not used is left out', async () => {
+  const { files } = await bundled(`import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`, []);
+  expect(files).toEqual(['dist/error.js']);
+});
+
+/** What a bundler takes along of the installed package. */
+async function bundled(contents: string, conditions: string[]): Promise<{ files: string[]; exports: string[] }> {
+  const { metafile } = await build({
+    absWorkingDir: project.folder,
+    stdin: { contents, resolveDir: project.folder },
+    bundle: true,
+    conditions,
+    external: ['node:*', 'cloudflare:*'],
+    format: 'esm',
+    // Without a platform, no condition but those that are asked for.
+    platform: 'neutral',
+    loader: { '.wasm': 'file' },
+    metafile: true,
+    outdir: 'bundle',
+    write: false,
+    logLevel: 'error',
+  });
+  const script = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
+  const inPackage = join('node_modules', 'mcp-listen', '/');
+  const files = Object.entries(script?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  return {
+    files: files.map(([path]) => path.replace(inPackage, '')).filter((path) => path !== '<stdin>'),
+    exports: script?.exports ?? [],
+  };
+}
+
+const BINDINGS = /^pkg\/(client\/)?mcp_listen(_client)?\.js$/;
+/** What holds, or reads, the module; a browser's own way is to name its address. */
+const MODULE = /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/runtime\/(client-)?(browser|node)\.js$/;

@@ -1,0 +1,14 @@
+import { serveListen } from 'mcp-listen';
+
+const server = serveListen(() => new Response(null, { status: 404 }), {
+  capabilities: { tools: { listChanged: true } },
+});
+
+addEventListener('install', () => skipWaiting());
+addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+addEventListener('fetch', (event) => {
+  const { pathname } = new URL(event.request.url);
+  if (pathname === '/mcp') event.respondWith(server.fetch(event.request));
+  if (pathname === '/publish')
+    event.respondWith(server.notify.toolsChanged().then(() => new Response(null, { status: 204 })));
+});
