@@ -26,6 +26,7 @@ import { type HeldStream, ListenStream, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
 import { scattered, type Times, timesOf } from './times.js';
 import { type Accepted, Acceptor, type Claim, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
+import { type StreamWitness, Witness } from './witness.js';
 
 /**
  * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. Listens are answered here;
@@ -38,7 +39,7 @@ export function serveListen(handler: McpHandler, options: ListenOptions = {}): L
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
   const { bus, close, drain, fetch, shed, stats } = front;
-  return { fetch, notify: notifierOn(bus), close, drain, shed, stats, bus };
+  return { fetch, notify: notifierOn(bus, options.tracer), close, drain, shed, stats, bus };
 }
 
 class ListenFront {
@@ -52,7 +53,8 @@ class ListenFront {
   readonly #times: Required<Times>;
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
-  readonly #refusals = new Refusals();
+  readonly #witness: Witness;
+  readonly #refusals = new Refusals((kind) => this.#witness.refused(kind));
   readonly #streams: Streams;
   /** Those whose bus is of this process. */
   readonly #fanout: FanoutStreams | undefined;
@@ -72,6 +74,7 @@ class ListenFront {
     this.#times = timesOf(options);
     this.#streams = new Streams(this.#limits.closeMs);
     this.#onerror = onerror;
+    this.#witness = new Witness({ onlog: options.onlog, tracer: options.tracer, onerror });
     this.#discovery = new Discovery(handler, capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
     this.#fanout = host.fansOut ? this.#fanoutOn(this.bus) : undefined;
@@ -212,7 +215,7 @@ class ListenFront {
     this.#opening += 1;
     try {
       const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(asker), session });
-      return this.#alone(stream);
+      return this.#alone(stream, this.#witness.opened('session', asker.request));
     } finally {
       this.#opening -= 1;
     }
@@ -243,7 +246,8 @@ class ListenFront {
     rest: unknown[],
   ): Promise<ListenStream> {
     const edge = await this.#discovery.use(asker.request, rest, (known) => this.#edge(accepted, known, permit));
-    return this.#alone(await ListenStream.open(edge, this.#streamOptions(asker)));
+    const stream = await ListenStream.open(edge, this.#streamOptions(asker));
+    return this.#alone(stream, this.#witness.opened('listen', asker.request));
   }
 
   #openFanned(
@@ -256,7 +260,7 @@ class ListenFront {
     const times = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(this.#times.maxAgeMs) };
     return this.#discovery.use(request, rest, (known) => {
       const stream = fanout.open({ accepted, known, permit, ...times, expiresAt, signal: request.signal });
-      this.#hold(stream);
+      this.#hold(stream, this.#witness.opened('listen', request));
       return stream;
     });
   }
@@ -272,8 +276,8 @@ class ListenFront {
   }
 
   /** Holds a stream that has an end of its own to tell. */
-  #alone(stream: ListenStream): ListenStream {
-    this.#hold(stream);
+  #alone(stream: ListenStream, witness: StreamWitness | undefined): ListenStream {
+    this.#hold(stream, witness);
     void stream.ended.then((ending) => this.#streams.release(stream, ending));
     return stream;
   }
@@ -299,6 +303,7 @@ class ListenFront {
       ...times,
       expiresAt,
       onerror: this.#onerror,
+      onaway: (stream, isAway) => this.#streams.away(stream, isAway),
       continent: continentOf(request),
     };
   }
@@ -307,8 +312,8 @@ class ListenFront {
     return scattered(this.#times.keepAliveMs);
   }
 
-  #hold(stream: HeldStream): void {
-    this.#streams.hold(stream);
+  #hold(stream: HeldStream, witness: StreamWitness | undefined): void {
+    this.#streams.hold(stream, witness);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './analytics.js';
 export type { Asker, Authorization, Authorize, AuthorizeContext, Denial } from './authorize.js';
 export type { BusAttachment, BusLink, EventFeed, Joining, ListenBus, ServerEventBus } from './bus/bus.js';
 export type { LogOptions } from './bus/log-options.js';
@@ -16,9 +17,15 @@ export type { McpHandler } from './handler.js';
 export { serveListen } from './http.js';
 export type { NewSession, SessionState, SessionStore, SessionStream } from './legacy/session-store.js';
 export type { ListenLimits } from './limits.js';
+export type { Log, LoggedStream, LogRecord } from './log.js';
+export { type MetricsOptions, metrics } from './metrics.js';
+export { type BusNumbers, metricsText } from './metrics-text.js';
 export type { Notifier } from './notify.js';
 export type { ListenOptions, ListenServer } from './options.js';
 export type { Principal, PrincipalAnswer } from './principal.js';
+export type { RefusalKind } from './refusals.js';
 export type { StreamEnding } from './stream.js';
-export type { ListenStats } from './streams.js';
+export type { ListenStats, WrittenWithin } from './streams.js';
 export type { TaskState } from './task.js';
+export type { RemoteSpan } from './traceparent.js';
+export type { PublishContext, SpanOptions, SpanTracer, TracedSpan } from './tracing.js';

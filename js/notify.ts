@@ -1,5 +1,7 @@
 import type { ListenBus } from './bus/bus.js';
+import type { ServerEvent } from './event.js';
 import type { TaskState } from './task.js';
+import { type PublishContext, publishing, type SpanTracer } from './tracing.js';
 
 /**
  * Tells listeners that something changed. Each call resolves once the change is with the bus, is safe
@@ -7,24 +9,26 @@ import type { TaskState } from './task.js';
  */
 export interface Notifier {
   /** The list of tools changed. */
-  toolsChanged(): Promise<void>;
+  toolsChanged(context?: PublishContext): Promise<void>;
   /** The list of prompts changed. */
-  promptsChanged(): Promise<void>;
+  promptsChanged(context?: PublishContext): Promise<void>;
   /** The list of resources changed. */
-  resourcesChanged(): Promise<void>;
+  resourcesChanged(context?: PublishContext): Promise<void>;
   /** The content of the resource `uri` changed. */
-  resourceUpdated(uri: string): Promise<void>;
+  resourceUpdated(uri: string, context?: PublishContext): Promise<void>;
   /** The state of a task changed; `task` is the whole state as it is now. */
-  taskStatus(task: TaskState): Promise<void>;
+  taskStatus(task: TaskState, context?: PublishContext): Promise<void>;
 }
 
-/** The notifier that publishes on `bus`. */
-export function notifierOn(bus: ListenBus): Notifier {
+/** The notifier that publishes on `bus`; with a tracer, each publish is a span. */
+export function notifierOn(bus: ListenBus, tracer?: SpanTracer): Notifier {
+  const publish = (event: ServerEvent, context: PublishContext = {}): Promise<void> =>
+    publishing(tracer, event.kind, context, () => bus.publish(event));
   return {
-    toolsChanged: () => bus.publish({ kind: 'tools_list_changed' }),
-    promptsChanged: () => bus.publish({ kind: 'prompts_list_changed' }),
-    resourcesChanged: () => bus.publish({ kind: 'resources_list_changed' }),
-    resourceUpdated: (uri) => bus.publish({ kind: 'resource_updated', uri }),
-    taskStatus: (task) => bus.publish({ kind: 'task_status', task }),
+    toolsChanged: (context) => publish({ kind: 'tools_list_changed' }, context),
+    promptsChanged: (context) => publish({ kind: 'prompts_list_changed' }, context),
+    resourcesChanged: (context) => publish({ kind: 'resources_list_changed' }, context),
+    resourceUpdated: (uri, context) => publish({ kind: 'resource_updated', uri }, context),
+    taskStatus: (task, context) => publish({ kind: 'task_status', task }, context),
   };
 }

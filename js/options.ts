@@ -3,9 +3,11 @@ import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import type { ListenCapabilities } from './discover.js';
 import type { FrontOptions } from './front.js';
 import type { ListenLimits } from './limits.js';
+import type { Log } from './log.js';
 import type { Notifier } from './notify.js';
 import type { Principal } from './principal.js';
 import type { ListenStats } from './streams.js';
+import type { SpanTracer } from './tracing.js';
 
 /** How `serveListen` serves. */
 export interface ListenOptions extends FrontOptions {
@@ -47,6 +49,10 @@ export interface ListenOptions extends FrontOptions {
   verifyMs?: number;
   /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
   onerror?: (error: Error) => void;
+  /** Told of streams that open, lose their bus, have it again and end, and of refusals, as it happens (default: nobody). */
+  onlog?: Log;
+  /** Makes a span of each stream, and of each publish through `notify`, with a link to whatever caused it (default: none). */
+  tracer?: SpanTracer;
 }
 
 /** A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. */

@@ -24,9 +24,17 @@ export class Refusals {
     ...{ unauthorized: 0, forbidden: 0, full: 0, unavailable: 0, closing: 0 },
   };
 
+  readonly #onrefused: (kind: RefusalKind) => void;
+
+  /** @param onrefused - told of each. */
+  constructor(onrefused: (kind: RefusalKind) => void) {
+    this.#onrefused = onrefused;
+  }
+
   /** A refusal that somebody else answers. */
   count(kind: string): void {
     this.counts[kind as RefusalKind] += 1;
+    this.#onrefused(kind as RefusalKind);
   }
 
   /** A refusal as an HTTP answer; frees it. */

@@ -32,6 +32,8 @@ export interface StreamOptions {
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
   expiresAt?: number | undefined;
   onerror: (error: Error) => void;
+  /** Told when the bus of a stream is away, and when it is back. */
+  onaway: (stream: HeldStream, isAway: boolean) => void;
   /** The session whose stream it is; none for a listen stream. */
   session?: SessionStream;
   /** On which continent the client is, where the host tells. */
@@ -81,6 +83,7 @@ export class ListenStream implements HeldStream {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #tally: StreamTally | undefined;
   #isConfirmed = false;
+  #isAway = false;
   #isPumping = false;
   #isEnded = false;
 
@@ -210,6 +213,7 @@ export class ListenStream implements HeldStream {
       this.#isConfirmed = true;
       this.#attached.resolve();
     }
+    if (this.#isAway) this.#look();
     this.#pump();
   };
 
@@ -222,8 +226,17 @@ export class ListenStream implements HeldStream {
       return;
     }
     this.#edge.lose(performance.now(), Math.random(), code === 'bus-overloaded');
+    this.#look();
     this.#pump();
   };
+
+  /** Where the bus is, the core knows. */
+  #look(): void {
+    const { isAway } = this.#edge;
+    if (isAway === this.#isAway) return;
+    this.#isAway = isAway;
+    this.#options.onaway(this, isAway);
+  }
 
   #limit(): void {
     const { expiresAt, maxAgeMs, stallMs } = this.#options;
@@ -295,6 +308,7 @@ export class ListenStream implements HeldStream {
   #tick(): void {
     this.#edge.timeout(performance.now(), Math.random());
     this.#line.tend(this.#edge);
+    if (!this.#isEnded) this.#look();
     this.#pump();
   }
 

@@ -2,6 +2,7 @@ import { deferred } from './deferred.js';
 import type { RefusalKind } from './refusals.js';
 import type { HeldStream, StreamEnding, StreamTally } from './stream.js';
 import { Retirement, Tally } from './wasm.js';
+import type { StreamWitness } from './witness.js';
 
 /** What a server's streams are doing, and what they went through since it began. */
 export interface ListenStats {
@@ -27,6 +28,8 @@ export interface ListenStats {
   frames: number;
   /** Events told together with an earlier one of the same list, URI or task, which still waited for its reader. */
   collapsed: number;
+  /** Milliseconds from publish to write, of all notifications in `written` together. */
+  waitedMs: number;
   /** Notifications written by how long after the publish: up to so many milliseconds, and above 10,000. */
   written: Readonly<Record<WrittenWithin, number>>;
   /** How many streams have ended for each reason. */
@@ -38,7 +41,7 @@ export type WrittenWithin = (typeof WITHIN)[number];
 
 /** The streams that one server holds, and how those ended that it held. */
 export class Streams {
-  readonly #streams = new Set<HeldStream>();
+  readonly #streams = new Map<HeldStream, StreamWitness | undefined>();
   readonly #awaited = new Set<Awaited>();
   readonly #closeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
@@ -71,48 +74,55 @@ export class Streams {
       ...this.#told(),
       ended: { ...this.#ended },
     };
-    for (const { tally } of this.#streams) {
+    for (const { tally } of this.#streams.keys()) {
       add(stats, tally);
       stats.away += tally.isAway ? 1 : 0;
     }
     return stats;
   }
 
-  /** Holds a stream until it is released. */
-  hold(stream: HeldStream): void {
-    this.#streams.add(stream);
+  /** Holds a stream until it is released; `witness` tells others what becomes of it. */
+  hold(stream: HeldStream, witness?: StreamWitness): void {
+    this.#streams.set(stream, witness);
     this.#opened += 1;
+  }
+
+  /** The bus of a stream is away, or back. */
+  away(stream: HeldStream, isAway: boolean): void {
+    this.#streams.get(stream)?.away(isAway);
   }
 
   /** A stream has ended. */
   release(stream: HeldStream, ending: StreamEnding): void {
+    const witness = this.#streams.get(stream);
     if (!this.#streams.delete(stream)) return;
     this.#ended[ending] += 1;
+    witness?.ended(ending);
     add(this.#past, stream.tally);
     for (const { done, streams } of this.#awaited) if (streams.delete(stream) && streams.size === 0) done();
   }
 
   /** Ends all streams gracefully; resolves when the last one has ended. */
   async close(): Promise<void> {
-    const streams = [...this.#streams];
+    const streams = [...this.#streams.keys()];
     for (const stream of streams) stream.close();
     await this.#gone(streams, this.#closeMs);
   }
 
   /** Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. */
   async drain(windowMs: number): Promise<void> {
-    await this.#retire([...this.#streams], windowMs, Retirement.Drained);
+    await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained);
   }
 
   /** Ends the `count` oldest streams as {@link Streams.drain} does. */
   async shed(count: number, windowMs: number): Promise<void> {
-    await this.#retire([...this.#streams].slice(0, count), windowMs, Retirement.Shed);
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed);
   }
 
-  #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'written'> {
-    const [events = 0, frames = 0, collapsed = 0, ...waits] = this.tally.counts;
+  #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'waitedMs' | 'written'> {
+    const [events = 0, frames = 0, collapsed = 0, waitedMs = 0, ...waits] = this.tally.counts;
     const written = Object.fromEntries(WITHIN.map((within, place) => [within, waits[place] ?? 0]));
-    return { events, frames, collapsed, written: written as Record<WrittenWithin, number> };
+    return { events, frames, collapsed, waitedMs, written: written as Record<WrittenWithin, number> };
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */

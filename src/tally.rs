@@ -10,6 +10,7 @@ pub struct Tally {
     events: AtomicU64,
     frames: AtomicU64,
     collapsed: AtomicU64,
+    waited: AtomicU64,
     waits: [AtomicU64; BOUNDS.len() + 1],
 }
 
@@ -22,6 +23,8 @@ pub struct Counted {
     pub frames: u64,
     /// Events that were told together with an earlier one, which still waited for the reader.
     pub collapsed: u64,
+    /// Milliseconds that the notifications of `waits` took together.
+    pub waited: u64,
     /// Notifications by how long it took from the publish of the first event that they tell of: up to
     /// [`BOUNDS`], and longer. Those whose publish is too long ago to be known are not among them.
     pub waits: [u64; BOUNDS.len() + 1],
@@ -42,12 +45,15 @@ impl Tally {
         let Some(wait) = wait else {
             return;
         };
+        self.waited.fetch_add(wait.0, Ordering::Relaxed);
         let place = BOUNDS.partition_point(|bound| *bound < wait);
         self.waits.get(place).map(add);
     }
 
     /// An event was written at once to so many streams, so long after its publish.
     pub(crate) fn count_told(&self, streams: u64, wait: Millis) {
+        self.waited
+            .fetch_add(wait.0.saturating_mul(streams), Ordering::Relaxed);
         let place = BOUNDS.partition_point(|bound| *bound < wait);
         for count in [&self.events, &self.frames]
             .into_iter()
@@ -59,6 +65,7 @@ impl Tally {
 
     /// An event and its notification were not written after all, so long after its publish.
     pub(crate) fn take_back(&self, wait: Millis) {
+        self.waited.fetch_sub(wait.0, Ordering::Relaxed);
         let place = BOUNDS.partition_point(|bound| *bound < wait);
         for count in [&self.events, &self.frames]
             .into_iter()
@@ -78,6 +85,7 @@ impl Tally {
             events: self.events.load(Ordering::Relaxed),
             frames: self.frames.load(Ordering::Relaxed),
             collapsed: self.collapsed.load(Ordering::Relaxed),
+            waited: self.waited.load(Ordering::Relaxed),
             waits,
         }
     }

@@ -6,6 +6,10 @@ declare namespace Cloudflare {
     PUBLISH_TOKEN?: string;
     /** Anything but an empty text: everybody may read the numbers. */
     STATS_OPEN?: string;
+    /** Who bears it may read /metrics; without it there is no such path. */
+    METRICS_TOKEN?: string;
+    /** A dataset of Workers Analytics Engine, which is written the numbers of every isolate. */
+    ANALYTICS?: import('mcp-listen').AnalyticsDataset;
   }
 }
 

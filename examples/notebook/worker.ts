@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { type ServerEvent, serveListen } from 'mcp-listen';
+import { analyticsWriter, metrics, type ServerEvent, serveListen } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
 import { publishing } from './publish.js';
@@ -17,14 +17,23 @@ const mcp = serveListen(
   { bus: durableObjectBus(env.MCP_BUS, { name: BUS }) },
 );
 
+const { ANALYTICS, METRICS_TOKEN } = env;
+/** What Prometheus reads; without a token there is none. */
+const scraped = METRICS_TOKEN
+  ? metrics({ token: METRICS_TOKEN, stats: mcp.stats, bus: () => bus().stats() })
+  : undefined;
+const analyse = ANALYTICS ? analyticsWriter(ANALYTICS, mcp.stats) : () => {};
+
 /** The MCP endpoint at /mcp, the console at /, and what the console publishes to and reads numbers from. */
 export default {
   async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const { PUBLISH_TOKEN: secret, STATS_OPEN } = env;
+    analyse();
     if (url.pathname === '/mcp') return mcp.fetch(request);
     if (url.pathname === '/publish') return publishing(request, secret, bus);
     if (url.pathname === '/stats') return statistics(request, { isOpen: !!STATS_OPEN, secret }, mcp.stats(), bus);
+    if (url.pathname === '/metrics' && scraped !== undefined) return scraped(request);
     return consoleFile(request, url) ?? new Response('There is only / and /mcp.\n', { status: 404 });
   },
 };

@@ -1,4 +1,5 @@
 import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
+import type { Log } from '../log.js';
 import type { BusDoors } from './bus-doors.js';
 import { canWriteAcross } from './line-trial.js';
 import type { Rider } from './rider.js';
@@ -8,6 +9,7 @@ import { SharedLine } from './shared-line.js';
 export interface LinesOptions {
   doors: BusDoors;
   onerror: (error: Error) => void;
+  onlog: Log;
   /** Whether it is tried first that one request can write to the stream of another; otherwise that is taken for granted. */
   isTried: boolean;
 }
@@ -71,12 +73,12 @@ export class BusLines {
   #line(continent: string): SharedLine {
     const known = this.#lines.get(continent);
     if (known !== undefined) return known;
-    const { doors, onerror } = this.#options;
+    const { doors, onerror, onlog } = this.#options;
     const onrefused = (error: Error): void => {
       this.#verdict = false;
       onerror(error);
     };
-    const line = new SharedLine({ doors, continent, onerror, onrefused });
+    const line = new SharedLine({ doors, continent, onerror, onlog, onrefused });
     this.#lines.set(continent, line);
     return line;
   }

@@ -5,6 +5,8 @@ import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
+import type { Log } from '../log.js';
+import { safely } from '../outage.js';
 import { report } from '../report.js';
 import { attachMessage } from '../wasm.js';
 import { type BusDoor, BusDoors } from './bus-doors.js';
@@ -25,6 +27,8 @@ export interface DurableObjectBusOptions {
   name?: string;
   /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
   onerror?: (error: Error) => void;
+  /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `serveListen`'s. */
+  onlog?: Log;
   /**
    * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
    * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
@@ -58,7 +62,7 @@ class DurableObjectBus implements ListenBus {
   readonly #onerror: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
-    const { name = 'mcp-listen', onerror = report, sockets = 'auto' } = options;
+    const { name = 'mcp-listen', onerror = report, onlog, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is what a shard would be called`);
     }
@@ -66,7 +70,7 @@ class DurableObjectBus implements ListenBus {
     this.#name = name;
     this.#doors = new BusDoors(namespace as DurableObjectNamespace, name);
     this.#onerror = onerror;
-    const lines = { doors: this.#doors, onerror, isTried: sockets !== 'shared' };
+    const lines = { doors: this.#doors, onerror, onlog: safely(onlog, onerror), isTried: sockets !== 'shared' };
     this.#lines = sockets === 'each' ? undefined : new BusLines(lines);
   }
 

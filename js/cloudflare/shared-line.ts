@@ -1,5 +1,7 @@
 import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import { calling, ListenError } from '../error.js';
+import type { Log } from '../log.js';
+import { Outage } from '../outage.js';
 import { Line, LineCallKind } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
 import { LineHolder } from './line-holder.js';
@@ -11,6 +13,8 @@ export interface LineOptions {
   /** The continent of its clients; empty where that is not known. */
   continent: string;
   onerror: (error: Error) => void;
+  /** Told when all its streams are away, and when they are back. */
+  onlog: Log;
   /** A stream could not be written to from another request. */
   onrefused: (error: Error) => void;
 }
@@ -25,10 +29,12 @@ export class SharedLine {
   readonly #core = new Line(crypto.randomUUID(), ATTACH_MS);
   readonly #riders = new Map<number, Rider>();
   readonly #past = { outages: 0, healed: 0, gaps: 0 };
+  readonly #outage: Outage;
   #holder: LineHolder | undefined;
 
   constructor(options: LineOptions) {
     this.#options = options;
+    this.#outage = new Outage(options.onlog);
   }
 
   /** How its streams fared. */
@@ -134,6 +140,7 @@ export class SharedLine {
     this.#past.outages += outages * streams;
     this.#past.healed += healed * streams;
     this.#past.gaps += gaps * streams;
+    this.#outage.tell(this.#core.isAway, streams);
     return result;
   }
 

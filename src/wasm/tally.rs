@@ -17,12 +17,17 @@ impl Tally {
         Self::default()
     }
 
-    /// Events, notifications written, events that collapsed; then notifications by how long they took: up to 5, 20,
-    /// 100, 500, 2,000, 10,000 ms, and longer.
+    /// Events, notifications written, events that collapsed; milliseconds that notifications took together, then
+    /// how many took how long: up to 5, 20, 100, 500, 2,000, 10,000 ms, and longer.
     #[wasm_bindgen(getter)]
     pub fn counts(&self) -> Vec<f64> {
         let counted = self.0.read();
-        let counts = [counted.events, counted.frames, counted.collapsed];
+        let counts = [
+            counted.events,
+            counted.frames,
+            counted.collapsed,
+            counted.waited,
+        ];
         counts.into_iter().chain(counted.waits).map(count).collect()
     }
 }

@@ -88,13 +88,14 @@ fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() 
         for (wait, class) in [(bound, place), (bound + 1, place + 1)] {
             let mut hub = hub();
             let mut edge = attached(&mut hub, &tally);
-            let before = tally.read().waits;
+            let (before, waited) = (tally.read().waits, tally.read().waited);
             publish(&mut hub, &mut edge, &updated("a"), 10);
             publish(&mut hub, &mut edge, &updated("a"), 11);
             assert_eq!(write(&mut edge, Millis(10 + wait)), 1);
             let mut after = before;
             after[class] += 1;
             assert_eq!(tally.read().waits, after, "{wait} ms");
+            assert_eq!(tally.read().waited, waited + wait, "the sum");
         }
     }
 }

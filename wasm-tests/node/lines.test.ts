@@ -1,4 +1,5 @@
 import 'mcp-listen';
+import type { LogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { SharedLine } from '../../dist/cloudflare/shared-line.js';
@@ -103,14 +104,27 @@ test('a stream that cannot be written to keeps no other from hearing', async () 
   for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
+test('a log is told that the streams of a line lost the bus, and have it again, in one record', async () => {
+  const { bus, records } = await serving(3);
+  bus.sockets[0]?.break();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(bus.sockets).toHaveLength(2);
+  expect(records).toEqual([
+    { event: 'outage', streams: 3 },
+    { event: 'heal', streams: 3, awayMs: expect.any(Number) },
+  ]);
+});
+
 /** A line with so many streams, each attached. */
 async function serving(count: number) {
+  const records: LogRecord[] = [];
   const bus = new SmallBus();
   const refused: string[] = [];
   const line = new SharedLine({
     doors: bus.doors,
     continent: '',
     onerror: (error) => refused.push(error.message),
+    onlog: (record) => records.push(record),
     onrefused: (error) => refused.push(error.message),
   });
   const broken = new Set<number>();
@@ -124,7 +138,7 @@ async function serving(count: number) {
   });
   await vi.advanceTimersByTimeAsync(10);
   for (const frames of heard) expect(frames).toHaveLength(1);
-  return { broken, bus, heard, line, refused, leave: (place: number) => attachments[place]?.detach() };
+  return { broken, bus, heard, line, records, refused, leave: (place: number) => attachments[place]?.detach() };
 }
 
 /** A bus of one subject with all that it ever told, and the sockets to it. */
@@ -196,7 +210,11 @@ class SmallSocket {
 
   addEventListener(type: string, hear: (message: { data: string }) => void): void {
     if (type === 'message') this.#hear = hear;
+    else if (type === 'close') this.break = () => hear({ data: '' });
   }
+
+  /** It is lost. */
+  break: () => void = () => {};
 
   hear(data: string): void {
     if (!this.isSilent) this.#hear({ data });

@@ -1,3 +1,4 @@
+import parse from 'parse-prometheus-text-format';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workerBundle } from '../../scripts/build.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
@@ -7,7 +8,11 @@ let workerd: Workerd;
 let origin: string;
 
 beforeAll(async () => {
-  workerd = await startWorkerd({ bundle: workerBundle, edges: 2, text: { PUBLISH_TOKEN: 'sesame' } });
+  workerd = await startWorkerd({
+    bundle: workerBundle,
+    edges: 2,
+    text: { PUBLISH_TOKEN: 'sesame', METRICS_TOKEN: 'count' },
+  });
   [origin = ''] = workerd.edges;
 });
 afterAll(() => workerd?.stop());
@@ -81,6 +86,29 @@ describe('GET /stats', () => {
     const open = await startWorkerd({ bundle: workerBundle, edges: 1, text: { STATS_OPEN: 'yes' } });
     onTestFinished(() => open.stop());
     expect((await fetch(`${open.edges[0]}/stats`)).status).toBe(200);
+  });
+});
+
+describe('GET /metrics', () => {
+  test('tells Prometheus the numbers of its isolate and of the bus, to whoever bears its token', async () => {
+    const stream = await listen(`${origin}/mcp`, { resourceSubscriptions: ['note://metered'] });
+    onTestFinished(() => stream.drop());
+    await stream.message();
+    for (const headers of [{}, BEARER]) expect((await fetch(`${origin}/metrics`, { headers })).status).toBe(401);
+    const response = await fetch(`${origin}/metrics`, { headers: { authorization: 'Bearer count' } });
+    const text = await response.text();
+    expect([response.status, response.headers.get('content-type')?.split(';')[0]]).toEqual([200, 'text/plain']);
+    const families = new Map(parse(text).map(({ metrics, name }) => [name, metrics]));
+    expect(Number(families.get('mcp_listen_streams_open')?.[0]?.value)).toBeGreaterThan(0);
+    expect(families.get('mcp_listen_bus_events_total')).toHaveLength(1);
+    expect(text).not.toContain('note:');
+  });
+
+  test('is no path where there is no token', async () => {
+    const without = await startWorkerd({ bundle: workerBundle, edges: 1 });
+    onTestFinished(() => without.stop());
+    const headers = { authorization: 'Bearer ' };
+    expect((await fetch(`${without.edges[0]}/metrics`, { headers })).status).toBe(404);
   });
 });
 

@@ -1,0 +1,74 @@
+import { type RemoteSpan, remoteSpan } from './traceparent.js';
+
+/** What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given. */
+export interface SpanTracer {
+  /** Starts a span. */
+  startSpan(name: string, options: SpanOptions): TracedSpan;
+}
+
+/** How a span is started. */
+export interface SpanOptions {
+  /** OpenTelemetry's `SpanKind`. */
+  kind: number;
+  /** Whether it begins a trace, whatever is going on. */
+  root: boolean;
+  /** What it tells of itself. */
+  attributes: Record<string, string>;
+  /** What brought it about. */
+  links: { context: RemoteSpan }[];
+}
+
+/** What is used of OpenTelemetry's `Span`. */
+export interface TracedSpan {
+  /** Something happened meanwhile. */
+  addEvent(name: string): unknown;
+  /** Tells more of itself. */
+  setAttribute(name: string, value: string): unknown;
+  /** How it went. */
+  setStatus(status: { code: number }): unknown;
+  /** It is over. */
+  end(): void;
+}
+
+/** Who brought a publish about. */
+export interface PublishContext {
+  /** The `traceparent` of whatever caused the change, as in the header field of that name. */
+  traceparent?: string | null;
+}
+
+/** A stream outlives the request that opened it: its span begins a trace of its own, and is linked to the request's. */
+export function streamSpan(tracer: SpanTracer, stream: string, traceparent: string | null): TracedSpan {
+  const attributes = { 'mcp_listen.stream': stream };
+  return tracer.startSpan('mcp_listen.stream', { kind: SERVER, root: true, attributes, links: linksTo(traceparent) });
+}
+
+/** Publishes within a span that is linked to what caused the change. */
+export async function publishing(
+  tracer: SpanTracer | undefined,
+  kind: string,
+  { traceparent }: PublishContext,
+  publish: () => Promise<void>,
+): Promise<void> {
+  if (tracer === undefined) return publish();
+  const attributes = { 'mcp_listen.event': kind };
+  const links = linksTo(traceparent);
+  const span = tracer.startSpan('mcp_listen.publish', { kind: PRODUCER, root: false, attributes, links });
+  try {
+    await publish();
+  } catch (error) {
+    span.setAttribute('error.type', String((error as { code?: unknown }).code ?? 'unknown'));
+    span.setStatus({ code: FAILED });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function linksTo(traceparent: string | null | undefined): { context: RemoteSpan }[] {
+  const context = remoteSpan(traceparent);
+  return context === undefined ? [] : [{ context }];
+}
+
+const SERVER = 1;
+const PRODUCER = 3;
+const FAILED = 2;
