@@ -33,9 +33,8 @@ export class BusSocket {
     this.#connect();
   }
 
-  /** Closes the socket; may be called twice. */
+  /** Closes the socket; may be called again, on behalf of the request that opened it where it was not. */
   leave(): void {
-    if (this.#isOver) return;
     this.#isOver = true;
     this.#part();
   }
@@ -49,10 +48,12 @@ export class BusSocket {
     }
   }
 
+  /** A request that is cancelled must live to close what it has begun to open. */
   #connect(): void {
-    this.#open().catch((cause: unknown) => {
+    const connecting = this.#open().catch((cause: unknown) => {
       this.#lose(unavailable('the bus could not be reached', cause));
     });
+    this.#doors.waitUntil(connecting);
   }
 
   async #open(): Promise<void> {

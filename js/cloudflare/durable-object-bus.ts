@@ -68,7 +68,7 @@ class DurableObjectBus implements ListenBus {
     }
     this.#namespace = namespace;
     this.#name = name;
-    this.#doors = new BusDoors(namespace as DurableObjectNamespace, name);
+    this.#doors = new BusDoors(namespace as DurableObjectNamespace, name, waitUntil);
     this.#onerror = onerror;
     const lines = { doors: this.#doors, onerror, onlog: safely(onlog, onerror), isTried: sockets !== 'shared' };
     this.#lines = sockets === 'each' ? undefined : new BusLines(lines);

@@ -56,9 +56,9 @@ export class LineHolder {
     this.#timer.arm(deadline);
   }
 
-  /** Holds nothing any more. */
+  /** Holds nothing any more; may be called again, on behalf of its request where it was not. */
   stop(): void {
     this.#timer.clear();
-    this.close();
+    this.#socket?.leave();
   }
 }

@@ -25,10 +25,19 @@ export class Rider {
     }, ms);
   }
 
+  /**
+   * Does something at the end, twice: at once, since a request that was cancelled runs nothing after this, and on behalf of
+   * its request, since whoever ends the stream may be another one.
+   */
+  finally(action: () => void): void {
+    this.home.ask(action);
+    action();
+  }
+
   /** The stream has gone: what its request still has to do is done. */
   leave(): void {
     this.#isGone = true;
-    this.home.ask(() => clearTimeout(this.#watch));
+    this.finally(() => clearTimeout(this.#watch));
     this.home.leave();
   }
 }

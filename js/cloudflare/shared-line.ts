@@ -80,7 +80,7 @@ export class SharedLine {
     this.#riders.delete(number);
     this.#core.detach(number);
     const holder = this.#holder;
-    if (holder?.rider === rider) rider.home.ask(() => holder.stop());
+    if (holder?.rider === rider) rider.finally(() => holder.stop());
     // It may have been about to hold it.
     if (holder === undefined || holder.rider === rider) this.#handOver(rider);
     rider.leave();
@@ -225,9 +225,9 @@ export class SharedLine {
     });
   }
 
-  /** The request that held the socket, or was to, is gone without a word. */
+  /** The request that held the socket, or was to, is gone without a word, or has so much to do that it cannot answer. */
   #takeOver(rider: Rider, former: LineHolder | undefined): void {
-    former?.close();
+    former?.rider.home.ask(() => former.stop());
     this.#core.moved(performance.now());
     this.#appoint(rider);
   }

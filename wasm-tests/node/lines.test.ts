@@ -42,6 +42,31 @@ test('so is one that was to open the next socket and never did', async () => {
   for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
+test('a request that was only slow to show that it lives closes the socket that another one has replaced', async () => {
+  const { bus, line } = await serving(3);
+  const { home } = line.holder ?? {};
+  const { ask } = Home.prototype;
+  const late: (() => void)[] = [];
+  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
+    if (this === home) late.push(errand);
+    else ask.call(this, errand);
+  });
+  await vi.advanceTimersByTimeAsync(6_000);
+  for (const errand of late) errand();
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+});
+
+test('a request that is cancelled while its socket opens lives until it has closed it', async () => {
+  const bus = new SmallBus();
+  const report = (error: Error): void => expect.unreachable(error.message);
+  const line = new SharedLine({ doors: bus.doors, continent: '', onerror: report, onrefused: report });
+  const attachment = line.attach(FILTER, { receive: () => {}, lost: report });
+  expect(bus.openings).toHaveLength(1);
+  attachment.detach();
+  await Promise.all(bus.openings);
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
+});
+
 test('a request that lives is left alone', async () => {
   const { bus } = await serving(3);
   await vi.advanceTimersByTimeAsync(60_000);
@@ -144,13 +169,16 @@ async function serving(count: number) {
 /** A bus of one subject with all that it ever told, and the sockets to it. */
 class SmallBus {
   readonly sockets: SmallSocket[] = [];
+  /** What requests were asked to live for. */
+  readonly openings: Promise<void>[] = [];
   readonly #hub = new Hub('epoch', 0, 0);
   #events = 0;
 
   /** The ways to it. */
   get doors(): BusDoors {
     const open = async () => ({ socket: this.#open() as unknown as WebSocket, shard: undefined });
-    return { open, forget: () => {} } as unknown as BusDoors;
+    const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
+    return { open, forget: () => {}, waitUntil } as unknown as BusDoors;
   }
 
   /** Nothing comes from the sockets that there are any more. */
