@@ -75,9 +75,9 @@ export class Stage {
     return { toolsListChanged: true, resourceSubscriptions: uris, ...tasks };
   }
 
-  /** Publishes from now on, something every 50 ms: now for one stream, now for all. */
-  spin(): void {
-    this.publisher.spin(50, (count) => this.#key(count));
+  /** Publishes from now on, something every `everyMs`: now for one stream, now for all. */
+  spin(everyMs = 50): void {
+    this.publisher.spin(everyMs, (count) => this.#key(count));
   }
 
   /** The bus is back: measures how long it takes each open stream to hear of it, and waits for all of them. */
@@ -105,8 +105,13 @@ export class Stage {
     for (const count of ['early', 'foreign', 'inversions'] as const) this.passed[count] += listener[count];
   }
 
-  /** Whether the bus hibernates with the streams that are open, and then wakes once to tell all of them something. */
+  /** Whether the bus hibernates with the streams that are open, at the second try where the fault still kept it busy at the first. */
   async hibernates(): Promise<boolean> {
+    return (await this.#sleeps()) || (await this.#sleeps());
+  }
+
+  /** Whether it hibernates now, and then wakes once to tell all streams something. */
+  async #sleeps(): Promise<boolean> {
     const wakes = await this.world.call<number>('wakes');
     await setTimeout(IDLE_MS);
     await this.publisher.publish('tools');
