@@ -59,7 +59,7 @@ test('a request that was only slow to show that it lives closes the socket that 
 test('a request that is cancelled while its socket opens lives until it has closed it', async () => {
   const bus = new SmallBus();
   const report = (error: Error): void => expect.unreachable(error.message);
-  const line = new SharedLine({ doors: bus.doors, continent: '', onerror: report, onrefused: report });
+  const line = new SharedLine({ doors: bus.doors, continent: '', onerror: report, onrefused: report, onlog: () => {} });
   const attachment = line.attach(FILTER, { receive: () => {}, lost: report });
   expect(bus.openings).toHaveLength(1);
   attachment.detach();

@@ -159,7 +159,7 @@ async function published({ world }: Stage, from: number, count: number): Promise
 
 async function drained(stage: Stage): Promise<void> {
   const { origins } = stage.world;
-  const leaving = [];
+  const leaving: Listener[] = [];
   for (let batch = 0; batch < 20; batch += 1) {
     const opened = Array.from({ length: 100 }, () => stage.listen(origins[0]));
     await Promise.all(opened.map(({ begun }) => begun));
