@@ -2,6 +2,7 @@ import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
+import { openWhilePublishing, whilePublishing } from '../host/publishing.ts';
 
 const EDGES = 2;
 const fixture = useFixture({ SOCKETS: 'shared' }, EDGES);
@@ -46,16 +47,15 @@ test('when the client leaves whose request has the socket, another request opens
 
 test('whoever leaves while events come, the others hear the last state of everything', async () => {
   const streams = await opened(12);
-  let isOver = false;
-  const publisher = (async () => {
-    for (let turn = 0; !isOver; turn += 1) await fixture().publish(turn % 2, NOTE);
-  })();
-  while (streams.length > 4) {
-    streams.shift()?.drop();
-    await streams[0]?.message();
-  }
-  isOver = true;
-  await publisher;
+  await whilePublishing(
+    (turn) => fixture().publish(turn % 2, NOTE),
+    async () => {
+      while (streams.length > 4) {
+        streams.shift()?.drop();
+        await streams[0]?.message();
+      }
+    },
+  );
   await fixture().publish(0, TOOLS);
   for (const stream of streams) {
     let message = await stream.message();
@@ -91,23 +91,8 @@ test('a frame that was lost on the socket is missed at the next one, by all', as
 });
 
 test('publishing while streams open loses nothing after the ack, and nothing comes before it', async () => {
-  let isOver = false;
-  const publisher = (async () => {
-    while (!isOver) await fixture().publish(1, TOOLS);
-  })();
   const [last] = await opened(1);
-  for (let round = 0; round < 50; round += 1) {
-    const uri = `race://${round}`;
-    const stream = await fixture().subscribe(0, { toolsListChanged: true, resourceSubscriptions: [uri] });
-    expect(await stream.message()).toContain('acknowledged');
-    await fixture().publish(1 - (round % 2), { kind: 'resource_updated', uri });
-    let message = await stream.message();
-    while (message === listChanged('1', 'tools')) message = await stream.message();
-    expect(message).toBe(updated('1', uri));
-    stream.drop();
-  }
-  isOver = true;
-  await publisher;
+  await openWhilePublishing(fixture(), () => 0);
   last?.drop();
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
-import { acknowledged, listChanged, updated } from '../host/listen.ts';
+import { acknowledged, listChanged } from '../host/listen.ts';
+import { openWhilePublishing } from '../host/publishing.ts';
 
 const fixture = useFixture();
 
@@ -25,20 +26,5 @@ test('a bus that does not confirm in time is a 503, and nothing stays registered
 });
 
 test('publishing while streams open loses nothing after the ack, and nothing comes before it', async () => {
-  let isOver = false;
-  const publisher = (async () => {
-    while (!isOver) await fixture().publish(1, { kind: 'tools_list_changed' });
-  })();
-  for (let round = 0; round < 50; round += 1) {
-    const uri = `race://${round}`;
-    const stream = await fixture().subscribe(round % 2, { toolsListChanged: true, resourceSubscriptions: [uri] });
-    expect(await stream.message()).toContain('acknowledged');
-    await fixture().publish(1 - (round % 2), { kind: 'resource_updated', uri });
-    let message = await stream.message();
-    while (message === listChanged('1', 'tools')) message = await stream.message();
-    expect(message).toBe(updated('1', uri));
-    stream.drop();
-  }
-  isOver = true;
-  await publisher;
+  await openWhilePublishing(fixture(), (round) => round % 2);
 });
