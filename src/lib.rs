@@ -17,12 +17,14 @@
 //! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
 //! - [`fanout`]: all streams of one process, written to at once
-//! - [`line`]: the streams of one isolate on one connection to the bus
+//! - [`mod@line`]: the streams of one isolate on one connection to the bus
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
 //! - `wasm` (wasm32 only): the bindings for JavaScript, and with the feature `browser` the module
 //!   `browser`: listening from a page, in Rust
+//!
+//! `examples/axum` of the repository is a whole server around it. In short:
 //!
 //! ```
 //! use mcp_listen::{

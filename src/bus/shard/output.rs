@@ -5,7 +5,7 @@ use crate::bus::{delivery::Delivery, index::EdgeId, interest::Interest};
 pub enum ShardReceived {
     /// The edge attaches; it is answered once what it wants is followed.
     Attaching {
-        /// What to keep of it, for [`Shard::restore`].
+        /// What to keep of it, for [`Shard::restore`](super::Shard::restore).
         interest: Interest,
         /// The session whose stream it is.
         session: Option<Box<str>>,
@@ -19,11 +19,11 @@ pub enum ShardReceived {
 pub enum ShardOutput {
     /// A frame to send.
     Send(Delivery),
-    /// What is kept of an edge for [`Shard::restore`] has changed.
+    /// What is kept of an edge for [`Shard::restore`](super::Shard::restore) has changed.
     Keep(EdgeId, Interest),
     /// A connection to close; the shard no longer knows it.
     Close(EdgeId, Parting),
-    /// The call with this ticket, of [`Shard::handle_session_call`], is done.
+    /// The call with this ticket, of [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.
     Done(u32),
 }
 

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { environment, run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { Heard, typescriptClient } from './typescript-client.ts';
+
+// A change that never comes must not hold the lane for a minute; compiling the server may take some.
+vi.setConfig({ testTimeout: 15_000, hookTimeout: 600_000 });
+
+const EVERYTHING = {
+  toolsListChanged: true,
+  promptsListChanged: true,
+  resourcesListChanged: true,
+  resourceSubscriptions: ['note://todo'],
+};
+
+let server: ChildProcess;
+let url: string;
+let client: Client;
+let heard: Heard;
+
+beforeAll(async () => {
+  await run('cargo', ['build', '--manifest-path', 'examples/axum/Cargo.toml', '--target-dir', 'target']);
+  const program = join(root, 'target', 'debug', 'mcp-listen-axum');
+  server = spawn(program, { env: { ...environment, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  if (server.stdout === null) throw new Error('the server says nothing');
+  [url] = await once(createInterface(server.stdout), 'line');
+  client = await typescriptClient(url);
+  heard = new Heard(client);
+});
+
+afterAll(async () => {
+  await client?.close();
+  server?.kill('SIGKILL');
+});
+
+async function publish(event: object): Promise<number> {
+  const { status } = await fetch(new URL('/publish', url), { method: 'POST', body: JSON.stringify(event) });
+  return status;
+}
+
+test('a client hears from a server in Rust what it asked for, and nothing else', async () => {
+  const subscription = await client.listen(EVERYTHING);
+  expect(subscription.honoredFilter).toEqual(EVERYTHING);
+  expect(await publish({ kind: 'resource_updated', uri: 'note://other' })).toBe(204);
+  for (const kind of ['tools_list_changed', 'prompts_list_changed', 'resources_list_changed']) {
+    expect(await publish({ kind })).toBe(204);
+    expect(await heard.next()).toBe(kind.replace('_', '/'));
+  }
+  expect(await publish({ kind: 'resource_updated', uri: 'note://todo' })).toBe(204);
+  expect(await heard.next()).toBe('resources/updated note://todo');
+  await subscription.close();
+});
+
+test('what is no event is not published', async () => {
+  expect(await publish({ kind: 'something' })).toBe(400);
+});
+
+test('foreign pages, other hosts and malformed listens are refused as everywhere', async () => {
+  const listen = (changed: Record<string, string>, body = listenBody({ toolsListChanged: true })) => {
+    const headers = new Headers(LISTEN_HEADERS);
+    for (const [name, value] of Object.entries(changed)) headers.set(name, value);
+    return fetch(url, { method: 'POST', headers, body });
+  };
+  expect((await listen({ Origin: 'https://elsewhere.example' })).status).toBe(403);
+  expect((await listen({}, '{')).status).toBe(400);
+  expect((await listen({ Accept: 'application/json' })).status).toBe(406);
+  expect((await listen({}, ' '.repeat(70_000))).status).toBe(413);
+  const preflight = await fetch(url, {
+    method: 'OPTIONS',
+    headers: { Origin: 'http://localhost:5173', 'Access-Control-Request-Method': 'POST' },
+  });
+  expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
+    204,
+    'http://localhost:5173',
+  ]);
+});
+
+test('a server that is told to end closes its streams gracefully, and then goes', async () => {
+  const subscription = await client.listen({ toolsListChanged: true });
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  expect(await subscription.closed).toBe('graceful');
+  await client.close();
+  expect(await ended).toEqual([0, null]);
+});
