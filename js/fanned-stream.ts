@@ -1,4 +1,5 @@
 import type { FanoutStreams } from './fanout-streams.js';
+import type { Grant } from './grant.js';
 import { CALM, type HeldStream, SSE_HEADERS, type StreamTally } from './stream.js';
 import type { Retirement } from './wasm.js';
 
@@ -8,11 +9,14 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   readonly id: number;
   /** Whether something waits in the core; the acknowledgment does from the beginning. */
   isBehind = true;
+  /** How to ask again what its caller may hear; undefined: nobody has to be asked. */
+  readonly grant: Grant | undefined;
   readonly #streams: FanoutStreams;
 
-  constructor(streams: FanoutStreams, id: number) {
+  constructor(streams: FanoutStreams, id: number, grant: Grant | undefined) {
     this.#streams = streams;
     this.id = id;
+    this.grant = grant;
   }
 
   /** The answer to the listen request: its body is the stream. */

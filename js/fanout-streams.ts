@@ -2,6 +2,7 @@ import type { EventFeed } from './bus/bus.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
 import { FannedStream } from './fanned-stream.js';
+import type { Grant } from './grant.js';
 import { Outlets } from './outlets.js';
 import type { StreamEnding } from './stream.js';
 import { expiry } from './times.js';
@@ -30,6 +31,8 @@ export interface FanoutOpening {
   maxAgeMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
+  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
+  grant: Grant | undefined;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
 }
@@ -65,7 +68,7 @@ export class FanoutStreams implements EventFeed {
    *
    * @throws ListenError `bus-lost`, `invalid-filter`, and whatever the bus throws.
    */
-  open({ accepted, known, permit, keepAliveMs, maxAgeMs, expiresAt, signal }: FanoutOpening): FannedStream {
+  open({ accepted, known, permit, keepAliveMs, maxAgeMs, expiresAt, grant, signal }: FanoutOpening): FannedStream {
     if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
     this.#leaveBus ??= this.#options.feed(this);
     const now = performance.now();
@@ -73,7 +76,8 @@ export class FanoutStreams implements EventFeed {
     this.#core.attached(id, now);
     if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
     if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
-    const stream = new FannedStream(this, id);
+    if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
+    const stream = new FannedStream(this, id, grant);
     this.#streams[id] = stream;
     // The listener is not taken out again: the signal is its request's own, and lives no longer.
     signal.addEventListener('abort', stream);
@@ -89,6 +93,7 @@ export class FanoutStreams implements EventFeed {
     const now = performance.now();
     const fan = this.#core.publish(events, published, now);
     if (fan !== undefined) this.#write(fan, now);
+    for (const id of this.#core.due()) this.#catchUp(this.#streams[id]);
     // Whoever has something waiting has to take it in time.
     this.#arm();
   }
@@ -96,7 +101,7 @@ export class FanoutStreams implements EventFeed {
   /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
   gap(): void {
     this.#core.gap();
-    for (const stream of this.#streams) if (stream !== undefined) this.#catchUp(stream);
+    for (const stream of this.#streams) this.#catchUp(stream);
   }
 
   /** Writes to a stream what waits for it, as far as there is room. */
@@ -111,8 +116,12 @@ export class FanoutStreams implements EventFeed {
       this.outlets.write(stream.id, bytes);
     }
     if (!this.outlets.hasRoom(stream.id)) this.#core.blocked(stream.id, now);
-    if (this.#core.isEnded(stream.id)) this.end(stream);
-    else this.#arm();
+    if (this.#core.isEnded(stream.id)) {
+      this.end(stream);
+      return;
+    }
+    this.#arm();
+    if (stream.grant !== undefined) this.#ask(stream, stream.grant);
   }
 
   /** Ends a stream gracefully. */
@@ -137,6 +146,19 @@ export class FanoutStreams implements EventFeed {
     this.#leave();
     this.outlets.close(stream.id);
     this.#options.onended(stream, ending ?? known ?? 'aborted');
+  }
+
+  /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
+  #ask(stream: FannedStream, grant: Grant): void {
+    const question = this.#core.question(stream.id);
+    if (question !== undefined) void grant.ask(question).then((authorized) => this.#renew(stream, grant, authorized));
+  }
+
+  #renew(stream: FannedStream, grant: Grant, authorized: string | undefined): void {
+    if (!this.#holds(stream)) return;
+    const wrong = this.#core.renew(stream.id, authorized, performance.now());
+    this.#catchUp(stream);
+    grant.refuse(wrong);
   }
 
   #enter(open: () => number): number {
@@ -174,14 +196,12 @@ export class FanoutStreams implements EventFeed {
   }
 
   #tick(): void {
-    for (const id of this.#core.timeout(performance.now())) {
-      const stream = this.#streams[id];
-      if (stream !== undefined) this.#catchUp(stream);
-    }
+    for (const id of this.#core.timeout(performance.now())) this.#catchUp(this.#streams[id]);
     this.#arm();
   }
 
-  #catchUp(stream: FannedStream): void {
+  #catchUp(stream: FannedStream | undefined): void {
+    if (stream === undefined) return;
     stream.isBehind = true;
     this.flush(stream);
   }

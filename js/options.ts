@@ -20,6 +20,11 @@ export interface ListenOptions extends FrontOptions {
   /** Says what a caller may hear (default: everything). */
   authorize?: Authorize;
   /**
+   * Milliseconds for which an answer of `authorize` holds. When it is older, the next notification waits until `authorize` has answered
+   * again, and the stream of a caller that may not hear any more all it was promised ends without a result (default 30,000; below 1: for ever).
+   */
+  grantMs?: number;
+  /**
    * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
    * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error,
    * and 405 for every GET and DELETE.

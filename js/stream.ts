@@ -4,15 +4,26 @@ import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
+import type { Grant } from './grant.js';
 import type { SessionStream } from './legacy/session-store.js';
 import { expiry } from './times.js';
 import { type Edge, Retirement, type Tally } from './wasm.js';
 
 /**
  * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
- * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
+ * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `denied`: its caller may not hear any
+ * more all it was promised, or nobody could say that it may; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
  */
-export type StreamEnding = 'closed' | 'left' | 'stalled' | 'rotated' | 'drained' | 'shed' | 'expired' | 'aborted';
+export type StreamEnding =
+  | 'closed'
+  | 'left'
+  | 'stalled'
+  | 'rotated'
+  | 'drained'
+  | 'shed'
+  | 'expired'
+  | 'denied'
+  | 'aborted';
 
 /** How a stream is wired up. */
 export interface StreamOptions {
@@ -31,6 +42,8 @@ export interface StreamOptions {
   verifyMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
   expiresAt?: number | undefined;
+  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
+  grant?: Grant | undefined;
   onerror: (error: Error) => void;
   /** Told when the bus of a stream is away, and when it is back. */
   onaway: (stream: HeldStream, isAway: boolean) => void;
@@ -97,6 +110,8 @@ export class ListenStream implements HeldStream {
       lost: this.#lost,
     });
     edge.setPatience(options.attachMs, options.verifyMs);
+    // It was asked before the stream was attached.
+    edge.grantFor(options.grant?.ms ?? 0, performance.now());
     edge.countIn(options.tally, Date.now() - performance.now());
     // `open` tells its caller; where it has already returned there is nobody left to tell.
     this.#attached.promise.catch(() => {});
@@ -273,13 +288,30 @@ export class ListenStream implements HeldStream {
   #settle(): void {
     if (this.#isEnded) return;
     if (this.#edge.isEnded) this.#finish();
-    else this.#timer.arm(this.#edge.deadline);
+    else {
+      this.#timer.arm(this.#edge.deadline);
+      this.#ask();
+    }
   }
 
   /** Another request may have written: what it must not touch waits for the stream's own. */
   #settleAt(home: BusHome): void {
-    const { deadline, isEnded } = this.#edge;
-    if (isEnded || !this.#timer.covers(deadline)) home.ask(() => this.#settle());
+    const { deadline, isAsking, isEnded } = this.#edge;
+    if (isEnded || isAsking || !this.#timer.covers(deadline)) home.ask(() => this.#settle());
+  }
+
+  /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
+  #ask(): void {
+    const { grant } = this.#options;
+    const question = grant && this.#edge.question();
+    if (question !== undefined) void grant?.ask(question).then((authorized) => this.#renew(grant, authorized));
+  }
+
+  #renew(grant: Grant, authorized: string | undefined): void {
+    if (this.#isEnded) return;
+    const wrong = this.#edge.renew(authorized, performance.now());
+    this.#pump();
+    grant.refuse(wrong);
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {

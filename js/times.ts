@@ -6,13 +6,20 @@ export interface Times {
   stallMs?: number;
   maxAgeMs?: number;
   verifyMs?: number;
+  grantMs?: number;
 }
 
 /** The times with their defaults; 0 where there is none. */
 export function timesOf(options: Times): Required<Times> {
-  const { keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = host.maxAgeMs, verifyMs = 0 } = options;
-  const verify = timer(verifyMs);
-  return { keepAliveMs: timer(keepAliveMs), stallMs: timer(stallMs), maxAgeMs: timer(maxAgeMs), verifyMs: verify };
+  const { keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = host.maxAgeMs } = options;
+  const { verifyMs = 0, grantMs = 30_000 } = options;
+  return {
+    keepAliveMs: timer(keepAliveMs),
+    stallMs: timer(stallMs),
+    maxAgeMs: timer(maxAgeMs),
+    verifyMs: timer(verifyMs),
+    grantMs: timer(grantMs),
+  };
 }
 
 /** Every stream has its own times, +-20 %, so that those opened together do not tick together. */

@@ -49,6 +49,8 @@ pub struct Fanout {
     members: BTreeSet<(u32, StreamId)>,
     chunks: Chunks,
     deadlines: BTreeSet<(Millis, StreamId)>,
+    /// Streams that are to be polled for what was published last.
+    due: Vec<StreamId>,
     /// What was published last, and when.
     last: (Vec<ServerEvent>, Millis),
     tally: Option<Arc<Tally>>,
@@ -156,6 +158,12 @@ impl Fanout {
         self.last = (events, published);
     }
 
+    /// The streams that what was published last is not written to and that are to be polled: whether they may still hear it
+    /// has to be asked, as [`ServerStream::poll_question`] says.
+    pub fn take_due(&mut self) -> Vec<StreamId> {
+        std::mem::take(&mut self.due)
+    }
+
     /// Events may have been missed: whatever each stream honors is cued once. The state of a task cannot be made
     /// up: such a stream ends without a result, so that its client comes back and reads it. Poll all streams.
     pub fn handle_gap(&mut self) {
@@ -219,6 +227,11 @@ impl Fanout {
         Some(&self.slots.get(id)?.stream)
     }
 
+    /// One of the streams, to be asked something that moves none of its deadlines.
+    pub fn stream_mut(&mut self, id: StreamId) -> Option<&mut ServerStream> {
+        Some(&mut self.slots.get_mut(id)?.stream)
+    }
+
     /// How many streams are held.
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -250,11 +263,17 @@ impl Fanout {
             if held.stream.handle_written(now) {
                 told += 1;
                 hear(held.group, id, held.stream.stamp());
-            } else {
-                held.stream.handle_event_of(event, published);
-                held.stream.handle_blocked(now);
-                waiting.push(id);
+                continue;
             }
+            let was_idle = held.stream.pending_cues() == 0;
+            held.stream.handle_event_of(event, published);
+            // It may have room, and nobody has been asked yet whether it may be told.
+            if held.stream.is_withheld(now) && was_idle {
+                self.due.push(id);
+            } else {
+                held.stream.handle_blocked(now);
+            }
+            waiting.push(id);
         }
         if let Some(tally) = &self.tally {
             tally.count_told(told, now - published);

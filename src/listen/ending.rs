@@ -17,6 +17,8 @@ pub enum Ending {
     Shed,
     /// What named its caller holds no longer.
     Expired,
+    /// Its caller may not hear any more what it was promised, or nobody could say that it may.
+    Denied,
     /// The host gave it up: the bus is gone, or nobody is left to read.
     Aborted,
 }
@@ -31,6 +33,7 @@ impl Ending {
             Self::Drained => "drained",
             Self::Shed => "shed",
             Self::Expired => "expired",
+            Self::Denied => "denied",
             Self::Aborted => "aborted",
         }
     }

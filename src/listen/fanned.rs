@@ -15,7 +15,8 @@ impl ServerStream {
     pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
         let is_acknowledged = true;
         let is_open = self.state == State::Open { is_acknowledged };
-        if !is_open || self.is_held || self.pending_cues() > 0 {
+        let is_kept = self.is_held || self.is_withheld(now);
+        if !is_open || is_kept || self.pending_cues() > 0 {
             return false;
         }
         self.lifetime.handle_taken();

@@ -5,6 +5,7 @@ mod client;
 mod cues;
 mod ending;
 mod fanned;
+mod grant;
 mod headers;
 mod incoming;
 mod keep_alive;

@@ -13,6 +13,7 @@ use crate::{
 use super::{
     cues::{Cues, Since},
     ending::{Ending, Lifetime},
+    grant::Grant,
     keep_alive::KeepAlive,
     stamp::Stamp,
 };
@@ -48,6 +49,8 @@ pub struct ServerStream {
     pub(super) cues: Option<Box<Cues>>,
     pub(super) keep_alive: KeepAlive,
     pub(super) lifetime: Lifetime,
+    /// What its caller was allowed, where that does not hold for ever.
+    pub(super) grant: Option<Box<Grant>>,
     ending: Option<Ending>,
     pub(super) tally: Option<Arc<Tally>>,
 }
@@ -97,6 +100,7 @@ impl ServerStream {
             state: State::Opening,
             keep_alive: KeepAlive::new(keep_alive, now),
             lifetime: Lifetime::default(),
+            grant: None,
             ending: None,
             tally: None,
         }
@@ -235,8 +239,11 @@ impl ServerStream {
                     is_acknowledged: true,
                     is_graceful,
                 };
-                self.pending(is_acknowledged, now)
-                    .unwrap_or_else(|| self.last(is_graceful))
+                match self.pending(is_acknowledged, now) {
+                    Some(pending) => pending,
+                    None if self.is_asking() => return None,
+                    None => self.last(is_graceful),
+                }
             }
         };
         self.lifetime.handle_taken();
@@ -301,7 +308,7 @@ impl ServerStream {
         if !is_acknowledged && !is_early {
             return Some(self.opened());
         }
-        if self.is_held {
+        if self.is_held || self.withhold(now) {
             return None;
         }
         let (event, since) = self.cues.as_mut()?.pop()?;
@@ -345,7 +352,7 @@ impl ServerStream {
         }
     }
 
-    fn abort_for(&mut self, why: Ending) {
+    pub(super) fn abort_for(&mut self, why: Ending) {
         self.cues = None;
         if !self.is_ending() {
             self.ending = Some(why);
@@ -357,7 +364,7 @@ impl ServerStream {
         match self.state {
             State::Opening | State::Closed => false,
             State::Open { is_acknowledged } => {
-                let is_cued = self.pending_cues() > 0 && !self.is_held;
+                let is_cued = self.pending_cues() > 0 && !self.is_held && !self.is_asking();
                 !is_acknowledged || self.keep_alive.is_due() || is_cued
             }
             State::Draining { .. } | State::Ending => true,

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     error,
-    filter::SubscriptionFilter,
+    filter::{FilterError, SubscriptionFilter},
     limits::Limits,
     listen::{self, Headers},
     message,
@@ -270,11 +270,15 @@ pub(super) fn limits_of(limits: Option<String>) -> Result<Limits, JsValue> {
 
 /// An authorizer's answer; its size is the host's own affair.
 pub(super) fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
+    read_filter(text).map_err(|error| coded("invalid-filter", &error.to_string()))
+}
+
+/// As [`filter_of`], with an error of the core.
+pub(super) fn read_filter(text: &str) -> Result<SubscriptionFilter, FilterError> {
     let limits = Limits {
         uris: usize::MAX,
         task_ids: usize::MAX,
         ..Limits::default()
     };
     SubscriptionFilter::from_json(text, &limits)
-        .map_err(|error| coded("invalid-filter", &error.to_string()))
 }

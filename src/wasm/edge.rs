@@ -7,7 +7,12 @@ use crate::{
     uri::Uri,
 };
 
-use super::{millis, tally::Tally, time};
+use super::{
+    grant::{question_of, renew},
+    millis,
+    tally::Tally,
+    time,
+};
 
 /// What is to be done about the bus.
 #[wasm_bindgen]
@@ -159,6 +164,30 @@ impl Edge {
     #[wasm_bindgen(js_name = expireAt)]
     pub fn expire_at(&mut self, at: f64) {
         self.edge.stream().expire_at(millis(at));
+    }
+
+    /// What it was promised is asked for again once it is older than so many milliseconds; 0: never.
+    #[wasm_bindgen(js_name = grantFor)]
+    pub fn grant_for(&mut self, ms: f64, now: f64) {
+        self.edge.stream().grant_for(millis(ms), millis(now));
+    }
+
+    /// The filter, as JSON text, of which somebody has to say whether the caller may still hear it: what is to be written waits for
+    /// `renew`. Undefined: nobody has to, or somebody is being asked.
+    pub fn question(&mut self) -> Option<String> {
+        question_of(self.edge.stream())
+    }
+
+    /// Whether what is to be written waits for `renew`.
+    #[wasm_bindgen(getter, js_name = isAsking)]
+    pub fn is_asking(&mut self) -> bool {
+        self.edge.stream().is_asking()
+    }
+
+    /// What the caller may hear now, as JSON text of a filter; undefined: nothing. A stream that was promised more ends at once. The
+    /// answer says what is wrong with a text that is no filter, which counts as nothing.
+    pub fn renew(&mut self, authorized: Option<String>, now: f64) -> Option<String> {
+        renew(self.edge.stream(), authorized.as_deref(), millis(now))
     }
 
     /// Ends at that moment, without a result, after what is pending then. Of several moments the earliest counts.

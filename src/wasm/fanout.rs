@@ -11,6 +11,7 @@ use super::{
     accept::{Accepted, filter_of},
     discovered::Discovered,
     edge::Retirement,
+    grant::{question_of, renew},
     millis,
     tally::Tally,
     text::event_of,
@@ -97,6 +98,34 @@ impl Fanout {
     pub fn missed(&mut self, streams: &[u32], now: f64) {
         let streams = streams.iter().copied().map(StreamId);
         self.core.handle_missed(streams, millis(now));
+    }
+
+    /// The streams that are to be polled for what was published last.
+    pub fn due(&mut self) -> Vec<u32> {
+        let due = self.core.take_due().into_iter();
+        due.map(|stream| stream.0).collect()
+    }
+
+    /// What a stream was promised is asked for again once it is older than so many milliseconds; 0: never.
+    #[wasm_bindgen(js_name = grantFor)]
+    pub fn grant_for(&mut self, stream: u32, ms: f64, now: f64) {
+        self.core.tend(StreamId(stream), |stream| {
+            stream.grant_for(millis(ms), millis(now));
+        });
+    }
+
+    /// As `Edge.question`, of a stream.
+    pub fn question(&mut self, stream: u32) -> Option<String> {
+        question_of(self.core.stream_mut(StreamId(stream))?)
+    }
+
+    /// As `Edge.renew`, of a stream; it is to be polled.
+    pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
+        let mut wrong = None;
+        self.core.tend(StreamId(stream), |stream| {
+            wrong = renew(stream, authorized.as_deref(), millis(now));
+        });
+        wrong
     }
 
     /// Events may have been missed: every stream is to be polled.

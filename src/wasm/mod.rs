@@ -29,6 +29,8 @@ mod fanout;
 #[cfg(feature = "server")]
 mod front;
 #[cfg(feature = "server")]
+mod grant;
+#[cfg(feature = "server")]
 mod hub;
 #[cfg(feature = "server")]
 mod legacy;

@@ -37,6 +37,7 @@ mod fanout_twins;
 mod faults;
 mod filter;
 mod front;
+mod grant;
 mod healing;
 mod hold;
 mod id;

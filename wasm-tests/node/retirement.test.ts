@@ -142,6 +142,7 @@ test('streams are counted by how they ended', async () => {
     drained: 0,
     shed: 0,
     expired: 0,
+    denied: 0,
     aborted: 0,
   });
 });

@@ -1,0 +1,213 @@
+import type { Asker, AuthorizeContext, Authorizing } from './authorize.js';
+import type { ListenBus } from './bus/bus.js';
+import type { Discovery } from './discover.js';
+import { fromCore } from './error.js';
+import type { FannedStream } from './fanned-stream.js';
+import { FanoutStreams } from './fanout-streams.js';
+import { grantOf } from './grant.js';
+import { host } from './host.js';
+import type { SessionStream } from './legacy/session-store.js';
+import type { DEFAULT_LIMITS } from './limits.js';
+import { type HeldStream, ListenStream, type StreamOptions } from './stream.js';
+import { type ListenStats, Streams } from './streams.js';
+import { scattered, type Times } from './times.js';
+import { type Accepted, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
+import type { StreamWitness, Witness } from './witness.js';
+
+/** What streams are opened with. */
+export interface OpeningOptions {
+  bus: ListenBus;
+  limits: typeof DEFAULT_LIMITS;
+  times: Required<Times>;
+  /** Who says what callers may hear. */
+  authorizing: Authorizing<AuthorizeContext>;
+  /** Tells others what becomes of streams. */
+  witness: Witness;
+  /** Tells what the server notifies about. */
+  discovery: Discovery;
+  onerror: (error: Error) => void;
+}
+
+/** Opens the streams of one server, while there is room, and holds them until they end. */
+export class Openings {
+  readonly #options: OpeningOptions;
+  readonly #streams: Streams;
+  /** Those whose bus is of this process. */
+  readonly #fanout: FanoutStreams | undefined;
+  #opening = 0;
+  #isClosing = false;
+  #isDraining = false;
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+    this.#streams = new Streams(options.limits.closeMs);
+    this.#fanout = host.fansOut ? this.#fanoutOn(options.bus) : undefined;
+  }
+
+  /** What the streams are doing, and what they went through, the attachments at their bus among it. */
+  get stats(): Omit<ListenStats, 'refused'> {
+    const stats = this.#streams.stats;
+    const { away = 0, gaps = 0, healed = 0, outages = 0 } = this.#options.bus.tally ?? {};
+    stats.away += away;
+    stats.gaps += gaps;
+    stats.healed += healed;
+    stats.outages += outages;
+    return stats;
+  }
+
+  /** Why no further stream can be opened now. */
+  get refusal(): Refusal | undefined {
+    if (this.#isClosing || this.#isDraining) return Refusal.Closing;
+    const { streams } = this.#options.limits;
+    return this.#streams.size + this.#opening >= streams ? Refusal.TooManyStreams : undefined;
+  }
+
+  /** Ends all streams gracefully, and opens none from now on. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#streams.close();
+  }
+
+  /** Ends all streams one after the other, and opens none from now on. */
+  async drain(windowMs: number): Promise<void> {
+    this.#isDraining = true;
+    await this.#streams.drain(windowMs);
+  }
+
+  /** Ends the oldest streams one after the other. */
+  async shed(count: number, windowMs: number): Promise<void> {
+    await this.#streams.shed(count, windowMs);
+  }
+
+  /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
+  async open(
+    accepted: Accepted,
+    permit: string | undefined,
+    asker: Asker,
+    rest: unknown[],
+  ): Promise<Response | Refusal> {
+    const { request } = asker;
+    this.#opening += 1;
+    try {
+      const stream =
+        this.#fanout === undefined
+          ? await this.#openAlone(accepted, permit, asker, rest)
+          : await this.#openFanned(this.#fanout, accepted, permit, asker, rest);
+      return stream.response();
+    } catch (error) {
+      // A client that left while its stream was opening is nobody's error, and hears no answer.
+      if (!request.signal.aborted) this.#options.onerror(error as Error);
+      return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  /** Opens the stream of a session. */
+  async openSession(
+    asker: Asker,
+    make: (keepAliveMs: number) => Edge,
+    session: SessionStream,
+  ): Promise<ListenStream | Refusal> {
+    const { refusal } = this;
+    if (refusal !== undefined) return refusal;
+    this.#opening += 1;
+    try {
+      const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(asker), session });
+      return this.#alone(stream, this.#options.witness.opened('session', asker.request));
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #openAlone(
+    accepted: Accepted,
+    permit: string | undefined,
+    asker: Asker,
+    rest: unknown[],
+  ): Promise<ListenStream> {
+    const { discovery, witness } = this.#options;
+    const edge = await discovery.use(asker.request, rest, (known) => this.#edge(accepted, known, permit));
+    const stream = await ListenStream.open(edge, this.#streamOptions(asker));
+    return this.#alone(stream, witness.opened('listen', asker.request));
+  }
+
+  #openFanned(
+    fanout: FanoutStreams,
+    accepted: Accepted,
+    permit: string | undefined,
+    asker: Asker,
+    rest: unknown[],
+  ): Promise<FannedStream> {
+    const { discovery, authorizing, times, witness } = this.#options;
+    const { expiresAt, request } = asker;
+    const ages = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(times.maxAgeMs) };
+    const grant = grantOf(authorizing, asker, times.grantMs);
+    return discovery.use(request, rest, (known) => {
+      const stream = fanout.open({ accepted, known, permit, ...ages, expiresAt, grant, signal: request.signal });
+      this.#hold(stream, witness.opened('listen', request));
+      return stream;
+    });
+  }
+
+  #fanoutOn(bus: ListenBus): FanoutStreams | undefined {
+    if (bus.feed === undefined) return undefined;
+    return new FanoutStreams({
+      feed: bus.feed.bind(bus),
+      tally: this.#streams.tally,
+      stallMs: this.#options.times.stallMs,
+      onended: (stream, ending) => this.#streams.release(stream, ending),
+    });
+  }
+
+  /** Holds a stream that has an end of its own to tell. */
+  #alone(stream: ListenStream, witness: StreamWitness | undefined): ListenStream {
+    this.#hold(stream, witness);
+    void stream.ended.then((ending) => this.#streams.release(stream, ending));
+    return stream;
+  }
+
+  #edge(accepted: Accepted, discovered: Discovered, permit: string | undefined): Edge {
+    try {
+      return accepted.open(discovered, permit, this.#keepAliveMs(), performance.now());
+    } catch (error) {
+      throw fromCore(error);
+    }
+  }
+
+  #streamOptions(asker: Asker): StreamOptions {
+    const { expiresAt, request } = asker;
+    const { authorizing, bus, limits, onerror, times } = this.#options;
+    const { grantMs, maxAgeMs, stallMs, verifyMs } = times;
+    return {
+      bus,
+      onerror,
+      onaway: (stream, isAway) => this.#streams.away(stream, isAway),
+      expiresAt,
+      stallMs,
+      signal: request.signal,
+      tally: this.#streams.tally,
+      attachMs: limits.attachMs,
+      maxAgeMs: scattered(maxAgeMs),
+      verifyMs: scattered(verifyMs),
+      grant: grantOf(authorizing, asker, grantMs),
+      continent: continentOf(request),
+    };
+  }
+
+  #keepAliveMs(): number {
+    return scattered(this.#options.times.keepAliveMs);
+  }
+
+  #hold(stream: HeldStream, witness: StreamWitness | undefined): void {
+    this.#streams.hold(stream, witness);
+    if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
+    if (this.#isClosing) stream.close();
+  }
+}
+
+/** On Workers, where the client is. */
+function continentOf(request: Request): string | undefined {
+  const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
+  return typeof continent === 'string' ? continent : undefined;
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+
+use crate::{clock::Millis, filter::SubscriptionFilter};
+
+use super::{ending::Ending, stream::ServerStream};
+
+/// What the caller of a stream was allowed, which holds for a while.
+#[derive(Debug)]
+pub(super) struct Grant {
+    span: Millis,
+    until: Millis,
+    question: Question,
+}
+
+/// Whether the caller may still hear what it was promised.
+#[derive(Debug)]
+enum Question {
+    /// Nobody has to know: nothing waits, or the grant holds.
+    None,
+    /// Something waits for the answer.
+    Due,
+    /// Somebody is asked about this filter.
+    Asked(Arc<SubscriptionFilter>),
+}
+
+impl Grant {
+    /// Whether it is too old for a cue to leave.
+    fn is_stale(&self, now: Millis) -> bool {
+        self.until <= now
+    }
+}
+
+/// Whether the caller of a stream may still hear what it was promised when a cue is about to leave.
+impl ServerStream {
+    /// What the caller is allowed now holds for `span`. When it is older, no cue leaves before somebody has answered
+    /// [`ServerStream::poll_question`]; zero: it holds for ever.
+    pub fn grant_for(&mut self, span: Millis, now: Millis) {
+        self.grant = (span > Millis(0)).then(|| {
+            Box::new(Grant {
+                span,
+                until: now + span,
+                question: Question::None,
+            })
+        });
+    }
+
+    /// The filter of which somebody has to say whether the caller may still hear it: a cue waits for the answer, which is
+    /// [`ServerStream::handle_granted`] or [`ServerStream::handle_denied`]. There is one question at a time.
+    pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
+        let honored = &self.honored;
+        let grant = self.grant.as_mut()?;
+        matches!(grant.question, Question::Due).then(|| {
+            grant.question = Question::Asked(honored.clone());
+            honored.clone()
+        })
+    }
+
+    /// The caller may hear what `allowed` names. A stream that has promised more ends at once and without a result:
+    /// its client asks anew, and is promised what it may hear.
+    pub fn handle_granted(&mut self, allowed: &SubscriptionFilter, now: Millis) {
+        let Some(grant) = &mut self.grant else {
+            return;
+        };
+        let Question::Asked(asked) = std::mem::replace(&mut grant.question, Question::None) else {
+            return;
+        };
+        grant.until = now + grant.span;
+        if !asked.is_subset_of(allowed) {
+            self.handle_denied();
+        }
+    }
+
+    /// The caller may hear nothing any more, or nobody can say that it may: the stream ends at once and without a
+    /// result, and what waits is not said.
+    pub fn handle_denied(&mut self) {
+        self.abort_for(Ending::Denied);
+    }
+
+    /// Whether no cue may leave now.
+    pub(crate) fn is_withheld(&self, now: Millis) -> bool {
+        let grant = self.grant.as_ref();
+        grant.is_some_and(|grant| grant.is_stale(now))
+    }
+
+    /// Whether a cue waits for an answer, and not for its reader.
+    pub fn is_asking(&self) -> bool {
+        let grant = self.grant.as_ref();
+        grant.is_some_and(|grant| !matches!(grant.question, Question::None))
+    }
+
+    /// A cue would leave now; the answer is whether it has to wait for a question to be answered.
+    pub(super) fn withhold(&mut self, now: Millis) -> bool {
+        if !self.is_withheld(now) || self.is_held || self.pending_cues() == 0 {
+            return false;
+        }
+        if let Some(grant) = &mut self.grant
+            && matches!(grant.question, Question::None)
+        {
+            grant.question = Question::Due;
+        }
+        // There is room: what it waits for is not its reader.
+        self.lifetime.handle_taken();
+        true
+    }
+}

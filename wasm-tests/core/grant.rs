@@ -1,0 +1,193 @@
+use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
+    fanout::{Fanout, StreamId},
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream},
+    message, sse,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{id, updated, uri};
+
+const T0: Millis = Millis(0);
+const SPAN: Millis = Millis(30_000);
+const FRESH: Millis = Millis(29_999);
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// A stream whose caller was asked about at 0, acknowledged.
+fn open() -> ServerStream {
+    let mut stream = ServerStream::new(id("1"), filter(), Millis(15_000), T0);
+    stream.grant_for(SPAN, T0);
+    stream.handle_attached(T0);
+    assert!(matches!(stream.poll_output(T0), Some(Output::Message(_))));
+    stream
+}
+
+fn cue(event: &ServerEvent) -> Output {
+    Output::Message(message::notification(&id("1"), event))
+}
+
+fn rest(stream: &mut ServerStream, now: Millis) -> Vec<Output> {
+    std::iter::from_fn(|| stream.poll_output(now)).collect()
+}
+
+#[test]
+fn while_the_grant_holds_nobody_is_asked() {
+    let mut stream = open();
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, FRESH), [cue(&updated("a"))]);
+    assert_eq!(stream.poll_question(), None);
+}
+
+#[test]
+fn a_stream_that_has_nothing_to_say_asks_nobody_and_gives_signs_of_life() {
+    let mut stream = open();
+    stream.handle_timeout(SPAN);
+    assert_eq!(rest(&mut stream, SPAN), [Output::KeepAlive]);
+    assert_eq!(stream.poll_question(), None);
+}
+
+#[test]
+fn a_cue_waits_for_an_answer_and_what_comes_meanwhile_collapses() {
+    let mut stream = open();
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, SPAN), []);
+    assert_eq!(stream.poll_question().as_deref(), Some(&filter()));
+    for _ in 0..3 {
+        stream.handle_event(&updated("a"));
+    }
+    assert_eq!(rest(&mut stream, SPAN), []);
+    assert_eq!(stream.poll_question(), None, "one question at a time");
+    stream.handle_granted(&filter(), Millis(31_000));
+    assert_eq!(
+        rest(&mut stream, Millis(31_000)),
+        [cue(&updated("a"))],
+        "one cue for all"
+    );
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, Millis(60_999)), [cue(&updated("a"))]);
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, Millis(61_000)), []);
+    assert!(stream.poll_question().is_some());
+}
+
+#[test]
+fn who_may_hear_less_than_was_promised_is_told_nothing_more_and_gets_no_result() {
+    for allowed in [
+        SubscriptionFilter {
+            tools_list_changed: true,
+            ..SubscriptionFilter::default()
+        },
+        SubscriptionFilter::default(),
+    ] {
+        let mut stream = open();
+        stream.handle_event(&ServerEvent::ToolsListChanged);
+        assert_eq!(rest(&mut stream, SPAN), []);
+        stream.poll_question();
+        stream.handle_granted(&allowed, SPAN);
+        assert_eq!(stream.ending(), Some(Ending::Denied));
+        assert_eq!(rest(&mut stream, SPAN), [Output::End]);
+    }
+}
+
+#[test]
+fn who_may_hear_more_hears_what_was_promised() {
+    let mut stream = open();
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, SPAN), []);
+    stream.poll_question();
+    let more = SubscriptionFilter {
+        prompts_list_changed: true,
+        ..filter()
+    };
+    stream.handle_granted(&more, SPAN);
+    assert_eq!(rest(&mut stream, SPAN), [cue(&updated("a"))]);
+}
+
+#[test]
+fn who_is_denied_is_told_nothing_more_and_gets_no_result() {
+    let mut stream = open();
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, SPAN), []);
+    stream.poll_question();
+    stream.handle_denied();
+    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(rest(&mut stream, SPAN), [Output::End]);
+}
+
+#[test]
+fn an_answer_that_nobody_asked_for_renews_nothing() {
+    let mut stream = open();
+    stream.handle_granted(&filter(), FRESH);
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, SPAN), []);
+    assert!(stream.poll_question().is_some());
+}
+
+#[test]
+fn a_stream_that_closes_waits_for_the_answer_too() {
+    let mut stream = open();
+    stream.handle_event(&updated("a"));
+    stream.close();
+    assert_eq!(rest(&mut stream, SPAN), []);
+    stream.poll_question();
+    assert_eq!(rest(&mut stream, SPAN), []);
+    stream.handle_granted(&filter(), SPAN);
+    let result = Output::Message(message::listen_result(&id("1"), None));
+    assert_eq!(
+        rest(&mut stream, SPAN),
+        [cue(&updated("a")), result, Output::End]
+    );
+}
+
+#[test]
+fn a_reader_is_not_given_up_while_somebody_else_is_asked() {
+    let mut stream = open();
+    stream.stall_after(Millis(1_000));
+    stream.handle_event(&updated("a"));
+    assert_eq!(rest(&mut stream, SPAN), []);
+    stream.handle_blocked(SPAN);
+    stream.handle_timeout(Millis(31_000));
+    assert_eq!(stream.ending(), None);
+}
+
+/// A fanned stream whose caller was asked about at 0, acknowledged.
+fn fanned(fanout: &mut Fanout) -> StreamId {
+    let mut stream = ServerStream::new(id("1"), filter(), T0, T0);
+    stream.grant_for(SPAN, T0);
+    let opened = fanout.open(stream, T0);
+    fanout.handle_attached(opened, T0);
+    fanout.poll(opened, T0);
+    opened
+}
+
+#[test]
+fn a_fan_passes_over_streams_whose_grant_is_too_old_and_names_them_once() {
+    let mut fanout = Fanout::default();
+    let stream = fanned(&mut fanout);
+    assert!(!fanout.publish(updated("a"), FRESH, FRESH).is_empty());
+    assert_eq!(fanout.take_due(), []);
+    assert!(fanout.publish(updated("a"), SPAN, SPAN).is_empty());
+    assert_eq!(fanout.take_due(), [stream]);
+    assert_eq!(fanout.poll(stream, SPAN), None);
+    assert!(fanout.stream_mut(stream).unwrap().poll_question().is_some());
+    let both = vec![updated("a"), ServerEvent::ToolsListChanged];
+    assert!(fanout.publish_all(both, SPAN, SPAN).is_empty());
+    assert_eq!(fanout.take_due(), []);
+    fanout.tend(stream, |stream| stream.handle_granted(&filter(), SPAN));
+    let mut cues = Vec::new();
+    for event in [updated("a"), ServerEvent::ToolsListChanged] {
+        cues.extend(sse::event(&message::notification(&id("1"), &event)));
+    }
+    assert_eq!(fanout.poll(stream, SPAN), Some(cues));
+    assert!(!fanout.publish(updated("a"), SPAN, SPAN).is_empty());
+}
