@@ -3,6 +3,7 @@ export type ListenErrorCode =
   | 'attach-timeout'
   | 'authorizer-failed'
   | 'authorizer-timeout'
+  | 'body-consumed'
   | 'bus-frame-dropped'
   | 'bus-lost'
   | 'bus-overloaded'

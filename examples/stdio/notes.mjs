@@ -1,12 +1,8 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-/**
- * An MCP server whose notes, tools and prompts change while it runs.
- *
- * @param {() => import('mcp-listen').Notifier} notifier told of every change
- */
-export function notesServer(notifier) {
+/** An MCP server whose notes, tools and prompts change while it runs. */
+export function notesServer() {
   const server = new McpServer({ name: 'notes', version: '1.0.0' }, { capabilities: CAPABILITIES });
   const notes = new Map([['todo', 'Nothing yet.']]);
   addNote(server, notes, 'todo');
@@ -16,17 +12,15 @@ export function notesServer(notifier) {
     const isNew = !notes.has(name);
     notes.set(name, text);
     if (isNew) addNote(server, notes, name);
-    await (isNew ? notifier().resourcesChanged() : notifier().resourceUpdated(`note://${name}`));
+    else await server.server.sendResourceUpdated({ uri: `note://${name}` });
     return said('Written.');
   });
   server.registerTool('add_tool', { description: 'Adds a tool', inputSchema: NAMED }, async ({ name }) => {
     server.registerTool(name, { description: 'Says its name' }, () => said(name));
-    await notifier().toolsChanged();
     return said('Added.');
   });
   server.registerTool('add_prompt', { description: 'Adds a prompt', inputSchema: NAMED }, async ({ name }) => {
     addPrompt(server, name);
-    await notifier().promptsChanged();
     return said('Added.');
   });
   return server;

@@ -1,10 +1,14 @@
 // An MCP server on stdio; a client starts it with `node examples/stdio/server.mjs`.
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { InMemoryBus, publishChanges } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
 import { notesServer } from './notes.mjs';
 
-const server = serveListenStdio((stdin, stdout) =>
-  serveStdio(() => notesServer(() => server.notify), { transport: new StdioServerTransport(stdin, stdout) }),
+const bus = new InMemoryBus();
+const server = serveListenStdio(
+  (stdin, stdout) =>
+    serveStdio(publishChanges(notesServer, bus), { transport: new StdioServerTransport(stdin, stdout) }),
+  { bus },
 );
 
 // Whoever listens hears that it is over, and need not wonder.

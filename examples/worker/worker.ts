@@ -1,12 +1,26 @@
 import { env } from 'cloudflare:workers';
-import { createMcpHandler } from '@modelcontextprotocol/server';
-import { serveListen } from 'mcp-listen';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { publishChanges, serveListen } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
-import { lampServer } from './lamp.js';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
-const mcp = createMcpHandler(() => lampServer(() => server.notify.resourceUpdated('lamp://desk')));
-const server = serveListen(mcp, { bus: durableObjectBus(env.MCP_BUS) });
+function lampServer() {
+  const server = new McpServer(
+    { name: 'lamp', version: '1.0.0' },
+    { capabilities: { resources: { subscribe: true } } },
+  );
+  server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
+    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+  }));
+  server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+    await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+    return { content: [{ type: 'text', text: 'Switched.' }] };
+  });
+  return server;
+}
+
+const bus = durableObjectBus(env.MCP_BUS);
+const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 
 export default { fetch: (request: Request) => server.fetch(request) };

@@ -1,10 +1,17 @@
 /**
- * Live notifications for MCP servers on stdio: `subscriptions/listen` in front of any stdio server.
+ * Live notifications for MCP servers in Node: any server on stdio, and what `serveListen` returns as a request listener.
  *
  * @packageDocumentation
  */
 import '#runtime';
 
+export {
+  type NodeHandler,
+  type NodeHandlerOptions,
+  type NodeRequest,
+  toNodeHandler,
+  type WebHandler,
+} from './node-handler.js';
 export {
   type StdioAuthorizeContext,
   type StdioListenLimits,

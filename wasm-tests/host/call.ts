@@ -14,12 +14,17 @@ export interface ToolResult {
 
 /** Sends one request to the endpoint at `url` as revision 2026-07-28 has it. */
 export async function call<Result>(url: string, method: string, params: Params = {}): Promise<Answer<Result>> {
-  const response = await fetch(url, {
+  const response = await fetch(callRequest(url, method, params));
+  return { status: response.status, ...((await response.json()) as object) };
+}
+
+/** One request as revision 2026-07-28 has it. */
+export function callRequest(url: string, method: string, params: Params = {}): Request {
+  return new Request(url, {
     method: 'POST',
     headers: headersOf(method, params),
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }),
   });
-  return { status: response.status, ...((await response.json()) as object) };
 }
 
 /** Calls a tool and answers its result; throws when the server answers with an error instead. */

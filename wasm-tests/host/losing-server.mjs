@@ -1,6 +1,6 @@
 // The example on stdio, with a bus that is lost at SIGUSR2 as one of another process may be.
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { InMemoryBus } from 'mcp-listen';
+import { InMemoryBus, publishChanges } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
 import { notesServer } from '../../examples/stdio/notes.mjs';
 
@@ -25,9 +25,9 @@ class LosingBus extends InMemoryBus {
 }
 
 const bus = new LosingBus();
-const server = serveListenStdio(
+serveListenStdio(
   (stdin, stdout) =>
-    serveStdio(() => notesServer(() => server.notify), { transport: new StdioServerTransport(stdin, stdout) }),
+    serveStdio(publishChanges(notesServer, bus), { transport: new StdioServerTransport(stdin, stdout) }),
   { bus, onerror: () => {} },
 );
 process.on('SIGUSR2', () => bus.lose());

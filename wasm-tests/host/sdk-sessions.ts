@@ -5,13 +5,13 @@ import { SubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { serveOnNode } from './node-http.ts';
 
 /** The official SDK of 2025 with sessions, over HTTP on a free port. */
-export async function sdkSessions() {
+export async function sdkSessions(factory: () => McpServer | Promise<McpServer> = subscribable) {
   const sessions = new Map<string, { transport: Transport; server: McpServer }>();
   const node = await serveOnNode(async (request) => {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : sessions.get(id);
     if (known !== undefined) return known.transport.handleRequest(request);
-    const server = subscribable();
+    const server = await factory();
     const transport = new Transport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (session) => void sessions.set(session, { transport, server }),
@@ -30,7 +30,8 @@ export async function sdkSessions() {
   };
 }
 
-function subscribable(): McpServer {
+/** A server whose resources can be subscribed to. */
+export function subscribable(): McpServer {
   const server = new McpServer(
     { name: 'sdk', version: '1.0.0' },
     { capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } },

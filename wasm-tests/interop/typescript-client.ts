@@ -31,6 +31,11 @@ export class Heard {
     );
   }
 
+  /** How many entries were not taken yet. */
+  get waiting(): number {
+    return this.#entries.length;
+  }
+
   /** The oldest entry that was not taken yet. */
   async next(): Promise<string> {
     for (;;) {

@@ -1,0 +1,28 @@
+import { env } from 'cloudflare:workers';
+import { McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler } from 'agents/mcp/server';
+import { publishChanges, serveListen } from 'mcp-listen';
+import { durableObjectBus } from 'mcp-listen/cloudflare';
+
+export { SubscriptionBus } from 'mcp-listen/cloudflare';
+
+function lampServer() {
+  const server = new McpServer(
+    { name: 'lamp', version: '1.0.0' },
+    { capabilities: { resources: { subscribe: true } } },
+  );
+  server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
+    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+  }));
+  server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+    await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+    return { content: [{ type: 'text', text: 'Switched.' }] };
+  });
+  return server;
+}
+
+// The Agents SDK takes no bus: listens are answered in front of it, and everything else reaches it with `env` and `ctx`.
+const bus = durableObjectBus(env.MCP_BUS);
+const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+
+export default { fetch: server.fetch };

@@ -1,0 +1,39 @@
+// An MCP server on Bun; `bun server.ts` starts it.
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { InMemoryBus, publishChanges, serveListen } from 'mcp-listen';
+
+let isOn = false;
+
+function lampServer() {
+  const server = new McpServer(
+    { name: 'lamp', version: '1.0.0' },
+    { capabilities: { resources: { subscribe: true } } },
+  );
+  server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
+    contents: [{ uri: 'lamp://desk', text: isOn ? 'on' : 'off' }],
+  }));
+  const dim = server.registerTool('dim', { description: 'Dims the lamp' }, () => ({
+    content: [{ type: 'text', text: 'Dimmed.' }],
+  }));
+  if (!isOn) dim.disable();
+  server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+    isOn = !isOn;
+    dim.update({ enabled: isOn });
+    await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+    return { content: [{ type: 'text', text: isOn ? 'on' : 'off' }] };
+  });
+  return server;
+}
+
+const bus = new InMemoryBus();
+const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const port = Number(process.env.PORT ?? 8787);
+
+// Bun ends connections that are silent for 10 seconds, which is sooner than the keep-alive of a stream.
+const http = Bun.serve({ port, idleTimeout: 0, fetch: (request) => server.fetch(request) });
+
+// Whoever listens comes back to the process that takes over; then this one can exit.
+process.once('SIGTERM', async () => {
+  await server.drain({ windowMs: 5_000 });
+  await http.stop();
+});

@@ -1,0 +1,31 @@
+import { env } from 'cloudflare:workers';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { Hono } from 'hono';
+import { publishChanges, serveListen } from 'mcp-listen';
+import { durableObjectBus } from 'mcp-listen/cloudflare';
+
+export { SubscriptionBus } from 'mcp-listen/cloudflare';
+
+function lampServer() {
+  const server = new McpServer(
+    { name: 'lamp', version: '1.0.0' },
+    { capabilities: { resources: { subscribe: true } } },
+  );
+  server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
+    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+  }));
+  server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+    await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+    return { content: [{ type: 'text', text: 'Switched.' }] };
+  });
+  return server;
+}
+
+const bus = durableObjectBus(env.MCP_BUS);
+const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+
+const app = new Hono();
+app.get('/', (context) => context.text('The lamp is at /mcp.'));
+app.all('/mcp', (context) => server.fetch(context.req.raw));
+
+export default app;

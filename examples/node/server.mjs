@@ -1,0 +1,41 @@
+// An MCP server on node:http; `node server.mjs` starts it.
+import { createServer } from 'node:http';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { InMemoryBus, publishChanges, serveListen } from 'mcp-listen';
+import { toNodeHandler } from 'mcp-listen/node';
+
+let isOn = false;
+
+function lampServer() {
+  const server = new McpServer(
+    { name: 'lamp', version: '1.0.0' },
+    { capabilities: { resources: { subscribe: true } } },
+  );
+  server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
+    contents: [{ uri: 'lamp://desk', text: isOn ? 'on' : 'off' }],
+  }));
+  const dim = server.registerTool('dim', { description: 'Dims the lamp' }, () => ({
+    content: [{ type: 'text', text: 'Dimmed.' }],
+  }));
+  if (!isOn) dim.disable();
+  server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+    isOn = !isOn;
+    dim.update({ enabled: isOn });
+    await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+    return { content: [{ type: 'text', text: isOn ? 'on' : 'off' }] };
+  });
+  return server;
+}
+
+const bus = new InMemoryBus();
+const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const port = Number(process.env.PORT ?? 8787);
+
+const http = createServer(toNodeHandler(server));
+http.listen(port, () => console.log(`The lamp is at http://localhost:${port}/mcp`));
+
+// Whoever listens comes back to the process that takes over; then this one can exit.
+process.once('SIGTERM', async () => {
+  await server.drain({ windowMs: 5_000 });
+  http.close();
+});

@@ -1,0 +1,27 @@
+import { env } from 'cloudflare:workers';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { publishChanges } from 'mcp-listen';
+import { durableObjectBus } from 'mcp-listen/cloudflare';
+
+export { SubscriptionBus } from 'mcp-listen/cloudflare';
+
+function lampServer() {
+  const server = new McpServer(
+    { name: 'lamp', version: '1.0.0' },
+    { capabilities: { resources: { subscribe: true } } },
+  );
+  server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
+    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+  }));
+  server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+    await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+    return { content: [{ type: 'text', text: 'Switched.' }] };
+  });
+  return server;
+}
+
+// The SDK serves the streams by itself; only the bus is ours.
+const bus = durableObjectBus(env.MCP_BUS);
+const handler = createMcpHandler(publishChanges(lampServer, bus), { bus });
+
+export default { fetch: (request: Request) => handler.fetch(request) };

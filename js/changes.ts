@@ -1,0 +1,49 @@
+import type { ListenBus } from './bus/bus.js';
+import { eventText, type ServerEvent } from './event.js';
+
+/** What one server changed in this turn of the event loop, to be published together. */
+export class Changes {
+  readonly #bus: ListenBus;
+  /** By text: a subject that changes twice is published once. */
+  readonly #waiting = new Map<string, ServerEvent>();
+  readonly #told = new WeakSet<Error>();
+  #published: Promise<void> | undefined;
+
+  constructor(bus: ListenBus) {
+    this.#bus = bus;
+  }
+
+  /** Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's `onerror`. */
+  publish(event: ServerEvent): Promise<void> {
+    const text = textOf(event);
+    // Alone: together, what is no event would keep the others back.
+    if (text === undefined) return this.#bus.publish(event);
+    this.#waiting.set(text, event);
+    this.#published ??= this.#soon();
+    return this.#published;
+  }
+
+  /** Whether the bus has told its `onerror` of this. */
+  hasTold(error: Error): boolean {
+    return this.#told.has(error);
+  }
+
+  #soon(): Promise<void> {
+    const published = Promise.resolve().then(() => {
+      const events = [...this.#waiting.values()];
+      this.#waiting.clear();
+      this.#published = undefined;
+      return this.#bus.publishAll(events);
+    });
+    published.catch((error: Error) => this.#told.add(error));
+    return published;
+  }
+}
+
+function textOf(event: ServerEvent): string | undefined {
+  try {
+    return eventText(event);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { afterEach } from 'vitest';
+import { portOf } from './port.ts';
+
+const servers: Server[] = [];
+
+/** Serves `listener` on a free port until the test ends; answers the origin. */
+export async function served(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${portOf(server)}`;
+}
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+});

@@ -1,0 +1,72 @@
+import { gzipSync } from 'node:zlib';
+import express from 'express';
+import { toNodeHandler } from 'mcp-listen/node';
+import { describe, expect, test, vi } from 'vitest';
+import { echo } from '../host/behind.ts';
+import { served } from '../host/http-server.ts';
+import { acknowledged, LISTEN_HEADERS, listChanged, listen, listenBody } from '../host/listen.ts';
+import { serving, TOOLS } from './serving.ts';
+
+describe('a listen stream by Express', () => {
+  test.each([
+    ['no parser', []],
+    ['express.json()', [express.json()]],
+    ['express.text()', [express.text({ type: '*/*' })]],
+    ['express.raw()', [express.raw({ type: '*/*' })]],
+  ])('behind %s', async (_, middleware) => {
+    const server = serving();
+    const app = express();
+    for (const each of middleware) app.use(each);
+    app.all('/mcp', toNodeHandler(server));
+    const stream = await listen(`${await served(app)}/mcp`, TOOLS);
+    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    stream.drop();
+    await expect.poll(() => server.stats().ended.left).toBe(1);
+  });
+
+  test('with a body that was parsed elsewhere, and unpacked', async () => {
+    const app = express().use(express.json());
+    const handler = toNodeHandler(serving());
+    app.post('/mcp', (request, response) => {
+      const { body } = request;
+      request.body = undefined;
+      void handler(request, response, body);
+    });
+    const headers = { ...LISTEN_HEADERS, 'content-encoding': 'gzip' };
+    const response = await fetch(`${await served(app)}/mcp`, {
+      method: 'POST',
+      headers,
+      body: gzipSync(listenBody(TOOLS)),
+    });
+    expect(response.status).toBe(200);
+    await response.body?.cancel();
+  });
+});
+
+describe('a request by Express', () => {
+  test('has its whole address below a router', async () => {
+    const app = express().use('/below', toNodeHandler({ fetch: ({ url }) => new Response(url) }));
+    const origin = await served(app);
+    expect(await (await fetch(`${origin}/below/mcp?a=1`)).text()).toBe(`${origin}/below/mcp?a=1`);
+  });
+
+  test('whose type the parser does not know has its own bytes', async () => {
+    const app = express()
+      .use(express.json())
+      .use(toNodeHandler({ fetch: echo }));
+    const response = await fetch(await served(app), { method: 'POST', body: 'as it is' });
+    expect(await response.json()).toMatchObject({ body: 'as it is' });
+  });
+
+  test('whose body somebody has read and kept is a 500 that says so to whoever runs the server', async () => {
+    const onerror = vi.fn();
+    const app = express();
+    app.use((request, _, next) => void request.resume().once('end', next));
+    app.use(toNodeHandler(serving(), { onerror }));
+    const response = await fetch(await served(app), { method: 'POST', body: 'lost' });
+    expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
+    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'body-consumed' }));
+  });
+});
