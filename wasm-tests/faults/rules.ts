@@ -40,14 +40,19 @@ export function delayed(ms: number): Rule {
   return (frame, tunnel) => void setTimeout(() => tunnel.toEdge(frame), ms);
 }
 
-/** Passes the frame after the next event. */
-export const swapped: Rule = (frame, tunnel) => {
-  const held = tunnel.memory.get('held') as Buffer | undefined;
-  tunnel.memory.set('held', held === undefined ? frame : undefined);
-  if (held === undefined) return;
-  tunnel.toEdge(frame);
-  tunnel.toEdge(held);
-};
+/** Passes this share of the events after the frame that follows them. */
+export function swapped(share: number, chance = seeded(1)): Rule {
+  return (frame, tunnel) => {
+    const held = tunnel.memory.get('held') as Buffer | undefined;
+    tunnel.memory.delete('held');
+    if (held === undefined && isEvent(frame) && chance() < share) {
+      tunnel.memory.set('held', frame);
+      return;
+    }
+    tunnel.toEdge(frame);
+    if (held !== undefined) tunnel.toEdge(held);
+  };
+}
 
 /** Ends the tunnel instead. */
 export function closed(code?: number): Rule {

@@ -24,7 +24,7 @@ export const WIRE: Scenario[] = [
   spoilt('a fifth of all events is dropped', { toEdge: some(0.2, dropped) }, { short: 100 }),
   spoilt('a fifth of all events comes 5 s later', { toEdge: some(0.2, delayed(5_000)) }),
   spoilt('a fifth of all events comes twice', { toEdge: some(0.2, duplicated) }),
-  spoilt('a fifth of all events comes after the next one', { toEdge: some(0.2, swapped) }),
+  spoilt('a fifth of all events comes after the next one', { toEdge: swapped(0.2) }),
   spoilt('a fifth of all events is cut in the middle', { toEdge: some(0.2, truncated) }),
   spoilt('every frame of the bus is late by 200 ms', { toEdge: delayed(200) }),
   {
