@@ -1,0 +1,250 @@
+//! Lives of machines, a step a byte, held against what they promise.
+
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    bus::{Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position},
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream},
+    message,
+};
+
+use crate::any::{id, is_of_same_key, task, task_id, updated, uri};
+
+/// The acknowledgment first, then cues in the order in which they became pending, then the result; and nothing after the end.
+pub fn stream(steps: &[u8]) {
+    let mut life = StreamLife::new();
+    for (now, step) in (0u64..).zip(steps) {
+        life.step(*step, now);
+        assert_eq!(
+            life.stream.pending_cues(),
+            life.expected.len(),
+            "what waits"
+        );
+    }
+}
+
+/// How far what was written has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    Acknowledgment,
+    End,
+}
+
+struct StreamLife {
+    stream: ServerStream,
+    /// What waits to be told.
+    expected: Vec<ServerEvent>,
+    takes_events: bool,
+    is_attached: bool,
+    said: Said,
+}
+
+impl StreamLife {
+    fn new() -> Self {
+        Self {
+            stream: ServerStream::new(id("\"7\""), honored(), Millis(10), Millis(0)),
+            expected: Vec::new(),
+            takes_events: true,
+            is_attached: false,
+            said: Said::Nothing,
+        }
+    }
+
+    fn step(&mut self, step: u8, now: u64) {
+        match step % 16 {
+            0..=6 => self.publish(&events()[usize::from(step / 16) % 7]),
+            7..=10 => self.write(now),
+            11 => {
+                self.is_attached |= self.takes_events;
+                self.stream.handle_attached(Millis(now));
+            }
+            12 => self.stream.handle_timeout(Millis(now + 10)),
+            13 => {
+                self.stop(self.is_attached);
+                self.stream.close();
+            }
+            14 => {
+                self.stop(self.is_attached);
+                self.stream.retire(Ending::Rotated);
+            }
+            _ => {
+                self.stop(false);
+                self.stream.abort();
+            }
+        }
+    }
+
+    fn publish(&mut self, event: &ServerEvent) {
+        self.stream.handle_event(event);
+        if !self.takes_events || !honored().accepts(event) {
+            return;
+        }
+        match self
+            .expected
+            .iter_mut()
+            .find(|one| is_of_same_key(one, event))
+        {
+            Some(waiting) => *waiting = event.clone(),
+            None => self.expected.push(event.clone()),
+        }
+    }
+
+    fn stop(&mut self, is_told: bool) {
+        if !is_told {
+            self.expected.clear();
+        }
+        self.takes_events = false;
+    }
+
+    fn write(&mut self, now: u64) {
+        let Some(output) = self.stream.poll_output(Millis(now)) else {
+            return;
+        };
+        assert_ne!(self.said, Said::End, "something after the end");
+        match output {
+            Output::End => self.said = Said::End,
+            Output::Opened | Output::KeepAlive => {
+                assert_eq!(self.said, Said::Acknowledgment, "before the acknowledgment");
+            }
+            Output::Message(text) if self.said == Said::Nothing => {
+                assert_eq!(
+                    text,
+                    message::acknowledged(&id("\"7\""), &honored()),
+                    "the ack is first"
+                );
+                self.said = Said::Acknowledgment;
+            }
+            Output::Message(text) if text == message::listen_result(&id("\"7\""), None) => {
+                assert_eq!(self.expected, [], "cues were pending at the result");
+            }
+            Output::Message(text) => {
+                let first = self.expected.remove(0);
+                assert_eq!(
+                    text,
+                    message::notification(&id("\"7\""), &first),
+                    "first in, first out"
+                );
+            }
+        }
+    }
+}
+
+/// A bus sends each edge what that edge wants, in the order of the log, and nothing to who left.
+pub fn bus(steps: &[u8]) {
+    let mut life = BusLife {
+        hub: Hub::new(Mark {
+            epoch: "e".into(),
+            position: Position(0),
+        }),
+        wants: BTreeMap::new(),
+        edges: Vec::new(),
+    };
+    for step in steps {
+        life.step(*step);
+        assert_eq!(
+            life.hub.attached(),
+            life.wants.len(),
+            "how many are attached"
+        );
+    }
+}
+
+struct BusLife {
+    hub: Hub,
+    /// What the edges that are attached want, by their place in `edges`.
+    wants: BTreeMap<usize, SubscriptionFilter>,
+    edges: Vec<EdgeId>,
+}
+
+impl BusLife {
+    fn step(&mut self, step: u8) {
+        let rest = usize::from(step / 8);
+        match step % 8 {
+            0 => self.edges.push(self.hub.connect()),
+            1 | 2 => self.attach(rest),
+            3 => self.say(rest, &EdgeMessage::Detach.to_json()),
+            4 => self.say(rest, "{\"v\":1}"),
+            _ => self.publish(&events()[rest % 7]),
+        }
+    }
+
+    fn attach(&mut self, rest: usize) {
+        let wanted = SubscriptionFilter {
+            tools_list_changed: rest.is_multiple_of(2),
+            resource_subscriptions: vec![uri(["a", "b", "c"][rest % 3])],
+            ..SubscriptionFilter::default()
+        };
+        let Some(edge) = self.place(rest) else {
+            return;
+        };
+        let attach = EdgeMessage::Attach(Attach::new(Interest::Filter(wanted.clone())));
+        let taken = self.hub.handle_message(self.edges[edge], &attach.to_json());
+        assert!(taken.is_ok(), "an attach is refused");
+        self.wants.insert(edge, wanted);
+    }
+
+    /// An edge that detaches is gone, with its number.
+    fn say(&mut self, rest: usize, frame: &str) {
+        let Some(edge) = self.place(rest) else {
+            return;
+        };
+        if self.hub.handle_message(self.edges[edge], frame).is_ok() {
+            self.edges.remove(edge);
+            self.wants = std::mem::take(&mut self.wants)
+                .into_iter()
+                .filter(|(place, _)| *place != edge)
+                .map(|(place, wanted)| (place - usize::from(place > edge), wanted))
+                .collect();
+        }
+    }
+
+    fn publish(&mut self, event: &ServerEvent) {
+        let publication = self.hub.publish(event);
+        let mut told: Vec<EdgeId> = Vec::new();
+        for delivery in &publication.deliveries {
+            let frame = BusMessage::from_json(&delivery.message);
+            assert!(
+                matches!(&frame, Ok(BusMessage::Event { event: sent, .. }) if sent == event),
+                "another event"
+            );
+            told.extend(&delivery.edges);
+        }
+        told.sort_unstable();
+        let wanting = self
+            .wants
+            .iter()
+            .filter(|(_, wanted)| wanted.accepts(event));
+        let mut wanting: Vec<EdgeId> = wanting.map(|(edge, _)| self.edges[*edge]).collect();
+        wanting.sort_unstable();
+        assert_eq!(told, wanting, "who is told");
+    }
+
+    fn place(&self, rest: usize) -> Option<usize> {
+        rest.checked_rem(self.edges.len())
+    }
+}
+
+fn honored() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        task_ids: vec![task_id("t")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn events() -> [ServerEvent; 7] {
+    [
+        ServerEvent::ToolsListChanged,
+        ServerEvent::PromptsListChanged,
+        updated("a"),
+        updated("b"),
+        updated("c"),
+        task(r#"{"taskId":"t","status":"working"}"#),
+        task(r#"{"taskId":"t","status":"completed"}"#),
+    ]
+}

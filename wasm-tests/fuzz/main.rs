@@ -1,0 +1,53 @@
+//! Every crasher that was ever found, and a short run of each target: `npm run check:fuzz` runs them for as long as is asked.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    reason = "a failure is told by panicking, and the search on demand uses more"
+)]
+
+#[path = "../core/any.rs"]
+mod any;
+mod crashers;
+mod frames;
+mod inputs;
+mod json;
+mod lives;
+mod protocol;
+mod strict;
+mod target;
+mod wires;
+
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+#[test]
+fn every_crasher_that_was_kept_is_survived() {
+    for target in target::ALL {
+        for (name, bytes) in crashers::of(target.name) {
+            println!("{} {name}", target.name);
+            (target.run)(&bytes);
+        }
+    }
+}
+
+#[test]
+fn each_crasher_is_of_a_target() {
+    let names: Vec<_> = target::ALL.iter().map(|target| target.name).collect();
+    for folder in crashers::folders() {
+        assert!(names.contains(&folder.as_str()), "{folder} is no target");
+    }
+}
+
+#[test]
+fn each_target_survives_some_hundred_inputs() {
+    for target in target::ALL {
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        if let Err(found) = target.search(256, rng) {
+            panic!("{}: {}\n{:?}", target.name, found.why, found.shown());
+        }
+    }
+}

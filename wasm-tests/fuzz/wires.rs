@@ -1,0 +1,249 @@
+//! What comes over wires: frames of the bus, event streams, lines, and answers of servers.
+
+use mcp_listen::{
+    bus::{
+        Attach, Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Hub, Interest, Mark,
+        Position, SessionCall, Shard, Taken,
+    },
+    capabilities::{Capabilities, Discovered},
+    client::{Options, Output, Subscription},
+    clock::Millis,
+    edge::{Edge, Patience},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    json,
+    limits::Limits,
+    line::Line,
+    listen::{Headers, ServerStream},
+    sse::{self, Bounds, Decoder, Item},
+    stdio::{self, Channel, Input, Lines},
+};
+
+use crate::any::{id, uri};
+
+/// A frame that is read is written as it reads, whoever it is for; and nobody breaks who is sent any.
+pub fn bus_frames(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    round(text, EdgeMessage::from_json, EdgeMessage::to_json);
+    round(text, BusMessage::from_json, BusMessage::to_json);
+    round(text, Follow::from_json, Follow::to_json);
+    round(text, FollowAnswer::from_json, FollowAnswer::to_json);
+    round(text, Taken::from_json, |taken| taken.to_json());
+    round(text, SessionCall::from_json, SessionCall::to_json);
+    drop(Batch::from_json(text));
+    everybody_takes(text);
+}
+
+fn round<T: PartialEq + std::fmt::Debug, E>(
+    text: &str,
+    read: fn(&str) -> Result<T, E>,
+    write: fn(&T) -> String,
+) {
+    if let Ok(value) = read(text) {
+        let again = read(&write(&value)).ok();
+        assert_eq!(again.as_ref(), Some(&value), "it is written as another one");
+    }
+}
+
+fn everybody_takes(text: &str) {
+    let mut hub = Hub::new(mark());
+    let number = hub.connect();
+    let attach = EdgeMessage::Attach(Attach::new(Interest::Filter(watched()))).to_json();
+    for frame in [text, &attach, text] {
+        drop(hub.handle_message(number, frame));
+    }
+    let mut edge = Edge::new(ServerStream::new(id("1"), watched(), Millis(0), Millis(0)));
+    let mut line = Line::new("line", Patience::default());
+    let _ = line.attach(Interest::Filter(watched()), Millis(0));
+    drop(line.poll_call(Millis(0)));
+    let attached = BusMessage::Attached(mark()).to_json();
+    for frame in [text, &attached, text, text] {
+        let _ = edge.handle_bus_message(frame, Millis(1));
+        while edge.poll_frame(Millis(1)).is_some() {}
+        let _ = line.handle_message(frame, Millis(1));
+        while line.poll_output().is_some() {}
+    }
+    let mut shard = Shard::new(0);
+    let number = shard.connect();
+    drop(shard.handle_message(number, text, Millis(0)));
+    let _ = shard.handle_session_call(1, text);
+    if let Some(call) = shard.poll_call(Millis(0)) {
+        shard.handle_answer(call.seq, text, Millis(1), 0.5);
+    }
+    while shard.poll_output().is_some() {}
+}
+
+/// Where a stream is cut changes nothing.
+pub fn sse_in(bytes: &[u8]) {
+    let whole = items([bytes]);
+    assert_eq!(items(bytes.chunks(1)), whole, "byte by byte");
+    for cut in 0..=bytes.len() {
+        let (one, other) = bytes.split_at(cut);
+        assert_eq!(items([one, other]), whole, "cut at {cut}");
+    }
+}
+
+fn items<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, Option<String>, bool) {
+    let mut decoder = Decoder::new(Bounds {
+        line_bytes: 40,
+        event_bytes: 30,
+    });
+    let (mut items, mut is_over) = (Vec::new(), false);
+    for chunk in chunks {
+        decoder.handle_bytes(chunk);
+        loop {
+            match decoder.poll_item() {
+                Ok(Some(item)) => {
+                    assert!(!is_over, "something follows an error");
+                    items.push(item);
+                }
+                Ok(None) => break,
+                Err(_) => is_over = true,
+            }
+        }
+    }
+    (items, decoder.last_event_id().map(str::to_owned), is_over)
+}
+
+/// What is written is read as it was.
+pub fn sse_out(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes).replace('\r', " ");
+    let mut decoder = Decoder::new(Bounds {
+        line_bytes: 100_000,
+        event_bytes: 100_000,
+    });
+    decoder.handle_bytes(&sse::identified("7", &sse::event(&text)));
+    let Ok(Some(Item::Event(event))) = decoder.poll_item() else {
+        panic!("no event");
+    };
+    assert_eq!(event.data, text.as_bytes(), "it is read as another one");
+    assert_eq!(decoder.poll_item(), Ok(None), "there are two");
+    assert_eq!(decoder.last_event_id(), Some("7"));
+}
+
+/// Where lines are cut changes nothing, and whatever a client says, it is answered in whole lines of JSON.
+pub fn stdio(bytes: &[u8]) {
+    let lines = |chunk: usize| {
+        let mut lines = Lines::new(60);
+        let mut found = Vec::new();
+        for bytes in bytes.chunks(chunk) {
+            lines.handle_bytes(bytes);
+            found.extend(std::iter::from_fn(|| lines.poll_line()));
+        }
+        (found, lines.finish())
+    };
+    assert_eq!(lines(1), lines(bytes.len().max(1)), "it depends on the cut");
+    let mut channel = Channel::new(
+        Limits::default(),
+        stdio::Bounds {
+            line_bytes: 100_000,
+            subscriptions: 3,
+        },
+    );
+    for chunk in bytes.chunks(16) {
+        channel.handle_bytes(chunk);
+        while let Some(input) = channel.poll_input() {
+            answer(&mut channel, &input);
+        }
+        written(&mut channel);
+    }
+    drop(channel.handle_end());
+    channel.close();
+    written(&mut channel);
+}
+
+fn answer(channel: &mut Channel, input: &Input) {
+    if let Input::Listen { number, .. } = *input {
+        let told = Discovered {
+            capabilities: Capabilities::ALL,
+            server_info: None,
+            fresh_until: None,
+            is_public: true,
+        };
+        if channel.open(number, &told, None).is_some() {
+            let attached = BusMessage::Attached(mark()).to_json();
+            let _ = channel.handle_bus_message(number, &attached);
+        }
+    }
+}
+
+fn written(channel: &mut Channel) {
+    while let Some(line) = channel.poll_line() {
+        let message = line.strip_suffix('\n').expect("a whole line");
+        assert!(!message.contains('\n'), "two lines in one");
+        assert!(json::read(message.as_bytes(), 64).is_ok(), "it is no JSON");
+    }
+}
+
+/// Whatever a server answers, its client is told in order: the acknowledgment, changes of what is honored, one end.
+pub fn client(bytes: &[u8]) {
+    let (head, body) = bytes.split_first().unwrap_or((&0, &[]));
+    let (status, headers) = HEADS[usize::from(*head) % HEADS.len()];
+    let mut subscription = Subscription::new(id("1"), watched(), Options::default(), Millis(0));
+    subscription.handle_head(status, &Headers::new(headers), Millis(0));
+    let mut outputs = Vec::new();
+    for chunk in body.chunks(7) {
+        subscription.handle_bytes(chunk, Millis(1));
+        outputs.extend(std::iter::from_fn(|| subscription.poll_output()));
+    }
+    subscription.handle_end();
+    outputs.extend(std::iter::from_fn(|| subscription.poll_output()));
+    let mut honored: Option<SubscriptionFilter> = None;
+    for (place, output) in outputs.iter().enumerate() {
+        match output {
+            Output::Acknowledged(filter) => {
+                assert!(filter.is_subset_of(&watched()), "more than was asked for");
+                assert!(
+                    honored.replace(filter.clone()).is_none(),
+                    "twice acknowledged"
+                );
+            }
+            Output::Changed(event) => {
+                assert!(
+                    honored.as_ref().is_some_and(|filter| hears(filter, event)),
+                    "not honored"
+                );
+            }
+            Output::Ended(_) => assert_eq!(place + 1, outputs.len(), "something follows the end"),
+        }
+    }
+    assert!(
+        matches!(outputs.last(), Some(Output::Ended(_))),
+        "it never ends"
+    );
+}
+
+/// A server may tell of a part of a resource that is watched: its URI is another one.
+fn hears(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
+    match event {
+        ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),
+        _ => honored.accepts(event),
+    }
+}
+
+fn watched() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        prompts_list_changed: true,
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn mark() -> Mark {
+    Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    }
+}
+
+const HEADS: [(u16, &str); 6] = [
+    (200, "Content-Type: text/event-stream"),
+    (200, "Content-Type: application/json"),
+    (200, ""),
+    (400, "Content-Type: application/json"),
+    (503, "Content-Type: application/json\nRetry-After: 5"),
+    (302, "Location: x"),
+];
