@@ -10,15 +10,26 @@ export const python = join(root, '.tools', 'python', 'bin', 'python');
 
 /** Brings the official Python SDK into .tools/python; does nothing where it is there. */
 export async function pythonSdk() {
-  const wanted = join(root, 'wasm-tests', 'interop', 'requirements.txt');
-  const folder = join(root, '.tools', 'python');
+  await installed('the Python SDK', join('wasm-tests', 'interop', 'requirements.txt'), 'python');
+}
+
+/**
+ * Brings packages of PyPI into a folder of .tools; does nothing where they are there.
+ * @param {string} what
+ * @param {string} requirements file that names them, each with its version
+ * @param {string} name of the folder
+ */
+export async function installed(what, requirements, name) {
+  const wanted = join(root, requirements);
+  const folder = join(root, '.tools', name);
   const present = join(folder, 'requirements.txt');
   const [wants, has] = await Promise.all([readFile(wanted, 'utf8'), readFile(present, 'utf8').catch(() => '')]);
   if (wants === has) return;
-  await step('Installing the Python SDK into .tools/python', async () => {
+  await step(`Installing ${what} into .tools/${name}`, async () => {
     await rm(folder, { recursive: true, force: true });
     await run('python3', ['-m', 'venv', folder]);
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', wanted]);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', wanted];
+    await run(join(folder, 'bin', 'python'), pip);
     await cp(wanted, present);
   });
 }
