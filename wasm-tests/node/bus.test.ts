@@ -171,6 +171,14 @@ describe('a bus written for the SDK', () => {
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
+  test('may carry params with an event, as the SDK has it: the change is heard, without them', async () => {
+    const bus = new InMemoryServerEventBus();
+    const stream = await open(serving({ bus: bus as ServerEventBus }), { resourceSubscriptions: ['note://a'] });
+    await stream.message();
+    bus.publish({ kind: 'resource_updated', uri: 'note://a', params: { uri: 'note://b', _meta: { own: true } } });
+    expect(await stream.message()).toBe(updated('1', 'note://a'));
+  });
+
   test('that delivers what is no event loses that alone', async () => {
     const onerror = vi.fn();
     const bus = new InMemoryServerEventBus();
