@@ -100,6 +100,19 @@ impl Capabilities {
         }
     }
 
+    /// What a server that offers this could be notified about: every feature that it has. `None` where it is no object.
+    pub fn offered(node: &Node<'_>) -> Option<Self> {
+        let has = |feature: &str| node.get(feature).and_then(Node::as_object).is_some();
+        node.as_object()?;
+        Some(Self {
+            tools_list_changed: has("tools"),
+            prompts_list_changed: has("prompts"),
+            resources_list_changed: has("resources"),
+            resources_subscribe: has("resources"),
+            tasks: declare_tasks(node),
+        })
+    }
+
     /// The members of MCP's `ServerCapabilities` that hold the flags, with the flags of each.
     pub fn features(self) -> [(&'static str, Vec<(&'static str, bool)>); 3] {
         [

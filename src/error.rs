@@ -72,6 +72,12 @@ pub enum Reason {
     Unavailable,
     /// This server is shutting down.
     Closing,
+    /// The server behind a gateway cannot be reached, or answers nonsense.
+    BadGateway,
+    /// The server behind a gateway does not begin to answer.
+    GatewayTimeout,
+    /// A gateway has no server under this name.
+    UnknownServer,
 }
 
 impl Rejection {
@@ -87,7 +93,9 @@ impl Reason {
         match self {
             Self::Unauthorized => 401,
             Self::Forbidden | Self::ForbiddenHost | Self::ForbiddenOrigin => 403,
-            Self::MethodNotFound | Self::SessionNotFound => 404,
+            Self::MethodNotFound | Self::SessionNotFound | Self::UnknownServer => 404,
+            Self::BadGateway => 502,
+            Self::GatewayTimeout => 504,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
             Self::StreamTaken => 409,
@@ -135,6 +143,8 @@ impl Reason {
                 | Self::AuthorizerFailed
                 | Self::Unavailable
                 | Self::Closing
+                | Self::BadGateway
+                | Self::GatewayTimeout
         )
     }
 
@@ -152,11 +162,15 @@ impl Reason {
             | Self::InvalidParams(_)
             | Self::MethodNotFound
             | Self::SessionNotFound
-            | Self::StreamTaken => "request",
+            | Self::StreamTaken
+            | Self::UnknownServer => "request",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::TooManyStreams | Self::TooManySessions => "full",
-            Self::AuthorizerFailed | Self::Unavailable => "unavailable",
+            Self::AuthorizerFailed
+            | Self::Unavailable
+            | Self::BadGateway
+            | Self::GatewayTimeout => "unavailable",
             Self::Closing => "closing",
         }
     }
@@ -187,6 +201,9 @@ impl Reason {
             Self::AuthorizerFailed => "authorizer-failed",
             Self::Unavailable => "unavailable",
             Self::Closing => "closing",
+            Self::BadGateway => "bad-gateway",
+            Self::GatewayTimeout => "gateway-timeout",
+            Self::UnknownServer => "unknown-server",
         }
     }
 
@@ -226,6 +243,9 @@ impl Reason {
             Self::AuthorizerFailed => "Authorization is unavailable",
             Self::Unavailable => "Subscriptions are unavailable",
             Self::Closing => "The server is shutting down",
+            Self::BadGateway => "The server behind this gateway cannot be reached",
+            Self::GatewayTimeout => "The server behind this gateway took too long",
+            Self::UnknownServer => "There is no such server here",
         }
     }
 }

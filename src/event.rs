@@ -75,20 +75,19 @@ impl ServerEvent {
             TOOLS => Ok(Self::ToolsListChanged),
             PROMPTS => Ok(Self::PromptsListChanged),
             RESOURCES => Ok(Self::ResourcesListChanged),
-            UPDATED => {
-                let uri = object.get("uri").and_then(Node::as_str);
-                Uri::new(
-                    uri.ok_or(EventError::MissingUri)?,
-                    Limits::default().uri_bytes,
-                )
-                .map(|uri| Self::ResourceUpdated { uri })
-                .map_err(EventError::Uri)
-            }
+            UPDATED => Self::updated(object.get("uri")),
             TASK => Task::from_node(object.get("task"))
                 .map(|task| Self::TaskStatus { task })
                 .map_err(EventError::Task),
             _ => Err(EventError::UnknownKind),
         }
+    }
+
+    pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, EventError> {
+        let uri = uri.and_then(Node::as_str).ok_or(EventError::MissingUri)?;
+        Uri::new(uri, Limits::default().uri_bytes)
+            .map(|uri| Self::ResourceUpdated { uri })
+            .map_err(EventError::Uri)
     }
 
     /// The event as compact JSON.

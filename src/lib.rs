@@ -11,6 +11,7 @@
 //!   events, request ids, refusals
 //! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`position`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
+//! - [`publish`], [`offer`]: what a publisher posts, and what a server behind us offers
 //! - [`listen`]: accepting a listen request, and both sides of its stream
 //! - [`front`]: which methods, hosts and origins are served, and what browsers are told
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
@@ -60,7 +61,9 @@ pub mod line;
 pub mod listen;
 pub mod message;
 pub mod name;
+pub mod offer;
 pub mod position;
+pub mod publish;
 #[doc(hidden)]
 pub mod seeded;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::{clock::Millis, event::ServerEvent, position::Position};
+use crate::{clock::Millis, event::ServerEvent, filter::SubscriptionFilter, position::Position};
 
 use super::{
     delivery::{Delivery, Groups},
@@ -83,6 +83,11 @@ impl Edges {
     /// What all that have attached want together.
     pub(crate) fn interest(&self) -> Interest {
         self.index.interest()
+    }
+
+    /// The same, but for those that want everything.
+    pub(crate) fn filter(&self) -> SubscriptionFilter {
+        self.index.filter()
     }
 
     pub(crate) fn is_wanted(&self, key: &Key) -> bool {

@@ -1,6 +1,7 @@
 use crate::{
     clock::Millis,
     event::ServerEvent,
+    filter::SubscriptionFilter,
     position::{Mark, Position},
     uri::Uri,
 };
@@ -200,6 +201,11 @@ impl Hub {
     /// How many edges are attached.
     pub fn attached(&self) -> usize {
         self.edges.attached()
+    }
+
+    /// What the streams of all edges want together. A listener to everything is no stream, and asks for nothing.
+    pub fn wanted(&self) -> SubscriptionFilter {
+        self.edges.filter()
     }
 
     /// An attach on a connection that is attached takes the place of the former one.

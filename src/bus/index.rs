@@ -78,13 +78,18 @@ impl Index {
         if !self.everything.is_empty() {
             return Interest::Everything;
         }
-        Interest::Filter(SubscriptionFilter {
+        Interest::Filter(self.filter())
+    }
+
+    /// What the edges want together that do not want everything.
+    pub fn filter(&self) -> SubscriptionFilter {
+        SubscriptionFilter {
             tools_list_changed: !self.tools.is_empty(),
             prompts_list_changed: !self.prompts.is_empty(),
             resources_list_changed: !self.resources.is_empty(),
             resource_subscriptions: self.uris.keys().cloned().collect(),
             task_ids: self.tasks.keys().cloned().collect(),
-        })
+        }
     }
 
     fn kinds(&mut self, interest: &Interest) -> impl Iterator<Item = &mut BTreeSet<EdgeId>> {

@@ -3,6 +3,7 @@ use std::{collections::VecDeque, sync::Arc};
 use crate::{
     clock::Millis,
     event::ServerEvent,
+    filter::SubscriptionFilter,
     position::{Mark, Position},
     sorted::Map,
 };
@@ -182,6 +183,22 @@ impl Root {
     pub fn rows(&self) -> impl Iterator<Item = (ShardId, &Key)> {
         let keys = self.interests.iter();
         keys.flat_map(|(key, shards)| shards.iter().map(move |shard| (*shard, key)))
+    }
+
+    /// What all shards follow together, but for everything.
+    pub fn wanted(&self) -> SubscriptionFilter {
+        let mut filter = SubscriptionFilter::default();
+        for (key, _) in self.interests.iter() {
+            match key {
+                Key::Everything => {}
+                Key::Tools => filter.tools_list_changed = true,
+                Key::Prompts => filter.prompts_list_changed = true,
+                Key::Resources => filter.resources_list_changed = true,
+                Key::Resource(uri) => filter.resource_subscriptions.push(uri.clone()),
+                Key::Task(id) => filter.task_ids.push(id.clone()),
+            }
+        }
+        filter
     }
 
     /// The shards that follow what `event` is about.

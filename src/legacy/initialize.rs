@@ -2,7 +2,9 @@ use crate::{
     capabilities::Capabilities,
     id::RequestId,
     json::{self, Node},
-    message, sse,
+    message,
+    offer::{merged, object},
+    sse,
 };
 
 use super::VERSIONS;
@@ -83,53 +85,6 @@ fn from_message(
         answer: message::result(id, &object(&members)),
         capabilities,
     })
-}
-
-/// The capabilities that the server behind offers, with what it notifies about set right.
-fn merged(offered: &Node<'_>, capabilities: Capabilities) -> String {
-    let notified = capabilities.features();
-    let mut members = Vec::new();
-    for (name, flags) in &notified {
-        members.extend(feature(offered.get(name), flags).map(|text| ((*name).to_owned(), text)));
-    }
-    let others = offered.as_object().into_iter().flat_map(json::Object::iter);
-    members.extend(
-        others
-            .filter(|(name, _)| notified.iter().all(|(feature, _)| feature != name))
-            .map(|(name, node)| (name.to_owned(), json::to_compact(node))),
-    );
-    object(&members)
-}
-
-/// One feature with its flags; `None` where it is neither offered nor notified about.
-fn feature(offered: Option<&Node<'_>>, flags: &[(&str, bool)]) -> Option<String> {
-    let is_notified = flags.iter().any(|(_, is_set)| *is_set);
-    if offered.is_none() && !is_notified {
-        return None;
-    }
-    let own = offered.and_then(Node::as_object).into_iter();
-    let mut members: Vec<(String, String)> = own
-        .flat_map(json::Object::iter)
-        .filter(|(name, _)| flags.iter().all(|(flag, _)| flag != name))
-        .map(|(name, node)| (name.to_owned(), json::to_compact(node)))
-        .collect();
-    let set = flags.iter().filter(|(_, is_set)| *is_set);
-    members.extend(set.map(|(flag, _)| ((*flag).to_owned(), String::from("true"))));
-    Some(object(&members))
-}
-
-fn object(members: &[(String, String)]) -> String {
-    let mut out = String::from("{");
-    for (place, (name, value)) in members.iter().enumerate() {
-        if place > 0 {
-            out.push(',');
-        }
-        json::push_string(&mut out, name);
-        out.push(':');
-        out.push_str(value);
-    }
-    out.push('}');
-    out
 }
 
 /// An answer of the server behind us may nest deeper than a request.

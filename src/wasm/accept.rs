@@ -63,6 +63,12 @@ pub enum Refusal {
     SessionMissing,
     /// 400: the session has been initialized.
     SecondInitialize,
+    /// 502: the server behind cannot be reached.
+    BadGateway,
+    /// 504: the server behind does not begin to answer.
+    GatewayTimeout,
+    /// 404: there is no server of this name.
+    UnknownServer,
 }
 
 #[wasm_bindgen]
@@ -215,6 +221,9 @@ impl Refusal {
             Self::SecondInitialize => {
                 error::Reason::InvalidRequest("This session is initialized already")
             }
+            Self::BadGateway => error::Reason::BadGateway,
+            Self::GatewayTimeout => error::Reason::GatewayTimeout,
+            Self::UnknownServer => error::Reason::UnknownServer,
         }
     }
 }

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     capabilities::{Capabilities, Discovered as Told},
-    json, message,
+    json, message, offer,
 };
 
 use super::{error::coded, millis};
@@ -58,6 +58,13 @@ impl Discovered {
     pub fn is_public(&self) -> bool {
         self.0.is_public
     }
+}
+
+/// The body of an answer to `server/discover` or `initialize` as one message that tells changes of all that is offered;
+/// undefined where it holds no capabilities.
+#[wasm_bindgen(js_name = raisedAnswer)]
+pub fn raised_answer(body: &[u8]) -> Option<String> {
+    offer::raised(body)
 }
 
 /// The `server/discover` request that asks a handler for its capabilities, as JSON text.

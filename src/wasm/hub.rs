@@ -46,6 +46,12 @@ impl Hub {
         self.0.handle_trimmed(at(floor));
     }
 
+    /// What the streams of all edges want together: the JSON text of a filter.
+    #[wasm_bindgen(getter)]
+    pub fn wanted(&self) -> String {
+        self.0.wanted().to_json()
+    }
+
     /// A connection came up; the answer is its number.
     pub fn connect(&mut self) -> u32 {
         self.0.connect().0

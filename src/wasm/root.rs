@@ -174,6 +174,12 @@ impl Root {
         shards.find(|(id, ..)| id.0 == shard)?.2
     }
 
+    /// What all shards follow together: the JSON text of a filter.
+    #[wasm_bindgen(getter)]
+    pub fn wanted(&self) -> String {
+        self.0.wanted().to_json()
+    }
+
     /// A shard told what it follows; the log holds every event after `floor`.
     pub fn follow(&mut self, shard: u32, text: &str, floor: f64) -> Result<FollowReply, JsValue> {
         let reply = self.0.handle_follow(ShardId(shard), text, at(floor));

@@ -1,0 +1,93 @@
+//! What a server behind us offers, as far as others will announce its changes.
+
+use crate::{
+    capabilities::Capabilities,
+    json::{self, Node},
+    sse,
+};
+
+/// The answer to `server/discover` or `initialize`, a JSON body or an event stream, as one message in which
+/// every feature that is offered is one whose changes are told. `None` where it holds no result with capabilities.
+pub fn raised(body: &[u8]) -> Option<String> {
+    raised_message(body).or_else(|| {
+        let messages = sse::data(std::str::from_utf8(body).ok()?);
+        let mut messages = messages.iter();
+        messages.find_map(|message| raised_message(message.as_bytes()))
+    })
+}
+
+fn raised_message(text: &[u8]) -> Option<String> {
+    let document = json::read(text, MAX_DEPTH).ok()?;
+    let result = document.root.get("result")?;
+    let offered = result.get("capabilities")?;
+    let capabilities = merged(offered, Capabilities::offered(offered)?);
+    let result = replaced(result, "capabilities", &capabilities)?;
+    replaced(&document.root, "result", &result)
+}
+
+/// An object with another value, given as JSON text, for one of its members.
+fn replaced(node: &Node<'_>, name: &str, value: &str) -> Option<String> {
+    let own = node.as_object()?.iter();
+    let members: Vec<(String, String)> = own
+        .map(|(own, node)| {
+            let value = if own == name {
+                value.to_owned()
+            } else {
+                json::to_compact(node)
+            };
+            (own.to_owned(), value)
+        })
+        .collect();
+    Some(object(&members))
+}
+
+/// The capabilities that the server behind offers, with what is notified about set right.
+pub(crate) fn merged(offered: &Node<'_>, capabilities: Capabilities) -> String {
+    let notified = capabilities.features();
+    let mut members = Vec::new();
+    for (name, flags) in &notified {
+        members.extend(feature(offered.get(name), flags).map(|text| ((*name).to_owned(), text)));
+    }
+    let others = offered.as_object().into_iter().flat_map(json::Object::iter);
+    members.extend(
+        others
+            .filter(|(name, _)| notified.iter().all(|(feature, _)| feature != name))
+            .map(|(name, node)| (name.to_owned(), json::to_compact(node))),
+    );
+    object(&members)
+}
+
+/// One feature with its flags; `None` where it is neither offered nor notified about.
+fn feature(offered: Option<&Node<'_>>, flags: &[(&str, bool)]) -> Option<String> {
+    let is_notified = flags.iter().any(|(_, is_set)| *is_set);
+    if offered.is_none() && !is_notified {
+        return None;
+    }
+    let own = offered.and_then(Node::as_object).into_iter();
+    let mut members: Vec<(String, String)> = own
+        .flat_map(json::Object::iter)
+        .filter(|(name, _)| flags.iter().all(|(flag, _)| flag != name))
+        .map(|(name, node)| (name.to_owned(), json::to_compact(node)))
+        .collect();
+    let set = flags.iter().filter(|(_, is_set)| *is_set);
+    members.extend(set.map(|(flag, _)| ((*flag).to_owned(), String::from("true"))));
+    Some(object(&members))
+}
+
+/// An object of members whose values are JSON text.
+pub(crate) fn object(members: &[(String, String)]) -> String {
+    let mut out = String::from("{");
+    for (place, (name, value)) in members.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        json::push_string(&mut out, name);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
+/// An answer of the server behind us may nest deeper than a request.
+const MAX_DEPTH: usize = 128;

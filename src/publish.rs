@@ -1,0 +1,114 @@
+//! What a publisher posts: one event, or several that belong together.
+
+use std::fmt;
+
+use crate::{
+    event::{EventError, ServerEvent},
+    json::{self, Node},
+    limits::Limits,
+    message, task,
+};
+
+/// What was posted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// At least one event, in order.
+    pub events: Vec<ServerEvent>,
+    /// Whether they stood in an array.
+    pub is_array: bool,
+}
+
+/// Why a body holds no events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublishError {
+    /// Not JSON in UTF-8, or it names a key twice.
+    Malformed,
+    /// An array of no events.
+    Empty,
+    /// The event at this place, counted from 0, is none.
+    Event(usize, EventError),
+}
+
+/// Reads the body of a publish: an event, or an array of at least one. An event is written as a [`ServerEvent`], as
+/// the notification that tells of it, or with the name of its class in the official Python SDK.
+///
+/// # Errors
+/// A [`PublishError`] that says what is wrong with the first one that is none.
+pub fn events(body: &[u8]) -> Result<Posted, PublishError> {
+    let document =
+        json::read(body, Limits::default().depth).map_err(|_| PublishError::Malformed)?;
+    if document.has_duplicate_key {
+        return Err(PublishError::Malformed);
+    }
+    let root = &document.root;
+    let several = root.as_array();
+    let all = several.map_or_else(|| vec![root], |nodes| nodes.iter().collect());
+    if all.is_empty() {
+        return Err(PublishError::Empty);
+    }
+    let events = all.into_iter().enumerate();
+    let events = events
+        .map(|(place, node)| event(node).map_err(|error| PublishError::Event(place, error)))
+        .collect::<Result<_, _>>()?;
+    Ok(Posted {
+        events,
+        is_array: several.is_some(),
+    })
+}
+
+fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
+    let method = node.get("method").and_then(Node::as_str);
+    let (name, params) = match method {
+        Some(method) => (method, node.get("params")),
+        None => (
+            node.get("kind").and_then(Node::as_str).unwrap_or_default(),
+            Some(node),
+        ),
+    };
+    match name {
+        message::TOOLS_LIST_CHANGED | "ToolsListChanged" => Ok(ServerEvent::ToolsListChanged),
+        message::PROMPTS_LIST_CHANGED | "PromptsListChanged" => Ok(ServerEvent::PromptsListChanged),
+        message::RESOURCES_LIST_CHANGED | "ResourcesListChanged" => {
+            Ok(ServerEvent::ResourcesListChanged)
+        }
+        message::RESOURCE_UPDATED | "ResourceUpdated" => {
+            ServerEvent::updated(params.and_then(|params| params.get("uri")))
+        }
+        message::TASK_STATUS => task::Task::from_node(params)
+            .map(|task| ServerEvent::TaskStatus { task })
+            .map_err(EventError::Task),
+        _ if method.is_some() => Err(EventError::UnknownKind),
+        _ => ServerEvent::from_node(node),
+    }
+}
+
+impl PublishError {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed-body",
+            Self::Empty => "no-events",
+            Self::Event(_, error) => error.code(),
+        }
+    }
+
+    /// Which event it is about, counted from 0.
+    pub fn place(self) -> Option<usize> {
+        match self {
+            Self::Event(place, _) => Some(place),
+            Self::Malformed | Self::Empty => None,
+        }
+    }
+}
+
+impl fmt::Display for PublishError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => formatter.write_str("the body is not JSON in UTF-8"),
+            Self::Empty => formatter.write_str("the body holds no events"),
+            Self::Event(_, error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for PublishError {}

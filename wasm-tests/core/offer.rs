@@ -1,0 +1,35 @@
+use mcp_listen::offer::raised;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":false},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
+const RAISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
+
+#[test]
+fn what_is_offered_is_told_of_and_nothing_else_changes() {
+    assert_eq!(raised(ANSWER.as_bytes()).as_deref(), Some(RAISED));
+    let stream = format!(": x\n\nevent: message\ndata: {ANSWER}\n\n");
+    assert_eq!(raised(stream.as_bytes()).as_deref(), Some(RAISED));
+    assert_eq!(raised(RAISED.as_bytes()).as_deref(), Some(RAISED));
+}
+
+#[test]
+fn an_answer_without_capabilities_stays_as_it_is() {
+    for body in [
+        "",
+        "{",
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":7}}"#,
+    ] {
+        assert_eq!(raised(body.as_bytes()), None, "{body}");
+    }
+    assert_eq!(raised(&[0xff]), None);
+}
+
+#[test]
+fn only_features_that_are_objects_count_as_offered() {
+    let body = r#"{"result":{"capabilities":{"tools":true,"prompts":{}}}}"#;
+    let told = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
+    assert_eq!(raised(body.as_bytes()).as_deref(), Some(told));
+}

@@ -1,0 +1,118 @@
+use mcp_listen::{
+    event::{EventError, ServerEvent},
+    publish::{PublishError, events},
+    task::TaskError,
+    uri::UriError,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn read(body: &str) -> Result<Vec<String>, PublishError> {
+    let posted = events(body.as_bytes())?;
+    assert_eq!(posted.is_array, body.trim_start().starts_with('['));
+    Ok(posted.events.iter().map(ServerEvent::to_json).collect())
+}
+
+#[test]
+fn one_event_or_several_are_read_in_their_order() {
+    let one = r#"{"kind":"resource_updated","uri":"note://a"}"#;
+    assert_eq!(read(one), Ok(vec![one.to_owned()]));
+    let tools = r#"{"kind":"tools_list_changed"}"#;
+    assert_eq!(
+        read(&format!(" [{one}, {tools}] ")),
+        Ok(vec![one.to_owned(), tools.to_owned()])
+    );
+}
+
+#[test]
+fn an_event_may_be_written_as_the_notification_that_tells_of_it_or_as_python_names_it() {
+    let task = r#"{"taskId":"t","status":"working","ttlMs":null}"#;
+    for (written, event) in [
+        (
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+            r#"{"kind":"tools_list_changed"}"#,
+        ),
+        (
+            r#"{"method":"notifications/prompts/list_changed","params":{}}"#,
+            r#"{"kind":"prompts_list_changed"}"#,
+        ),
+        (
+            r#"{"method":"notifications/resources/list_changed"}"#,
+            r#"{"kind":"resources_list_changed"}"#,
+        ),
+        (
+            r#"{"method":"notifications/resources/updated","params":{"uri":"a"}}"#,
+            r#"{"kind":"resource_updated","uri":"a"}"#,
+        ),
+        (
+            r#"{"kind":"ToolsListChanged"}"#,
+            r#"{"kind":"tools_list_changed"}"#,
+        ),
+        (
+            r#"{"kind":"ResourceUpdated","uri":"a"}"#,
+            r#"{"kind":"resource_updated","uri":"a"}"#,
+        ),
+        (
+            &format!(r#"{{"method":"notifications/tasks","params":{task}}}"#),
+            &format!(r#"{{"kind":"task_status","task":{task}}}"#),
+        ),
+    ] {
+        assert_eq!(read(written), Ok(vec![event.to_owned()]), "{written}");
+    }
+}
+
+#[test]
+fn the_first_that_is_no_event_is_named() {
+    let good = r#"{"kind":"tools_list_changed"}"#;
+    for (bad, error) in [
+        ("7", EventError::Malformed),
+        ("[]", EventError::Malformed),
+        ("{}", EventError::UnknownKind),
+        (r#"{"kind":"roots_list_changed"}"#, EventError::UnknownKind),
+        (
+            r#"{"method":"notifications/roots/list_changed"}"#,
+            EventError::UnknownKind,
+        ),
+        (r#"{"kind":"resource_updated"}"#, EventError::MissingUri),
+        (
+            r#"{"kind":"resource_updated","uri":7}"#,
+            EventError::MissingUri,
+        ),
+        (
+            r#"{"method":"notifications/resources/updated","params":[]}"#,
+            EventError::MissingUri,
+        ),
+        (
+            r#"{"kind":"resource_updated","uri":""}"#,
+            EventError::Uri(UriError::Empty),
+        ),
+        (
+            r#"{"kind":"task_status"}"#,
+            EventError::Task(TaskError::NotAnObject),
+        ),
+    ] {
+        assert_eq!(
+            read(&format!("[{good},{bad},7]")),
+            Err(PublishError::Event(1, error)),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn what_holds_no_events_is_refused_as_a_whole() {
+    for (body, error, code) in [
+        ("", PublishError::Malformed, "malformed-body"),
+        ("{", PublishError::Malformed, "malformed-body"),
+        (
+            r#"{"kind":"tools_list_changed","kind":"x"}"#,
+            PublishError::Malformed,
+            "malformed-body",
+        ),
+        ("[]", PublishError::Empty, "no-events"),
+    ] {
+        assert_eq!(read(body), Err(error), "{body}");
+        assert_eq!((error.code(), error.place()), (code, None));
+    }
+    assert_eq!(events(&[0xff]), Err(PublishError::Malformed));
+}
