@@ -83,18 +83,22 @@ function credentialsOf({ headers }: Request): string {
 
 /** Asks the handler with `server/discover`, on behalf of `request`: its credentials come along. */
 async function discover(handler: FetchHandler, request: Request, rest: unknown[]): Promise<Uint8Array> {
+  try {
+    const answer = await handler(discoverQuestion(request), ...rest);
+    return new Uint8Array(await answer.arrayBuffer());
+  } catch (cause) {
+    throw new ListenError('discover-failed', 'the handler threw when it was asked server/discover', { cause });
+  }
+}
+
+/** `server/discover`, asked on behalf of `request`: its credentials come along, its session does not. */
+export function discoverQuestion(request: Request): Request {
   const headers = new Headers(request.headers);
-  headers.delete('content-length');
+  for (const name of ['content-length', 'mcp-session-id', 'last-event-id']) headers.delete(name);
   for (const line of discoverHeaders().split('\n')) {
     const [name = '', value = ''] = line.split(': ');
     headers.set(name, value);
   }
   const { signal, url } = request;
-  try {
-    const question = new Request(url, { method: 'POST', headers, body: discoverRequest(), signal });
-    const answer = await handler(question, ...rest);
-    return new Uint8Array(await answer.arrayBuffer());
-  } catch (cause) {
-    throw new ListenError('discover-failed', 'the handler threw when it was asked server/discover', { cause });
-  }
+  return new Request(url, { method: 'POST', headers, body: discoverRequest(), signal });
 }

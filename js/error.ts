@@ -16,7 +16,11 @@ export type ListenErrorCode =
   | 'invalid-uri'
   | 'malformed-event'
   | 'not-loaded'
-  | 'unknown-event-kind';
+  | 'unknown-event-kind'
+  | 'upstream-lost'
+  | 'upstream-redirected'
+  | 'upstream-timeout'
+  | 'upstream-unreachable';
 
 /** Every error that this package throws or reports. */
 export class ListenError extends Error {

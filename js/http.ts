@@ -23,6 +23,7 @@ import type { SessionStore } from './legacy/session-store.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { expectLoaded } from './load.js';
 import { notifierOn } from './notify.js';
+import { offering } from './offered.js';
 import { Openings } from './openings.js';
 import type { ListenOptions, ListenServer } from './options.js';
 import { type Caller, callerOf, type Principal } from './principal.js';
@@ -51,6 +52,7 @@ class ListenFront {
   readonly bus: ListenBus;
   readonly #front: Front;
   readonly #handler: FetchHandler;
+  readonly #isOffering: boolean;
   readonly #acceptor: Acceptor;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorizing: Authorizing<AuthorizeContext>;
@@ -65,14 +67,15 @@ class ListenFront {
   constructor(handler: FetchHandler, options: ListenOptions) {
     const { authorize, capabilities, limits, onerror = report, principal, serverInfo } = options;
     this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
-    this.#handler = handler;
+    this.#isOffering = capabilities === 'offered';
+    this.#handler = this.#isOffering ? offering(handler) : handler;
     this.#acceptor = calling(() => new Acceptor(JSON.stringify(limits)));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
     this.#principal = principal;
     this.#onerror = onerror;
     this.#witness = new Witness({ onlog: options.onlog, tracer: options.tracer, onerror });
-    this.#discovery = new Discovery(handler, capabilities, serverInfo);
+    this.#discovery = new Discovery(this.#handler, capabilities === 'offered' ? undefined : capabilities, serverInfo);
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
     this.#openings = this.#openingsOf(options);
     this.#legacy = this.#legacyFront(options);
@@ -142,6 +145,7 @@ class ListenFront {
   #sessionFront(): SessionFront {
     const host = {
       handler: this.#handler,
+      isOffering: this.#isOffering,
       limits: this.#limits,
       uris: this.#acceptor.uris,
       onerror: this.#onerror,

@@ -13,8 +13,12 @@ import type { SpanTracer } from './tracing.js';
 export interface ListenOptions extends FrontOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
-  /** What the server notifies about (default: asked of the handler with `server/discover`, again when its `ttlMs` is over). */
-  capabilities?: ListenCapabilities;
+  /**
+   * What the server notifies about (default: asked of the handler with `server/discover`, again when its `ttlMs` is over).
+   * `offered`: every list and resource that the handler has, whatever it says about changes; its answers to `server/discover`
+   * say so too.
+   */
+  capabilities?: ListenCapabilities | 'offered';
   /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
   serverInfo?: { name: string; version: string };
   /** Says what a caller may hear (default: everything). */
@@ -26,7 +30,7 @@ export interface ListenOptions extends FrontOptions {
   grantMs?: number;
   /**
    * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
-   * notifications; needs a `handler` that keeps none itself. `stateless`: whatever `handler` answers. `reject`: an error,
+   * notifications, each of which a `handler` that keeps sessions itself has one for. `stateless`: whatever `handler` answers. `reject`: an error,
    * and 405 for every GET and DELETE.
    * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does; otherwise `stateless`.
    */

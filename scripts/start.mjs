@@ -13,17 +13,30 @@ async function start() {
   await setUp();
   await build();
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
-  const text = { PUBLISH_TOKEN: token, STATS_OPEN: 'yes' };
-  const workerd = await step('Starting workerd', () => startWorkerd({ bundle: workerBundle, port, text }));
+  const text = { PUBLISH_TOKEN: token, STATS_OPEN: 'yes', ...gateway(process.env) };
+  const reachesLocal = 'UPSTREAM' in text;
+  const workerd = await step('Starting workerd', () =>
+    startWorkerd({ bundle: workerBundle, port, text, reachesLocal }),
+  );
   let stopping = false;
   onStop(() => {
     stopping = true;
     return workerd.stop();
   });
   process.exitCode = 0;
-  process.stdout.write(welcome(workerd.url ?? '', token));
+  process.stdout.write(reachesLocal ? gatewayWelcome(workerd.url ?? '', token) : welcome(workerd.url ?? '', token));
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
+}
+
+/**
+ * What makes the Worker a gateway, as far as the environment says so.
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {Record<string, string>}
+ */
+function gateway(environment) {
+  const names = ['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'TENANTS'];
+  return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 
 /** @param {string} text a port, 0 for any that is free */
@@ -64,6 +77,23 @@ Change the note in a third; the stream hears of it, whichever isolate the change
 ${request(origin, 'tools/call', " -H 'Mcp-Name: edit_note'", edit)}
 
 Or publish to the bus itself:
+
+${publishing(origin, token)}
+
+Ctrl-C stops everything.
+`;
+}
+
+/**
+ * @param {string} origin
+ * @param {string} token who bears it may publish
+ */
+function gatewayWelcome(origin, token) {
+  return `
+MCP endpoint  ${origin}/mcp, in front of ${process.env['UPSTREAM']}
+Console       ${origin}/#publish=${token}
+
+Publish what changed:
 
 ${publishing(origin, token)}
 

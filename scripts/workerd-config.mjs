@@ -14,6 +14,7 @@ import { extname } from 'node:path';
  * @property {string} stateDir
  * @property {string} compatibilityDate
  * @property {string[]} compatibilityFlags
+ * @property {boolean} [reachesLocal]
  */
 
 /**
@@ -45,6 +46,7 @@ const config :Workerd.Config = (
   services = [
     (name = "disk", disk = (path = ${quoted(layout.stateDir)}, writable = true)),
 ${isRemote ? `    (name = "remote-bus", external = (address = ${quoted(layout.remoteBus ?? '')}, http = ())),` : ''}
+${layout.reachesLocal ? internet : ''}
 ${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).join('\n')}
   ],
   sockets = [
@@ -55,6 +57,9 @@ ${isRemote ? '' : worker('bus', layout, objectStorage(layout.durableObjects))}
 ${edges.map((name) => worker(name, layout)).join('\n')}
 ${routed ? router(edges, layout.compatibilityDate) : ''}`;
 }
+
+// workerd lets Workers reach public addresses only, unless it is told otherwise.
+const internet = `    (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),`;
 
 /**
  * @param {string} name

@@ -16,6 +16,7 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {Record<string, string>} [text] further text bindings of every service, beside ISOLATE
  * @property {number} [busPort] of the bus; any free one without it
  * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the service BUS, and no object lives here
+ * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its network
  * @property {boolean} [inspected] whether a debugger may attach
  * @property {number} [port] of the router, which sends requests to the edges in turn; no router without it, 0 for any free port
  * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the end, without it

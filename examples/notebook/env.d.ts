@@ -4,6 +4,14 @@ declare namespace Cloudflare {
     NOTEBOOK: DurableObjectNamespace<import('./notebook.js').Notebook>;
     /** Who bears it may publish; nobody may without it. */
     PUBLISH_TOKEN?: string;
+    /** The MCP endpoint of a server: this Worker is a gateway in front of it. Without it the notebook is served. */
+    UPSTREAM?: string;
+    /** Authorizes what watches that server. */
+    UPSTREAM_TOKEN?: string;
+    /** `off`: the server is not watched, it publishes by itself. */
+    UPSTREAM_WATCH?: string;
+    /** `host` or `path`: what tells the tenants of the gateway apart. Without it there is one. */
+    TENANTS?: string;
     /** Anything but an empty text: everybody may read the numbers. */
     STATS_OPEN?: string;
     /** Who bears it may read /metrics; without it there is no such path. */

@@ -1,8 +1,9 @@
 import type { LogOptions } from '../bus/log-options.js';
 import { ListenError } from '../error.js';
+import type { OnceOptions } from './once-table.js';
 
 /** How a {@link SubscriptionBus} works. */
-export interface SubscriptionBusOptions extends LogOptions {
+export interface SubscriptionBusOptions extends LogOptions, OnceOptions {
   /**
    * Streams that one object holds (default 2,000), where those of an isolate that share a socket count as one: beyond them, the bus opens
    * shards. At most 32,768, the runtime's limit for sockets.

@@ -1,5 +1,17 @@
 import { type Deferred, deferred } from '../deferred.js';
 import { report } from '../report.js';
+import type { Once } from './once-table.js';
+
+/** Events that are published together. */
+export interface Publish {
+  /** Each as JSON text. */
+  events: string[];
+  /** By what it is known where it is made again. */
+  once?: Once | undefined;
+}
+
+/** Where the last event of a publish stands; undefined: its key belongs to another one. */
+export type PublishedAt = number | undefined;
 
 /**
  * Publishes on their way to the disk: what comes while it is busy goes there together, in one transaction. So a burst
@@ -7,20 +19,20 @@ import { report } from '../report.js';
  */
 export class PublishQueue {
   readonly #storage: DurableObjectStorage;
-  readonly #publish: (publishes: string[][]) => number[];
+  readonly #publish: (publishes: Publish[]) => PublishedAt[];
   #waiting: Waiting[] = [];
   #isBusy = false;
 
   /** @param publish - logs and sends publishes of several events each; answers with the last position of each. */
-  constructor(storage: DurableObjectStorage, publish: (publishes: string[][]) => number[]) {
+  constructor(storage: DurableObjectStorage, publish: (publishes: Publish[]) => PublishedAt[]) {
     this.#storage = storage;
     this.#publish = publish;
   }
 
   /** Publishes these events; resolves with the position of the last one. */
-  add(events: string[]): Promise<number> {
-    const position = deferred<number>();
-    this.#waiting.push({ events, position });
+  add(publish: Publish): Promise<PublishedAt> {
+    const position = deferred<PublishedAt>();
+    this.#waiting.push({ publish, position });
     if (!this.#isBusy) this.#drain().catch(report);
     return position.promise;
   }
@@ -39,9 +51,9 @@ export class PublishQueue {
 
   #take(waiting: Waiting[]): void {
     try {
-      const positions = this.#publish(waiting.map(({ events }) => events));
+      const positions = this.#publish(waiting.map(({ publish }) => publish));
       waiting.forEach(({ position }, place) => {
-        position.resolve(positions[place] ?? 0);
+        position.resolve(positions[place]);
       });
     } catch (error) {
       for (const { position } of waiting) position.reject(error as Error);
@@ -50,6 +62,6 @@ export class PublishQueue {
 }
 
 interface Waiting {
-  events: string[];
-  position: Deferred<number>;
+  publish: Publish;
+  position: Deferred<PublishedAt>;
 }

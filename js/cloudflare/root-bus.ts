@@ -1,14 +1,17 @@
 import { calling } from '../error.js';
+import type { SubscriptionFilter } from '../filter.js';
 import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, refusalOf, SHARD_HEADER } from './bus-header.js';
 import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
+import { together, type WatchedBus } from './bus-watcher.js';
 import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
+import { type Once, OnceTable } from './once-table.js';
 import { ownNamespace } from './own-namespace.js';
-import { PublishQueue } from './publish-queue.js';
+import { type Publish, type PublishedAt, PublishQueue } from './publish-queue.js';
 import { RootSessions } from './root-sessions.js';
 import { RootShards, type ShardStats } from './root-shards.js';
 import { shardAddress, shardName } from './shard-name.js';
@@ -30,7 +33,7 @@ export interface BusStats {
 }
 
 /** The object that a bus begins with: it holds the log and the sessions, and the streams until they are too many. */
-export class RootBus {
+export class RootBus implements WatchedBus {
   /** The sessions of clients of earlier revisions. */
   readonly sessions: RootSessions;
   readonly #ctx: DurableObjectState;
@@ -42,6 +45,7 @@ export class RootBus {
   readonly #alarm: AlarmClock;
   readonly #shards: RootShards | undefined;
   readonly #publishes: PublishQueue;
+  readonly #once: OnceTable;
   #dropped = 0;
 
   constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions) {
@@ -49,6 +53,7 @@ export class RootBus {
     this.#ctx = ctx;
     this.#bus = ctx.id.name ?? '';
     this.#log = new EventLog(sql, options);
+    this.#once = new OnceTable(sql, options);
     this.#interests = new Interests(sql);
     this.#alarm = new AlarmClock(ctx.storage);
     this.#hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
@@ -79,7 +84,24 @@ export class RootBus {
   /** Publishes events, each given as JSON text: all of them or none. Resolves with the position of the last one. */
   async publishAll(events: string[]): Promise<number> {
     for (const event of events) calling(() => normalizeEvent(event));
-    return await this.#publishes.add(events);
+    return (await this.#publishes.add({ events })) ?? 0;
+  }
+
+  /** The same, unless a publish with one of these keys was made before; undefined where that published other events. */
+  async publishOnce(events: string[], once: Once): Promise<PublishedAt> {
+    for (const event of events) calling(() => normalizeEvent(event));
+    return await this.#publishes.add({ events, once });
+  }
+
+  /** What all the streams want together, here and at shards. */
+  get wanted(): SubscriptionFilter {
+    const here = JSON.parse(this.#hub.wanted) as SubscriptionFilter;
+    return together(here, this.#shards?.wanted ?? {});
+  }
+
+  /** Rings the alarm at `at` or before. */
+  wakeBy(at: number): Promise<void> {
+    return this.#alarm.wakeBy(at);
   }
 
   /** What this bus is doing. */
@@ -127,13 +149,8 @@ export class RootBus {
   }
 
   /** Everything is in the log, in one transaction, before any of it is sent. */
-  #publish(publishes: string[][]): number[] {
-    const logged = this.#ctx.storage.transactionSync(() =>
-      publishes.map((events) => ({
-        frames: events.flatMap((event) => this.#append(event)),
-        position: this.#log.position,
-      })),
-    );
+  #publish(publishes: Publish[]): PublishedAt[] {
+    const logged = this.#ctx.storage.transactionSync(() => publishes.map((publish) => this.#logged(publish)));
     this.#hub.trimmed(this.#log.floor);
     this.#shards?.flush();
     for (const { edges, message } of logged.flatMap(({ frames }) => frames)) {
@@ -180,8 +197,19 @@ export class RootBus {
     for (const socket of this.#ctx.getWebSockets(MOVABLE_TAG)) this.#leave(socket, MOVED);
   }
 
+  /** Writes a publish to the log, unless it was made before. */
+  #logged({ events, once }: Publish): { frames: Frame[]; position: PublishedAt } {
+    const now = Date.now();
+    const former = once && this.#once.find(once, now);
+    if (former !== undefined) return { frames: [], position: former.isOther ? undefined : former.position };
+    const frames = events.flatMap((event) => this.#append(event));
+    const { position } = this.#log;
+    if (once !== undefined) this.#once.keep(once, position, now);
+    return { frames, position };
+  }
+
   /** Writes one event to the log, and answers with its frames and whom they go to. */
-  #append(event: string): { edges: Uint32Array; message: string }[] {
+  #append(event: string): Frame[] {
     const now = Date.now();
     const publication = calling(() => this.#hub.publish(event, now));
     const { deliveries, position } = publication;
@@ -243,6 +271,12 @@ export class RootBus {
     this.#interests.delete(socket);
     socket.close(code);
   }
+}
+
+/** What some edges are sent. */
+interface Frame {
+  edges: Uint32Array;
+  message: string;
 }
 
 /** The version from which on an edge can be sent to a shard. */

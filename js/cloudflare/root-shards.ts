@@ -1,5 +1,6 @@
 import { DeadlineTimer } from '../deadline-timer.js';
 import { calling } from '../error.js';
+import type { SubscriptionFilter } from '../filter.js';
 import { type BatchCall, ChangeKind, type FollowReply, Root } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
 import type { EventLog } from './event-log.js';
@@ -53,6 +54,11 @@ export class RootShards {
   get stats(): ShardStats[] {
     const { shards } = this.#table;
     return shards.map(({ shard, continent }) => ({ shard, continent, attached: this.#root.edges(shard) }));
+  }
+
+  /** What the streams of all shards want together. */
+  get wanted(): SubscriptionFilter {
+    return JSON.parse(this.#root.wanted) as SubscriptionFilter;
   }
 
   /** The shard where an edge has to go; undefined: the root takes it, which holds `own`. The shard `full` has refused it. */

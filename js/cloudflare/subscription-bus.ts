@@ -1,6 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { NewSession, SessionState } from '../legacy/session-store.js';
 import type { SubscriptionBusOptions } from './bus-options.js';
+import type { BusWatcher, WatcherMaker } from './bus-watcher.js';
+import type { Once } from './once-table.js';
 import { type BusStats, RootBus } from './root-bus.js';
 import type { RootSessions } from './root-sessions.js';
 import { ShardBus } from './shard-bus.js';
@@ -15,13 +17,24 @@ import { shardAddress } from './shard-name.js';
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Options for every bus of this class: override it in a class of your own. */
   static options: SubscriptionBusOptions = {};
+  /** Brings changes from elsewhere to each bus of this class, as `watchUpstream` does; nothing does by default. */
+  static watcher: WatcherMaker | undefined = undefined;
   readonly #role: RootBus | ShardBus;
+  readonly #watcher: BusWatcher | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const { options } = new.target as typeof SubscriptionBus;
-    const address = shardAddress(ctx.id.name ?? '');
-    this.#role = address === undefined ? new RootBus(ctx, env, options) : new ShardBus(ctx, env, address, options);
+    const own = new.target as typeof SubscriptionBus;
+    const name = ctx.id.name ?? '';
+    const address = shardAddress(name);
+    if (address === undefined) {
+      const root = new RootBus(ctx, env, own.options);
+      this.#role = root;
+      this.#watcher = own.watcher?.(name, root);
+      if (ctx.getWebSockets().length > 0) this.#watcher?.stir();
+    } else {
+      this.#role = new ShardBus(ctx, env, address, own.options);
+    }
   }
 
   /** Takes the socket of one edge, or tells it where to go. */
@@ -49,6 +62,16 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.publishAll(events);
   }
 
+  /**
+   * As {@link SubscriptionBus.publishAll}, unless a publish with one of these keys was made before: that one's position
+   * is the answer then, and undefined where it published other events.
+   *
+   * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
+   */
+  publishOnce(events: string[], once: Once): Promise<number | undefined> {
+    return this.#root.publishOnce(events, once);
+  }
+
   /** What this bus is doing, or this shard. */
   stats(): BusStats {
     return this.#role.stats();
@@ -56,7 +79,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   /** A shard of this bus told what it follows, in words of the core. */
   follow(shard: number, call: string): string {
-    return this.#root.follow(shard, call);
+    const answer = this.#root.follow(shard, call);
+    this.#watcher?.stir();
+    return answer;
   }
 
   /** The root of this shard sent a batch of events, in words of the core. */
@@ -90,35 +115,43 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /** Watches a resource in a session; answers false where it watches `limit` of them already. */
-  watchInSession(id: string, uri: string, limit: number): Promise<boolean> {
-    return this.#sessions.watch(id, uri, limit);
+  async watchInSession(id: string, uri: string, limit: number): Promise<boolean> {
+    const isWatched = await this.#sessions.watch(id, uri, limit);
+    this.#watcher?.stir();
+    return isWatched;
   }
 
   /** Watches a resource in a session no longer. */
   async unwatchInSession(id: string, uri: string): Promise<void> {
     await this.#sessions.unwatch(id, uri);
+    this.#watcher?.stir();
   }
 
   /** Ends a session and its stream. */
   async endSession(id: string): Promise<void> {
     await this.#sessions.end(id);
+    this.#watcher?.stir();
   }
 
   /** Does what waited for its time. */
   override async alarm(): Promise<void> {
     if (this.#role instanceof RootBus) await this.#role.alarm();
+    await this.#watcher?.alarm();
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
     this.#role.receive(socket, frame);
+    this.#watcher?.stir();
   }
 
   override webSocketClose(socket: WebSocket): void {
     this.#role.closed(socket);
+    this.#watcher?.stir();
   }
 
   override webSocketError(socket: WebSocket): void {
     this.#role.closed(socket);
+    this.#watcher?.stir();
   }
 
   get #root(): RootBus {

@@ -2,6 +2,7 @@ import { type Asker, type Authorization, type AuthorizeContext, denial } from '.
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
+import { raised } from '../offered.js';
 import type { Caller } from '../principal.js';
 import { json, type Refusals } from '../refusals.js';
 import type { ListenStream } from '../stream.js';
@@ -15,7 +16,8 @@ import {
   Refusal,
   type Rejection,
 } from '../wasm.js';
-import { type Exchange, pass, refuse } from './exchange.js';
+import { type Exchange, pass, passInSession, refuse } from './exchange.js';
+import { idBehind, newSessionId } from './session-id.js';
 import type { NewSession, SessionState, SessionStore, SessionStream } from './session-store.js';
 
 /** What serving sessions takes from the server around it. */
@@ -26,6 +28,8 @@ export interface SessionHost {
   readonly limits: { sessions: number; sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
   readonly refusals: Refusals;
+  /** Whether changes are told of all that the handler offers. */
+  readonly isOffering: boolean;
   /** Names who asks. */
   caller(request: Request): Promise<Caller>;
   /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
@@ -77,8 +81,29 @@ export class SessionFront {
     }
     const state = await this.#guarded(legacy, asker, () => this.#find(legacy, session, asker));
     if (state instanceof Response) return refuse(state, exchange);
-    if (call === LegacyCall.Other) return this.#pass(exchange);
-    return this.#guarded(legacy, asker, () => this.#inSession(legacy, session, state, asker));
+    if (call === LegacyCall.Other) return this.#passInSession(session, exchange);
+    return this.#guarded(legacy, asker, async () => {
+      const refused = await this.#tellBehind(call, session, exchange);
+      return refused ?? this.#inSession(legacy, session, state, asker);
+    });
+  }
+
+  /** A handler that keeps the session too hears that its client is ready, and that it is over. */
+  async #tellBehind(call: LegacyCall, session: string, exchange: Exchange): Promise<Response | undefined> {
+    if (idBehind(session) === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
+    const response = await this.#passInSession(session, exchange);
+    if (call === LegacyCall.Initialized && !response.ok) return response;
+    await response.body?.cancel();
+    return undefined;
+  }
+
+  async #passInSession(session: string, exchange: Exchange): Promise<Response> {
+    const behind = idBehind(session);
+    if (behind === undefined) return this.#pass(exchange);
+    const response = await passInSession(this.#host.handler, exchange, { session, behind });
+    // To its client that means that the session is over, so it is.
+    if (response.status === 404) await this.#sessions.end(session);
+    return response;
   }
 
   async #find(legacy: LegacyRequest, session: string, { principal }: Asker): Promise<SessionState | Response> {
@@ -106,8 +131,9 @@ export class SessionFront {
   }
 
   async #initialize(legacy: LegacyRequest, asker: Asker, exchange: Exchange): Promise<Response> {
-    const response = await this.#pass(exchange);
-    if (!response.ok) return response;
+    const passed = await this.#pass(exchange);
+    if (!passed.ok) return passed;
+    const response = this.#host.isOffering ? await raised(passed) : passed;
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
     const initialized = legacy.initialized(bytes, known);
@@ -127,7 +153,11 @@ export class SessionFront {
     const { answer: text, capabilities } = initialized;
     initialized.free();
     const { limits } = this.#host;
-    const session: NewSession = { id: crypto.randomUUID(), capabilities, idleMs: limits.sessionIdleMs };
+    const session: NewSession = {
+      id: newSessionId(headers.get('mcp-session-id')),
+      capabilities,
+      idleMs: limits.sessionIdleMs,
+    };
     if (principal !== undefined) session.principal = principal;
     if (!(await this.#sessions.create(session, limits.sessions)))
       return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));

@@ -91,6 +91,11 @@ export class Fixture {
     return await fetch(`${this.#workerd.edges[edge]}${path}`, { method: 'POST', body: body ?? null });
   }
 
+  /** Sends any request to an edge isolate. */
+  request(edge: number, path: string, init: RequestInit): Promise<Response> {
+    return fetch(`${this.#workerd.edges[edge]}${path}`, init);
+  }
+
   /** Asks the bus object. */
   async bus<T>(question: string): Promise<T> {
     return (await (await this.post(1, `/bus/${question}`)).json()) as T;

@@ -12,6 +12,8 @@ export type Fetch = (request: Request) => Promise<Response>;
 export interface NodeServer {
   /** The origin, on a free port of 127.0.0.1. */
   origin: string;
+  /** Ends the connections that there are. */
+  cut(): void;
   /** Ends the server and the connections it still has. */
   stop(): Promise<void>;
 }
@@ -23,6 +25,7 @@ export async function serveOnNode(fetch: Fetch): Promise<NodeServer> {
   const closed = once(server, 'close');
   return {
     origin: `http://127.0.0.1:${portOf(server)}`,
+    cut: () => server.closeAllConnections(),
     async stop() {
       server.close();
       server.closeAllConnections();

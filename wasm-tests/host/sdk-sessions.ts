@@ -11,6 +11,7 @@ export async function sdkSessions(factory: () => McpServer | Promise<McpServer> 
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : sessions.get(id);
     if (known !== undefined) return known.transport.handleRequest(request);
+    if (id !== null) return new Response(null, { status: 404 });
     const server = await factory();
     const transport = new Transport({
       sessionIdGenerator: () => randomUUID(),
@@ -24,6 +25,11 @@ export async function sdkSessions(factory: () => McpServer | Promise<McpServer> 
     url: `${node.origin}/mcp`,
     stop: () => node.stop(),
     sessions: () => sessions.size,
+    /** Ends all sessions without a word to their clients. */
+    async forget() {
+      for (const { server } of sessions.values()) await server.close();
+      sessions.clear();
+    },
     async update(uri: string) {
       for (const { server } of sessions.values()) await server.server.sendResourceUpdated({ uri });
     },

@@ -1,10 +1,11 @@
 """
 A server of the official Python SDK over HTTP; its tool tells both eras that the list of tools changed, and the resource
-note://a. A session is told once it has subscribed to that.
+note://a. A session is told once it has subscribed to that. With the argument `stateless` it keeps none.
 """
 
 import functools
 import socket
+import sys
 
 from mcp.server import NotificationOptions, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
@@ -52,4 +53,4 @@ with socket.socket() as free:
     port = free.getsockname()[1]
 
 print(port, flush=True)
-server.run("streamable-http", host="127.0.0.1", port=port)
+server.run("streamable-http", host="127.0.0.1", port=port, stateless_http="stateless" in sys.argv)

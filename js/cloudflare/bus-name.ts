@@ -1,0 +1,16 @@
+import { shardAddress } from './shard-name.js';
+
+/** Says which bus a request has to do with; undefined: none that there is. */
+export type BusName = (request: Request) => string | undefined | Promise<string | undefined>;
+
+/** Which bus a request has to do with; undefined where no bus may be called so. */
+export async function busNameOf(busName: BusName | string, request: Request): Promise<string | undefined> {
+  const name = typeof busName === 'string' ? busName : await busName(request);
+  if (typeof name !== 'string' || name === '' || name.length > LONGEST) return undefined;
+  return shardAddress(name) === undefined ? name : undefined;
+}
+
+/** The bus of those who name none. */
+export const DEFAULT_BUS = 'mcp-listen';
+/** Objects do not know their names where these are much longer. */
+const LONGEST = 256;

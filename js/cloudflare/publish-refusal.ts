@@ -1,0 +1,45 @@
+/** Why a publish is refused, as its answer names it. */
+export type PublishRefusalCode = keyof typeof REFUSALS;
+
+/** What is wrong with what was posted, in the core's words. */
+interface Problem {
+  code: string;
+  message: string;
+  /** Which event it is about, counted from 0. */
+  place: number | undefined;
+}
+
+/** A publish that is refused. */
+export class PublishRefusal extends Error {
+  readonly #code: PublishRefusalCode;
+  readonly #problem: Problem | undefined;
+
+  constructor(code: PublishRefusalCode, problem?: Problem) {
+    super(code);
+    this.#code = code;
+    this.#problem = problem;
+  }
+
+  /** The answer: a status, a code, a text, and of an array which event it is about. */
+  response(): Response {
+    const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;
+    const { code = this.#code, message = text, place } = this.#problem ?? {};
+    return Response.json({ error: code, message, ...(place !== undefined && { index: place }) }, { status, headers });
+  }
+}
+
+type Answer = [status: number, text: string, headers?: Record<string, string>];
+
+const REFUSALS = {
+  'method-not-allowed': [405, 'only POST publishes', { Allow: 'POST' }],
+  'unknown-bus': [404, 'there is no such bus here'],
+  'unsupported-media-type': [415, 'Content-Type must be application/json in UTF-8'],
+  'body-too-large': [413, 'the body has more than 65,536 bytes'],
+  'publishing-is-off': [403, 'nobody may publish here'],
+  unauthorized: [401, 'the secret is missing, or another one', { 'WWW-Authenticate': 'Bearer' }],
+  'stale-timestamp': [401, 'the timestamp is more than 300 seconds off', { 'WWW-Authenticate': 'Bearer' }],
+  'no-events': [400, 'the body holds no events'],
+  'invalid-idempotency-key': [400, 'Idempotency-Key must have 1 to 256 visible ASCII characters'],
+  'idempotency-key-reused': [422, 'the key belongs to a publish of other events'],
+  'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],
+} satisfies Record<string, Answer>;

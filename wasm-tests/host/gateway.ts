@@ -1,0 +1,88 @@
+import { onTestFinished } from 'vitest';
+import { workerBundle } from '../../scripts/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { LegacySession, type Send } from './legacy.ts';
+import { type ListenInit, listen, type WireStream } from './listen.ts';
+
+/** The Worker that is deployed, as a gateway in front of a server. */
+export class GatewayFixture {
+  readonly #workerd: Workerd;
+
+  private constructor(workerd: Workerd) {
+    this.#workerd = workerd;
+  }
+
+  /** Starts it in front of the server at `upstream`, with further variables. */
+  static async start(upstream: string, text: Record<string, string> = {}): Promise<GatewayFixture> {
+    const variables = { UPSTREAM: upstream, PUBLISH_TOKEN: 'sesame', STATS_OPEN: 'yes', ...text };
+    return new GatewayFixture(
+      await startWorkerd({ bundle: workerBundle, edges: 2, text: variables, reachesLocal: true }),
+    );
+  }
+
+  /** The origin of an edge isolate. */
+  origin(edge = 0): string {
+    return this.#workerd.edges[edge] ?? '';
+  }
+
+  /** The MCP endpoint of a tenant at an edge isolate. */
+  mcp(edge = 0, tenant = ''): string {
+    return `${this.origin(edge)}${tenant}/mcp`;
+  }
+
+  /** Opens a subscription for the test that runs. */
+  async subscribe(filter: unknown, { edge = 0, tenant = '', ...init }: Where & ListenInit = {}): Promise<WireStream> {
+    const stream = await listen(this.mcp(edge, tenant), filter, init);
+    onTestFinished(() => stream.drop());
+    return stream;
+  }
+
+  /** Begins a session of 2025-11-25. */
+  session({ edge = 0, tenant = '' }: Where = {}): Promise<LegacySession> {
+    return LegacySession.begin(this.via({ edge, tenant }));
+  }
+
+  /** Opens the stream of a session for the test that runs. */
+  async open(session: LegacySession): Promise<WireStream> {
+    const stream = await session.open();
+    onTestFinished(() => stream.drop());
+    // The event without a message with which it begins.
+    await stream.event();
+    return stream;
+  }
+
+  /** Sends MCP requests to a tenant. */
+  via({ edge = 0, tenant = '' }: Where = {}): Send {
+    return (init) => fetch(this.mcp(edge, tenant), init);
+  }
+
+  /** Publishes to the bus of a tenant; resolves with the position. */
+  async publish(event: unknown, { edge = 1, tenant = '' }: Where = {}): Promise<number> {
+    const headers = { authorization: 'Bearer sesame', 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(event) };
+    const response = await fetch(`${this.origin(edge)}${tenant}/publish`, init);
+    return ((await response.json()) as { position: number }).position;
+  }
+
+  /** How many streams are attached to the default bus. */
+  async attached(): Promise<number> {
+    const stats = (await (await fetch(`${this.origin()}/stats`)).json()) as { bus: { attached: number } };
+    return stats.bus.attached;
+  }
+
+  /** What workerd wrote so far. */
+  log(): string {
+    return this.#workerd.log();
+  }
+
+  /** Ends it. */
+  stop(): Promise<void> {
+    return this.#workerd.stop();
+  }
+}
+
+interface Where {
+  edge?: number;
+  /** What stands before `/mcp`. */
+  tenant?: string;
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { root } from '../../scripts/project.mjs';
+import { python } from '../../scripts/python.mjs';
+import { GatewayFixture } from '../host/gateway.ts';
+import { listChanged, updated } from '../host/listen.ts';
+import { WatchedServer } from '../host/watched.ts';
+
+const exec = promisify(execFile);
+const FOLDER = join(root, '.build', 'gateway-docs');
+const behind = new WatchedServer();
+let gate: GatewayFixture;
+let page: string;
+
+beforeAll(async () => {
+  page = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
+  gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off' });
+  await mkdir(FOLDER, { recursive: true });
+});
+
+afterAll(async () => {
+  await gate?.stop();
+  await behind.stop();
+});
+
+/** The snippets of docs/gateway.md in this language that publish, to this gateway. */
+function snippets(language: string): string[] {
+  const blocks = [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
+    ([, code = '']) => code,
+  );
+  return blocks
+    .filter((code) => code.includes('/publish'))
+    .map((code) => code.replaceAll('https://gateway.example', gate.origin(1)));
+}
+
+/** Writes a program and runs it; answers what it says. */
+async function run(command: string, name: string, code: string): Promise<string> {
+  const file = join(FOLDER, name);
+  await writeFile(file, code);
+  const { stdout } = await exec(command, [...(command === 'go' ? ['run'] : []), file], {
+    env: { ...process.env, PUBLISH_TOKEN: 'sesame' },
+  });
+  return stdout;
+}
+
+async function listening() {
+  const stream = await gate.subscribe({ toolsListChanged: true, resourceSubscriptions: ['note://todo'] });
+  await stream.message();
+  return stream;
+}
+
+test('curl publishes, with the secret and signed', async () => {
+  const stream = await listening();
+  const [bearer = '', signed = '', ...others] = snippets('sh');
+  expect(others).toEqual([]);
+  const first = JSON.parse(await run('sh', 'bearer.sh', bearer)) as { position: number };
+  expect(await stream.message()).toBe(updated('1', 'note://todo'));
+  // It has an idempotency key.
+  expect(JSON.parse(await run('sh', 'bearer.sh', bearer))).toEqual(first);
+  expect(JSON.parse(await run('sh', 'signed.sh', signed))).toEqual({ position: first.position + 1 });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+});
+
+test('Python publishes', async () => {
+  const stream = await listening();
+  const [code = '', ...others] = snippets('python');
+  expect(others).toEqual([]);
+  expect(Number(await run(python, 'publish.py', code))).toBeGreaterThan(1);
+  expect([await stream.message(), await stream.message()]).toEqual([
+    updated('1', 'note://todo'),
+    listChanged('1', 'tools'),
+  ]);
+});
+
+test('Go signs as the page says, and publishes where there is a Go', async () => {
+  const [code = '', ...others] = snippets('go');
+  expect(others).toEqual([]);
+  expect(code).toContain('hmac.New(sha256.New, []byte(os.Getenv("PUBLISH_TOKEN")))');
+  expect(code).toContain('fmt.Fprintf(mac, "%s.%s", timestamp, body)');
+  expect(code).toContain('request.Header.Set("MCP-Listen-Timestamp", timestamp)');
+  expect(code).toContain('request.Header.Set("MCP-Listen-Signature", fmt.Sprintf("v1=%x", mac.Sum(nil)))');
+  const hasGo = await exec('go', ['version']).then(
+    () => true,
+    () => false,
+  );
+  if (hasGo) expect(await run('go', 'publish.go', code)).toMatch(/^\{"position":\d+\} <nil>/);
+});
+
+test('the page has a vector of the signature', () => {
+  const [, secret, timestamp, body, wanted] =
+    page.match(/The secret `(.+?)`, the timestamp `(.+?)` and the body `(.+?)` make\n`v1=(\w+)`/) ?? [];
+  const signature = createHmac('sha256', secret ?? '').update(`${timestamp}.${body}`);
+  expect(wanted).toBe(signature.digest('hex'));
+});
