@@ -1,0 +1,54 @@
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+
+// Inside the project, so that its own name resolves.
+const FOLDER = join(root, '.build', 'docs');
+
+beforeAll(async () => {
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  for (const page of ['concepts', 'cost', 'migration']) {
+    for (const [, name = '', code = ''] of (await textOf(page)).matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms)) {
+      await writeFile(join(FOLDER, name), code);
+    }
+  }
+  await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(TSCONFIG));
+  // What tsc says of a snippet is the failure.
+  await run('tsc', ['-p', FOLDER]);
+}, 60_000);
+
+function textOf(page: string): Promise<string> {
+  return readFile(join(root, 'docs', `${page}.md`), 'utf8');
+}
+
+test.each(['concepts', 'cost'])('the program of docs/%s.md prints what the page says', async (page) => {
+  const [, printed] = /^```text\n(.*?)^```$/ms.exec(await textOf(page)) ?? [];
+  expect(await run('node', ['--no-warnings', join(FOLDER, `${page}.js`)])).toBe(printed);
+});
+
+test('the book leads to each of its pages, and every link in it leads somewhere', async () => {
+  const pages = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'));
+  const index = await textOf('README');
+  for (const page of pages.filter((name) => name !== 'README.md')) expect(index).toContain(`](${page})`);
+  for (const page of pages) {
+    const text = await readFile(join(root, 'docs', page), 'utf8');
+    for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+      await expect(stat(join(root, 'docs', link)), `${page} leads to ${link}`).resolves.toBeDefined();
+    }
+  }
+});
+
+const TSCONFIG = {
+  extends: '../../tsconfig.base.json',
+  compilerOptions: {
+    composite: false,
+    declaration: false,
+    sourceMap: false,
+    skipLibCheck: true,
+    lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
+    types: ['node', '@cloudflare/workers-types'],
+  },
+};
