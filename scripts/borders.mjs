@@ -28,7 +28,7 @@ export const checks = [
   ['only src/wasm names the bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
   ['only src/wasm reads a clock or a random source', (files) => places(core(files), hostSources)],
   [
-    'in js/ only node/ and the node.ts of runtime/ import node:',
+    'in js/ only cli/, node/ and the node.ts of runtime/ import node:',
     (files) => places(glue(files, nodeFiles), importOf('node')),
   ],
   [
@@ -47,7 +47,7 @@ export const checks = [
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
-const nodeFiles = /^js\/(node\/|runtime\/(client-)?node\.ts$)/;
+const nodeFiles = /^js\/(cli\/|node\/|runtime\/(client-)?node\.ts$)/;
 const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
 
 /** @param {string} scheme of a module's name */

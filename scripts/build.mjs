@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { buildCli } from './cli.mjs';
 import { environment, run } from './command.mjs';
 import { buildConsole } from './console.mjs';
 import { unlessFresh } from './fresh.mjs';
@@ -18,8 +19,8 @@ export async function build() {
   await unlessFresh('core', { inputs: [...tools, ...crate], outputs: ['pkg'] }, () =>
     step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
   );
-  await unlessFresh('glue', { inputs: [...tools, 'tsconfig.base.json', 'js', 'pkg'], outputs: ['dist'] }, () =>
-    step('Building the glue: tsc', buildGlue),
+  await unlessFresh('glue', { inputs: [...tools, ...glue], outputs: ['dist'] }, () =>
+    step('Building the glue: tsc, esbuild', buildGlue),
   );
   await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['.build/console'] }, () =>
     step('Bundling the console: esbuild', buildConsole),
@@ -101,6 +102,7 @@ async function inlined(wasm, script) {
 async function buildGlue() {
   await emptied('dist');
   await run('tsc', ['-b', 'js', 'js/cloudflare', 'js/node']);
+  await buildCli();
 }
 
 async function bundleWorker() {
@@ -119,6 +121,7 @@ const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build.mjs', 'package-lock.json'];
 const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'];
+const glue = ['scripts/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];
 const page = ['scripts/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
 const worker = ['wrangler.toml', 'package.json', 'examples', 'dist', 'pkg', '.build/console'];
 

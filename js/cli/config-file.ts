@@ -1,0 +1,43 @@
+import { isDeepStrictEqual } from 'node:util';
+import { editedJsonc, readJsonc } from './jsonc.js';
+import { Refusal } from './refusal.js';
+import { editedToml, readToml } from './toml.js';
+import { completed, type Missing, type WranglerConfig } from './wrangler-config.js';
+
+/** The names of wrangler's configuration, in the order in which wrangler looks for them. */
+export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
+
+/** @throws Refusal where the file cannot be understood. */
+export function readConfig(path: string, text: string): WranglerConfig {
+  const config = path.endsWith('.toml') ? readToml(path, text) : readJsonc(path, text);
+  if (typeof config !== 'object' || config === null) throw new Refusal(`${path} holds no configuration`);
+  return config as WranglerConfig;
+}
+
+/**
+ * The text with what the configuration lacks, and everything else as it was, comments included.
+ *
+ * @throws Refusal where that does not come to the configuration that is wanted.
+ */
+export function editedConfig(path: string, text: string, config: WranglerConfig, missing: Missing): string {
+  const edited = path.endsWith('.toml') ? editedToml(text, missing) : editedJsonc(text, missing);
+  if (!reads(path, edited, completed(config, missing)))
+    throw new Refusal(
+      `${path} is written in a way that cannot be edited here; add by hand:\n\n${editedToml('', missing)}`,
+    );
+  return edited;
+}
+
+function reads(path: string, text: string, wanted: WranglerConfig): boolean {
+  try {
+    return isDeepStrictEqual(plain(readConfig(path, text)), plain(wanted));
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+/** Parsers give objects prototypes of their own. */
+function plain(config: WranglerConfig): unknown {
+  return JSON.parse(JSON.stringify(config));
+}

@@ -1,0 +1,82 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { version } from './built-in.js';
+import type { Change } from './change.js';
+import { CONFIG_FILES, editedConfig, readConfig } from './config-file.js';
+import { exportingBus } from './entry.js';
+import { readJsonc, withJson } from './jsonc.js';
+import { newProject } from './new-project.js';
+import { Refusal } from './refusal.js';
+import { environmentsOf, missingIn } from './wrangler-config.js';
+
+/** What is to be done to a folder. */
+export interface Plan {
+  isNew: boolean;
+  changes: Change[];
+  /** What remains to be said about it. */
+  notes: string[];
+}
+
+/**
+ * What has to change for a Worker to hold the bus; for an empty folder, a new Worker. Nothing is written.
+ *
+ * @throws Refusal where that cannot be told, or not done.
+ */
+export async function planned(folder: string): Promise<Plan> {
+  const present = (await namesIn(folder)).filter((name) => name !== '.git');
+  const config = CONFIG_FILES.find((name) => present.includes(name));
+  if (config !== undefined) return added(folder, config);
+  if (present.length === 0) return { isNew: true, changes: newProject(basename(folder)), notes: [] };
+  throw new Refusal(
+    `no ${CONFIG_FILES.join(', ')} here: run this in the folder of a Worker, or in an empty one for a new Worker`,
+  );
+}
+
+/** A folder that is not there is as good as an empty one. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function added(folder: string, file: string): Promise<Plan> {
+  const text = await readFile(join(folder, file), 'utf8');
+  const config = readConfig(file, text);
+  const missing = missingIn(config);
+  const changes = [{ path: file, before: text, after: editedConfig(file, text, config, missing) }];
+  if (missing.isOwn) changes.push(await entryChange(folder, file, config.main));
+  changes.push(await manifestChange(folder));
+  const environments = environmentsOf(config).join(', ');
+  const inherited = `environments inherit no bindings: repeat that of the bus in ${environments}`;
+  return { isNew: false, changes, notes: environments === '' ? [] : [inherited] };
+}
+
+async function entryChange(folder: string, file: string, main: string | undefined) {
+  if (typeof main !== 'string')
+    throw new Refusal(`${file} names no entry: set main to the script that is to export the bus`);
+  const before = await text(folder, main, `${file} names ${main} as its entry`);
+  return { path: main, before, after: exportingBus(main, before) };
+}
+
+async function manifestChange(folder: string) {
+  const path = 'package.json';
+  const before = await text(folder, path, 'the package is to be named in package.json');
+  const { dependencies, devDependencies } = readJsonc(path, before) as Record<
+    string,
+    Record<string, string> | undefined
+  >;
+  const isThere = { ...dependencies, ...devDependencies }['mcp-listen'] !== undefined;
+  return { path, before, after: isThere ? before : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`) };
+}
+
+async function text(folder: string, path: string, why: string): Promise<string> {
+  try {
+    return await readFile(join(folder, path), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Refusal(`${why}, which is not there`);
+    throw error;
+  }
+}

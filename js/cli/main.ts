@@ -1,0 +1,77 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { version } from './built-in.js';
+import { diffOf, isNeeded } from './change.js';
+import { type Plan, planned } from './init.js';
+import { Refusal } from './refusal.js';
+
+/** Runs the command of these arguments; what it answers is printed. */
+async function run(args: string[]): Promise<string> {
+  const { values, positionals } = parsed(args);
+  if (values.version) return version;
+  const [command, folder = '.', ...rest] = positionals;
+  if (values.help || command === undefined) return USAGE;
+  if (command !== 'init' || rest.length > 0) throw new Refusal(`${positionals.join(' ')} is no command\n\n${USAGE}`);
+  const place = resolve(folder);
+  if (!values['dry-run']) await mkdir(place, { recursive: true });
+  const plan = await planned(place);
+  return values['dry-run'] ? shown(plan) : written(place, plan);
+}
+
+function parsed(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new Refusal(`${(error as Error).message}\n\n${USAGE}`);
+  }
+}
+
+function shown({ changes, notes }: Plan): string {
+  const diffs = changes.filter(isNeeded).map(diffOf);
+  return [...(diffs.length === 0 ? [NOTHING] : diffs), ...notes].join('\n');
+}
+
+async function written(folder: string, { isNew, changes, notes }: Plan): Promise<string> {
+  const needed = changes.filter(isNeeded);
+  for (const { path, after } of needed) await writeFile(join(folder, path), after);
+  if (needed.length === 0) return [NOTHING, ...notes].join('\n');
+  const lines = needed.map(({ path, before }) => `${before === undefined ? 'wrote' : 'changed'} ${path}`);
+  return [...lines, ...notes, '', isNew ? NEXT_NEW : NEXT].join('\n');
+}
+
+const OPTIONS = {
+  'dry-run': { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+
+const USAGE = `mcp-listen init [folder] [--dry-run]
+
+Adds the bus to the Worker in the folder: its Durable Object in wrangler's configuration, its class
+in the entry, and the package in package.json. In an empty folder it writes a small new Worker.
+
+  --dry-run   shows what would change, and changes nothing
+  --version   says which version this is
+  --help      says this`;
+
+const NOTHING = 'nothing to change: the bus is there';
+
+const NEXT_NEW = `Next: npm install, then npm start. The MCP endpoint is http://localhost:8787/.`;
+
+const NEXT = `Next: npm install, and put serveListen in front of your MCP handler
+(env is what your Worker is given, or that of the module cloudflare:workers):
+
+  import { serveListen } from 'mcp-listen';
+  import { durableObjectBus } from 'mcp-listen/cloudflare';
+
+  const server = serveListen(mcp, { bus: durableObjectBus(env.MCP_BUS) });
+  export default { fetch: (request) => server.fetch(request) };`;
+
+try {
+  process.stdout.write(`${await run(process.argv.slice(2))}\n`);
+} catch (error) {
+  // Whatever else goes wrong is a defect, or the disk's: its stack helps.
+  process.stderr.write(`mcp-listen: ${error instanceof Refusal ? error.message : (error as Error).stack}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,35 @@
+import { parse, stringify, TomlError } from 'smol-toml';
+import { Refusal } from './refusal.js';
+import type { Missing } from './wrangler-config.js';
+
+/** @throws Refusal where the text is no TOML. */
+export function readToml(path: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof TomlError) throw new Refusal(`${path} is no TOML: see line ${error.line}`);
+    throw error;
+  }
+}
+
+/** The configuration with what it lacks: lists of tables may be continued at the end, whatever stands before. */
+export function editedToml(text: string, { binding, migration, rule }: Missing): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const tables = [
+    ...(binding === undefined ? [] : [stringify({ durable_objects: { bindings: [binding] } })]),
+    ...(migration === undefined ? [] : [stringify({ migrations: [migration] })]),
+  ];
+  const ruled = rule === undefined ? text : withFallthrough(text, rule, eol);
+  const kept = ruled.trimEnd();
+  if (tables.length === 0) return ruled;
+  const blocks = tables.map((table) => table.trim().replaceAll('\n', eol));
+  return [...(kept === '' ? [] : [kept]), ...blocks].join(eol + eol) + eol;
+}
+
+function withFallthrough(text: string, rule: number, eol: string): string {
+  let at = -1;
+  return text.replace(/^\[\[rules\]\].*$/gm, (header) => {
+    at += 1;
+    return at === rule ? `${header}${eol}fallthrough = true` : header;
+  });
+}

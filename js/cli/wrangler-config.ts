@@ -1,0 +1,122 @@
+import { Refusal } from './refusal.js';
+
+/** What of a wrangler configuration matters here. */
+export interface WranglerConfig {
+  main?: string;
+  no_bundle?: boolean;
+  pages_build_output_dir?: string;
+  durable_objects?: { bindings?: Binding[] };
+  migrations?: Migration[];
+  rules?: Rule[];
+  vars?: Record<string, unknown>;
+  env?: Record<string, unknown>;
+  [key: string]: unknown;
+}
+
+interface Binding {
+  name: string;
+  class_name: string;
+  script_name?: string;
+}
+
+interface Migration {
+  tag: string;
+  new_classes?: string[];
+  new_sqlite_classes?: string[];
+}
+
+interface Rule {
+  type: string;
+  globs: string[];
+  fallthrough?: boolean;
+}
+
+/** What a configuration lacks; what is undefined is there already. */
+export interface Missing {
+  binding: Binding | undefined;
+  migration: Migration | undefined;
+  /** The place of a rule that keeps wrangler's own rule for WebAssembly from being asked. */
+  rule: number | undefined;
+  /** Whether the class is this Worker's own, and not that of another one. */
+  isOwn: boolean;
+}
+
+/**
+ * What a configuration lacks.
+ *
+ * @throws Refusal where it says something that does not go together with the bus.
+ */
+export function missingIn(config: WranglerConfig): Missing {
+  refuseForeign(config);
+  const bound = (config.durable_objects?.bindings ?? []).find(({ class_name }) => class_name === CLASS);
+  const isOwn = bound?.script_name === undefined;
+  return {
+    binding: bound === undefined ? { name: BINDING, class_name: CLASS } : undefined,
+    migration: isOwn ? missingMigration(config.migrations ?? []) : undefined,
+    rule: blockingRule(config.rules ?? []),
+    isOwn,
+  };
+}
+
+/** The configuration with what it lacked. */
+export function completed(config: WranglerConfig, { binding, migration, rule }: Missing): WranglerConfig {
+  const whole = structuredClone(config);
+  if (binding !== undefined) {
+    whole.durable_objects = { ...whole.durable_objects };
+    whole.durable_objects.bindings = [...(whole.durable_objects.bindings ?? []), binding];
+  }
+  if (migration !== undefined) whole.migrations = [...(whole.migrations ?? []), migration];
+  if (rule !== undefined)
+    whole.rules = whole.rules?.map((one, at) => (at === rule ? { ...one, fallthrough: true } : one)) ?? [];
+  return whole;
+}
+
+/** Environments inherit no bindings. */
+export function environmentsOf({ env }: WranglerConfig): string[] {
+  return Object.keys(env ?? {});
+}
+
+function refuseForeign(config: WranglerConfig): void {
+  if (config.pages_build_output_dir !== undefined)
+    throw new Refusal(
+      'this is a Pages project, which can hold no Durable Object: add the bus to a Worker, and bind that',
+    );
+  if (config.no_bundle)
+    throw new Refusal('no_bundle is set: the bus is a module of a package, which has to be bundled');
+  const taken = (config.durable_objects?.bindings ?? []).find(({ name }) => name === BINDING);
+  if (taken !== undefined && taken.class_name !== CLASS)
+    throw new Refusal(`the binding ${BINDING} is taken by the class ${taken.class_name}: rename one of them`);
+  if (namesBinding({ ...config, durable_objects: undefined, env: undefined }))
+    throw new Refusal(`the name ${BINDING} is taken by another binding: rename it`);
+}
+
+/** Most bindings are objects in a list, with their name in `binding`; variables are keys. */
+function namesBinding(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(namesBinding);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(
+    ([key, member]) => key === BINDING || (key === 'binding' && member === BINDING) || namesBinding(member),
+  );
+}
+
+function missingMigration(migrations: Migration[]): Migration | undefined {
+  if (migrations.some(({ new_classes }) => new_classes?.includes(CLASS)))
+    throw new Refusal(
+      `a migration creates ${CLASS} without SQLite: name it in new_sqlite_classes in place of new_classes`,
+    );
+  if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS))) return undefined;
+  const tags = migrations.map(({ tag }) => tag);
+  const tag = tags.includes(TAG) ? `${TAG}-${tags.length + 1}` : TAG;
+  return { tag, new_sqlite_classes: [CLASS] };
+}
+
+/** A rule without `fallthrough` is the last one of its type that wrangler asks, its own one included. */
+function blockingRule(rules: Rule[]): number | undefined {
+  const at = rules.findIndex(({ type, fallthrough }) => type === 'CompiledWasm' && fallthrough !== true);
+  const covers = rules[at]?.globs.includes('**/*.wasm');
+  return at === -1 || covers ? undefined : at;
+}
+
+const BINDING = 'MCP_BUS';
+const CLASS = 'SubscriptionBus';
+const TAG = 'mcp-listen';

@@ -1,0 +1,238 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+import { startWorkerd } from '../../scripts/workerd.mjs';
+import { Heard, typescriptClient } from '../interop/typescript-client.ts';
+import { type Files, freshWorker, wired } from './fresh-worker.ts';
+import { type Installed, installed } from './installed.ts';
+import { heardAcross } from './wire.ts';
+
+let npm: Installed;
+
+beforeAll(async () => {
+  npm = await installed();
+});
+
+afterAll(() => npm.remove());
+
+describe.each([
+  ['ts', 'jsonc'],
+  ['js', 'jsonc'],
+  ['ts', 'toml'],
+  ['js', 'toml'],
+] as const)('a new Worker in %s with its configuration in %s', (language, form) => {
+  const files = freshWorker(language, form);
+  const config = `wrangler.${form}`;
+  const main = `src/index.${language}`;
+
+  test('gets the bus, and a change is heard across its isolates', async () => {
+    const folder = await projectOf(files);
+    await init(folder);
+    await writeFile(join(folder, main), wired(await readFile(join(folder, main), 'utf8')));
+    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
+    expect(await heardAcross(join(folder, 'bundle'))).toEqual([
+      'notifications/subscriptions/acknowledged',
+      'notifications/tools/list_changed',
+    ]);
+  });
+
+  test('keeps all that it said, and is told what changed', async () => {
+    const folder = await projectOf(files);
+    expect(await init(folder)).toContain(`changed ${config}\nchanged ${main}\nchanged package.json`);
+    for (const [path, before] of Object.entries(files)) {
+      const after = (await readFile(join(folder, path), 'utf8')).split('\n');
+      expect(
+        before.split('\n').filter((line) => !after.some((kept) => kept.replace(/,$/, '') === line.replace(/,$/, ''))),
+      ).toEqual([]);
+    }
+    expect(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')).dependencies).toEqual({
+      'mcp-listen': `^${manifest.version}`,
+    });
+  });
+
+  test('is not changed a second time', async () => {
+    const folder = await projectOf(files);
+    await init(folder);
+    const once = await contents(folder);
+    expect(await init(folder)).toContain('nothing to change');
+    expect(await contents(folder)).toEqual(once);
+  });
+
+  test('is not changed by a dry run, which shows what would be', async () => {
+    const folder = await projectOf(files);
+    const shown = await init(folder, '--dry-run');
+    expect(shown).toContain("+export { SubscriptionBus } from 'mcp-listen/cloudflare';");
+    expect(shown).toMatch(/^\+.*class_name.*SubscriptionBus/m);
+    expect(await contents(folder)).toEqual(files);
+  });
+});
+
+test('an empty folder gets a Worker that passes its own check and serves', async () => {
+  const folder = await projectOf({});
+  await rm(join(folder, 'node_modules'));
+  expect(await init(folder)).toContain('wrote worker.ts');
+  await mkdir(join(folder, 'node_modules'));
+  await symlink(join(npm.folder, 'node_modules', 'mcp-listen'), join(folder, 'node_modules', 'mcp-listen'));
+  for (const scope of ['@modelcontextprotocol', '@cloudflare'])
+    await symlink(join(root, 'node_modules', scope), join(folder, 'node_modules', scope));
+  await run('tsc', [], { cwd: folder });
+  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
+  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
+  const workerd = await startWorkerd({ bundle: join(folder, 'bundle'), durableObjects, port: 0 });
+  const client = await typescriptClient(`${workerd.url}/mcp`);
+  onTestFinished(async () => {
+    await client.close();
+    await workerd.stop();
+  });
+  const heard = new Heard(client);
+  await client.listen({ resourceSubscriptions: ['lamp://desk'] });
+  await client.callTool({ name: 'switch' });
+  expect(await heard.next()).toBe('resources/updated lamp://desk');
+});
+
+describe('what is there already is left as it is', () => {
+  const { 'src/index.js': entry = '', ...others } = freshWorker('js', 'toml');
+
+  test.each([
+    ["export { SubscriptionBus } from 'mcp-listen/cloudflare';\n"],
+    ["export * from 'mcp-listen/cloudflare';\n"],
+    ["import { SubscriptionBus as Bus } from 'mcp-listen/cloudflare';\nexport class SubscriptionBus extends Bus {}\n"],
+  ])('an entry with %j', async (exported) => {
+    const folder = await projectOf({ ...others, 'src/index.js': exported + entry });
+    expect(await init(folder)).not.toContain('changed src/index.js');
+  });
+
+  test('an export in a comment is none', async () => {
+    const commented = `// export { SubscriptionBus } from 'mcp-listen/cloudflare';\n${entry}`;
+    expect(await init(await projectOf({ ...others, 'src/index.js': commented }))).toContain('changed src/index.js');
+  });
+
+  test('the bus of another Worker, which exports it', async () => {
+    const bound =
+      '\n[[durable_objects.bindings]]\nname = "BUS"\nclass_name = "SubscriptionBus"\nscript_name = "other"\n';
+    const folder = await projectOf({
+      ...others,
+      'src/index.js': entry,
+      'wrangler.toml': others['wrangler.toml'] + bound,
+    });
+    expect(await init(folder)).toMatch(/^changed package\.json$/m);
+    expect((await contents(folder))['src/index.js']).toBe(entry);
+  });
+});
+
+test.each([
+  ['toml', '\n[[rules]]\ntype = "CompiledWasm"\nglobs = ["src/**/*.wasm"]\n'],
+  ['jsonc', ', "rules": [{ "type": "CompiledWasm", "globs": ["src/**/*.wasm"] }]\n}\n'],
+] as const)('a rule of its own for WebAssembly lets wrangler’s pass, in %s', async (form, rule) => {
+  const files = freshWorker('js', form);
+  const config = `wrangler.${form}`;
+  const text = form === 'toml' ? files[config] + rule : (files[config] ?? '').replace(/\n}\n$/, rule);
+  const folder = await projectOf({ ...files, [config]: text });
+  await init(folder);
+  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
+  expect(await readdir(join(folder, 'bundle'))).toContainEqual(expect.stringMatching(/\.wasm$/));
+});
+
+test('environments are named, since they inherit no bindings', async () => {
+  const files = freshWorker('js', 'toml');
+  const folder = await projectOf({ ...files, 'wrangler.toml': `${files['wrangler.toml']}\n[env.staging]\n` });
+  expect(await init(folder)).toContain('in staging');
+});
+
+describe('what is not understood is refused, and nothing is written', () => {
+  const files = freshWorker('js', 'toml');
+  const config = files['wrangler.toml'] ?? '';
+  const bound = (name: string, more = '') =>
+    `${config}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
+
+  test.each<[string, Files, string]>([
+    ['no configuration', { 'README.md': '' }, 'no wrangler.json, wrangler.jsonc, wrangler.toml here'],
+    ['no entry', { ...files, 'wrangler.toml': 'name = "fresh"\n' }, 'names no entry'],
+    [
+      'an entry that is not there',
+      { ...files, 'wrangler.toml': 'main = "worker.js"\n' },
+      'worker.js as its entry, which is not there',
+    ],
+    ['an entry in Python', { ...files, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' }, 'w.py is no script'],
+    [
+      'a service worker',
+      { ...files, 'src/index.js': "addEventListener('fetch', () => {});\n" },
+      'has no default export',
+    ],
+    [
+      'a class of that name',
+      { ...files, 'src/index.js': `export class SubscriptionBus {}\n${files['src/index.js']}` },
+      'rename it',
+    ],
+    ['a binding of that name', { ...files, 'wrangler.toml': bound('Other') }, 'MCP_BUS is taken by the class Other'],
+    [
+      'another kind of binding of that name',
+      { ...files, 'wrangler.toml': `${config}\n[[kv_namespaces]]\nbinding = "MCP_BUS"\nid = "1"\n` },
+      'taken by another binding',
+    ],
+    [
+      'a class without SQLite',
+      {
+        ...files,
+        'wrangler.toml': bound('SubscriptionBus', '[[migrations]]\ntag = "v1"\nnew_classes = ["SubscriptionBus"]\n'),
+      },
+      'new_sqlite_classes',
+    ],
+    ['a Pages project', { ...files, 'wrangler.toml': 'pages_build_output_dir = "out"\n' }, 'Pages'],
+    ['a Worker that is not bundled', { ...files, 'wrangler.toml': `no_bundle = true\n${config}` }, 'no_bundle'],
+    [
+      'bindings on one line',
+      { ...files, 'wrangler.toml': `durable_objects = { bindings = [] }\n${config}` },
+      'add by hand:\n\n[[durable_objects.bindings]]',
+    ],
+    ['broken TOML', { ...files, 'wrangler.toml': `${config}name =\n` }, 'wrangler.toml is no TOML: see line'],
+    ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is no JSON: see line 2'],
+    [
+      'no package.json',
+      { 'wrangler.toml': config, 'src/index.js': files['src/index.js'] ?? '' },
+      'package.json, which is not there',
+    ],
+  ])('%s', async (_, given, message) => {
+    const folder = await projectOf(given);
+    await expect(init(folder)).rejects.toThrow(message);
+    expect(await contents(folder)).toEqual(given);
+  });
+
+  test.each([
+    ['--unknown', 'Unknown option'],
+    ['start', 'start is no command'],
+  ])('%s', async (argument, message) => {
+    await expect(run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), [argument])).rejects.toThrow(message);
+  });
+});
+
+/** Writes a project of these files, beside the installed package. */
+async function projectOf(files: Files): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-init-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(folder, dirname(path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  await symlink(join(npm.folder, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Runs the installed command. */
+function init(folder: string, ...args: string[]): Promise<string> {
+  return run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), ['init', ...args], { cwd: folder });
+}
+
+/** The files of a project by their paths. */
+async function contents(folder: string): Promise<Files> {
+  const paths = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const read = paths.map(async ({ name, parentPath }): Promise<[string, string]> => {
+    const path = join(parentPath, name);
+    return [path.slice(folder.length + 1), await readFile(path, 'utf8')];
+  });
+  return Object.fromEntries(await Promise.all(read));
+}

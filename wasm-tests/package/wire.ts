@@ -1,0 +1,51 @@
+import { startWorkerd } from '../../scripts/workerd.mjs';
+
+/** Opens a stream in one isolate of a bundle, publishes in another; answers what was heard, the acknowledgment first. */
+export async function heardAcross(bundle: string): Promise<string[]> {
+  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
+  const workerd = await startWorkerd({ bundle, durableObjects });
+  try {
+    const stream = (await listen(`${workerd.edges[0]}/mcp`)).getReader();
+    const acknowledged = await stream.read();
+    await fetch(`${workerd.edges[1]}/publish`, { method: 'POST' });
+    const changed = await stream.read();
+    await stream.cancel();
+    return methods(`${acknowledged.value}${changed.value}`);
+  } finally {
+    await workerd.stop();
+  }
+}
+
+/** The messages of a stream, the result by what it is. */
+export function methods(frames: string): string[] {
+  return [...frames.matchAll(/"(?:method|resultType)":"([^"]+)"/g)].map((match) => match[1] ?? '');
+}
+
+async function listen(url: string): Promise<ReadableStream<string>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      Accept: 'application/json, text/event-stream',
+      'Content-Type': 'application/json',
+      'MCP-Protocol-Version': '2026-07-28',
+      'Mcp-Method': 'subscriptions/listen',
+    },
+    body: LISTEN,
+  });
+  if (response.status !== 200 || response.body === null)
+    throw new Error(`${response.status}: ${await response.text()}`);
+  return response.body.pipeThrough(new TextDecoderStream());
+}
+
+const LISTEN = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'subscriptions/listen',
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+    notifications: { toolsListChanged: true },
+  },
+});
