@@ -167,8 +167,10 @@ impl Listener {
 
     /// Gives the subscription up: nothing more is told of it.
     pub fn cancel(&mut self) {
-        self.wire.clear();
-        if let Step::Session(session) = &self.step {
+        if !self.is_ended() {
+            self.wire.clear();
+        }
+        if let Step::Session(session) = &mut self.step {
             session.leave(&mut self.wire);
         }
         self.step = Step::Ended(None);

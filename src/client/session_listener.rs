@@ -12,6 +12,7 @@ use super::{
     end::{End, Loss},
     options::Options,
     pending::Pending,
+    request::HttpRequest,
     session::{self, Heard, Session},
     subscribes::Subscribes,
     subscription::Output,
@@ -26,6 +27,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct SessionListener {
     session: Session,
+    /// What ends the session, until it is sent.
+    farewell: Option<HttpRequest>,
     options: Options,
     honored: SubscriptionFilter,
     pending: Pending,
@@ -89,6 +92,7 @@ impl SessionListener {
             begun_at: now,
             heard_at: now,
             has_pulse: false,
+            farewell: session.end(),
             session,
             options,
             honored,
@@ -189,8 +193,8 @@ impl SessionListener {
     }
 
     /// Ends the session, where the server keeps one.
-    pub(super) fn leave(&self, wire: &mut Wire) {
-        if let Some(request) = self.session.end() {
+    pub(super) fn leave(&mut self, wire: &mut Wire) {
+        if let Some(request) = self.farewell.take() {
             wire.send(request);
         }
     }

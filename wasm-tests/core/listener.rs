@@ -114,6 +114,13 @@ fn discovered() -> &'static str {
     r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#
 }
 
+fn method(transfer: &Transfer) -> &'static str {
+    match transfer {
+        Transfer::Send(_, request) => request.method,
+        Transfer::Close(_) => "",
+    }
+}
+
 const ASK: Approach = Approach::Discover { is_page: false };
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
@@ -276,6 +283,20 @@ fn who_leaves_ends_its_session() {
     let mut host = Host::new(ASK);
     host.listener.cancel();
     assert_eq!(host.transfers(), []);
+}
+
+#[test]
+fn a_session_with_nothing_to_hear_is_ended_once() {
+    let mut host = Host::new(Approach::Legacy);
+    let (call, _) = host.request();
+    host.answer(call, 200, SESSION, &initialized("{}"));
+    let honored = SubscriptionFilter::default();
+    let told = [Output::Acknowledged(honored), Output::Ended(End::Graceful)];
+    assert_eq!(host.told(), told);
+    assert!(host.listener.is_ended());
+    host.listener.cancel();
+    let methods: Vec<_> = host.transfers().iter().map(method).collect();
+    assert_eq!(methods, ["POST", "DELETE"]);
 }
 
 #[test]
