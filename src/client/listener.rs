@@ -28,6 +28,7 @@ use super::{
 pub struct Listener {
     requested: SubscriptionFilter,
     options: Options,
+    approach: Approach,
     seed: u64,
     wire: Wire,
     step: Step,
@@ -89,19 +90,26 @@ impl Listener {
         let mut listener = Self {
             requested,
             options,
+            approach,
             seed,
             wire: Wire::new(ids),
             step: Step::Ended(None),
             retry_after: None,
         };
-        match approach {
-            Approach::Discover { is_page } => {
-                listener.discover(is_page, vec![PROTOCOL_VERSION.into()], now);
-            }
-            Approach::Modern => listener.listen(now),
-            Approach::Legacy => listener.initialize(now),
-        }
+        listener.begin(now);
         listener
+    }
+
+    /// Asks the server as at first, with new ids and numbers.
+    pub(super) fn begin(&mut self, now: Millis) {
+        self.retry_after = None;
+        match self.approach {
+            Approach::Discover { is_page } => {
+                self.discover(is_page, vec![PROTOCOL_VERSION.into()], now);
+            }
+            Approach::Modern => self.listen(now),
+            Approach::Legacy => self.initialize(now),
+        }
     }
 
     /// The answer to `call` begins.
@@ -174,6 +182,15 @@ impl Listener {
             session.leave(&mut self.wire);
         }
         self.step = Step::Ended(None);
+    }
+
+    /// Something may have been missed: tells all that is honored once.
+    pub(super) fn tell_all(&mut self) {
+        match &mut self.step {
+            Step::Modern { subscription, .. } => subscription.tell_all(),
+            Step::Session(session) => session.tell_all(),
+            Step::Asking { .. } | Step::Ended(_) => {}
+        }
     }
 
     /// What to do on the network next, or `None` until something is handled again.
@@ -289,7 +306,7 @@ impl Listener {
         };
         match question {
             Question::Discover { is_page, tried } => self.choose(&reply, is_page, tried, now),
-            Question::Initialize => self.begin(&reply, now),
+            Question::Initialize => self.enter(&reply, now),
         }
     }
 
@@ -314,7 +331,7 @@ impl Listener {
         }
     }
 
-    fn begin(&mut self, reply: &Reply, now: Millis) {
+    fn enter(&mut self, reply: &Reply, now: Millis) {
         let Some(status) = reply.status() else {
             return self.end(reply.end(), None);
         };

@@ -1,9 +1,9 @@
 //! The client's side over HTTP: requests, answers and deadlines; whoever drives it only moves bytes.
 //!
-//! [`Subscription`] is one listen request and its answer. [`Watch`] keeps one open through all its
-//! ends. [`era`] tells which revision a server speaks, and [`session`] is what a client says to one
-//! of an earlier revision. [`Listener`] puts these together: one subscription to a server of
-//! whichever revision, as [`ChannelListener`] is on stdio; [`Renewal`] says when to open the next.
+//! [`Subscription`] is one listen request and its answer. [`era`] tells which revision a server speaks,
+//! and [`session`] is what a client says to one of an earlier revision. [`Listener`] puts these
+//! together: one subscription to a server of whichever revision, as [`ChannelListener`] is on stdio.
+//! [`Renewal`] says when to open the next, and [`Watch`] opens it, over HTTP.
 
 mod answer;
 mod backoff;

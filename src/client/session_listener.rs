@@ -192,6 +192,10 @@ impl SessionListener {
             .or_else(|| self.end.take().map(Output::Ended))
     }
 
+    pub(super) fn tell_all(&mut self) {
+        self.pending.push_all();
+    }
+
     /// Ends the session, where the server keeps one.
     pub(super) fn leave(&mut self, wire: &mut Wire) {
         if let Some(request) = self.farewell.take() {

@@ -4,35 +4,30 @@ use crate::{
 
 use super::{
     end::End,
+    listener::{Approach, Listener},
     options::Options,
     renewal::Renewal,
-    request::HttpRequest,
-    subscription::{Output, Subscription},
+    subscription::Output,
+    wire::{Call, Transfer},
 };
 
 /// A subscription that is opened again whenever it ends, until the server says that it never will be.
 ///
-/// Poll [`Watch::poll_output`] at first, and after each `handle_*` call, until it answers `None`;
-/// call [`Watch::handle_timeout`] when [`Watch::poll_timeout`] says. Input is always that of the
-/// request given last; what an earlier one still brings is not to be handed in.
+/// It is driven as [`Listener`] is: after each `handle_*` call and each output, poll
+/// [`Watch::poll_transfer`] until it answers `None`. Whenever [`Watch::is_ended`], close every response;
+/// what is still to be sent then is a farewell.
 #[derive(Debug)]
 pub struct Watch {
-    requested: SubscriptionFilter,
-    options: Options,
-    ids: Ids,
+    listener: Listener,
     renewal: Renewal,
     phase: Phase,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// It is time to open a subscription.
-    Due,
-    Connecting(Box<Subscription>),
-    Live(Box<Subscription>),
-    Waiting {
-        until: Millis,
-    },
+    Connecting,
+    Live,
+    Waiting { until: Millis },
     Stopped,
 }
 
@@ -49,11 +44,9 @@ pub enum State {
     Stopped,
 }
 
-/// What a watch wants done, or has to tell.
+/// What a watch has to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchOutput {
-    /// Send this request.
-    Open(HttpRequest),
     /// The subscription is open.
     Live {
         /// What the server honors.
@@ -64,74 +57,78 @@ pub enum WatchOutput {
     },
     /// Something changed: read it again.
     Changed(ServerEvent),
-    /// The subscription has ended, for which its response is to be closed, and is opened again.
+    /// The subscription has ended, and is opened again.
     Waiting {
         /// How it ended.
         end: End,
         /// When it is opened again.
         until: Millis,
     },
-    /// The subscription has ended for good; its response is to be closed.
+    /// The subscription has ended for good.
     Stopped(End),
 }
 
 impl Watch {
     /// A watch that opens its first subscription now; `seed` is any random number.
-    pub fn new(requested: SubscriptionFilter, options: Options, seed: u64) -> Self {
+    pub fn new(
+        requested: SubscriptionFilter,
+        options: Options,
+        approach: Approach,
+        seed: u64,
+        now: Millis,
+    ) -> Self {
+        let ids = (Ids::default(), seed);
         Self {
-            requested,
-            options,
-            ids: Ids::default(),
+            listener: Listener::new(requested, options, approach, ids, now),
             renewal: Renewal::new(seed),
-            phase: Phase::Due,
+            phase: Phase::Connecting,
         }
     }
 
-    /// The answer begins; see [`Subscription::handle_head`].
-    pub fn handle_head(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
-        if let Some(subscription) = self.subscription() {
-            subscription.handle_head(status, headers, now);
-        }
+    /// The answer to `call` begins.
+    pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
+        self.listener.handle_head(call, status, headers, now);
     }
 
-    /// More of the answer's body came.
-    pub fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
-        if let Some(subscription) = self.subscription() {
-            subscription.handle_bytes(bytes, now);
-        }
+    /// More of the body of the answer to `call` came.
+    pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
+        self.listener.handle_bytes(call, bytes, now);
     }
 
-    /// The answer's body came to its end or broke off, or no answer came at all.
-    pub fn handle_end(&mut self) {
-        if let Some(subscription) = self.subscription() {
-            subscription.handle_end();
-        }
+    /// The answer to `call` came to its end or broke off, or there was none.
+    pub fn handle_end(&mut self, call: Call, now: Millis) {
+        self.listener.handle_end(call, now);
     }
 
     /// The moment of [`Watch::poll_timeout`] has come.
+    ///
+    /// A subscription of 2026-07-28 that broke is not resumed: each request is a new one with a new id
+    /// (2026-07-28, Key Changes).
     pub fn handle_timeout(&mut self, now: Millis) {
         match self.phase {
-            Phase::Waiting { until } if until <= now => self.phase = Phase::Due,
-            _ => {
-                if let Some(subscription) = self.subscription() {
-                    subscription.handle_timeout(now);
-                }
+            Phase::Waiting { until } if until <= now => {
+                self.phase = Phase::Connecting;
+                self.listener.begin(now);
             }
+            Phase::Waiting { .. } => {}
+            _ => self.listener.handle_timeout(now),
         }
     }
 
-    /// Stops for good, without another word; a response that is still open is to be closed.
+    /// Stops for good, without another word.
     pub fn cancel(&mut self) {
         self.phase = Phase::Stopped;
+        self.listener.cancel();
     }
 
-    /// What to do or to tell next, or `None` until something is handled again.
+    /// What to do on the network next, or `None` until something is handled again.
+    pub fn poll_transfer(&mut self) -> Option<Transfer> {
+        self.listener.poll_transfer()
+    }
+
+    /// What to tell next, or `None` until something is handled again.
     pub fn poll_output(&mut self, now: Millis) -> Option<WatchOutput> {
-        if matches!(self.phase, Phase::Due) {
-            return Some(self.open(now));
-        }
-        let output = self.subscription()?.poll_output()?;
-        Some(match output {
+        Some(match self.listener.poll_output()? {
             Output::Acknowledged(honored) => self.go_live(honored, now),
             Output::Changed(event) => WatchOutput::Changed(event),
             Output::Ended(end) => self.finish(end, now),
@@ -140,57 +137,40 @@ impl Watch {
 
     /// When to call [`Watch::handle_timeout`]; `None` while nothing has a limit.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        match &self.phase {
-            Phase::Connecting(subscription) | Phase::Live(subscription) => {
-                subscription.poll_timeout()
-            }
-            Phase::Waiting { until } => Some(*until),
-            Phase::Due | Phase::Stopped => None,
+        match self.phase {
+            Phase::Waiting { until } => Some(until),
+            _ => self.listener.poll_timeout(),
         }
     }
 
     /// Where it stands.
     pub fn state(&self) -> State {
         match self.phase {
-            Phase::Due | Phase::Connecting(_) => State::Connecting,
-            Phase::Live(_) => State::Live,
+            Phase::Connecting => State::Connecting,
+            Phase::Live => State::Live,
             Phase::Waiting { .. } => State::Waiting,
             Phase::Stopped => State::Stopped,
         }
     }
 
-    fn subscription(&mut self) -> Option<&mut Subscription> {
-        match &mut self.phase {
-            Phase::Connecting(subscription) | Phase::Live(subscription) => Some(subscription),
-            Phase::Due | Phase::Waiting { .. } | Phase::Stopped => None,
-        }
-    }
-
-    /// A stream that broke is not resumed: each request is a new one with a new id (2026-07-28, Key Changes).
-    fn open(&mut self, now: Millis) -> WatchOutput {
-        let id = self.ids.mint();
-        let requested = self.requested.clone();
-        let subscription = Subscription::new(id, requested, self.options.clone(), now);
-        let request = subscription.request();
-        self.phase = Phase::Connecting(Box::new(subscription));
-        WatchOutput::Open(request)
+    /// Whether there is no subscription at the moment; what is left to tell of the last may still be polled.
+    pub fn is_ended(&self) -> bool {
+        self.listener.is_ended()
     }
 
     fn go_live(&mut self, honored: SubscriptionFilter, now: Millis) -> WatchOutput {
         let is_again = self.renewal.handle_live(honored.is_empty(), now);
-        if let Phase::Connecting(mut subscription) =
-            std::mem::replace(&mut self.phase, Phase::Stopped)
-        {
-            if is_again {
-                subscription.tell_all();
-            }
-            self.phase = Phase::Live(subscription);
+        if is_again {
+            self.listener.tell_all();
         }
+        self.phase = Phase::Live;
         WatchOutput::Live { honored, is_again }
     }
 
+    /// The next subscription has a session of its own.
     fn finish(&mut self, end: End, now: Millis) -> WatchOutput {
-        let asked = self.subscription().and_then(|ended| ended.retry_after());
+        let asked = self.listener.retry_after();
+        self.listener.cancel();
         let Some(until) = self.renewal.handle_end(&end, asked, now) else {
             self.phase = Phase::Stopped;
             return WatchOutput::Stopped(end);

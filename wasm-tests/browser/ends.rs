@@ -2,7 +2,7 @@ use std::{future::poll_fn, pin::pin, task::Poll};
 
 use mcp_listen::{
     browser::{ListenError, ListenOptions, listen},
-    client::Loss,
+    client::{Approach, Loss},
     event::ServerEvent,
 };
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -45,7 +45,11 @@ async fn a_dropped_opening_gives_the_request_up() {
     let stage = Stage::new().await;
     let server = stage.player("opening", r#"{"held":true}"#);
     {
-        let mut opening = pin!(listen(&server, tools(), patience(0, 0)));
+        let at_once = ListenOptions {
+            approach: Some(Approach::Modern),
+            ..patience(0, 0)
+        };
+        let mut opening = pin!(listen(&server, tools(), at_once));
         poll_fn(|context| {
             assert!(opening.as_mut().poll(context).is_pending());
             Poll::Ready(())

@@ -16,7 +16,9 @@
 mod deadlines;
 mod ends;
 mod refusals;
+mod sessions;
 mod stage;
+mod tokens;
 mod watch;
 mod worker;
 

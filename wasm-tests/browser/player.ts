@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { portOf } from '../host/port.ts';
+import { Elder } from './elder.ts';
 
 /** What a test has the player answer to its listen. */
 interface Part {
@@ -23,8 +24,9 @@ export interface Player {
 
 /** Starts it; what it is asked under `/worker/N/` it asks edge isolate N, whose own routes no page may read. */
 export async function startPlayer(workers: string[]): Promise<Player> {
+  const elder = new Elder(workers[0] ?? '');
   const server = createServer((request, response) => {
-    answered(request, response, workers).catch((error: unknown) => response.writeHead(500).end(String(error)));
+    answered(request, response, workers, elder).catch((error: unknown) => response.writeHead(500).end(String(error)));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -36,15 +38,28 @@ export async function startPlayer(workers: string[]): Promise<Player> {
   };
 }
 
-async function answered(request: IncomingMessage, response: ServerResponse, workers: string[]): Promise<void> {
+async function answered(
+  request: IncomingMessage,
+  response: ServerResponse,
+  workers: string[],
+  elder: Elder,
+): Promise<void> {
   const { pathname, search, searchParams } = new URL(request.url ?? '', 'http://player');
   response.setHeader('access-control-allow-origin', '*');
-  response.setHeader('access-control-expose-headers', 'Retry-After');
+  response.setHeader('access-control-expose-headers', 'Retry-After, Mcp-Session-Id');
   if (request.method === 'OPTIONS') {
     response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '');
+    response.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
     response.end();
   } else if (pathname === '/held') {
     response.end(String(held.get(searchParams.get('name') ?? '') ?? 0));
+  } else if (pathname === '/asked') {
+    response.end(elder.asked(searchParams.get('name') ?? ''));
+  } else if (pathname === '/cut') {
+    elder.cut(searchParams.get('name') ?? '');
+    response.end();
+  } else if (pathname.startsWith('/elder/')) {
+    await elder.answer(pathname.slice('/elder/'.length), searchParams, request, response);
   } else if (pathname.startsWith('/worker/')) {
     const [, , worker = '', ...path] = pathname.split('/');
     const body = await textOf(request);
@@ -61,6 +76,11 @@ async function play(name: string, part: Part, request: IncomingMessage, response
     response.writeHead(401).end();
     return;
   }
+  if (request.headers['mcp-method'] === 'server/discover') {
+    const { id } = JSON.parse(await textOf(request)) as { id: string };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(discovered(id));
+    return;
+  }
   response.writeHead(status, { 'content-type': 'text/event-stream', ...headers }).flushHeaders();
   count(name, 1);
   response.once('close', () => count(name, -1));
@@ -73,6 +93,12 @@ async function play(name: string, part: Part, request: IncomingMessage, response
 
 async function textOf(request: IncomingMessage): Promise<string> {
   return (await request.setEncoding('utf8').toArray()).join('');
+}
+
+/** To the question of a page. */
+function discovered(id: string): string {
+  const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {} };
+  return JSON.stringify({ jsonrpc: '2.0', id, result });
 }
 
 /** How many responses of each name are open. */

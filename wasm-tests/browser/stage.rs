@@ -65,6 +65,21 @@ impl Stage {
         self.ask(&format!("held?name={name}"), "").await
     }
 
+    /// A server that speaks 2025-11-25 alone; see `elder.ts`.
+    pub fn elder(&self, name: &str) -> String {
+        format!("{}/elder/{name}", self.player)
+    }
+
+    /// What such a server was asked, one request a line.
+    pub async fn asked(&self, name: &str) -> String {
+        self.ask(&format!("asked?name={name}"), "").await
+    }
+
+    /// Breaks its stream off.
+    pub async fn cut(&self, name: &str) {
+        self.ask(&format!("cut?name={name}"), "").await;
+    }
+
     async fn ask(&self, path: &str, body: &str) -> String {
         text("POST", &format!("{}/{path}", self.player), body).await
     }
@@ -116,6 +131,9 @@ pub fn note() -> Uri {
     Uri::new("note://browser", 100).unwrap()
 }
 
+/// What is published of the note.
+pub const NOTE_UPDATED: &str = r#"{"kind":"resource_updated","uri":"note://browser"}"#;
+
 pub fn note_updated() -> ServerEvent {
     ServerEvent::ResourceUpdated { uri: note() }
 }
@@ -132,12 +150,12 @@ pub fn patience(acknowledgment: u64, silence: u64) -> ListenOptions {
     }
 }
 
-/// The acknowledgment of [`tools`] to the first request of a page, as a step of a part.
-pub const ACKNOWLEDGED: &str = r#""data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"notifications\":{\"toolsListChanged\":true},\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:1\"}}}\n\n""#;
+/// The acknowledgment of [`tools`] to the first listen of a page, as a step of a part.
+pub const ACKNOWLEDGED: &str = r#""data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"notifications\":{\"toolsListChanged\":true},\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:2\"}}}\n\n""#;
 /// A change of the tools.
-pub const CHANGED: &str = r#""data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:1\"}}}\n\n""#;
+pub const CHANGED: &str = r#""data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:2\"}}}\n\n""#;
 /// The result that ends a subscription.
-pub const RESULT: &str = r#""data: {\"jsonrpc\":\"2.0\",\"id\":\"mcp-listen:1\",\"result\":{\"resultType\":\"complete\",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:1\"}}}\n\n""#;
+pub const RESULT: &str = r#""data: {\"jsonrpc\":\"2.0\",\"id\":\"mcp-listen:2\",\"result\":{\"resultType\":\"complete\",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:2\"}}}\n\n""#;
 
 async fn text(method: &str, url: &str, body: &str) -> String {
     let init = RequestInit::new();

@@ -5,7 +5,7 @@ use mcp_listen::{
 };
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::stage::{Stage, next, note_updated, tools, tools_and_note, until};
+use crate::stage::{NOTE_UPDATED, Stage, next, note_updated, tools, tools_and_note, until};
 
 #[test]
 async fn a_page_hears_what_another_isolate_publishes_after_the_acknowledgment() {
@@ -14,9 +14,9 @@ async fn a_page_hears_what_another_isolate_publishes_after_the_acknowledgment() 
     let opened = listen(&stage.worker(), filter.clone(), ListenOptions::default()).await;
     let mut subscription = opened.unwrap();
     assert_eq!(subscription.honored(), &filter);
-    assert_eq!(subscription.id().raw(), "\"mcp-listen:1\"");
-    let updated = r#"{"kind":"resource_updated","uri":"note://browser"}"#;
-    stage.publish(updated).await;
+    assert_eq!(subscription.id().unwrap().raw(), "\"mcp-listen:2\"");
+    assert_eq!(subscription.version(), Some("2026-07-28"));
+    stage.publish(NOTE_UPDATED).await;
     assert_eq!(next(&mut subscription).await, Some(Ok(note_updated())));
     stage.publish(r#"{"kind":"prompts_list_changed"}"#).await;
     stage.publish(r#"{"kind":"tools_list_changed"}"#).await;

@@ -71,5 +71,6 @@ mod tally;
 mod tap;
 mod task;
 mod watch;
+mod watch_legacy;
 mod wire;
 mod world;

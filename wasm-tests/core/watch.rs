@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    client::{End, HttpRequest, Loss, Options, Refusal, State, Watch, WatchOutput},
+    client::{
+        Approach, Call, End, HttpRequest, Loss, Options, Refusal, State, Transfer, Watch,
+        WatchOutput,
+    },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -21,18 +24,21 @@ use crate::{
     subscription::{STREAM, accept, watched},
 };
 
-/// A watch, its clock and the id of its latest request.
+/// A watch, its clock, and number and id of its latest request.
 struct Watched {
     watch: Watch,
     now: Millis,
+    call: Call,
     id: Option<RequestId>,
 }
 
 impl Watched {
     fn new(seed: u64) -> Self {
+        let (wanted, options) = (watched(&["a", "b"]), Options::default());
         Self {
-            watch: Watch::new(watched(&["a", "b"]), Options::default(), seed),
+            watch: Watch::new(wanted, options, Approach::Modern, seed, Millis(0)),
             now: Millis(0),
+            call: 0,
             id: None,
         }
     }
@@ -50,20 +56,35 @@ impl Watched {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
+    fn transfers(&mut self) -> Vec<Transfer> {
+        std::iter::from_fn(|| self.watch.poll_transfer()).collect()
+    }
+
     fn open(&mut self) -> HttpRequest {
-        let told = self.told();
-        let [WatchOutput::Open(request)] = told.as_slice() else {
-            panic!("{told:?}");
+        let transfers = self.transfers();
+        let [Transfer::Send(call, request)] = transfers.as_slice() else {
+            panic!("{transfers:?}");
         };
         assert_eq!(self.watch.state(), State::Connecting);
+        assert!(*call > self.call, "no number is given twice");
+        self.call = *call;
         self.id = Some(accept(request).id);
         request.clone()
     }
 
     fn answer(&mut self, status: u16, fields: &str, body: &[u8]) {
         let headers = Headers::new(fields);
-        self.watch.handle_head(status, &headers, self.now);
-        self.watch.handle_bytes(body, self.now);
+        self.watch
+            .handle_head(self.call, status, &headers, self.now);
+        self.bytes(body);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.watch.handle_bytes(self.call, bytes, self.now);
+    }
+
+    fn end(&mut self) {
+        self.watch.handle_end(self.call, self.now);
     }
 
     fn acknowledge(&mut self, honored: &SubscriptionFilter) {
@@ -72,7 +93,7 @@ impl Watched {
     }
 
     fn say(&mut self, message: &str) {
-        self.watch.handle_bytes(&sse::event(message), self.now);
+        self.bytes(&sse::event(message));
     }
 
     fn wait(&mut self) -> Millis {
@@ -92,12 +113,16 @@ impl Watched {
 
     /// Breaks the connection, and the answer is the wait before the next request, which is then made.
     fn drop_and_reopen(&mut self) -> Millis {
-        self.watch.handle_end();
+        self.end();
         let wait = self.wait();
         self.sleep(wait);
         self.open();
         wait
     }
+}
+
+fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
+    WatchOutput::Live { honored, is_again }
 }
 
 #[test]
@@ -108,9 +133,9 @@ fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
     ids.insert(watched.id.clone().unwrap());
     for _ in 0..20 {
         watched.acknowledge(&tools());
-        watched.watch.handle_bytes(b"id: 7\ndata:\n\n", watched.now);
+        watched.bytes(b"id: 7\ndata:\n\n");
         watched.told();
-        watched.watch.handle_end();
+        watched.end();
         let wait = watched.wait();
         watched.sleep(wait);
         let request = watched.open();
@@ -126,13 +151,9 @@ fn it_says_where_it_stands() {
     assert_eq!(watched.watch.state().name(), "connecting");
     watched.open();
     watched.acknowledge(&tools());
-    let live = WatchOutput::Live {
-        honored: tools(),
-        is_again: false,
-    };
-    assert_eq!(watched.told(), [live]);
+    assert_eq!(watched.told(), [live(tools(), false)]);
     assert_eq!(watched.watch.state().name(), "live");
-    watched.watch.handle_end();
+    watched.end();
     watched.wait();
     assert_eq!(watched.watch.state().name(), "waiting");
     watched.watch.cancel();
@@ -148,24 +169,16 @@ fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
     watched.open();
     let honored = crate::subscription::watched(&["a"]);
     watched.acknowledge(&honored);
-    let first = WatchOutput::Live {
-        honored: honored.clone(),
-        is_again: false,
-    };
-    assert_eq!(watched.told(), [first]);
+    assert_eq!(watched.told(), [live(honored.clone(), false)]);
     for _ in 0..3 {
         watched.drop_and_reopen();
         watched.acknowledge(&honored);
         let id = watched.id.clone().unwrap();
         watched.say(&message::notification(&id, &updated("a")));
-        let live = WatchOutput::Live {
-            honored: honored.clone(),
-            is_again: true,
-        };
         assert_eq!(
             watched.told(),
             [
-                live,
+                live(honored.clone(), true),
                 WatchOutput::Changed(updated("a")),
                 WatchOutput::Changed(ServerEvent::ToolsListChanged),
             ],
@@ -180,11 +193,7 @@ fn a_first_opening_that_took_several_attempts_is_the_first() {
     watched.open();
     watched.drop_and_reopen();
     watched.acknowledge(&tools());
-    let live = WatchOutput::Live {
-        honored: tools(),
-        is_again: false,
-    };
-    assert_eq!(watched.told(), [live]);
+    assert_eq!(watched.told(), [live(tools(), false)]);
 }
 
 #[test]
@@ -223,7 +232,7 @@ fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
                 watched.acknowledge(&tools());
                 watched.told();
                 watched.sleep(lived);
-                watched.watch.handle_end();
+                watched.end();
                 watched.wait()
             })
             .collect()
@@ -249,8 +258,8 @@ fn a_server_that_says_when_to_come_back_is_obeyed() {
         let wait = watched.wait();
         assert!(wait >= Millis(7_000) && wait <= Millis(7_500), "{wait:?}");
         let mut watched = Watched::live(seed);
-        watched.watch.handle_bytes(b"retry: 9000\n", watched.now);
-        watched.watch.handle_end();
+        watched.bytes(b"retry: 9000\n");
+        watched.end();
         assert!(watched.wait() >= Millis(9_000));
     }
 }
@@ -271,7 +280,7 @@ fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
         let mut watched = Watched::new(1);
         watched.open();
         watched.answer(status, json, body.as_bytes());
-        watched.watch.handle_end();
+        watched.end();
         let text = if code.is_some() { "m" } else { "" }.to_owned();
         let refusal = Refusal { status, code, text };
         assert_eq!(
@@ -296,7 +305,7 @@ fn it_goes_on_where_the_server_may_recover() {
     watched.open();
     let full = br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"full"}}"#;
     watched.answer(503, "content-type: application/json", full);
-    watched.watch.handle_end();
+    watched.end();
     watched.wait();
 }
 
@@ -362,18 +371,17 @@ fn whatever_happens_there_is_one_request_at_a_time_and_a_deadline() {
             match step {
                 Step::Answer(status, fields) => watched.answer(status, fields, b""),
                 Step::Acknowledge => watched.acknowledge(&tools()),
-                Step::Say(text) => watched.watch.handle_bytes(text.as_bytes(), watched.now),
-                Step::End => watched.watch.handle_end(),
+                Step::Say(text) => watched.bytes(text.as_bytes()),
+                Step::End => watched.end(),
                 Step::Sleep(span) => watched.sleep(Millis(span)),
             }
             for output in watched.told() {
-                match output {
-                    WatchOutput::Open(request) => {
-                        assert!(std::mem::take(&mut is_waiting), "one request at a time");
-                        watched.id = Some(accept(&request).id);
-                    }
-                    WatchOutput::Waiting { .. } => is_waiting = true,
-                    _ => {}
+                is_waiting |= matches!(output, WatchOutput::Waiting { .. });
+            }
+            for transfer in watched.transfers() {
+                if let Transfer::Send(call, request) = transfer {
+                    assert!(std::mem::take(&mut is_waiting), "one request at a time");
+                    (watched.call, watched.id) = (call, Some(accept(&request).id));
                 }
             }
             assert_ne!(watched.watch.state(), State::Stopped);

@@ -1,117 +1,128 @@
-use std::task::{Context, Poll};
-
-use crate::{
-    client::{Subscription, Watch},
-    clock::Millis,
-    listen::Headers,
+use std::{
+    rc::Rc,
+    task::{Context, Poll, ready},
 };
+
+use crate::{client::Call, client::Transfer, listen::Headers};
 
 use super::{
-    exchange::{Arrival, Exchange},
-    host::{self, Timer},
+    error::ListenError,
+    exchange::{Arrival, Exchange, Target},
+    host::{self, Alarm},
+    machine::Machine,
 };
 
-/// What a machine of the core waits for: its answer, and its deadline.
-#[derive(Debug, Default)]
-pub(super) struct Drive {
-    exchange: Option<Exchange>,
-    timer: Option<Timer>,
+/// A machine of the core and what it waits for: its answers, and its deadline.
+///
+/// Dropped, it closes every response, and ends the session where there is one.
+#[derive(Debug)]
+pub(super) struct Drive<M: Machine> {
+    machine: M,
+    target: Rc<Target>,
+    exchanges: Vec<(Call, Exchange)>,
+    alarm: Alarm,
 }
 
-/// A machine of the core that is fed an answer.
-pub(super) trait Machine {
-    fn handle_head(&mut self, status: u16, headers: &Headers<'_>, now: Millis);
-    fn handle_bytes(&mut self, bytes: &[u8], now: Millis);
-    fn handle_end(&mut self);
-    fn handle_timeout(&mut self, now: Millis);
-    fn poll_timeout(&self) -> Option<Millis>;
-}
-
-impl Drive {
-    /// What comes of this is awaited from now on, and nothing else.
-    pub(super) fn await_answer(&mut self, exchange: Exchange) {
-        self.exchange = Some(exchange);
+impl<M: Machine> Drive<M> {
+    pub(super) fn new(machine: M, target: Target) -> Self {
+        Self {
+            machine,
+            target: Rc::new(target),
+            exchanges: Vec::new(),
+            alarm: Alarm::default(),
+        }
     }
 
-    /// The answer is awaited no more: what is still open of it is closed.
-    pub(super) fn close_answer(&mut self) {
-        self.exchange = None;
+    pub(super) fn machine(&self) -> &M {
+        &self.machine
     }
 
-    /// Ready once the machine was handed something.
+    /// What there is to tell next; `None`: nothing any more.
+    pub(super) fn poll_output(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<M::Output>, ListenError>> {
+        loop {
+            self.transfer();
+            if let Some(output) = self.machine.poll_output(host::now()) {
+                self.transfer();
+                return Poll::Ready(Ok(Some(output)));
+            }
+            if self.machine.is_over() {
+                return Poll::Ready(Ok(None));
+            }
+            ready!(self.poll_input(context))?;
+        }
+    }
+
+    /// Gives all up.
+    pub(super) fn close(&mut self) {
+        self.machine.cancel();
+        self.transfer();
+    }
+
+    /// Where no response is awaited any more, what is still to be sent is a farewell.
+    fn transfer(&mut self) {
+        let is_ended = self.machine.is_ended();
+        if is_ended {
+            self.exchanges.clear();
+        }
+        while let Some(transfer) = self.machine.poll_transfer() {
+            match transfer {
+                Transfer::Send(_, request) if is_ended => self.target.bid_farewell(&request),
+                Transfer::Send(call, request) => {
+                    let exchange = Exchange::new(&self.target, request);
+                    self.exchanges.push((call, exchange));
+                }
+                Transfer::Close(call) => self.forget(call),
+            }
+        }
+    }
+
+    /// Ready once the core was handed something.
     ///
     /// What has arrived goes before the deadline: a page that nobody polled for a while has not heard
     /// of it yet, which is no silence of the server's.
-    pub(super) fn poll(
-        &mut self,
-        machine: &mut impl Machine,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
-        if let Some(exchange) = &mut self.exchange
-            && let Poll::Ready(arrival) = exchange.poll(context)
-        {
-            match arrival {
-                Arrival::Head(status, lines) => {
-                    machine.handle_head(status, &Headers::new(&lines), host::now());
-                }
-                Arrival::Bytes(bytes) => machine.handle_bytes(&bytes, host::now()),
-                Arrival::End => machine.handle_end(),
+    fn poll_input(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ListenError>> {
+        for (call, exchange) in &mut self.exchanges {
+            let call = *call;
+            if let Poll::Ready(arrival) = exchange.poll(context) {
+                return Poll::Ready(self.handle(call, arrival.ok()));
             }
-            return Poll::Ready(());
         }
-        self.poll_deadline(machine, context)
+        let now = ready!(self.alarm.poll(self.machine.poll_timeout(), context));
+        self.machine.handle_timeout(now);
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_deadline(&mut self, machine: &mut impl Machine, context: &mut Context<'_>) -> Poll<()> {
-        let Some(deadline) = machine.poll_timeout() else {
-            self.timer = None;
-            return Poll::Pending;
-        };
-        loop {
-            let now = host::now();
-            if deadline <= now {
-                self.timer = None;
-                machine.handle_timeout(now);
-                return Poll::Ready(());
+    /// `None`: the request is none that can be sent, and no other will be.
+    fn handle(&mut self, call: Call, arrival: Option<Arrival>) -> Result<(), ListenError> {
+        let now = host::now();
+        match arrival {
+            Some(Arrival::Head(status, lines)) => {
+                let headers = Headers::new(&lines);
+                self.machine.handle_head(call, status, &headers, now);
             }
-            // Deadlines move with every sign of life; a timer that fires too early is set anew then.
-            let earlier = self.timer.take().filter(|timer| timer.at <= deadline);
-            let timer = self
-                .timer
-                .insert(earlier.unwrap_or_else(|| Timer::new(deadline, now)));
-            if timer.poll(context).is_pending() {
-                return Poll::Pending;
+            Some(Arrival::Bytes(bytes)) => self.machine.handle_bytes(call, &bytes, now),
+            Some(Arrival::End) => {
+                self.forget(call);
+                self.machine.handle_end(call, now);
             }
-            self.timer = None;
+            None => {
+                self.close();
+                return Err(ListenError::InvalidOptions);
+            }
         }
+        Ok(())
+    }
+
+    fn forget(&mut self, call: Call) {
+        self.exchanges.retain(|(other, _)| *other != call);
     }
 }
 
-macro_rules! machine {
-    ($name:ty) => {
-        impl Machine for $name {
-            fn handle_head(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
-                self.handle_head(status, headers, now);
-            }
-
-            fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
-                self.handle_bytes(bytes, now);
-            }
-
-            fn handle_end(&mut self) {
-                self.handle_end();
-            }
-
-            fn handle_timeout(&mut self, now: Millis) {
-                self.handle_timeout(now);
-            }
-
-            fn poll_timeout(&self) -> Option<Millis> {
-                self.poll_timeout()
-            }
-        }
-    };
+impl<M: Machine> Drop for Drive<M> {
+    fn drop(&mut self) {
+        self.close();
+    }
 }
-
-machine!(Subscription);
-machine!(Watch);

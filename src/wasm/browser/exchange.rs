@@ -1,6 +1,8 @@
 use std::{
+    cell::RefCell,
     future::Future,
     pin::Pin,
+    rc::Rc,
     task::{Context, Poll, ready},
 };
 
@@ -9,22 +11,39 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     AbortController, Headers, ReadableStreamDefaultReader, ReadableStreamReadResult, Request,
-    RequestInit, Response,
+    RequestCache, RequestInit, Response,
 };
 
 use crate::client::HttpRequest;
 
-use super::{host, options::ListenOptions};
+use super::{
+    host,
+    options::ListenOptions,
+    token::{Asked, Token},
+};
+
+/// Where requests go, and what goes with them.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) url: String,
+    pub(super) options: ListenOptions,
+    /// The token of the last request: a farewell asks for no other.
+    given: RefCell<Option<String>>,
+}
 
 /// One request and its answer, as far as it has come; dropped, both are given up.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    controller: AbortController,
+    target: Rc<Target>,
+    request: HttpRequest,
+    sent: Option<Sent>,
     awaited: Awaited,
+    is_asked_anew: bool,
 }
 
 #[derive(Debug)]
 enum Awaited {
+    Token(Asked),
     Head(JsFuture),
     Chunk(ReadableStreamDefaultReader, JsFuture),
     /// There is no body, and nobody was told yet.
@@ -42,43 +61,134 @@ pub(super) enum Arrival {
     End,
 }
 
-impl Exchange {
-    /// Sends the request; fails where the URL or a header field is none.
-    pub(super) fn new(
-        url: &str,
+/// A request under way, which is aborted when this is dropped.
+#[derive(Debug)]
+struct Sent(AbortController);
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Target {
+    pub(super) fn new(url: &str, options: ListenOptions) -> Self {
+        Self {
+            url: url.to_owned(),
+            options,
+            given: RefCell::default(),
+        }
+    }
+
+    /// Sends what nobody awaits the answer of.
+    pub(super) fn bid_farewell(&self, request: &HttpRequest) {
+        if let Ok(request) = self.request(request, None) {
+            // The future takes whatever comes of it, so that the page hears of no unhandled rejection.
+            drop(JsFuture::from(host::fetch(&request)));
+        }
+    }
+
+    /// Fails where the URL or a header field is none.
+    fn request(
+        &self,
         request: &HttpRequest,
-        options: &ListenOptions,
-    ) -> Result<Self, JsValue> {
-        let controller = AbortController::new()?;
+        controller: Option<&AbortController>,
+    ) -> Result<Request, JsValue> {
         let init = RequestInit::new();
         init.set_method(request.method);
-        init.set_headers_headers(&headers_of(request, options)?);
-        init.set_signal(Some(&controller.signal()));
+        init.set_headers_headers(&self.headers(request)?);
+        // A DELETE that Chromium (156) finds the stream of its session in the cache for, it may send twice.
+        init.set_cache(RequestCache::NoStore);
+        if let Some(controller) = controller {
+            init.set_signal(Some(&controller.signal()));
+        }
         if let Some(body) = &request.body {
             init.set_body(&body.into());
         }
-        let request = Request::new_with_str_and_init(url, &init)?;
-        Ok(Self {
-            controller,
-            awaited: Awaited::Head(host::fetch(&request).into()),
-        })
+        Request::new_with_str_and_init(&self.url, &init)
     }
 
-    /// What came next; nothing follows the end.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Arrival> {
-        let settled = match &mut self.awaited {
-            Awaited::Head(promised) | Awaited::Chunk(_, promised) => {
-                ready!(Pin::new(promised).poll(context)).ok()
-            }
-            Awaited::End => None,
-            Awaited::Nothing => return Poll::Pending,
-        };
-        let awaited = std::mem::replace(&mut self.awaited, Awaited::Nothing);
-        Poll::Ready(match (awaited, settled) {
-            (Awaited::Head(_), Some(response)) => self.begin(&response.unchecked_into()),
-            (Awaited::Chunk(reader, _), Some(read)) => self.go_on(reader, &read.unchecked_into()),
-            _ => Arrival::End,
-        })
+    /// The caller's header fields, and over them those of the protocol.
+    fn headers(&self, request: &HttpRequest) -> Result<Headers, JsValue> {
+        let headers = Headers::new()?;
+        for (name, value) in &self.options.headers {
+            headers.append(name, value)?;
+        }
+        if let Some(token) = &*self.given.borrow() {
+            headers.set("Authorization", &["Bearer ", token].concat())?;
+        }
+        for (name, value) in &request.headers {
+            headers.set(name, value)?;
+        }
+        Ok(headers)
+    }
+}
+
+impl Exchange {
+    /// A request that is sent as soon as its token is there.
+    pub(super) fn new(target: &Rc<Target>, request: HttpRequest) -> Self {
+        Self {
+            awaited: Awaited::Token(Asked::of(target.options.token.as_ref())),
+            target: Rc::clone(target),
+            request,
+            sent: None,
+            is_asked_anew: false,
+        }
+    }
+
+    /// What came next; nothing follows the end. Fails where the URL or a header field is none.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Arrival, JsValue>> {
+        loop {
+            let settled = match &mut self.awaited {
+                Awaited::Token(asked) => {
+                    let token = ready!(asked.poll(context));
+                    self.send(token)?;
+                    continue;
+                }
+                Awaited::Head(promised) | Awaited::Chunk(_, promised) => {
+                    ready!(Pin::new(promised).poll(context)).ok()
+                }
+                Awaited::End => None,
+                Awaited::Nothing => return Poll::Pending,
+            };
+            let awaited = std::mem::replace(&mut self.awaited, Awaited::Nothing);
+            return Poll::Ready(Ok(match (awaited, settled) {
+                (Awaited::Head(_), Some(response)) => {
+                    let response = response.unchecked_into();
+                    if self.asks_anew(&response) {
+                        continue;
+                    }
+                    self.begin(&response)
+                }
+                (Awaited::Chunk(reader, _), Some(read)) => {
+                    self.go_on(reader, &read.unchecked_into())
+                }
+                _ => Arrival::End,
+            }));
+        }
+    }
+
+    fn send(&mut self, token: Option<String>) -> Result<(), JsValue> {
+        self.awaited = Awaited::Nothing;
+        self.target.given.replace(token);
+        let controller = AbortController::new()?;
+        let request = self.target.request(&self.request, Some(&controller))?;
+        self.awaited = Awaited::Head(host::fetch(&request).into());
+        self.sent = Some(Sent(controller));
+        Ok(())
+    }
+
+    /// Whether the request is made once more, for the token may have been too old.
+    fn asks_anew(&mut self, response: &Response) -> bool {
+        let token = self.target.options.token.as_ref();
+        let may_change = token.is_some_and(Token::may_change);
+        if response.status() != UNAUTHORIZED || !may_change || self.is_asked_anew {
+            return false;
+        }
+        self.is_asked_anew = true;
+        self.sent = None;
+        self.awaited = Awaited::Token(Asked::of(token));
+        true
     }
 
     fn begin(&mut self, response: &Response) -> Arrival {
@@ -108,27 +218,6 @@ impl Awaited {
     }
 }
 
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        self.controller.abort();
-    }
-}
-
-/// The caller's header fields, and over them those of the protocol.
-fn headers_of(request: &HttpRequest, options: &ListenOptions) -> Result<Headers, JsValue> {
-    let headers = Headers::new()?;
-    for (name, value) in &options.headers {
-        headers.append(name, value)?;
-    }
-    if let Some(token) = &options.token {
-        headers.set("Authorization", &["Bearer ", token].concat())?;
-    }
-    for (name, value) in &request.headers {
-        headers.set(name, value)?;
-    }
-    Ok(headers)
-}
-
 /// Only what CORS lets a page read.
 fn lines_of(headers: &Headers) -> String {
     let mut lines = String::new();
@@ -141,3 +230,5 @@ fn lines_of(headers: &Headers) -> String {
     }
     lines
 }
+
+const UNAUTHORIZED: u16 = 401;

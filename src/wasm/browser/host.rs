@@ -1,7 +1,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use js_sys::Promise;
@@ -44,15 +44,15 @@ pub(super) fn random() -> u64 {
 
 /// Ready at its time, or a little earlier; dropped, it is taken back.
 #[derive(Debug)]
-pub(super) struct Timer {
+struct Timer {
     /// When it is ready.
-    pub(super) at: Millis,
+    at: Millis,
     timeout: JsValue,
     fired: JsFuture,
 }
 
 impl Timer {
-    pub(super) fn new(at: Millis, now: Millis) -> Self {
+    fn new(at: Millis, now: Millis) -> Self {
         let after = (at - now).min(LONGEST);
         let mut timeout = JsValue::UNDEFINED;
         let fired = Promise::new(&mut |resolve, _| {
@@ -65,7 +65,7 @@ impl Timer {
         }
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         Pin::new(&mut self.fired).poll(context).map(drop)
     }
 }
@@ -73,6 +73,36 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         clear_timeout(&self.timeout);
+    }
+}
+
+/// What waits for a moment that may move.
+#[derive(Debug, Default)]
+pub(super) struct Alarm(Option<Timer>);
+
+impl Alarm {
+    /// Ready, with the time, once it is `deadline`; `None`: never.
+    pub(super) fn poll(
+        &mut self,
+        deadline: Option<Millis>,
+        context: &mut Context<'_>,
+    ) -> Poll<Millis> {
+        let Some(deadline) = deadline else {
+            self.0 = None;
+            return Poll::Pending;
+        };
+        loop {
+            let now = now();
+            if deadline <= now {
+                self.0 = None;
+                return Poll::Ready(now);
+            }
+            // Deadlines move with every sign of life; a timer that fires too early is set anew then.
+            let earlier = self.0.take().filter(|timer| timer.at <= deadline);
+            let timer = earlier.unwrap_or_else(|| Timer::new(deadline, now));
+            ready!(self.0.insert(timer).poll(context));
+            self.0 = None;
+        }
     }
 }
 

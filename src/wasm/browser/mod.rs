@@ -1,6 +1,8 @@
 //! Listening from a page or a worker of a browser, in Rust: the machines of [`client`](crate::client) over
 //! `fetch`, without JavaScript of one's own.
 //!
+//! Servers of 2026-07-28 and those of 2025, which keep sessions, are heard alike.
+//!
 //! The feature `browser` brings it, on wasm32; with `default-features = false` nothing of a server's
 //! bindings is in the module that is built.
 //!
@@ -31,11 +33,14 @@ mod drive;
 mod error;
 mod exchange;
 mod host;
+mod machine;
 mod options;
 mod subscription;
+mod token;
 mod watch;
 
 pub use error::ListenError;
 pub use options::ListenOptions;
 pub use subscription::{Subscription, listen};
+pub use token::Token;
 pub use watch::{Watch, WatchEvent, watch};

@@ -1,4 +1,6 @@
-use crate::client;
+use crate::client::{self, Approach};
+
+use super::token::Token;
 
 /// How a page listens, beside where and to what.
 ///
@@ -14,9 +16,14 @@ use crate::client;
 #[derive(Clone, Debug, Default)]
 pub struct ListenOptions {
     /// Goes with each request as `Authorization: Bearer`.
-    pub token: Option<String>,
+    pub token: Option<Token>,
     /// Further header fields of each request: name, value. Those of the protocol cannot be replaced.
     pub headers: Vec<(String, String)>,
+    /// How the server is approached; `None`: it is asked with `server/discover`.
+    pub approach: Option<Approach>,
     /// What the client is, how long it waits, and how much it bears.
     pub client: client::Options,
 }
+
+/// How a server is approached where nobody says.
+pub(super) const FROM_PAGE: Approach = Approach::Discover { is_page: true };

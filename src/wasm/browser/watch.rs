@@ -1,5 +1,4 @@
 use std::{
-    ops::ControlFlow,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -13,19 +12,22 @@ use crate::{
     filter::SubscriptionFilter,
 };
 
-use super::{drive::Drive, error::ListenError, exchange::Exchange, host, options::ListenOptions};
+use super::{
+    drive::Drive,
+    error::ListenError,
+    exchange::Target,
+    host,
+    options::{FROM_PAGE, ListenOptions},
+};
 
 /// A subscription that is opened again whenever it ends: a stream of what becomes of it.
 ///
 /// It ends where the server closes a subscription of which it honored nothing, and with an error where
 /// the server will never take it. It goes on only while somebody waits for what comes next; dropped, it
-/// closes its response.
+/// closes its responses.
 #[derive(Debug)]
 pub struct Watch {
-    machine: client::Watch,
-    drive: Drive,
-    url: String,
-    options: ListenOptions,
+    drive: Drive<client::Watch>,
 }
 
 /// What a watch tells.
@@ -50,77 +52,46 @@ pub enum WatchEvent {
     },
 }
 
-/// Watches what `filter` names at the MCP endpoint `url`.
+/// Watches what `filter` names at the MCP endpoint `url`; each attempt begins as [`listen`](super::listen) does.
 pub fn watch(url: &str, filter: SubscriptionFilter, options: ListenOptions) -> Watch {
+    let approach = options.approach.unwrap_or(FROM_PAGE);
+    let client = options.client.clone();
+    let watch = client::Watch::new(filter, client, approach, host::random(), host::now());
     Watch {
-        machine: client::Watch::new(filter, options.client.clone(), host::random()),
-        drive: Drive::default(),
-        url: url.to_owned(),
-        options,
+        drive: Drive::new(watch, Target::new(url, options)),
     }
 }
 
 impl Watch {
     /// Where it stands.
     pub fn state(&self) -> State {
-        self.machine.state()
+        self.drive.machine().state()
     }
 
-    /// Stops here: the response is closed, and the stream has no more to tell.
+    /// Stops here: the responses are closed, and the stream has no more to tell.
     pub fn close(&mut self) {
-        self.machine.cancel();
-        self.drive.close_answer();
-    }
-
-    /// Breaks with what is to be told of `output`, an item or the end.
-    fn handle_output(&mut self, output: WatchOutput) -> ControlFlow<Option<Item>> {
-        ControlFlow::Break(match output {
-            WatchOutput::Open(request) => return self.open(&request),
-            WatchOutput::Live { honored, is_again } => {
-                Some(Ok(WatchEvent::Live { honored, is_again }))
-            }
-            WatchOutput::Changed(event) => Some(Ok(WatchEvent::Changed(event))),
-            WatchOutput::Waiting { end, until } => {
-                self.drive.close_answer();
-                Some(Ok(WatchEvent::Waiting {
-                    error: ListenError::of(end, None),
-                    wait: until - host::now(),
-                }))
-            }
-            WatchOutput::Stopped(end) => {
-                self.drive.close_answer();
-                ListenError::of(end, None).map(Err)
-            }
-        })
-    }
-
-    fn open(&mut self, request: &client::HttpRequest) -> ControlFlow<Option<Item>> {
-        let Ok(exchange) = Exchange::new(&self.url, request, &self.options) else {
-            self.close();
-            return ControlFlow::Break(Some(Err(ListenError::InvalidOptions)));
-        };
-        self.drive.await_answer(exchange);
-        ControlFlow::Continue(())
+        self.drive.close();
     }
 }
 
-type Item = Result<WatchEvent, ListenError>;
-
 impl Stream for Watch {
-    type Item = Item;
+    type Item = Result<WatchEvent, ListenError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        loop {
-            match this.machine.poll_output(host::now()) {
-                Some(output) => {
-                    if let ControlFlow::Break(told) = this.handle_output(output) {
-                        return Poll::Ready(told);
-                    }
-                }
-                None if this.machine.state() == State::Stopped => return Poll::Ready(None),
-                None => ready!(this.drive.poll(&mut this.machine, context)),
-            }
-        }
+        let output = ready!(self.drive.poll_output(context))?;
+        Poll::Ready(output.and_then(told))
     }
+}
+
+/// `None`: the server has closed the last one.
+fn told(output: WatchOutput) -> Option<Result<WatchEvent, ListenError>> {
+    Some(Ok(match output {
+        WatchOutput::Live { honored, is_again } => WatchEvent::Live { honored, is_again },
+        WatchOutput::Changed(event) => WatchEvent::Changed(event),
+        WatchOutput::Waiting { end, until } => WatchEvent::Waiting {
+            error: ListenError::of(end, None),
+            wait: until - host::now(),
+        },
+        WatchOutput::Stopped(end) => return ListenError::of(end, None).map(Err),
+    }))
 }

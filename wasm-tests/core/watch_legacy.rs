@@ -1,0 +1,120 @@
+//! A watch of a server that keeps sessions.
+
+use mcp_listen::{
+    client::{Approach, Call, End, HttpRequest, Loss, Options, Transfer, Watch, WatchOutput},
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::Headers,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{client::tools, subscription::STREAM};
+
+/// A watch and its clock.
+struct Host {
+    watch: Watch,
+    now: Millis,
+}
+
+impl Host {
+    fn new() -> Self {
+        let options = Options::default();
+        Self {
+            watch: Watch::new(tools(), options, Approach::Legacy, 7, Millis(0)),
+            now: Millis(0),
+        }
+    }
+
+    /// The one request that it wants sent.
+    fn request(&mut self) -> (Call, HttpRequest) {
+        let transfers = std::iter::from_fn(|| self.watch.poll_transfer());
+        let sent: Vec<_> = transfers
+            .filter_map(|transfer| match transfer {
+                Transfer::Send(call, request) => Some((call, request)),
+                Transfer::Close(_) => None,
+            })
+            .collect();
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        sent[0].clone()
+    }
+
+    fn head(&mut self, call: Call, status: u16, fields: &str) {
+        let headers = Headers::new(fields);
+        self.watch.handle_head(call, status, &headers, self.now);
+    }
+
+    fn wait(&mut self) {
+        self.now = self.watch.poll_timeout().unwrap();
+        self.watch.handle_timeout(self.now);
+    }
+
+    fn told(&mut self) -> Vec<WatchOutput> {
+        std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
+    }
+
+    /// Begins a session up to its open stream, whose number is the answer.
+    fn session(&mut self) -> Call {
+        let (call, request) = self.request();
+        assert!(request.body.unwrap().contains("initialize"));
+        self.head(
+            call,
+            200,
+            "content-type: application/json\nmcp-session-id: s",
+        );
+        self.watch.handle_bytes(call, INITIALIZED, self.now);
+        self.watch.handle_end(call, self.now);
+        let (call, _) = self.request();
+        self.head(call, 202, "");
+        let (stream, _) = self.request();
+        self.head(stream, 200, STREAM);
+        stream
+    }
+}
+
+#[test]
+fn a_session_that_is_over_is_left_and_another_one_tells_everything_once() {
+    let mut host = Host::new();
+    let stream = host.session();
+    assert_eq!(host.told(), [live(tools(), false)]);
+    host.watch.handle_end(stream, host.now);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 404, "");
+    let told = host.told();
+    let [WatchOutput::Waiting { end, until }] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!(*end, End::Lost(Loss::Disconnected));
+    assert_eq!(host.watch.poll_timeout(), Some(*until));
+    assert!(host.watch.is_ended());
+    assert_eq!(host.request().1.method, "DELETE");
+    host.wait();
+    assert!(!host.watch.is_ended());
+    assert!(host.session() > again, "no number is given twice");
+    let all = WatchOutput::Changed(ServerEvent::ToolsListChanged);
+    assert_eq!(host.told(), [live(tools(), true), all]);
+}
+
+#[test]
+fn a_farewell_that_waits_is_not_taken_back() {
+    let mut host = Host::new();
+    let stream = host.session();
+    host.told();
+    host.watch.handle_end(stream, host.now);
+    host.wait();
+    let (again, _) = host.request();
+    host.head(again, 404, "");
+    host.told();
+    host.watch.cancel();
+    assert_eq!(host.request().1.method, "DELETE");
+    host.watch.cancel();
+    assert_eq!(host.watch.poll_transfer(), None);
+}
+
+fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
+    WatchOutput::Live { honored, is_again }
+}
+
+const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
