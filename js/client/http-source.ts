@@ -4,6 +4,7 @@ import { CoreSource, type Outgoing } from './core-source.js';
 import { calling } from './error.js';
 import { HttpSender } from './http-sender.js';
 import { DEFAULTS, infoOf, type ListenOptions } from './options.js';
+import { isPage } from './page.js';
 import type { HttpTarget } from './target.js';
 
 /** A subscription over HTTP. */
@@ -81,9 +82,4 @@ function approach({ era = 'auto' }: ListenOptions): ClientApproach {
   if (era === '2026-07-28') return ClientApproach.Modern;
   if (era === '2025') return ClientApproach.Legacy;
   return isPage() ? ClientApproach.DiscoverFromPage : ClientApproach.Discover;
-}
-
-/** Pages and their workers have an address of their own and no process. */
-function isPage(): boolean {
-  return 'location' in globalThis && !('process' in globalThis);
 }
