@@ -43,12 +43,23 @@ export class SharedLine implements WatchLine {
     const { signal } = this.#stop;
     this.#line = this.#begin((news) => {
       if (news.kind === 'standing') this.#standing = news.standing;
+      // First, for who is told that it is over stops, and a line that was stopped says nothing.
+      this.#pass(news);
       this.#tell(news);
-      // An error of this tab cannot be cloned for another: the standing says what it was.
-      if (news.kind === 'standing') this.#say({ kind: 'news', news: { kind: 'standing', standing: news.standing } });
-      else this.#say({ kind: 'news', news });
     });
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    return new Promise((resolve) => signal.addEventListener('abort', () => this.#release(resolve), { once: true }));
+  }
+
+  #release(release: () => void): void {
+    // Where the server has stopped it, the others hear of that before one of them could ask the same again.
+    if (this.#standing?.state === 'stopped') setTimeout(release, HEAD_START_MS);
+    else release();
+  }
+
+  /** An error of this tab cannot be cloned for another: the standing says what it was. */
+  #pass(news: WatchNews): void {
+    const { kind } = news;
+    this.#say({ kind: 'news', news: kind === 'standing' ? { kind, standing: news.standing } : news });
   }
 
   #hear(word: Word): void {
@@ -69,3 +80,6 @@ export class SharedLine implements WatchLine {
     if (!this.#stop.signal.aborted) this.#channel.postMessage(word);
   }
 }
+
+/** A word and a lock reach another tab in ways of their own. */
+const HEAD_START_MS = 500;

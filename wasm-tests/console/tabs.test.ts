@@ -1,11 +1,41 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { serveOnNode } from '../host/node-http.ts';
 import { sessionScript } from '../host/session-script.ts';
 import { useChromium } from './browser.ts';
 import { clientPages } from './client-pages.ts';
 
 const browser = useChromium();
 const PAGES = join(import.meta.dirname, 'pages');
+
+/** A server that answers nobody until it is told with which status. */
+async function hesitating() {
+  const decided = Promise.withResolvers<number>();
+  let asked = 0;
+  const server = await serveOnNode(async () => {
+    asked += 1;
+    return new Response(null, { status: await decided.promise });
+  });
+  onTestFinished(() => server.stop());
+  return { ...server, decide: decided.resolve, asked: () => asked };
+}
+
+test.for([401, 403])(
+  'where a %i stops the tab with the stream, the others stop and none asks again',
+  async (status) => {
+    const server = await hesitating();
+    const open = await clientPages(browser(), server.origin, join(PAGES, 'shared.ts'));
+    const tabs = [await open(), await open(), await open()];
+    for (const tab of tabs) await tab.locator('#state', { hasText: 'connecting' }).waitFor();
+    await expect.poll(server.asked).toBe(1);
+    server.decide(status);
+    for (const tab of tabs) {
+      await tab.locator('#state', { hasText: 'stopped' }).waitFor();
+      expect(await tab.locator('#error').textContent()).toBe('refused');
+    }
+    expect(server.asked()).toBe(1);
+  },
+);
 
 test('a session that a page leaves is ended once', async () => {
   const server = await sessionScript({ stream: (turn) => turn.begin() });

@@ -2,8 +2,10 @@ import { watch } from 'mcp-listen/client';
 
 // A page that shares its stream with the others of its origin, and shows what it knows.
 const state = document.body.appendChild(document.createElement('output'));
+const error = document.body.appendChild(document.createElement('output'));
 const reads = document.body.appendChild(document.createElement('output'));
 state.id = 'state';
+error.id = 'error';
 reads.id = 'reads';
 reads.value = '0';
 
@@ -15,6 +17,9 @@ const watched = watch(
   },
   { share: true },
 );
-watched.subscribe(() => {
+const show = () => {
+  error.value = watched.error?.code ?? '';
   state.value = watched.state;
-});
+};
+watched.subscribe(show);
+show();
