@@ -15,6 +15,7 @@
 
 mod deadlines;
 mod ends;
+mod guide;
 mod refusals;
 mod sessions;
 mod stage;

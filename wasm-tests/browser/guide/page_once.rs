@@ -1,0 +1,16 @@
+// page_once.rs
+use futures_util::StreamExt;
+use mcp_listen::{
+    browser::{ListenError, ListenOptions, listen},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+};
+
+pub async fn first_change(url: &str) -> Result<Option<ServerEvent>, ListenError> {
+    let filter = SubscriptionFilter {
+        tools_list_changed: true,
+        ..Default::default()
+    };
+    let mut changes = listen(url, filter, ListenOptions::default()).await?;
+    changes.next().await.transpose()
+}
