@@ -3,12 +3,42 @@ import { build } from 'esbuild';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { root } from '../../scripts/project.mjs';
+import { programs } from '../host/snippets.ts';
 
 /** Opens one more page that runs the script, in the same context: the browser's tabs. */
 export type OpenTab = () => Promise<Page>;
 
 /** Pages of the server's own origin that run `script`, a module with the browser client; they end with the test. */
 export async function clientPages(browser: Browser, origin: string, script: string): Promise<OpenTab> {
+  const context = await flawless(browser);
+  await serve(context, origin, script);
+  return async () => {
+    const page = await context.newPage();
+    await page.goto(`${origin}/pages/`);
+    return page;
+  };
+}
+
+/** Opens the page of docs/clients.md as it is written there, with this package beside it; answers what it has logged. */
+export async function documentedPage(browser: Browser, origin: string): Promise<() => string[]> {
+  const context = await flawless(browser);
+  const [body = ''] = await programs('html');
+  await context.route(`${origin}/guide/`, (route) => route.fulfill({ contentType: 'text/html', body }));
+  const installed = `${origin}/guide/node_modules/mcp-listen/`;
+  await context.route(`${installed}**`, (route) =>
+    route.fulfill({ path: join(root, route.request().url().slice(installed.length)) }),
+  );
+  const page = await context.newPage();
+  const said: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'log') said.push(message.text());
+  });
+  await page.goto(`${origin}/guide/`);
+  return () => said;
+}
+
+/** A context that ends with the test, and fails it where a page throws. */
+async function flawless(browser: Browser): Promise<BrowserContext> {
   const context = await browser.newContext();
   const errors: unknown[] = [];
   context.on('weberror', (error) => errors.push(error.error()));
@@ -16,12 +46,7 @@ export async function clientPages(browser: Browser, origin: string, script: stri
     await context.close();
     expect(errors).toEqual([]);
   });
-  await serve(context, origin, script);
-  return async () => {
-    const page = await context.newPage();
-    await page.goto(`${origin}/pages/`);
-    return page;
-  };
+  return context;
 }
 
 /** What the pages load comes from here, whatever else the server has from the server. */

@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
 import { sessionScript } from '../host/session-script.ts';
 import { useChromium } from './browser.ts';
-import { clientPages } from './client-pages.ts';
+import { clientPages, documentedPage } from './client-pages.ts';
+import { serveElsewhere } from './guarded-server.ts';
 
 const browser = useChromium();
 const PAGES = join(import.meta.dirname, 'pages');
@@ -46,4 +47,13 @@ test('a session that a page leaves is ended once', async () => {
   const ended = () => server.seen.filter((request) => request === 'DELETE').length;
   await expect.poll(ended).toBeGreaterThanOrEqual(10);
   expect(ended()).toBe(10);
+});
+
+test('the page of the guide that needs no bundler hears what changes', async () => {
+  const { origin, server, stop } = await serveElsewhere();
+  onTestFinished(stop);
+  const said = await documentedPage(browser(), origin);
+  await expect.poll(said).toEqual(['the tools changed']);
+  await server.notify.toolsChanged();
+  await expect.poll(said).toEqual(['the tools changed', 'the tools changed']);
 });

@@ -15,10 +15,13 @@ import { served } from './client-serving.ts';
 // Inside the project, so that its own name resolves.
 const FOLDER = join(root, '.build', 'client-docs');
 let host: Awaited<ReturnType<typeof served>>;
+let written: string[];
+/** What was run. */
+const ran = new Set<string>();
 
 beforeAll(async () => {
   host = await served();
-  await writeSnippets(FOLDER, host.url);
+  written = await writeSnippets(FOLDER, host.url);
   await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(TSCONFIG));
   // What tsc says of a snippet is the failure.
   await run('tsc', ['-p', FOLDER]);
@@ -27,6 +30,7 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 function compiled<T>(name: string): Promise<T> {
+  ran.add(`${name}.ts`);
   return import(/* @vite-ignore */ pathToFileURL(join(FOLDER, `${name}.js`)).href) as Promise<T>;
 }
 
@@ -96,6 +100,10 @@ test('a client of the SDK lends its transport', async () => {
     () => host.server.notify.toolsChanged(),
   );
   await client.close();
+});
+
+test('there is no other program', () => {
+  expect([...ran].sort()).toEqual(written.toSorted());
 });
 
 const TSCONFIG = {
