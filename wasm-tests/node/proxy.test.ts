@@ -152,8 +152,8 @@ describe('an answer', () => {
       outgoing = answer;
       answer.writeHead(200).flushHeaders();
     });
-    const response = await ask(proxyTo(url, { timeoutMs: 50 }));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const response = await ask(proxyTo(url, { timeoutMs: 1_500 }));
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
     outgoing?.end('late');
     expect(await response.text()).toBe('late');
   });
