@@ -1,10 +1,12 @@
 import type { BusLink } from '../bus/bus.js';
 import { Home } from '../home.js';
+import type { LineHolder } from './line-holder.js';
 
 /** One stream of a shared line. */
 export class Rider {
   readonly link: BusLink;
   readonly home: Home;
+  readonly #held = new Set<LineHolder>();
   #watch: ReturnType<typeof setTimeout> | null = null;
   #isGone = false;
 
@@ -25,19 +27,30 @@ export class Rider {
     }, ms);
   }
 
-  /**
-   * Does something at the end, twice: at once, since a request that was cancelled runs nothing after this, and on behalf of
-   * its request, since whoever ends the stream may be another one.
-   */
-  finally(action: () => void): void {
-    this.home.ask(action);
-    action();
+  /** Its request has this socket from now on. */
+  hold(holder: LineHolder): void {
+    this.#held.add(holder);
   }
 
-  /** The stream has gone: what its request still has to do is done. */
+  /** It has it no longer; on behalf of its own request. */
+  release(holder: LineHolder): void {
+    this.#held.delete(holder);
+    holder.stop();
+  }
+
+  /**
+   * The stream has gone: what its request still has to do is done, twice. At once, since a request that was cancelled runs
+   * nothing after this; and on behalf of that request, since whoever ends the stream may be another one.
+   */
   leave(): void {
     this.#isGone = true;
-    this.finally(() => clearTimeout(this.#watch));
+    this.home.ask(() => this.#stop());
+    this.#stop();
     this.home.leave();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#watch);
+    for (const holder of this.#held) holder.stop();
   }
 }

@@ -79,10 +79,8 @@ export class SharedLine {
     if (rider === undefined) return;
     this.#riders.delete(number);
     this.#core.detach(number);
-    const holder = this.#holder;
-    if (holder?.rider === rider) rider.finally(() => holder.stop());
-    // It may have been about to hold it.
-    if (holder === undefined || holder.rider === rider) this.#handOver(rider);
+    // It may have been about to hold the socket.
+    if (this.#holder === undefined || this.#holder.rider === rider) this.#handOver(rider);
     rider.leave();
   }
 
@@ -112,6 +110,7 @@ export class SharedLine {
         this.#serve(holder);
       },
     });
+    rider.hold(holder);
     this.#holder = holder;
     this.#serve(holder);
   }
@@ -127,7 +126,7 @@ export class SharedLine {
 
   /** What is written for all streams counts as the work of one request, and runtimes limit that. */
   #retire(holder: LineHolder): void {
-    holder.stop();
+    holder.rider.release(holder);
     this.#handOver(holder.rider);
   }
 
@@ -227,7 +226,7 @@ export class SharedLine {
 
   /** The request that held the socket, or was to, is gone without a word, or has so much to do that it cannot answer. */
   #takeOver(rider: Rider, former: LineHolder | undefined): void {
-    former?.rider.home.ask(() => former.stop());
+    former?.rider.home.ask(() => former.rider.release(former));
     this.#core.moved(performance.now());
     this.#appoint(rider);
   }

@@ -43,16 +43,15 @@ test('so is one that was to open the next socket and never did', async () => {
 });
 
 test('a request that was only slow to show that it lives closes the socket that another one has replaced', async () => {
-  const { bus, line } = await serving(3);
-  const { home } = line.holder ?? {};
-  const { ask } = Home.prototype;
-  const late: (() => void)[] = [];
-  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
-    if (this === home) late.push(errand);
-    else ask.call(this, errand);
-  });
-  await vi.advanceTimersByTimeAsync(6_000);
+  const { bus, late } = await replaced();
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([false, false]);
   for (const errand of late) errand();
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+});
+
+test('it does so too where it is cancelled before it hears of that', async () => {
+  const { bus, leave } = await replaced();
+  leave(0);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
 });
 
@@ -139,6 +138,20 @@ test('a log is told that the streams of a line lost the bus, and have it again, 
     { event: 'heal', streams: 3, awayMs: expect.any(Number) },
   ]);
 });
+
+/** A line whose socket another request has replaced; the first one has not run what it was asked to. */
+async function replaced() {
+  const { bus, leave, line } = await serving(3);
+  const { home } = line.holder ?? {};
+  const { ask } = Home.prototype;
+  const late: (() => void)[] = [];
+  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
+    if (this === home) late.push(errand);
+    else ask.call(this, errand);
+  });
+  await vi.advanceTimersByTimeAsync(6_000);
+  return { bus, late, leave };
+}
 
 /** A line with so many streams, each attached. */
 async function serving(count: number) {
