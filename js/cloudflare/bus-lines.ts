@@ -46,7 +46,7 @@ export class BusLines {
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
     if (this.#verdict === true || holder === undefined) return line.attach(filter, link);
-    return decided(this.#try(holder), (works) => (works ? line.attach(filter, link) : alone()));
+    return decided(this.#try(holder.rider), (works) => (works ? line.attach(filter, link) : alone()));
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */

@@ -11,6 +11,8 @@ export interface SocketOwner {
   continent: string;
   /** Whether it is the stream of a session, which a bus may let go. */
   isSession: boolean;
+  /** Whether streams of other requests share it: what ties them to its request keeps a socket that is about to open, even when that is cancelled. */
+  isShared: boolean;
 }
 
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
@@ -48,12 +50,12 @@ export class BusSocket {
     }
   }
 
-  /** A request that is cancelled must live to close what it has begun to open. */
+  /** What a cancelled request has begun to open goes with it; where others share it, it must live to close that. */
   #connect(): void {
     const connecting = this.#open().catch((cause: unknown) => {
       this.#lose(unavailable('the bus could not be reached', cause));
     });
-    this.#doors.waitUntil(connecting);
+    if (this.#owner.isShared) this.#doors.waitUntil(connecting);
   }
 
   async #open(): Promise<void> {

@@ -1,4 +1,5 @@
 import { DeadlineTimer } from '../deadline-timer.js';
+import { Home } from '../home.js';
 import type { BusDoors } from './bus-doors.js';
 import { BusSocket } from './bus-socket.js';
 import type { Rider } from './rider.js';
@@ -8,11 +9,14 @@ export interface HolderEnds {
   receive(frame: string): void;
   lost(error: Error): void;
   tick(): void;
+  failed(error: Error): void;
 }
 
 /** The stream whose request has the socket of a line, and its timer, for as long as it does. */
 export class LineHolder {
   readonly rider: Rider;
+  /** The request that has them: that of the rider, unless it was cancelled at the very moment. */
+  readonly home: Home;
   /** How often its request has shown that it lives. */
   proofs = 0;
   /** How many frames it gave to streams. */
@@ -28,13 +32,14 @@ export class LineHolder {
     this.#doors = doors;
     this.#continent = continent;
     this.#ends = ends;
+    this.home = new Home((error) => ends.failed(error));
     this.#timer = new DeadlineTimer(() => ends.tick());
   }
 
   /** Opens a socket in place of the one that there is, and sends this first. */
   open(frame: string): void {
     this.close();
-    const owner = { continent: this.#continent, isSession: false };
+    const owner = { continent: this.#continent, isSession: false, isShared: true };
     const { receive, lost } = this.#ends;
     this.#socket = new BusSocket(this.#doors, owner, frame, { receive, lost });
   }
@@ -56,8 +61,17 @@ export class LineHolder {
     this.#timer.arm(deadline);
   }
 
-  /** Holds nothing any more; may be called again, on behalf of its request where it was not. */
+  /**
+   * Holds nothing any more; may be called again. It is done twice: at once, since a request that was cancelled runs nothing
+   * after this; and on behalf of that request, since whoever stops it may be another one.
+   */
   stop(): void {
+    this.home.ask(() => this.#stop());
+    this.#stop();
+    this.home.leave();
+  }
+
+  #stop(): void {
     this.#timer.clear();
     this.#socket?.leave();
   }

@@ -32,25 +32,19 @@ export class Rider {
     this.#held.add(holder);
   }
 
-  /** It has it no longer; on behalf of its own request. */
+  /** It has it no longer. */
   release(holder: LineHolder): void {
     this.#held.delete(holder);
     holder.stop();
   }
 
-  /**
-   * The stream has gone: what its request still has to do is done, twice. At once, since a request that was cancelled runs
-   * nothing after this; and on behalf of that request, since whoever ends the stream may be another one.
-   */
+  /** The stream has gone: what its request still has to do is done. */
   leave(): void {
     this.#isGone = true;
-    this.home.ask(() => this.#stop());
-    this.#stop();
-    this.home.leave();
-  }
-
-  #stop(): void {
-    clearTimeout(this.#watch);
     for (const holder of this.#held) holder.stop();
+    // Whoever ends the stream may be another request; and its own, where it was cancelled, runs nothing after this.
+    this.home.ask(() => clearTimeout(this.#watch));
+    clearTimeout(this.#watch);
+    this.home.leave();
   }
 }

@@ -47,9 +47,9 @@ export class SharedLine {
     return this.#core.weight < MOST_BYTES;
   }
 
-  /** The stream that holds the socket. */
-  get holder(): Rider | undefined {
-    return this.#holder?.rider;
+  /** What holds the socket. */
+  get holder(): LineHolder | undefined {
+    return this.#holder;
   }
 
   /** Takes in a stream, on behalf of its own request; `filter` is JSON text. */
@@ -97,7 +97,7 @@ export class SharedLine {
 
   /** This stream, on behalf of whose request this runs, holds the socket from now on. */
   #appoint(rider: Rider): void {
-    const { continent, doors } = this.#options;
+    const { continent, doors, onerror } = this.#options;
     const holder = new LineHolder(rider, doors, continent, {
       receive: (frame) => {
         if (this.#holder === holder) this.#receive(holder, frame);
@@ -105,6 +105,7 @@ export class SharedLine {
       lost: (error) => {
         if (this.#holder === holder) this.#lose(holder, error);
       },
+      failed: onerror,
       tick: () => {
         this.#core.timeout(performance.now(), Math.random());
         this.#serve(holder);
@@ -155,7 +156,7 @@ export class SharedLine {
   #stir(): void {
     this.#tell();
     const holder = this.#holder;
-    holder?.rider.home.ask(() => this.#serve(holder));
+    holder?.home.ask(() => this.#serve(holder));
   }
 
   /** Does what the core wants done, on behalf of the holder's request. */
@@ -215,7 +216,7 @@ export class SharedLine {
       return;
     }
     const proofs = holder?.proofs ?? 0;
-    holder?.rider.home.ask(() => {
+    holder?.home.ask(() => {
       holder.proofs += 1;
     });
     rider.later(PROOF_MS, () => {
@@ -226,7 +227,7 @@ export class SharedLine {
 
   /** The request that held the socket, or was to, is gone without a word, or has so much to do that it cannot answer. */
   #takeOver(rider: Rider, former: LineHolder | undefined): void {
-    former?.rider.home.ask(() => former.rider.release(former));
+    former?.rider.release(former);
     this.#core.moved(performance.now());
     this.#appoint(rider);
   }
