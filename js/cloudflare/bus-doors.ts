@@ -21,13 +21,13 @@ export interface Opened {
  * shard that an edge of the same continent was sent to before.
  */
 export class BusDoors {
-  /** Keeps the request alive that is opening a socket. */
-  readonly waitUntil: (opening: Promise<void>) => void;
+  /** Keeps the request alive that asks, also after it was cancelled: for half a minute then. */
+  readonly waitUntil: (what: Promise<void>) => void;
   readonly #namespace: DurableObjectNamespace;
   readonly #bus: string;
   readonly #shards = new Map<string, ShardAddress>();
 
-  constructor(namespace: DurableObjectNamespace, bus: string, waitUntil: (opening: Promise<void>) => void) {
+  constructor(namespace: DurableObjectNamespace, bus: string, waitUntil: (what: Promise<void>) => void) {
     this.waitUntil = waitUntil;
     this.#namespace = namespace;
     this.#bus = bus;

@@ -11,8 +11,6 @@ export interface SocketOwner {
   continent: string;
   /** Whether it is the stream of a session, which a bus may let go. */
   isSession: boolean;
-  /** Whether streams of other requests share it: what ties them to its request keeps a socket that is about to open, even when that is cancelled. */
-  isShared: boolean;
 }
 
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
@@ -25,6 +23,7 @@ export class BusSocket {
   #hasHeard = false;
   #moves = 0;
   #isOver = false;
+  #connecting: Promise<void> = Promise.resolve();
 
   /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
   constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: BusLink) {
@@ -41,6 +40,11 @@ export class BusSocket {
     this.#part();
   }
 
+  /** Settles when what was begun to be opened is open or not; never rejects. */
+  get connecting(): Promise<void> {
+    return this.#connecting;
+  }
+
   /** Sends one more attach. */
   send(attachFrame: string): void {
     try {
@@ -50,12 +54,10 @@ export class BusSocket {
     }
   }
 
-  /** What a cancelled request has begun to open goes with it; where others share it, it must live to close that. */
   #connect(): void {
-    const connecting = this.#open().catch((cause: unknown) => {
+    this.#connecting = this.#open().catch((cause: unknown) => {
       this.#lose(unavailable('the bus could not be reached', cause));
     });
-    if (this.#owner.isShared) this.#doors.waitUntil(connecting);
   }
 
   async #open(): Promise<void> {

@@ -98,7 +98,7 @@ class DurableObjectBus implements ListenBus {
 
   /** A stream on a socket of its own. */
   #alone(filter: SubscriptionFilter, link: BusLink, joining: Joining): BusAttachment {
-    const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined, isShared: false };
+    const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined };
     const socket = new BusSocket(this.#doors, owner, frameOf(JSON.stringify(filter), joining), link);
     return {
       detach: () => socket.leave(),
@@ -156,4 +156,4 @@ function attemptsFor(events: ServerEvent[]): number {
 
 const ATTEMPTS = 3;
 /** Whose the socket of a listener is. */
-const NOBODY = { continent: '', isSession: false, isShared: false };
+const NOBODY = { continent: '', isSession: false };

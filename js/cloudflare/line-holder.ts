@@ -1,4 +1,5 @@
 import { DeadlineTimer } from '../deadline-timer.js';
+import { deferred } from '../deferred.js';
 import { Home } from '../home.js';
 import type { BusDoors } from './bus-doors.js';
 import { BusSocket } from './bus-socket.js';
@@ -25,6 +26,7 @@ export class LineHolder {
   readonly #continent: string;
   readonly #ends: HolderEnds;
   readonly #timer: DeadlineTimer;
+  readonly #stopped = deferred();
   #socket: BusSocket | undefined;
 
   constructor(rider: Rider, doors: BusDoors, continent: string, ends: HolderEnds) {
@@ -33,13 +35,15 @@ export class LineHolder {
     this.#continent = continent;
     this.#ends = ends;
     this.home = new Home((error) => ends.failed(error));
+    // A request that is cancelled must live to close what it has, and what it is about to open.
+    doors.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
   }
 
   /** Opens a socket in place of the one that there is, and sends this first. */
   open(frame: string): void {
     this.close();
-    const owner = { continent: this.#continent, isSession: false, isShared: true };
+    const owner = { continent: this.#continent, isSession: false };
     const { receive, lost } = this.#ends;
     this.#socket = new BusSocket(this.#doors, owner, frame, { receive, lost });
   }
@@ -61,18 +65,14 @@ export class LineHolder {
     this.#timer.arm(deadline);
   }
 
-  /**
-   * Holds nothing any more; may be called again. It is done twice: at once, since a request that was cancelled runs nothing
-   * after this; and on behalf of that request, since whoever stops it may be another one.
-   */
+  /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */
   stop(): void {
-    this.home.ask(() => this.#stop());
-    this.#stop();
+    this.home.ask(() => {
+      this.#timer.clear();
+      const connecting = this.#socket?.connecting ?? Promise.resolve();
+      this.close();
+      void connecting.then(() => this.#stopped.resolve());
+    });
     this.home.leave();
-  }
-
-  #stop(): void {
-    this.#timer.clear();
-    this.#socket?.leave();
   }
 }
