@@ -10,7 +10,7 @@ const FOLDER = join(root, '.build', 'docs');
 beforeAll(async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
-  for (const page of ['concepts', 'cost', 'migration']) {
+  for (const page of ['concepts', 'cost', 'jwt', 'migration']) {
     for (const [, name = '', code = ''] of (await textOf(page)).matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms)) {
       await writeFile(join(FOLDER, name), code);
     }

@@ -1,0 +1,27 @@
+/** What is said to a caller about an error of `jose` for which its token is to blame; undefined: whoever was to tell the keys is. */
+export function blameOf(error: unknown): string | undefined {
+  const { claim, code } = error as { claim?: unknown; code?: unknown };
+  if (!OF_TOKENS.has(code)) return undefined;
+  if (code === 'ERR_JWT_EXPIRED') return 'The token has expired';
+  return OF_CLAIMS.get(claim) ?? 'The token is not valid';
+}
+
+const OF_TOKENS = new Set<unknown>([
+  'ERR_JOSE_ALG_NOT_ALLOWED',
+  'ERR_JOSE_NOT_SUPPORTED',
+  'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
+  'ERR_JWKS_NO_MATCHING_KEY',
+  'ERR_JWS_INVALID',
+  'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+  'ERR_JWT_CLAIM_VALIDATION_FAILED',
+  'ERR_JWT_EXPIRED',
+  'ERR_JWT_INVALID',
+]);
+
+const OF_CLAIMS = new Map<unknown, string>([
+  ['aud', 'The token is for another audience'],
+  ['exp', 'The token does not say when it expires'],
+  ['iss', 'The token is of another issuer'],
+  ['nbf', 'The token is not valid yet'],
+  ['sub', 'The token names nobody'],
+]);
