@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     projects: [
       project('node', { fileParallelism: true }),
+      project('buses', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, pollTimeout: 20_000 }),
       project('workerd', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('faults', { fileParallelism: false, testTimeout: 3_600_000, hookTimeout: 60_000 }),
       project('console', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, pollTimeout: 20_000 }),

@@ -1,4 +1,4 @@
-import { deferred } from './deferred.js';
+import { atMost } from './at-most.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import { Refusal } from './wasm.js';
@@ -97,16 +97,11 @@ export async function ask<Context>(
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
 export async function within<T>(ms: number, name: string, question: () => T | Promise<T>): Promise<T> {
-  const late = deferred<never>();
-  const timer = setTimeout(() => {
-    late.reject(new ListenError('authorizer-timeout', `${name} took too long`));
-  }, ms);
+  const late = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
   try {
-    return await Promise.race([question(), late.promise]);
+    return await atMost(ms, question(), late);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('authorizer-failed', `${name} threw`, { cause });
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -104,6 +104,11 @@ export class FanoutStreams implements EventFeed {
     for (const stream of this.#streams) this.#catchUp(stream);
   }
 
+  /** The bus is closed: every stream ends, without a result. */
+  release(): void {
+    for (const stream of this.#streams) if (stream !== undefined) this.end(stream, 'aborted');
+  }
+
   /** Writes to a stream what waits for it, as far as there is room. */
   flush(stream: FannedStream): void {
     const now = performance.now();

@@ -1,7 +1,8 @@
+import { atMost } from './at-most.js';
 import type { Asker, AuthorizeContext, Authorizing } from './authorize.js';
 import type { ListenBus } from './bus/bus.js';
 import type { Discovery } from './discover.js';
-import { fromCore } from './error.js';
+import { fromCore, ListenError } from './error.js';
 import type { FannedStream } from './fanned-stream.js';
 import { FanoutStreams } from './fanout-streams.js';
 import { grantOf } from './grant.js';
@@ -47,11 +48,12 @@ export class Openings {
   /** What the streams are doing, and what they went through, the attachments at their bus among it. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = this.#streams.stats;
-    const { away = 0, gaps = 0, healed = 0, outages = 0 } = this.#options.bus.tally ?? {};
+    const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = this.#options.bus.tally ?? {};
     stats.away += away;
     stats.gaps += gaps;
     stats.healed += healed;
     stats.outages += outages;
+    stats.resyncs += resyncs;
     return stats;
   }
 
@@ -132,15 +134,16 @@ export class Openings {
     return this.#alone(stream, witness.opened('listen', asker.request));
   }
 
-  #openFanned(
+  async #openFanned(
     fanout: FanoutStreams,
     accepted: Accepted,
     permit: string | undefined,
     asker: Asker,
     rest: unknown[],
   ): Promise<FannedStream> {
-    const { discovery, authorizing, times, witness } = this.#options;
+    const { authorizing, bus, discovery, limits, times, witness } = this.#options;
     const { expiresAt, request } = asker;
+    await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
     const ages = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(times.maxAgeMs) };
     const grant = grantOf(authorizing, asker, times.grantMs);
     return discovery.use(request, rest, (known) => {
@@ -204,6 +207,10 @@ export class Openings {
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }
+}
+
+function attachTimeout(): ListenError {
+  return new ListenError('attach-timeout', 'the bus did not answer in time');
 }
 
 /** On Workers, where the client is. */

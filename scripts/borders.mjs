@@ -35,6 +35,10 @@ export const checks = [
     'in js/ only cloudflare/ imports cloudflare:',
     (files) => places(glue(files, /^js\/cloudflare\//), importOf('cloudflare')),
   ],
+  [
+    'only js/redis and js/nats import the clients of their brokers',
+    (files) => places(glue(files, /^js\/(redis|nats)\//), /from '(redis|@nats-io\/.*)'/),
+  ],
   ['the built core imports its own bindings only', () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'))],
   [
     'the built client imports its own bindings only',

@@ -101,7 +101,7 @@ async function inlined(wasm, script) {
 
 async function buildGlue() {
   await emptied('dist');
-  await run('tsc', ['-b', 'js', 'js/cloudflare', 'js/node']);
+  await run('tsc', ['-b', 'js', 'js/cloudflare', 'js/nats', 'js/node', 'js/redis']);
   await buildCli();
 }
 

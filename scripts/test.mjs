@@ -10,7 +10,7 @@ import { laneTally, sum, tallyFile, UNAVAILABLE } from './tally.mjs';
 /** @typedef {{ lane: string, seconds: number, tally: import('./tally.mjs').Tally }} Result */
 
 const lanes = [
-  ...['lint', 'audit', 'rust', 'fuzz', 'wasm-node', 'wasm-chromium', 'node'],
+  ...['lint', 'audit', 'rust', 'fuzz', 'wasm-node', 'wasm-chromium', 'node', 'buses'],
   ...['workerd', 'faults', 'console', 'interop', 'conformance', 'bench', 'package'],
 ];
 const unprepared = { lane: 'build', seconds: 0, tally: { passed: 0, failed: 1, skipped: 0, reason: 'see above' } };

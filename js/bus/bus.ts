@@ -35,10 +35,16 @@ export interface ListenBus extends ServerEventBus {
    */
   attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment;
   /**
-   * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that loses
-   * no event between a publish and this process; without it, each stream attaches.
+   * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
+   * knows where events were lost between a publish and this process; without it, each stream attaches.
    */
   feed?(feed: EventFeed): () => void;
+  /**
+   * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
+   *
+   * @throws ListenError (as a rejection) `bus-lost`.
+   */
+  ready?(): Promise<void>;
   /** What the streams' attachments went through without telling the streams. */
   readonly tally?: BusTally;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
@@ -51,6 +57,10 @@ export interface EventFeed {
   readonly streams: number;
   /** Takes events in their order, each a line of JSON text, as the core writes it. */
   publish(events: string): void;
+  /** Events may have been lost: every stream hears of everything it honors. */
+  gap(): void;
+  /** The bus is closed: every stream ends, without a result. */
+  release(): void;
 }
 
 /** What streams went through of which the bus's end of their attachments took care, counted once for each stream. */
@@ -63,6 +73,8 @@ export interface BusTally {
   healed: number;
   /** How often something was found missing, out of order or broken. */
   gaps: number;
+  /** How often nobody could tell what was missed (default 0). */
+  resyncs?: number;
 }
 
 /** What an attach brings, beside its filter. */

@@ -13,12 +13,13 @@ import { RecentEvents } from './recent-events.js';
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  readonly #hub: Hub;
-  readonly #log: RecentEvents;
-  readonly #links = new Map<number, BusLink>();
+  #hub: Hub;
+  #log: RecentEvents;
+  #links = new Map<number, BusLink>();
   readonly #streams = new Map<string, number>();
   readonly #feeds = new Set<EventFeed>();
   readonly #onerror: (error: Error) => void;
+  readonly #options: LogOptions;
 
   /**
    * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
@@ -27,8 +28,9 @@ export class InMemoryBus implements ListenBus {
    */
   constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
     expectLoaded();
-    this.#hub = new Hub(crypto.randomUUID(), 0, 0);
+    this.#hub = newHub();
     this.#onerror = onerror;
+    this.#options = options;
     this.#log = new RecentEvents(options);
     this.sessions = new MemorySessions({
       place: () => this.place(),
@@ -43,20 +45,27 @@ export class InMemoryBus implements ListenBus {
   }
 
   publishAll(events: ServerEvent[]): Promise<void> {
-    const published = this.#deliver(events);
+    const published = this.#deliverAll(events);
     published.catch(this.#onerror);
     return published;
   }
 
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const { detach } = this.#join('"everything"', {
+    const tell = (event: ServerEvent): void => listener(event as Known);
+    const link: BusLink = {
       receive: (frame) => {
         const event = eventIn(frame);
-        if (event !== undefined) listener(JSON.parse(event) as Known);
+        if (event !== undefined) tell(JSON.parse(event) as ServerEvent);
       },
-      lost: this.#onerror,
-    });
-    return detach;
+      lost: (error) => {
+        if ((error as ListenError).code === 'bus-released') return;
+        attachment = this.#join(EVERYTHING, link);
+        // Which resources changed nobody knows; the lists can be named.
+        for (const event of LISTS) tell(event);
+      },
+    };
+    let attachment = this.#join(EVERYTHING, link);
+    return () => attachment.detach();
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
@@ -75,23 +84,60 @@ export class InMemoryBus implements ListenBus {
 
   /** How many streams and listeners are attached. */
   get attached(): number {
-    return [...this.#feeds].reduce((attached, { streams }) => attached + streams, this.#hub.attached);
+    return this.fed + this.#hub.attached;
   }
 
-  async #deliver(events: ServerEvent[]): Promise<void> {
-    const texts = events.map(eventText);
+  /** How many streams are fed. */
+  protected get fed(): number {
+    return [...this.#feeds].reduce((fed, { streams }) => fed + streams, 0);
+  }
+
+  /** Tells everybody of events, as the core writes them. */
+  protected deliver(texts: string[]): void {
     for (const text of texts) this.#publish(text);
-    for (let first = 0; first < texts.length; first += BATCH) this.#feed(texts.slice(first, first + BATCH).join('\n'));
+    for (let first = 0; first < texts.length; first += BATCH) {
+      const batch = texts.slice(first, first + BATCH).join('\n');
+      this.#eachFeed((feed) => feed.publish(batch));
+    }
   }
 
-  #feed(texts: string): void {
-    for (const feed of this.#feeds) {
-      try {
-        feed.publish(texts);
-      } catch (error) {
-        this.#onerror(error as Error);
-      }
+  /** Events may have been lost on their way here: nobody can tell any more what a stream has missed. */
+  protected gap(): void {
+    this.#beginAnew(new ListenError('bus-lost', 'events may have been missed'));
+    this.#eachFeed((feed) => feed.gap());
+  }
+
+  /** No event comes any more: streams end without a result. */
+  protected end(): void {
+    this.#beginAnew(new ListenError('bus-released', 'the bus is closed'));
+    this.#eachFeed((feed) => feed.release());
+  }
+
+  async #deliverAll(events: ServerEvent[]): Promise<void> {
+    this.deliver(events.map(eventText));
+  }
+
+  #eachFeed(action: (feed: EventFeed) => void): void {
+    for (const feed of [...this.#feeds]) this.#guarded(() => action(feed));
+  }
+
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#onerror(error as Error);
     }
+  }
+
+  /** With a log of another name nobody goes on from where they were. */
+  #beginAnew(why: ListenError): void {
+    const links = this.#links;
+    for (const session of this.#streams.keys()) this.sessions.touch(session);
+    this.#streams.clear();
+    this.#links = new Map();
+    this.#log = new RecentEvents(this.#options);
+    this.#hub = newHub();
+    for (const link of links.values()) this.#guarded(() => link.lost(why));
   }
 
   #publish(text: string): void {
@@ -109,20 +155,18 @@ export class InMemoryBus implements ListenBus {
   }
 
   #send(edge: number, frame: string): void {
-    try {
-      this.#links.get(edge)?.receive(frame);
-    } catch (error) {
-      this.#onerror(error as Error);
-    }
+    this.#guarded(() => this.#links.get(edge)?.receive(frame));
   }
 
   #join(interest: string, link: BusLink, joining: Joining = {}): BusAttachment {
     const edge = this.#hub.connect();
-    this.#links.set(edge, link);
+    const links = this.#links.set(edge, link);
+    // Numbers are given out again where everything begins anew.
+    const ifHeld = (action: () => void): void => void (links === this.#links && action());
     this.#receive(edge, interest, joining);
     return {
-      detach: () => this.#leave(edge, joining.session),
-      again: (filter, now) => this.#receive(edge, JSON.stringify(filter), now),
+      detach: () => ifHeld(() => this.#leave(edge, joining.session)),
+      again: (filter, now) => ifHeld(() => this.#receive(edge, JSON.stringify(filter), now)),
     };
   }
 
@@ -182,5 +226,17 @@ export class InMemoryBus implements ListenBus {
   }
 }
 
+function newHub(): Hub {
+  return new Hub(crypto.randomUUID(), 0, 0);
+}
+
+/** The interest of a listener. */
+const EVERYTHING = '"everything"';
+/** The events that name no resource and no task. */
+const LISTS: ServerEvent[] = [
+  { kind: 'tools_list_changed' },
+  { kind: 'prompts_list_changed' },
+  { kind: 'resources_list_changed' },
+];
 /** Events that feeds get at once: each stream of one is written all that it hears of them, so that their sum has to be bounded. */
 const BATCH = 32;

@@ -116,6 +116,8 @@ test('servers that share a bus each hear of its events, and one that throws keep
   const bus = new InMemoryBus((error) => void errors.push(error));
   bus.feed({
     streams: 0,
+    gap() {},
+    release() {},
     publish: () => {
       throw new Error('broken feed');
     },

@@ -1,0 +1,276 @@
+import { atMost } from '../at-most.js';
+import { type Deferred, deferred } from '../deferred.js';
+import { calling, ListenError } from '../error.js';
+import { eventText, type ServerEvent } from '../event.js';
+import type { SubscriptionFilter } from '../filter.js';
+import type { SessionStore } from '../legacy/session-store.js';
+import { guarded, report } from '../report.js';
+import { normalizeEvent } from '../wasm.js';
+import type { Broker, BrokerEar } from './broker.js';
+import type { BusAttachment, BusLink, BusTally, EventFeed, Joining, ListenBus } from './bus.js';
+import type { LogOptions } from './log-options.js';
+import { InMemoryBus } from './memory.js';
+
+/** How a bus between processes is found, and how it tells of trouble. */
+export interface ProcessBusOptions extends LogOptions {
+  /** Which bus of the broker: servers with the same name hear each other (default `mcp-listen`). */
+  name?: string;
+  /** Told of publishes that fail, of the broker when it is lost, and of messages that are no events (default `console.error`). */
+  onerror?: (error: Error) => void;
+}
+
+/** A bus between processes. */
+export interface ProcessBus extends ListenBus {
+  /** As of {@link ListenBus}; also starts to connect. */
+  ready(): Promise<void>;
+  /** What became of this process's end of the bus. */
+  stats(): ProcessBusStats;
+  /** Hears and publishes no more; streams that are still open end without a result. Close the server first. */
+  close(): Promise<void>;
+}
+
+/** What became of one process's end of a bus. */
+export interface ProcessBusStats {
+  /** Whether it is connected, and hears everything. */
+  isLive: boolean;
+  /** How often the broker was lost. */
+  outages: number;
+  /** How often nobody could tell what was missed, so that every stream was told to read everything again. */
+  gaps: number;
+  /** Messages of the broker that were no events, or not all of them, and were ignored as far as that. */
+  dropped: number;
+}
+
+/**
+ * A bus whose events a broker carries from process to process: it keeps on following it, and hands what it hears to the streams
+ * of this process. What a process publishes it hears from the broker, too.
+ */
+export class BrokerBus implements ProcessBus, BrokerEar {
+  readonly #broker: Broker;
+  readonly #onerror: (error: Error) => void;
+  readonly #local: LocalBus;
+  readonly #closing = new AbortController();
+  readonly #streams = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #counts = { outages: 0, gaps: 0, dropped: 0 };
+  readonly #listeners = new Set<() => void>();
+  #live = deferred();
+  #isLive = false;
+  #hasBegun = false;
+  #isFollowing = false;
+  /** Of an absence that lasts one is told once. */
+  #isTold = false;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(broker: Broker, { onerror = report, ...log }: ProcessBusOptions) {
+    this.#broker = broker;
+    this.#onerror = guarded(onerror);
+    this.#local = new LocalBus(this.#onerror, log);
+  }
+
+  /** Sessions of clients of earlier revisions, in this process only. */
+  get sessions(): SessionStore {
+    this.#follow();
+    return this.#local.sessions;
+  }
+
+  get tally(): BusTally {
+    return { away: this.#isLive ? 0 : this.#local.attached, ...this.#streams };
+  }
+
+  stats(): ProcessBusStats {
+    return { isLive: this.#isLive, ...this.#counts };
+  }
+
+  publish(event: ServerEvent): Promise<void> {
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#publish(events);
+    published.catch(this.#onerror);
+    return published;
+  }
+
+  /** A listener that may have missed events hears of every list; of resources nobody can tell it, so `onerror` is told. */
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
+    this.#follow();
+    const leave = this.#local.subscribe(listener);
+    this.#listeners.add(leave);
+    return () => {
+      this.#listeners.delete(leave);
+      leave();
+    };
+  }
+
+  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
+    this.#follow();
+    if (this.#isLive) return this.#local.attach(filter, link, joining);
+    return this.#attachLater(filter, link, joining);
+  }
+
+  feed(feed: EventFeed): () => void {
+    this.#follow();
+    return this.#local.feed(feed);
+  }
+
+  async ready(): Promise<void> {
+    this.#follow();
+    await this.#live.promise;
+    if (this.#isClosed) throw new ListenError('bus-lost', 'the bus is closed');
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isLive = false;
+    this.#closing.abort();
+    this.#live.resolve();
+    this.#local.end();
+    await this.#broker.close();
+  }
+
+  began(isWhole: boolean): void {
+    if (this.#isClosed) return;
+    // Who listens since before the first time may have missed what was published meanwhile.
+    if (!isWhole || !this.#hasBegun) this.#lapse(this.#hasBegun);
+    if (this.#hasBegun) this.#streams.healed += this.#local.attached;
+    this.#hasBegun = true;
+    this.#isLive = true;
+    this.#isTold = false;
+    this.#live.resolve();
+  }
+
+  heard(events: string): void {
+    if (this.#isClosed) return;
+    const texts: string[] = [];
+    let trouble: ListenError | undefined;
+    for (const line of events.split('\n')) {
+      try {
+        texts.push(calling(() => normalizeEvent(line)));
+      } catch (error) {
+        trouble ??= error as ListenError;
+      }
+    }
+    this.#local.deliver(texts);
+    if (trouble !== undefined) this.#drop(trouble);
+  }
+
+  missed(): void {
+    if (this.#isClosed) return;
+    this.#streams.gaps += this.#local.fed;
+    this.#lapse(true);
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  async #publish(events: ServerEvent[]): Promise<void> {
+    const texts = events.map(eventText);
+    if (texts.length === 0) return;
+    if (this.#isClosed) throw new ListenError('bus-unavailable', 'the bus is closed');
+    try {
+      await atMost(PUBLISH_MS, this.#broker.publish(texts.join('\n')), () => new Error('no answer in time'));
+    } catch (cause) {
+      throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
+    }
+  }
+
+  #attachLater(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
+    let attachment: BusAttachment | undefined;
+    let isLeft = false;
+    const attach = (): void => {
+      if (!isLeft) attachment = this.#local.attach(filter, link, joining);
+    };
+    this.ready().then(attach, (error: Error) => link.lost(error));
+    return {
+      detach() {
+        isLeft = true;
+        attachment?.detach();
+      },
+    };
+  }
+
+  #follow(): void {
+    if (this.#isFollowing || this.#isClosed) return;
+    this.#isFollowing = true;
+    void this.#keepFollowing();
+  }
+
+  async #keepFollowing(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      let cause: unknown;
+      try {
+        await this.#broker.follow(this, signal);
+      } catch (error) {
+        cause = error;
+      }
+      if (signal.aborted) return;
+      this.#lose(cause);
+      await pause(SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS), signal);
+    }
+  }
+
+  #lose(cause: unknown): void {
+    if (this.#isLive) {
+      this.#isLive = false;
+      this.#live = deferred();
+      this.#counts.outages += 1;
+      this.#streams.outages += this.#local.attached;
+    }
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.#onerror(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
+  }
+
+  #lapse(isCounted: boolean): void {
+    if (isCounted) {
+      this.#counts.gaps += 1;
+      this.#streams.resyncs += this.#local.fed;
+      if (this.#listeners.size > 0) this.#onerror(new ListenError('bus-lost', 'listeners may have missed events'));
+    }
+    this.#local.gap();
+  }
+
+  #drop(trouble: ListenError): void {
+    this.#counts.dropped += 1;
+    const message = `a message of the bus was no event: ${trouble.code}`;
+    this.#onerror(new ListenError('bus-frame-dropped', message, { cause: trouble }));
+  }
+}
+
+/** The streams of this process, and what they heard last. */
+class LocalBus extends InMemoryBus {
+  override get fed(): number {
+    return super.fed;
+  }
+
+  override deliver(texts: string[]): void {
+    super.deliver(texts);
+  }
+
+  override gap(): void {
+    super.gap();
+  }
+
+  override end(): void {
+    super.end();
+  }
+}
+
+/** Waits, unless `signal` aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const over: Deferred<void> = deferred();
+  const end = (): void => over.resolve();
+  const timer = setTimeout(end, ms);
+  signal.addEventListener('abort', end);
+  await over.promise;
+  signal.removeEventListener('abort', end);
+  clearTimeout(timer);
+}
+
+/** How long a broker may take to confirm what is published, in milliseconds. */
+const PUBLISH_MS = 5_000;
+/** Between two attempts to reach a broker, in milliseconds: anything between these. */
+const SHORTEST_MS = 100;
+const LONGEST_MS = 1_000;

@@ -1,0 +1,22 @@
+/** What carries events from process to process, as a `BrokerBus` drives it. */
+export interface Broker {
+  /** Hands over events, each a line of JSON text; resolves once the broker has them: all of them, or it rejects. */
+  publish(events: string): Promise<void>;
+  /**
+   * Follows what is published, from where it was heard last. Settles when the broker is lost, or `signal` aborts; it is
+   * called again then, unless the bus is closed.
+   */
+  follow(ear: BrokerEar, signal: AbortSignal): Promise<void>;
+  /** Lets go of the connections that are its own. */
+  close(): Promise<void>;
+}
+
+/** Who is told what a broker carries. */
+export interface BrokerEar {
+  /** Whatever is published from now on is told. `isWhole`: so is everything since the broker was lost. */
+  began(isWhole: boolean): void;
+  /** Events, as they were handed over. */
+  heard(events: string): void;
+  /** Something was lost on the way, and nobody can tell what. */
+  missed(): void;
+}

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { portOf } from '../host/port.ts';
+
+/** A server of a broker, which can be killed and started again on the same port. */
+export class BrokerProcess {
+  readonly port: number;
+  /** Where it may keep things, over its lives. */
+  readonly folder: string;
+  readonly #command: () => string[];
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string, command: (at: { port: number; folder: string }) => string[]) {
+    this.port = port;
+    this.folder = folder;
+    this.#command = () => command({ port, folder });
+  }
+
+  /** Runs `command`, whose first word is a program; resolves when somebody takes connections. */
+  static async start(command: (at: { port: number; folder: string }) => string[]): Promise<BrokerProcess> {
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-broker-'));
+    const broker = new BrokerProcess(await freePort(), folder, command);
+    await broker.start();
+    return broker;
+  }
+
+  /** Starts it again. */
+  async start(): Promise<void> {
+    const [program = '', ...args] = this.#command();
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    let said = '';
+    const ready = new Promise<void>((resolve) => {
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (text) => {
+          said += text;
+          if (/Ready to accept connections|Server is ready/.test(said)) resolve();
+        });
+      }
+    });
+    const ended = once(child, 'close').then(() => Promise.reject(new Error(`${program} ended\n${said}`)));
+    await Promise.race([ready, ended]);
+    ended.catch(() => {});
+  }
+
+  /** Kills it without a warning. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** Forgets all that it has kept, while it is dead. */
+  async forget(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+    await mkdir(this.folder);
+  }
+
+  /** Kills it for good. */
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Redis, which forgets everything with its process, or keeps it in its append-only file. */
+export function startRedis(isKept = false, more: string[] = []): Promise<BrokerProcess> {
+  return BrokerProcess.start(({ folder, port }) => [
+    ...[program('REDIS_SERVER'), '--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+    ...['--appendonly', isKept ? 'yes' : 'no', '--logfile', '', ...more],
+  ]);
+}
+
+/** NATS, with JetStream or without it. */
+export function startNats(hasJetStream: boolean, more: string[] = []): Promise<BrokerProcess> {
+  return BrokerProcess.start(({ folder, port }) => [
+    ...[program('NATS_SERVER'), '-a', '127.0.0.1', '-p', `${port}`, ...more],
+    ...(hasJetStream ? ['-js', '-sd', folder] : []),
+  ]);
+}
+
+function program(variable: string): string {
+  const path = process.env[variable];
+  if (path === undefined) throw new Error(`${variable} is not set: run .ci/buses`);
+  return path;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const port = portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ListenServer } from 'mcp-listen';
+import type { ProcessBus } from 'mcp-listen/redis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { run } from '../../scripts/command.mjs';
+import { root } from '../../scripts/project.mjs';
+import { listChanged } from '../host/listen.ts';
+import { writeSnippetsOf } from '../host/snippets.ts';
+import { open } from '../node/serving.ts';
+import { startNats, startRedis } from './broker-process.ts';
+import { Cleanup } from './cleanup.ts';
+
+// Inside the project, so that its own name resolves.
+const FOLDER = join(root, '.build', 'bus-docs');
+const cleanup = new Cleanup();
+
+beforeAll(async () => {
+  const redis = cleanup.later(await startRedis(), (it) => it.stop());
+  const nats = cleanup.later(await startNats(true), (it) => it.stop());
+  const here = (code: string) => code.replace(':6379', `:${redis.port}`).replace(':4222', `:${nats.port}`);
+  await writeSnippetsOf('buses.md', FOLDER, here);
+  await writeFile(join(FOLDER, 'handler.ts'), HANDLER);
+  await writeFile(join(FOLDER, 'notebook.ts'), NOTEBOOK);
+  await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(TSCONFIG));
+  // What tsc says of a snippet is the failure.
+  await run('tsc', ['-p', FOLDER]);
+});
+
+afterAll(() => cleanup.run());
+
+test.each(['redis', 'nats', 'threads'])('%s.ts serves', async (name) => {
+  const { bus, server } = await compiled<{ bus: ProcessBus; server: ListenServer }>(name);
+  const stream = await open(server, { toolsListChanged: true });
+  await stream.message();
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  stream.drop();
+  await server.close();
+  await bus.close();
+});
+
+test('sdk.ts serves', async () => {
+  const { bus, handler } = await compiled<{ bus: ProcessBus; handler: object }>('sdk');
+  expect(handler).toHaveProperty('fetch');
+  await bus.close();
+});
+
+function compiled<T>(name: string): Promise<T> {
+  return import(/* @vite-ignore */ pathToFileURL(join(FOLDER, `${name}.js`)).href) as Promise<T>;
+}
+
+const NOTEBOOK = `import { McpServer } from '@modelcontextprotocol/server';
+export const notebook = () =>
+  new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });`;
+const HANDLER = `import { createMcpHandler } from '@modelcontextprotocol/server';
+import { notebook } from './notebook.js';
+export const handler = createMcpHandler(notebook);`;
+const TSCONFIG = {
+  extends: '../../tsconfig.base.json',
+  compilerOptions: {
+    composite: false,
+    declaration: false,
+    declarationMap: false,
+    sourceMap: false,
+    skipLibCheck: true,
+    lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
+    types: ['node'],
+  },
+};

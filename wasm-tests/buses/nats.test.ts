@@ -1,0 +1,152 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { ServerEvent } from 'mcp-listen';
+import { type NatsBusOptions, natsBus, type ProcessBus } from 'mcp-listen/nats';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LegacySession } from '../host/legacy.ts';
+import { listChanged, updated } from '../host/listen.ts';
+import { sessionServer } from '../node/legacy-serving.ts';
+import { type BrokerProcess, startNats } from './broker-process.ts';
+import { Cleanup } from './cleanup.ts';
+import { Gate } from './gate.ts';
+import { placeOn } from './process-place.ts';
+
+const cleanup = new Cleanup();
+const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://b', 'note://c'] };
+
+afterEach(() => cleanup.run());
+
+describe('with JetStream', () => {
+  test('a server that kept its log replays it, and that is all there is to tell', async () => {
+    const nats = await started(true);
+    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
+    const [here, there] = [busAt(nats.port), busAt(gate.port)];
+    const stream = await placeOn(there).open(FILTER);
+    await stream.message();
+    gate.shut();
+    await expect.poll(() => there.stats().isLive).toBe(false);
+    for (const note of ['c', 'a', 'b']) await here.publish(changed(`note://${note}`));
+    await nats.kill();
+    await nats.start();
+    gate.open();
+    for (const note of ['c', 'a', 'b']) expect(await stream.message()).toBe(updated('1', `note://${note}`));
+    await expect.poll(() => there.stats()).toEqual({ isLive: true, outages: 1, gaps: 0, dropped: 0 });
+  });
+
+  test('an absence that outlasts the window is a gap', async () => {
+    const nats = await started(true);
+    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
+    const [here, there] = [busAt(nats.port, { logEvents: 10 }), busAt(gate.port, { logEvents: 10 })];
+    const stream = await placeOn(there).open({ toolsListChanged: true });
+    await stream.message();
+    gate.shut();
+    await expect.poll(() => there.stats().isLive).toBe(false);
+    for (let count = 0; count < 50; count += 1) await here.publish(changed(`note://${count}`));
+    gate.open();
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
+  });
+
+  test('a stream that somebody has made stays as it is', async () => {
+    const nats = await started(true);
+    const manager = await jetstreamManager(await client(nats.port));
+    await manager.streams.add({ name: 'mcp-listen', subjects: ['mcp-listen'], max_msgs: 7 });
+    await busAt(nats.port).publish(changed('note://a'));
+    const { config, state } = await manager.streams.info('mcp-listen');
+    expect([config.max_msgs, state.messages]).toEqual([7, 1]);
+  });
+
+  test('a stream that is deleted is made again by the next publish', async () => {
+    const nats = await started(true);
+    const manager = await jetstreamManager(await client(nats.port));
+    const bus = busAt(nats.port);
+    await bus.publish(changed('note://a'));
+    await manager.streams.delete('mcp-listen');
+    await bus.publish(changed('note://a'));
+    expect((await manager.streams.info('mcp-listen')).state.messages).toBe(1);
+  });
+});
+
+describe('beside JetStream', () => {
+  test('a connection that was given stays open', async () => {
+    const nats = await started(true);
+    const connection = await client(nats.port);
+    const bus = cleanup.later(natsBus(connection, { onerror: () => {} }), (it) => it.close());
+    const stream = await placeOn(bus).open(FILTER);
+    await stream.message();
+    await bus.publish(changed('note://a'));
+    expect(await stream.message()).toBe(updated('1', 'note://a'));
+    await bus.close();
+    expect(connection.isClosed()).toBe(false);
+    await connection.flush();
+  });
+
+  test('it may be left alone', async () => {
+    const nats = await started(true);
+    const bus = busAt(nats.port, { jetStream: false });
+    const stream = await placeOn(bus).open(FILTER);
+    await stream.message();
+    await bus.publish(changed('note://a'));
+    expect(await stream.message()).toBe(updated('1', 'note://a'));
+    const manager = await jetstreamManager(await client(nats.port));
+    await expect(manager.streams.info('mcp-listen')).rejects.toThrow('stream not found');
+  });
+});
+
+describe('without JetStream', () => {
+  test('it is missed where it is required', async () => {
+    const nats = await started(false);
+    const bus = busAt(nats.port, { jetStream: true });
+    await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({ code: 'bus-unavailable' });
+  });
+
+  test('the stream of a session hears of everything after an absence', async () => {
+    const nats = await started(false);
+    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
+    const there = busAt(gate.port);
+    const { send } = sessionServer({ bus: there, onerror: () => {} });
+    const session = await LegacySession.begin(send);
+    await session.ask('resources/subscribe', { uri: 'note://a' });
+    const stream = await session.open();
+    await stream.event();
+    gate.shut();
+    await expect.poll(() => there.stats().isLive).toBe(false);
+    gate.open();
+    const told = [await stream.event(), await stream.event(), await stream.event()].join();
+    for (const change of ['tools/list_changed', 'resources/list_changed', 'resources/updated']) {
+      expect(told).toContain(`notifications/${change}`);
+    }
+  });
+
+  test('a connection that its owner closed is told of', async () => {
+    const nats = await started(false);
+    const connection = await client(nats.port);
+    const onerror = vi.fn();
+    const bus = cleanup.later(natsBus(connection, { onerror }), (it) => it.close());
+    await bus.ready();
+    await connection.close();
+    await expect.poll(() => onerror.mock.calls.map(([error]) => error.code)).toEqual(['bus-lost']);
+    await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({ code: 'bus-unavailable' });
+  });
+});
+
+test.each(['a.b', 'a b', 'a*', ''])('the name %o is refused', (name) => {
+  expect(() => natsBus('127.0.0.1:1', { name })).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+});
+
+async function started(hasJetStream: boolean): Promise<BrokerProcess> {
+  return cleanup.later(await startNats(hasJetStream), (it) => it.stop());
+}
+
+async function client(port: number): Promise<NatsConnection> {
+  return cleanup.later(await connect({ servers: `127.0.0.1:${port}` }), (it) => it.close());
+}
+
+function busAt(port: number, options: NatsBusOptions = {}): ProcessBus {
+  const bus = natsBus({ servers: `127.0.0.1:${port}` }, { onerror: () => {}, ...options });
+  return cleanup.later(bus, (it) => it.close());
+}
+
+function changed(uri: string): ServerEvent {
+  return { kind: 'resource_updated', uri };
+}

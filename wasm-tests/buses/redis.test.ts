@@ -1,0 +1,168 @@
+import type { ServerEvent } from 'mcp-listen';
+import { type ProcessBus, redisBus } from 'mcp-listen/redis';
+import { createClient } from 'redis';
+import { afterEach, expect, test, vi } from 'vitest';
+import { listChanged, updated } from '../host/listen.ts';
+import { type BrokerProcess, startRedis } from './broker-process.ts';
+import { Cleanup } from './cleanup.ts';
+import { Gate } from './gate.ts';
+import { placeOn } from './process-place.ts';
+
+const cleanup = new Cleanup();
+
+afterEach(() => cleanup.run());
+
+test('an absence that outlasts the window is a gap', async () => {
+  const redis = await started();
+  const gate = cleanup.later(await Gate.before(redis.port), (it) => it.stop());
+  const [here, there] = [busAt(redis.port, { logEvents: 100 }), busAt(gate.port, { logEvents: 100 })];
+  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  await stream.message();
+  gate.shut();
+  await expect.poll(() => there.stats().isLive).toBe(false);
+  for (let count = 0; count < 500; count += 1) await here.publish(changed(`note://${count}`));
+  gate.open();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBe(updated('1', 'note://a'));
+  expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
+});
+
+test('a Redis that kept its log replays it, and may still have lost some of it', async () => {
+  const redis = await started(true);
+  const gate = cleanup.later(await Gate.before(redis.port), (it) => it.stop());
+  const [here, there] = [busAt(redis.port), busAt(gate.port)];
+  const heard = listener(there);
+  await there.ready();
+  await here.publish(changed('note://first'));
+  await expect.poll(() => heard.map(nameOf)).toContain('note://first');
+  gate.shut();
+  await expect.poll(() => there.stats().isLive).toBe(false);
+  for (const note of ['c', 'a', 'b']) await here.publish(changed(`note://${note}`));
+  await redis.kill();
+  await redis.start();
+  heard.length = 0;
+  gate.open();
+  await expect
+    .poll(() => heard.filter(({ kind }) => kind === 'resource_updated').map(nameOf))
+    .toEqual(['note://c', 'note://a', 'note://b']);
+  expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
+});
+
+test('a log that was wiped while it was followed is a gap', async () => {
+  const redis = await started();
+  const [here, there] = [busAt(redis.port), busAt(redis.port)];
+  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  await stream.message();
+  await here.publish({ kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  const admin = createClient({ url: urlOf(redis.port) });
+  await admin.connect();
+  await admin.flushAll();
+  await admin.close();
+  await here.publish({ kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBe(updated('1', 'note://a'));
+  expect(there.stats()).toMatchObject({ gaps: 1, outages: 0 });
+});
+
+test('a reader whose connection is killed by the server goes on where it was', async () => {
+  const redis = await started();
+  const [here, there] = [busAt(redis.port), busAt(redis.port)];
+  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  await stream.message();
+  await here.publish({ kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  const admin = createClient({ url: urlOf(redis.port) });
+  await admin.connect();
+  await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+  await admin.close();
+  await expect
+    .poll(() =>
+      here.publish(changed('note://a')).then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true);
+  expect(await stream.message()).toBe(updated('1', 'note://a'));
+  await expect.poll(() => there.stats()).toEqual({ isLive: true, outages: 1, gaps: 0, dropped: 0 });
+});
+
+test('a client lends its settings, and is neither connected nor closed', async () => {
+  const redis = await started(false, ['--requirepass', 'secret']);
+  const url = urlOf(redis.port);
+  const client = cleanup.later(createClient({ url, password: 'secret', RESP: 2 }), (it) => it.destroy());
+  const bus = cleanup.later(redisBus(client), (it) => it.close());
+  const heard = listener(bus);
+  await bus.ready();
+  await bus.publish(changed('note://a'));
+  await expect.poll(() => heard.map(nameOf)).toContain('note://a');
+  expect(client.isOpen).toBe(false);
+  await client.connect();
+  await bus.close();
+  expect(await client.ping()).toBe('PONG');
+});
+
+test('where it may not be asked which run of the server this is, every loss of the connection is a gap', async () => {
+  const redis = await started();
+  const admin = cleanup.later(createClient({ url: urlOf(redis.port) }), (it) => it.destroy());
+  await admin.connect();
+  await admin.sendCommand(['ACL', 'SETUSER', 'bus', 'on', '>secret', '~*', '&*', '+@all', '-info']);
+  const bus = busAt(redis.port, {}, 'bus:secret@');
+  await bus.publish({ kind: 'tools_list_changed' });
+  await bus.ready();
+  await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+  await expect.poll(() => bus.stats()).toMatchObject({ isLive: true, outages: 1, gaps: 1 });
+});
+
+test('a Redis that is not there is told of once, and found when it comes', async () => {
+  const redis = await started();
+  await redis.kill();
+  const onerror = vi.fn();
+  const bus = busAt(redis.port, { onerror });
+  const ready = bus.ready();
+  await expect(bus.publish({ kind: 'tools_list_changed' })).rejects.toMatchObject({ code: 'bus-unavailable' });
+  expect(onerror.mock.calls.map(([error]) => error.code).toSorted()).toEqual(['bus-lost', 'bus-unavailable']);
+  await redis.start();
+  await ready;
+  await bus.publish({ kind: 'tools_list_changed' });
+  expect(bus.stats()).toEqual({ isLive: true, outages: 0, gaps: 0, dropped: 0 });
+});
+
+test('buses of other names hear nothing of each other', async () => {
+  const redis = await started();
+  const [one, other] = [busAt(redis.port, { name: 'one' }), busAt(redis.port, { name: 'other' })];
+  const heard = listener(other);
+  await Promise.all([one.ready(), other.ready()]);
+  heard.length = 0;
+  await one.publish(changed('note://one'));
+  await other.publish(changed('note://other'));
+  await expect.poll(() => heard.map(nameOf)).toEqual(['note://other']);
+});
+
+async function started(isKept = false, more: string[] = []): Promise<BrokerProcess> {
+  return cleanup.later(await startRedis(isKept, more), (it) => it.stop());
+}
+
+function busAt(port: number, options = {}, credentials = ''): ProcessBus {
+  return cleanup.later(redisBus(urlOf(port, credentials), { onerror: () => {}, ...options }), (it) => it.close());
+}
+
+function urlOf(port: number, credentials = ''): string {
+  return `redis://${credentials}127.0.0.1:${port}`;
+}
+
+/** What a listener hears. */
+function listener(bus: ProcessBus): ServerEvent[] {
+  const heard: ServerEvent[] = [];
+  bus.subscribe((event: ServerEvent) => heard.push(event));
+  return heard;
+}
+
+function nameOf(event: ServerEvent): string {
+  return event.kind === 'resource_updated' ? event.uri : event.kind;
+}
+
+function changed(uri: string): ServerEvent {
+  return { kind: 'resource_updated', uri };
+}

@@ -1,0 +1,18 @@
+import { EVERY, type Place, promisesOf } from '../host/bus-list.ts';
+import { useFixture } from '../host/fixture.ts';
+
+const fixture = useFixture();
+
+promisesOf('durableObjectBus', async () => ({ here: placeAt(0), there: placeAt(1), stop: async () => {} }), EVERY);
+
+/** An edge isolate. */
+function placeAt(edge: number): Place {
+  return {
+    open: (filter) => fixture().subscribe(edge, filter),
+    stats: () => fixture().stats(edge),
+    async publish(...events) {
+      const { status } = await fixture().post(edge, '/publish-all', JSON.stringify(events));
+      if (status !== 200) throw new Error(`status ${status}`);
+    },
+  };
+}
