@@ -169,7 +169,8 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     if (texts.length === 0) return;
     if (this.#isClosed) throw new ListenError('bus-unavailable', 'the bus is closed');
     try {
-      await atMost(PUBLISH_MS, this.#broker.publish(texts.join('\n')), () => new Error('no answer in time'));
+      const published = this.#broker.publish(texts.join('\n'), AbortSignal.timeout(PUBLISH_MS));
+      await atMost(PUBLISH_MS, published, () => new Error('no answer in time'));
     } catch (cause) {
       throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
     }

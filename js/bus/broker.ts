@@ -1,7 +1,10 @@
 /** What carries events from process to process, as a `BrokerBus` drives it. */
 export interface Broker {
-  /** Hands over events, each a line of JSON text; resolves once the broker has them: all of them, or it rejects. */
-  publish(events: string): Promise<void>;
+  /**
+   * Hands over events, each a line of JSON text; resolves once the broker has them: all of them, or it rejects. What has not left
+   * when `late` aborts must not leave any more.
+   */
+  publish(events: string, late: AbortSignal): Promise<void>;
   /**
    * Follows what is published, from where it was heard last. Settles when the broker is lost, or `signal` aborts; it is
    * called again then, unless the bus is closed.

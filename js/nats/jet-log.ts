@@ -9,6 +9,7 @@ import {
 } from '@nats-io/jetstream';
 import { errors, type NatsConnection } from '@nats-io/transport-node';
 import type { BrokerEar } from '../bus/broker.js';
+import { untilAborted } from '../bus/until-aborted.js';
 
 /** How much a {@link JetLog} keeps, where it makes the stream. */
 export interface JetLogOptions {
@@ -56,16 +57,19 @@ export class JetLog {
     }
   }
 
-  /** Reads on from where it was read up to, until one of `ends`. */
-  async follow(manager: JetStreamManager, ear: BrokerEar, ends: Promise<void>[]): Promise<void> {
+  /** Reads on from where it was read up to, until `left` aborts. */
+  async follow(manager: JetStreamManager, ear: BrokerEar, left: AbortSignal): Promise<void> {
     const { isWhole, place } = this.#resume(await this.provide(manager));
     const from = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: place.sequence + 1 };
     const consumer = await manager.jetstream().consumers.get(this.#name, from);
+    if (left.aborted) return;
+    // Not before: a gap that nobody was told of must not be forgotten.
+    this.#place = place;
+    ear.began(isWhole);
     const callback = (message: JsMsg): void => this.#take(place, message, ear);
     const messages = await consumer.consume({ callback, abort_on_missing_resource: true });
     try {
-      ear.began(isWhole);
-      await Promise.race([...ends, messages.closed().then(gone)]);
+      await Promise.race([untilAborted(left), messages.closed().then(gone)]);
     } finally {
       messages.stop();
     }
@@ -76,7 +80,6 @@ export class JetLog {
     const holds =
       former?.created === created && former.sequence <= state.last_seq && former.sequence + 1 >= state.first_seq;
     const place = holds ? former : { created, sequence: state.last_seq };
-    this.#place = place;
     return { isWhole: holds, place };
   }
 

@@ -2,6 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Broker, BrokerEar } from '../bus/broker.js';
 import { untilAborted } from '../bus/until-aborted.js';
+import { deferred } from '../deferred.js';
 import { JetLog, type JetLogOptions, jetStreamOf } from './jet-log.js';
 import type { NatsHold, NatsLine } from './nats-line.js';
 
@@ -27,20 +28,18 @@ export class NatsBroker implements Broker {
     this.#log = new JetLog(name, options);
   }
 
-  async publish(events: string): Promise<void> {
+  async publish(events: string, late: AbortSignal): Promise<void> {
     const hold = await this.#line.hold();
-    const sent = this.#send(hold, events);
-    await Promise.race([sent, hold.lost.then(thrown)]);
+    if (late.aborted) throw new Error('the server is away');
+    await unless(hold.lost, this.#send(hold, events));
   }
 
   async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
     const hold = await this.#line.hold();
-    if (signal.aborted) return;
-    const manager = await this.#jetStream(hold);
-    const end = untilAborted(signal);
-    const lost = hold.lost.then(thrown);
-    if (manager === undefined) await this.#listen(hold.connection, ear, [end, lost]);
-    else await this.#log.follow(manager, ear, [end, lost]);
+    const over = Promise.race([untilAborted(signal), hold.lost]);
+    const left = new AbortController();
+    void over.then(() => left.abort());
+    await unless(over, this.#followOn(hold, ear, left.signal));
   }
 
   close(): Promise<void> {
@@ -55,18 +54,26 @@ export class NatsBroker implements Broker {
     await hold.connection.flush();
   }
 
+  /** Follows until `left` aborts; where that happens before it begins, it does not begin. */
+  async #followOn(hold: NatsHold, ear: BrokerEar, left: AbortSignal): Promise<void> {
+    const manager = await this.#jetStream(hold);
+    if (manager === undefined) await this.#listen(hold.connection, ear, left);
+    else await this.#log.follow(manager, ear, left);
+  }
+
   /** Nothing is kept: what was published while nobody listened is lost. */
-  async #listen(connection: NatsConnection, ear: BrokerEar, ends: Promise<void>[]): Promise<void> {
-    const refused = new Promise<never>((_, reject) => {
-      const callback = (error: Error | null, message: { string(): string }): void =>
-        error === null ? ear.heard(message.string()) : reject(error);
-      const subscription = connection.subscribe(this.#subject, { callback });
-      const leave = (): void => subscription.unsubscribe();
-      Promise.race(ends).then(leave, leave);
-    });
-    await Promise.race([connection.flush(), refused, ...ends]);
-    ear.began(false);
-    await Promise.race([refused, ...ends]);
+  async #listen(connection: NatsConnection, ear: BrokerEar, left: AbortSignal): Promise<void> {
+    const refused = deferred<Error>();
+    const callback = (error: Error | null, message: { string(): string }): void =>
+      error === null ? ear.heard(message.string()) : refused.resolve(error);
+    const subscription = connection.subscribe(this.#subject, { callback });
+    try {
+      await unless(refused.promise, connection.flush());
+      if (!left.aborted) ear.began(false);
+      await unless(refused.promise, untilAborted(left));
+    } finally {
+      subscription.unsubscribe();
+    }
   }
 
   #jetStream(hold: NatsHold): Promise<JetStreamManager | undefined> {
@@ -89,6 +96,8 @@ export class NatsBroker implements Broker {
   }
 }
 
-function thrown(error: Error): never {
-  throw error;
+/** Waits for `work`; throws the error that comes before it, and no longer waits when nothing but an end does. */
+async function unless(end: Promise<unknown>, work: Promise<void>): Promise<void> {
+  const error = await Promise.race([end, work]);
+  if (error instanceof Error) throw error;
 }

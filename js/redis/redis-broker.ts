@@ -30,9 +30,10 @@ export class RedisBroker implements Broker {
     this.#window = String(window);
   }
 
-  async publish(events: string): Promise<void> {
+  async publish(events: string, late: AbortSignal): Promise<void> {
     this.#writer ??= this.#openWriter();
-    await this.#writer.eval(APPEND, { keys: [this.#stream, this.#counter], arguments: [events, this.#window] });
+    const append = { keys: [this.#stream, this.#counter], arguments: [events, this.#window] };
+    await this.#writer.withAbortSignal(late).eval(APPEND, append);
   }
 
   async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
