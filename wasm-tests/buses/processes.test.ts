@@ -39,7 +39,7 @@ describe('a process that stood still', () => {
     const nats = await started(() => startNats(false, ['-c', IMPATIENT]));
     const [listener, publisher] = await members('nats', nats.port);
     listener.signal('SIGSTOP');
-    publisher.tell('flood 500 100');
+    publisher.tell('flood 150 100');
     expect(await publisher.said()).toBe('flooded');
     listener.signal('SIGCONT');
     expect([await listener.said(), await listener.said()]).toEqual(['tools/list_changed', 'note://a']);
