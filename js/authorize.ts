@@ -17,6 +17,8 @@ export interface Asker {
   principal: string | undefined;
   /** When what names it expires, in milliseconds since 1970; undefined: never. */
   expiresAt?: number | undefined;
+  /** The audiences that the option `principal` named; undefined: none. */
+  audiences?: string[] | undefined;
 }
 
 /** Who asks for what. */
@@ -26,7 +28,13 @@ export interface AuthorizeContext extends Asker {
 }
 
 /** What the caller may hear: only what is both requested and named here is honored. Or a denial. */
-export type Authorization = SubscriptionFilter | Denial;
+export type Authorization = Right | Denial;
+
+/** What a caller may hear. */
+export interface Right extends SubscriptionFilter {
+  /** The audiences of the caller: it hears of what is published for these, too (default: those that `principal` named). */
+  audiences?: string[];
+}
 
 /** A caller who may not listen at all. */
 export interface Denial {
@@ -47,6 +55,8 @@ export interface Denied {
 export interface Permit extends Partial<Denied> {
   /** The filter that the caller is allowed, as JSON text; `undefined` for everything. */
   filter?: string;
+  /** The audiences of the caller. */
+  audiences?: string[] | undefined;
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
@@ -57,14 +67,17 @@ export interface Authorizing<Context> {
 }
 
 /** Asks `authorize`, if there is one; its errors become a refusal. */
-export async function permitOf<Context>(
+export async function permitOf<Context extends object>(
   { authorize, ms, onerror }: Authorizing<Context>,
   context: Context,
 ): Promise<Permit> {
-  if (authorize === undefined) return {};
+  const { audiences: own } = context as Pick<Partial<Asker>, 'audiences'>;
+  if (authorize === undefined) return { audiences: own };
   try {
     const authorization = await ask(authorize, context, ms);
-    return 'denied' in authorization ? denial(authorization) : { filter: JSON.stringify(authorization) };
+    if ('denied' in authorization) return denial(authorization);
+    const { audiences = own } = authorization;
+    return { filter: JSON.stringify({ ...authorization, audiences }), audiences };
   } catch (error) {
     onerror(error as Error);
     return { refusal: Refusal.AuthorizerFailed };

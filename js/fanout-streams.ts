@@ -26,6 +26,8 @@ export interface FanoutOpening {
   known: Discovered;
   /** What the caller may hear, as JSON text; undefined: everything. */
   permit: string | undefined;
+  /** What it hears of what is not for everybody, as JSON text. */
+  scope: string;
   keepAliveMs: number;
   /** How old it may grow, in milliseconds; 0: any age. */
   maxAgeMs: number;
@@ -68,11 +70,21 @@ export class FanoutStreams implements EventFeed {
    *
    * @throws ListenError `bus-lost`, `invalid-filter`, and whatever the bus throws.
    */
-  open({ accepted, known, permit, keepAliveMs, maxAgeMs, expiresAt, grant, signal }: FanoutOpening): FannedStream {
+  open({
+    accepted,
+    known,
+    permit,
+    scope,
+    keepAliveMs,
+    maxAgeMs,
+    expiresAt,
+    grant,
+    signal,
+  }: FanoutOpening): FannedStream {
     if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
     this.#leaveBus ??= this.#options.feed(this);
     const now = performance.now();
-    const id = this.#enter(() => this.#core.open(accepted, known, permit, keepAliveMs, now));
+    const id = this.#enter(() => this.#core.open(accepted, known, permit, scope, keepAliveMs, now));
     this.#core.attached(id, now);
     if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
     if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));

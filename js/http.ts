@@ -44,8 +44,8 @@ import { Witness } from './witness.js';
 export function serveListen(handler: McpHandler, options: ListenOptions = {}): ListenServer {
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
-  const { bus, close, drain, fetch, shed, stats } = front;
-  return { fetch, notify: notifierOn(bus, options.tracer), close, drain, shed, stats, bus };
+  const { bus, close, drain, fetch, revoke, shed, stats } = front;
+  return { fetch, notify: notifierOn(bus, options.tracer), revoke, close, drain, shed, stats, bus };
 }
 
 class ListenFront {
@@ -93,6 +93,8 @@ class ListenFront {
   readonly shed = (streams: number, { windowMs = DRAIN_MS } = {}): Promise<void> =>
     this.#openings.shed(streams, windowMs);
 
+  readonly revoke = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
+
   readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
 
   async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
@@ -111,7 +113,7 @@ class ListenFront {
 
   /** Whoever asks is named, or denied, before the body is looked at. */
   async #judge(claim: Claim, { headers, request, rest }: Exchange): Promise<Response> {
-    const { expiresAt, name, refusal, wwwAuthenticate } = await this.#caller(request);
+    const { audiences, expiresAt, name, refusal, wwwAuthenticate } = await this.#caller(request);
     if (refusal !== undefined) {
       claim.free();
       return this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
@@ -119,7 +121,7 @@ class ListenFront {
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;
     verdict.free();
-    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name, expiresAt }, rest);
+    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name, expiresAt, audiences }, rest);
     return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
   }
 
@@ -174,8 +176,9 @@ class ListenFront {
       const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
       const permit = await permitOf(this.#authorizing, { ...asker, requested });
       if (permit.refusal !== undefined) return this.#refusals.denied(accepted.refuse(permit.refusal), permit);
-      const { refusal } = this.#openings;
-      const opened = refusal ?? (await this.#openings.open(accepted, permit.filter, asker, rest));
+      const caller = { ...asker, audiences: permit.audiences };
+      const refusal = this.#openings.refusal(asker);
+      const opened = refusal ?? (await this.#openings.open(accepted, permit.filter, caller, rest));
       return typeof opened === 'number' ? this.#refusals.answer(accepted.refuse(opened)) : opened;
     } finally {
       accepted.free();

@@ -4,14 +4,14 @@
  * @packageDocumentation
  */
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './analytics.js';
-export type { Asker, Authorization, Authorize, AuthorizeContext, Denial } from './authorize.js';
+export type { Asker, Authorization, Authorize, AuthorizeContext, Denial, Right } from './authorize.js';
 export type { BusAttachment, BusLink, EventFeed, Joining, ListenBus, ServerEventBus } from './bus/bus.js';
 export type { LogOptions } from './bus/log-options.js';
 export { InMemoryBus } from './bus/memory.js';
 export type { ListenCapabilities } from './discover.js';
 export { ListenError, type ListenErrorCode } from './error.js';
-export type { ServerEvent } from './event.js';
-export type { SubscriptionFilter } from './filter.js';
+export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './event.js';
+export type { BusInterest, SubscriptionFilter } from './filter.js';
 export type { FrontOptions } from './front.js';
 export type { McpHandler } from './handler.js';
 export { serveListen } from './http.js';
@@ -20,7 +20,7 @@ export type { ListenLimits } from './limits.js';
 export type { Log, LoggedStream, LogRecord } from './log.js';
 export { type MetricsOptions, metrics } from './metrics.js';
 export { type BusNumbers, metricsText } from './metrics-text.js';
-export type { Notifier } from './notify.js';
+export type { Notifier, NotifyOptions } from './notify.js';
 export type { ListenOptions, ListenServer } from './options.js';
 export type { Principal, PrincipalAnswer } from './principal.js';
 export { type ProxyOptions, proxyTo } from './proxy.js';

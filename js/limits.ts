@@ -16,6 +16,8 @@ export interface ListenLimits {
   taskIdBytes?: number;
   /** Streams that this handler holds at once (default 4,000). */
   streams?: number;
+  /** Streams that it holds at once for one caller that `principal` named (default 16). */
+  streamsPerPrincipal?: number;
   /** Sessions of clients of earlier revisions that are alive at once (default 10,000). */
   sessions?: number;
   /** Milliseconds without a request or a stream after which such a session is over (default 1,800,000). */
@@ -31,6 +33,7 @@ export interface ListenLimits {
 /** The limits that apply where none are given. */
 export const DEFAULT_LIMITS = {
   streams: 4_000,
+  streamsPerPrincipal: 16,
   sessions: 10_000,
   sessionIdleMs: 1_800_000,
   authorizeMs: 2_000,

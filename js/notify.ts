@@ -1,7 +1,13 @@
 import type { ListenBus } from './bus/bus.js';
-import type { ServerEvent } from './event.js';
+import type { ChangeEvent } from './event.js';
 import type { TaskState } from './task.js';
 import { type PublishContext, publishing, type SpanTracer } from './tracing.js';
+
+/** How a change is told. */
+export interface NotifyOptions extends PublishContext {
+  /** Only streams whose callers have this audience hear of it (default: it is for everybody). */
+  audience?: string;
+}
 
 /**
  * Tells listeners that something changed. Each call resolves once the change is with the bus, is safe
@@ -9,21 +15,23 @@ import { type PublishContext, publishing, type SpanTracer } from './tracing.js';
  */
 export interface Notifier {
   /** The list of tools changed. */
-  toolsChanged(context?: PublishContext): Promise<void>;
+  toolsChanged(options?: NotifyOptions): Promise<void>;
   /** The list of prompts changed. */
-  promptsChanged(context?: PublishContext): Promise<void>;
+  promptsChanged(options?: NotifyOptions): Promise<void>;
   /** The list of resources changed. */
-  resourcesChanged(context?: PublishContext): Promise<void>;
+  resourcesChanged(options?: NotifyOptions): Promise<void>;
   /** The content of the resource `uri` changed. */
-  resourceUpdated(uri: string, context?: PublishContext): Promise<void>;
+  resourceUpdated(uri: string, options?: NotifyOptions): Promise<void>;
   /** The state of a task changed; `task` is the whole state as it is now. */
-  taskStatus(task: TaskState, context?: PublishContext): Promise<void>;
+  taskStatus(task: TaskState, options?: NotifyOptions): Promise<void>;
 }
 
 /** The notifier that publishes on `bus`; with a tracer, each publish is a span. */
 export function notifierOn(bus: ListenBus, tracer?: SpanTracer): Notifier {
-  const publish = (event: ServerEvent, context: PublishContext = {}): Promise<void> =>
-    publishing(tracer, event.kind, context, () => bus.publish(event));
+  const publish = (event: ChangeEvent, { audience, ...context }: NotifyOptions = {}): Promise<void> =>
+    publishing(tracer, event.kind, context, () =>
+      bus.publish(audience === undefined ? event : { kind: 'for_audience', audience, event }),
+    );
   return {
     toolsChanged: (context) => publish({ kind: 'tools_list_changed' }, context),
     promptsChanged: (context) => publish({ kind: 'prompts_list_changed' }, context),

@@ -1,15 +1,16 @@
 import { atMost } from './at-most.js';
 import type { Asker, AuthorizeContext, Authorizing } from './authorize.js';
 import type { ListenBus } from './bus/bus.js';
+import { Callers } from './callers.js';
 import type { Discovery } from './discover.js';
-import { fromCore, ListenError } from './error.js';
+import { calling, fromCore, ListenError } from './error.js';
 import type { FannedStream } from './fanned-stream.js';
 import { FanoutStreams } from './fanout-streams.js';
 import { grantOf } from './grant.js';
 import { host } from './host.js';
 import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
-import { type HeldStream, ListenStream, type StreamOptions } from './stream.js';
+import { type HeldStream, ListenStream, type StreamEnding, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
 import { type Accepted, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
@@ -35,6 +36,7 @@ export class Openings {
   readonly #streams: Streams;
   /** Those whose bus is of this process. */
   readonly #fanout: FanoutStreams | undefined;
+  readonly #callers = new Callers();
   #opening = 0;
   #isClosing = false;
   #isDraining = false;
@@ -57,11 +59,12 @@ export class Openings {
     return stats;
   }
 
-  /** Why no further stream can be opened now. */
-  get refusal(): Refusal | undefined {
+  /** Why no further stream can be opened now for this caller. */
+  refusal({ principal }: Asker): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    const { streams } = this.#options.limits;
-    return this.#streams.size + this.#opening >= streams ? Refusal.TooManyStreams : undefined;
+    const { streams, streamsPerPrincipal } = this.#options.limits;
+    if (this.#streams.size + this.#opening >= streams) return Refusal.TooManyStreams;
+    return this.#callers.count(principal) >= streamsPerPrincipal ? Refusal.TooManyOfCaller : undefined;
   }
 
   /** Ends all streams gracefully, and opens none from now on. */
@@ -88,8 +91,9 @@ export class Openings {
     asker: Asker,
     rest: unknown[],
   ): Promise<Response | Refusal> {
-    const { request } = asker;
+    const { principal, request } = asker;
     this.#opening += 1;
+    this.#callers.enter(principal);
     try {
       const stream =
         this.#fanout === undefined
@@ -97,6 +101,7 @@ export class Openings {
           : await this.#openFanned(this.#fanout, accepted, permit, asker, rest);
       return stream.response();
     } catch (error) {
+      this.#callers.leave(principal);
       // A client that left while its stream was opening is nobody's error, and hears no answer.
       if (!request.signal.aborted) this.#options.onerror(error as Error);
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
@@ -111,12 +116,17 @@ export class Openings {
     make: (keepAliveMs: number) => Edge,
     session: SessionStream,
   ): Promise<ListenStream | Refusal> {
-    const { refusal } = this;
+    const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
+    this.#callers.enter(asker.principal);
     try {
-      const stream = await ListenStream.open(make(this.#keepAliveMs()), { ...this.#streamOptions(asker), session });
-      return this.#alone(stream, this.#options.witness.opened('session', asker.request));
+      const edge = scoped(make(this.#keepAliveMs()), asker);
+      const stream = await ListenStream.open(edge, { ...this.#streamOptions(asker), session });
+      return this.#alone(stream, asker, this.#options.witness.opened('session', asker.request));
+    } catch (error) {
+      this.#callers.leave(asker.principal);
+      throw error;
     } finally {
       this.#opening -= 1;
     }
@@ -129,9 +139,11 @@ export class Openings {
     rest: unknown[],
   ): Promise<ListenStream> {
     const { discovery, witness } = this.#options;
-    const edge = await discovery.use(asker.request, rest, (known) => this.#edge(accepted, known, permit));
+    const edge = await discovery.use(asker.request, rest, (known) =>
+      scoped(this.#edge(accepted, known, permit), asker),
+    );
     const stream = await ListenStream.open(edge, this.#streamOptions(asker));
-    return this.#alone(stream, witness.opened('listen', asker.request));
+    return this.#alone(stream, asker, witness.opened('listen', asker.request));
   }
 
   async #openFanned(
@@ -147,8 +159,17 @@ export class Openings {
     const ages = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(times.maxAgeMs) };
     const grant = grantOf(authorizing, asker, times.grantMs);
     return discovery.use(request, rest, (known) => {
-      const stream = fanout.open({ accepted, known, permit, ...ages, expiresAt, grant, signal: request.signal });
-      this.#hold(stream, witness.opened('listen', request));
+      const stream = fanout.open({
+        accepted,
+        known,
+        permit,
+        scope: scopeOf(asker),
+        ...ages,
+        expiresAt,
+        grant,
+        signal: request.signal,
+      });
+      this.#hold(stream, asker, witness.opened('listen', request));
       return stream;
     });
   }
@@ -159,14 +180,14 @@ export class Openings {
       feed: bus.feed.bind(bus),
       tally: this.#streams.tally,
       stallMs: this.#options.times.stallMs,
-      onended: (stream, ending) => this.#streams.release(stream, ending),
+      onended: (stream, ending) => this.#release(stream, ending),
     });
   }
 
   /** Holds a stream that has an end of its own to tell. */
-  #alone(stream: ListenStream, witness: StreamWitness | undefined): ListenStream {
-    this.#hold(stream, witness);
-    void stream.ended.then((ending) => this.#streams.release(stream, ending));
+  #alone(stream: ListenStream, asker: Asker, witness: StreamWitness | undefined): ListenStream {
+    this.#hold(stream, asker, witness);
+    void stream.ended.then((ending) => this.#release(stream, ending));
     return stream;
   }
 
@@ -202,8 +223,14 @@ export class Openings {
     return scattered(this.#options.times.keepAliveMs);
   }
 
-  #hold(stream: HeldStream, witness: StreamWitness | undefined): void {
+  #release(stream: HeldStream, ending: StreamEnding): void {
+    this.#streams.release(stream, ending);
+    this.#callers.release(stream);
+  }
+
+  #hold(stream: HeldStream, { principal }: Asker, witness: StreamWitness | undefined): void {
     this.#streams.hold(stream, witness);
+    this.#callers.hold(stream, principal);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }
@@ -211,6 +238,16 @@ export class Openings {
 
 function attachTimeout(): ListenError {
   return new ListenError('attach-timeout', 'the bus did not answer in time');
+}
+
+/** What a stream hears of what is not for everybody, as JSON text. */
+function scopeOf({ audiences, principal }: Asker): string {
+  return JSON.stringify({ audiences, ...(principal !== undefined && { principals: [principal] }) });
+}
+
+function scoped(edge: Edge, asker: Asker): Edge {
+  calling(() => edge.scopeTo(scopeOf(asker)));
+  return edge;
 }
 
 /** On Workers, where the client is. */

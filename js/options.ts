@@ -70,6 +70,13 @@ export interface ListenServer {
   fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
   /** Publishes changes. */
   notify: Notifier;
+  /**
+   * Ends all streams of a caller that `principal` named so, in every isolate that uses the bus, at once and without a result. Whoever denies it from then on
+   * has to do that before. Resolves once the bus has taken it, which then cannot lose it any more.
+   *
+   * @throws ListenError (as a rejection) `invalid-principal`, and what the bus throws.
+   */
+  revoke: (principal: string) => Promise<void>;
   /** Ends all streams gracefully; new ones are refused from now on. Resolves when the last one has ended. */
   close: () => Promise<void>;
   /**

@@ -18,6 +18,8 @@ export interface Named {
   name?: string | undefined;
   /** When its streams have to end, in milliseconds since 1970; who has expired is denied with 401. */
   expiresAt?: number | undefined;
+  /** The audiences of the caller: it hears of what is published for these, too. */
+  audiences?: string[] | undefined;
 }
 
 /** Who a caller is, or why it is not served. */
@@ -26,6 +28,8 @@ export interface Caller extends Partial<Denied> {
   name?: string;
   /** When that expires. */
   expiresAt?: number;
+  /** Its audiences. */
+  audiences?: string[];
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
@@ -55,16 +59,23 @@ function caller(answer: unknown): Caller {
   throw new ListenError('authorizer-failed', 'principal answered neither a name nor a denial');
 }
 
-function named({ expiresAt, name }: Named): Caller {
+function named({ audiences, expiresAt, name }: Named): Caller {
   if (expiresAt !== undefined && expiresAt <= Date.now()) return denial({ denied: 401 });
-  return { ...(name !== undefined && { name }), ...(expiresAt !== undefined && { expiresAt }) };
+  return {
+    ...(name !== undefined && { name }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(audiences !== undefined && { audiences }),
+  };
 }
 
 function isNamed(answer: unknown): answer is Named {
   if (typeof answer !== 'object' || answer === null) return false;
-  const { expiresAt, name } = answer as Record<keyof Named, unknown>;
+  const { audiences, expiresAt, name } = answer as Record<keyof Named, unknown>;
   const isTime = expiresAt === undefined || (typeof expiresAt === 'number' && !Number.isNaN(expiresAt));
-  return isTime && (name === undefined || typeof name === 'string') && ('name' in answer || 'expiresAt' in answer);
+  const isName = name === undefined || typeof name === 'string';
+  const isList =
+    audiences === undefined || (Array.isArray(audiences) && audiences.every((text) => typeof text === 'string'));
+  return isTime && isName && isList && ('name' in answer || 'expiresAt' in answer || 'audiences' in answer);
 }
 
 function isDenial(answer: unknown): answer is Denial {

@@ -64,8 +64,10 @@ pub enum Reason {
     Unauthorized,
     /// The caller may not listen here.
     Forbidden,
-    /// The caller, or this isolate, holds as many streams as it may.
+    /// This isolate holds as many streams as it may.
     TooManyStreams,
+    /// The caller holds as many streams here as it may.
+    TooManyOfCaller,
     /// The rights of the caller could not be established.
     AuthorizerFailed,
     /// The bus, or the server behind, does not answer.
@@ -101,6 +103,7 @@ impl Reason {
             Self::StreamTaken => 409,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
+            Self::TooManyOfCaller => 429,
             reason if reason.is_passing() => 503,
             _ => 400,
         }
@@ -139,6 +142,7 @@ impl Reason {
         matches!(
             self,
             Self::TooManyStreams
+                | Self::TooManyOfCaller
                 | Self::TooManySessions
                 | Self::AuthorizerFailed
                 | Self::Unavailable
@@ -166,7 +170,7 @@ impl Reason {
             | Self::UnknownServer => "request",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
-            Self::TooManyStreams | Self::TooManySessions => "full",
+            Self::TooManyStreams | Self::TooManyOfCaller | Self::TooManySessions => "full",
             Self::AuthorizerFailed
             | Self::Unavailable
             | Self::BadGateway
@@ -198,6 +202,7 @@ impl Reason {
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::TooManyStreams => "too-many-streams",
+            Self::TooManyOfCaller => "too-many-streams-of-caller",
             Self::AuthorizerFailed => "authorizer-failed",
             Self::Unavailable => "unavailable",
             Self::Closing => "closing",
@@ -239,7 +244,7 @@ impl Reason {
             Self::TooManySessions => "Session limit reached",
             Self::Unauthorized => "Authorization is required",
             Self::Forbidden => "Not allowed to listen",
-            Self::TooManyStreams => "Subscription limit reached",
+            Self::TooManyStreams | Self::TooManyOfCaller => "Subscription limit reached",
             Self::AuthorizerFailed => "Authorization is unavailable",
             Self::Unavailable => "Subscriptions are unavailable",
             Self::Closing => "The server is shutting down",

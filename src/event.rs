@@ -5,6 +5,7 @@ use std::fmt;
 use crate::{
     json::{self, Node},
     limits::Limits,
+    scope::Label,
     task::{Task, TaskError},
     uri::{Uri, UriError},
 };
@@ -31,6 +32,19 @@ pub enum ServerEvent {
         /// The whole state as it is now.
         task: Task,
     },
+    /// One of the changes above, for streams of one audience alone. To a receiver that does not know audiences it is of a kind that it
+    /// does not know, and drops: never a change for everybody.
+    ForAudience {
+        /// Whose callers hear it.
+        audience: Label,
+        /// What changed.
+        event: Box<ServerEvent>,
+    },
+    /// A caller may hear nothing any more: its streams end.
+    Revoked {
+        /// Its name.
+        principal: Label,
+    },
 }
 
 /// Why a text is no [`ServerEvent`].
@@ -39,7 +53,7 @@ pub enum ServerEvent {
 pub enum EventError {
     /// Not a JSON object, or one that names a key twice.
     Malformed,
-    /// `kind` is missing or not one of the five.
+    /// `kind` is missing or not one of those that are known.
     UnknownKind,
     /// `uri` is missing or not a string.
     MissingUri,
@@ -47,6 +61,10 @@ pub enum EventError {
     Uri(UriError),
     /// `task` is no state of a task.
     Task(TaskError),
+    /// `audience` is missing or no name.
+    Audience,
+    /// `principal` is missing or no name.
+    Principal,
 }
 
 impl ServerEvent {
@@ -69,6 +87,23 @@ impl ServerEvent {
     /// # Errors
     /// An [`EventError`] that says what is wrong.
     pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
+        let label = |name| node.get(name).and_then(Label::from_node);
+        match node.get("kind").and_then(Node::as_str) {
+            Some(FOR_AUDIENCE) => Ok(Self::ForAudience {
+                audience: label("audience").ok_or(EventError::Audience)?,
+                event: Box::new(Self::change_in(
+                    node.get("event").ok_or(EventError::Malformed)?,
+                )?),
+            }),
+            Some(REVOKED) => label("principal")
+                .map(|principal| Self::Revoked { principal })
+                .ok_or(EventError::Principal),
+            _ => Self::change_in(node),
+        }
+    }
+
+    /// A change that is for everybody.
+    fn change_in(node: &Node<'_>) -> Result<Self, EventError> {
         let object = node.as_object().ok_or(EventError::Malformed)?;
         let kind = object.get("kind").and_then(Node::as_str);
         match kind.ok_or(EventError::UnknownKind)? {
@@ -105,10 +140,36 @@ impl ServerEvent {
                 out.push_str(task.members());
                 out.push('}');
             }
+            Self::ForAudience { audience, event } => {
+                out.push_str(",\"audience\":");
+                json::push_string(&mut out, audience);
+                out.push_str(",\"event\":");
+                out.push_str(&event.to_json());
+            }
+            Self::Revoked { principal } => {
+                out.push_str(",\"principal\":");
+                json::push_string(&mut out, principal);
+            }
             _ => {}
         }
         out.push('}');
         out
+    }
+
+    /// What changed, whomever it is for.
+    pub fn change(&self) -> &Self {
+        match self {
+            Self::ForAudience { event, .. } => event,
+            change => change,
+        }
+    }
+
+    /// Whom it is for; `None`: for everybody.
+    pub fn audience(&self) -> Option<&Label> {
+        match self {
+            Self::ForAudience { audience, .. } => Some(audience),
+            _ => None,
+        }
     }
 
     /// The value of `kind`.
@@ -119,6 +180,8 @@ impl ServerEvent {
             Self::ResourcesListChanged => RESOURCES,
             Self::ResourceUpdated { .. } => UPDATED,
             Self::TaskStatus { .. } => TASK,
+            Self::ForAudience { .. } => FOR_AUDIENCE,
+            Self::Revoked { .. } => REVOKED,
         }
     }
 }
@@ -131,6 +194,8 @@ impl EventError {
             Self::UnknownKind => "unknown-event-kind",
             Self::MissingUri | Self::Uri(_) => "invalid-uri",
             Self::Task(_) => "invalid-task",
+            Self::Audience => "invalid-audience",
+            Self::Principal => "invalid-principal",
         }
     }
 }
@@ -143,6 +208,8 @@ impl fmt::Display for EventError {
             Self::MissingUri => formatter.write_str("the event has no uri"),
             Self::Uri(error) => write!(formatter, "the uri {error}"),
             Self::Task(error) => error.fmt(formatter),
+            Self::Audience => formatter.write_str("the audience is no name"),
+            Self::Principal => formatter.write_str("the principal is no name"),
         }
     }
 }
@@ -154,3 +221,5 @@ const PROMPTS: &str = "prompts_list_changed";
 const RESOURCES: &str = "resources_list_changed";
 const UPDATED: &str = "resource_updated";
 const TASK: &str = "task_status";
+const FOR_AUDIENCE: &str = "for_audience";
+const REVOKED: &str = "revoked";

@@ -8,6 +8,7 @@ use crate::{
     json::{self, Node, Object},
     limits::Limits,
     name::NameError,
+    scope::Scope,
     sorted::Set,
     task::TaskId,
     uri::Uri,
@@ -27,6 +28,8 @@ pub struct SubscriptionFilter {
     pub resource_subscriptions: Vec<Uri>,
     /// States of these tasks (SEP-2663, Task Status Notifications): exact ids, as the URIs above.
     pub task_ids: Vec<TaskId>,
+    /// What its caller hears of what is not for everybody; never read from a request, nor told to a client.
+    pub scope: Scope,
 }
 
 /// Why a JSON value is no notification filter.
@@ -68,6 +71,7 @@ impl SubscriptionFilter {
             resources_list_changed: flag(object, RESOURCES)?,
             resource_subscriptions,
             task_ids,
+            scope: Scope::default(),
         };
         // Limits weigh least: whatever else is wrong is told first.
         beyond_uris.or(beyond_task_ids).map_or(Ok(filter), Err)
@@ -121,6 +125,7 @@ impl SubscriptionFilter {
                 .cloned()
                 .collect(),
             task_ids: self.task_ids.iter().filter(may_follow).cloned().collect(),
+            scope: self.scope.clone(),
         }
     }
 
@@ -132,6 +137,12 @@ impl SubscriptionFilter {
             ServerEvent::ResourcesListChanged => self.resources_list_changed,
             ServerEvent::ResourceUpdated { uri } => self.resource_subscriptions.contains(uri),
             ServerEvent::TaskStatus { task } => self.task_ids.contains(task.id()),
+            ServerEvent::ForAudience { audience, event } => {
+                self.scope.audiences.contains(audience) && self.accepts(event)
+            }
+            ServerEvent::Revoked { principal } => {
+                self.scope.revocations || self.scope.principals.contains(principal)
+            }
         }
     }
 
@@ -191,6 +202,11 @@ impl SubscriptionFilter {
                 .iter()
                 .all(|uri| other.resource_subscriptions.contains(uri))
             && self.task_ids.iter().all(|id| other.task_ids.contains(id))
+            && self
+                .scope
+                .audiences
+                .iter()
+                .all(|audience| other.scope.audiences.contains(audience))
     }
 
     /// The filter as compact JSON; what is not asked for is left out.

@@ -64,6 +64,7 @@ pub mod name;
 pub mod offer;
 pub mod position;
 pub mod publish;
+pub mod scope;
 #[doc(hidden)]
 pub mod seeded;
 #[doc(hidden)]

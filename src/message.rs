@@ -216,12 +216,15 @@ fn method_of(event: &ServerEvent) -> &'static str {
         ServerEvent::ResourcesListChanged => RESOURCES_LIST_CHANGED,
         ServerEvent::ResourceUpdated { .. } => RESOURCE_UPDATED,
         ServerEvent::TaskStatus { .. } => TASK_STATUS,
+        ServerEvent::ForAudience { event, .. } => method_of(event),
+        // No stream tells of it: it ends.
+        ServerEvent::Revoked { .. } => "",
     }
 }
 
 /// The members of a notification's parameters, without the braces.
 fn params_of(event: &ServerEvent) -> Option<String> {
-    match event {
+    match event.change() {
         ServerEvent::ResourceUpdated { uri } => {
             let mut params = String::from("\"uri\":");
             json::push_string(&mut params, uri);

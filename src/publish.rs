@@ -6,7 +6,9 @@ use crate::{
     event::{EventError, ServerEvent},
     json::{self, Node},
     limits::Limits,
-    message, task,
+    message,
+    scope::Label,
+    task,
 };
 
 /// What was posted.
@@ -30,7 +32,8 @@ pub enum PublishError {
 }
 
 /// Reads the body of a publish: an event, or an array of at least one. An event is written as a [`ServerEvent`], as
-/// the notification that tells of it, or with the name of its class in the official Python SDK.
+/// the notification that tells of it, or with the name of its class in the official Python SDK. Beside either may stand the
+/// `audience` that it is for.
 ///
 /// # Errors
 /// A [`PublishError`] that says what is wrong with the first one that is none.
@@ -57,6 +60,22 @@ pub fn events(body: &[u8]) -> Result<Posted, PublishError> {
 }
 
 fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
+    let event = read(node)?;
+    let Some(audience) = node.get("audience") else {
+        return Ok(event);
+    };
+    match event {
+        ServerEvent::ForAudience { .. } => Ok(event),
+        // To revoke a caller for some only would be a promise that nobody keeps.
+        ServerEvent::Revoked { .. } => Err(EventError::Audience),
+        change => Ok(ServerEvent::ForAudience {
+            audience: Label::from_node(audience).ok_or(EventError::Audience)?,
+            event: Box::new(change),
+        }),
+    }
+}
+
+fn read(node: &Node<'_>) -> Result<ServerEvent, EventError> {
     let method = node.get("method").and_then(Node::as_str);
     let (name, params) = match method {
         Some(method) => (method, node.get("params")),

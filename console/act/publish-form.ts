@@ -1,4 +1,4 @@
-import type { ServerEvent } from 'mcp-listen';
+import type { ChangeEvent } from 'mcp-listen';
 import { element, found } from '../dom.js';
 import { count } from '../moment.js';
 import { Outcome } from './outcome.js';
@@ -63,9 +63,9 @@ export class PublishForm {
     }
   }
 
-  get #event(): ServerEvent {
-    const kind = this.#kind.value as ServerEvent['kind'];
-    return kind === 'resource_updated' ? { kind, uri: this.#uri.value } : ({ kind } as ServerEvent);
+  get #event(): ChangeEvent {
+    const kind = this.#kind.value as ChangeEvent['kind'];
+    return kind === 'resource_updated' ? { kind, uri: this.#uri.value } : ({ kind } as ChangeEvent);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ServerEvent } from 'mcp-listen';
+import type { ChangeEvent } from 'mcp-listen';
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
 import { bearer } from '../mcp/endpoint.js';
@@ -21,8 +21,8 @@ export class Publisher {
    *
    * @throws Error with what the server says.
    */
-  async publish(event: ServerEvent, times: number, pace: Pace, token: string): Promise<number> {
-    if (pace === 'as-one-batch') return this.#post(Array<ServerEvent>(times).fill(event), event, token).position;
+  async publish(event: ChangeEvent, times: number, pace: Pace, token: string): Promise<number> {
+    if (pace === 'as-one-batch') return this.#post(Array<ChangeEvent>(times).fill(event), event, token).position;
     const answers: Promise<number>[] = [];
     const began = performance.now();
     for (let done = 0; done < times; done += 1) {
@@ -34,7 +34,7 @@ export class Publisher {
     return Math.max(...(await Promise.all(answers)));
   }
 
-  #post(body: ServerEvent | ServerEvent[], event: ServerEvent, token: string) {
+  #post(body: ChangeEvent | ChangeEvent[], event: ChangeEvent, token: string) {
     const publication = this.#arrivals.begin(now(), [subjectOfEvent(event)]);
     const position = post(body, token);
     void position.then(

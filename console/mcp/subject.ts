@@ -1,10 +1,10 @@
-import type { ServerEvent } from 'mcp-listen';
+import type { ChangeEvent } from 'mcp-listen';
 
 /** What a cue or an event is about, as one text: `tools`, `prompts`, `resources`, a URI, or `task <id>`. */
 export type Subject = string;
 
 /** What an event is about. */
-export function subjectOfEvent(event: ServerEvent): Subject {
+export function subjectOfEvent(event: ChangeEvent): Subject {
   switch (event.kind) {
     case 'tools_list_changed':
       return 'tools';

@@ -1,5 +1,5 @@
 import type { ServerEvent } from '../event.js';
-import type { SubscriptionFilter } from '../filter.js';
+import type { BusInterest } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
@@ -16,7 +16,7 @@ export interface ListenBus extends ServerEventBus {
    * Publishes a change; resolves once it cannot be lost any more.
    *
    * @throws ListenError (as a rejection) `malformed-event`, `unknown-event-kind`, `invalid-uri`,
-   *   `invalid-task`, `bus-unavailable`.
+   *   `invalid-task`, `invalid-audience`, `invalid-principal`, `bus-unavailable`.
    */
   publish(event: ServerEvent): Promise<void>;
   /**
@@ -33,7 +33,7 @@ export interface ListenBus extends ServerEventBus {
    * Registers one stream for the events that `filter` accepts. The bus confirms through
    * `link.receive`; every publish that starts after that is delivered. What `joining` brings comes first.
    */
-  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment;
+  attach(filter: BusInterest, link: BusLink, joining?: Joining): BusAttachment;
   /**
    * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
    * knows where events were lost between a publish and this process; without it, each stream attaches.
@@ -120,5 +120,5 @@ export interface BusAttachment {
    * Attaches again in place: the bus confirms anew and tells what was missed. Without it a stream that
    * misses something detaches and attaches.
    */
-  again?(filter: SubscriptionFilter, joining: Joining): void;
+  again?(filter: BusInterest, joining: Joining): void;
 }

@@ -1,5 +1,5 @@
 import { subjectsOf } from '../../pkg/client/mcp_listen_client.js';
-import type { ServerEvent } from '../event.js';
+import type { ChangeEvent as ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { TaskState } from '../task.js';
 import { Refetch } from './refetch.js';

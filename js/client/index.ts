@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { ServerEvent } from '../event.js';
+export type { ChangeEvent as ServerEvent } from '../event.js';
 export type { SubscriptionFilter } from '../filter.js';
 export type { TaskState } from '../task.js';
 export type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js';

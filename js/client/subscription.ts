@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../event.js';
+import type { ChangeEvent as ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { errorOf, ListenError } from './error.js';
 import type { News, Source } from './source.js';

@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../event.js';
+import type { ChangeEvent as ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { CoreEnd } from './error.js';
 

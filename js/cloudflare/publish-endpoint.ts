@@ -117,7 +117,7 @@ async function onceOf(headers: Headers, body: Uint8Array<ArrayBuffer>): Promise<
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
 async function taken(stub: () => PublishStub, events: string[], once: Once | undefined): Promise<number | undefined> {
   // An event that got through twice is harmless, but for the state of a task: a second one might come after the next.
-  const mayRepeat = once !== undefined || !events.some((event) => event.startsWith('{"kind":"task_status"'));
+  const mayRepeat = once !== undefined || !events.some((event) => event.includes('{"kind":"task_status"'));
   const attempts = mayRepeat ? ATTEMPTS : 1;
   try {
     return await retrying(attempts, () =>

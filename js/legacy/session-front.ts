@@ -1,4 +1,4 @@
-import { type Asker, type Authorization, type AuthorizeContext, denial } from '../authorize.js';
+import { type Asker, type Authorization, type AuthorizeContext, denial, type Right } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
@@ -72,9 +72,13 @@ export class SessionFront {
     return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, caller, exchange);
   }
 
-  async #dispatch(legacy: LegacyRequest, { expiresAt, name }: Caller, exchange: Exchange): Promise<Response> {
+  async #dispatch(
+    legacy: LegacyRequest,
+    { audiences, expiresAt, name }: Caller,
+    exchange: Exchange,
+  ): Promise<Response> {
     const { call, session } = legacy;
-    const asker = { request: exchange.request, principal: name, expiresAt };
+    const asker = { request: exchange.request, principal: name, expiresAt, audiences };
     if (session === undefined) {
       if (call === LegacyCall.Initialize) return this.#initialize(legacy, asker, exchange);
       return this.#host.refusals.answer(legacy.refuse(Refusal.SessionMissing));
@@ -211,12 +215,13 @@ export class SessionFront {
     const authorized = permit && JSON.stringify(permit);
     const make = (keepAliveMs: number): Edge =>
       calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
-    const opened = await this.#host.open(asker, make, { id: session });
+    const { audiences = asker.audiences } = permit ?? {};
+    const opened = await this.#host.open({ ...asker, audiences }, make, { id: session });
     return typeof opened === 'number' ? this.#host.refusals.answer(legacy.refuse(opened)) : opened.response();
   }
 
   /** What the caller may hear of what it requests; undefined: all of it. */
-  async #permit(legacy: LegacyRequest, context: AuthorizeContext): Promise<SubscriptionFilter | undefined | Response> {
+  async #permit(legacy: LegacyRequest, context: AuthorizeContext): Promise<Right | undefined | Response> {
     const authorization = await this.#host.authorize?.(context);
     if (authorization === undefined || !('denied' in authorization)) return authorization;
     const { refusal, wwwAuthenticate } = denial(authorization);

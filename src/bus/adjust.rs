@@ -1,7 +1,7 @@
 use crate::{filter::SubscriptionFilter, json::Node, sorted::Set};
 
 use super::{
-    interest::Interest,
+    interest::{Interest, push_interest},
     key::Key,
     protocol::{ProtocolError, seq_in},
 };
@@ -47,6 +47,10 @@ impl Adjust {
             &drop.resource_subscriptions,
         );
         change(&mut filter.task_ids, &add.task_ids, &drop.task_ids);
+        let (scope, add, drop) = (&mut filter.scope, &add.scope, &drop.scope);
+        scope.revocations = flag(scope.revocations, add.revocations, drop.revocations);
+        change(&mut scope.audiences, &add.audiences, &drop.audiences);
+        change(&mut scope.principals, &add.principals, &drop.principals);
         Interest::Filter(filter)
     }
 
@@ -62,9 +66,9 @@ impl Adjust {
         let mut members = String::from("\"seq\":");
         members.push_str(&self.seq.to_string());
         members.push_str(",\"add\":");
-        members.push_str(&self.add.to_json());
+        push_interest(&mut members, &self.add);
         members.push_str(",\"drop\":");
-        members.push_str(&self.drop.to_json());
+        push_interest(&mut members, &self.drop);
         members
     }
 }
@@ -97,6 +101,8 @@ pub(crate) fn filter_of(keys: &[Key]) -> SubscriptionFilter {
             Key::Resources => filter.resources_list_changed = true,
             Key::Resource(uri) => filter.resource_subscriptions.push(uri.clone()),
             Key::Task(id) => filter.task_ids.push(id.clone()),
+            Key::Audience(audience) => filter.scope.audiences.push(audience.clone()),
+            Key::Revocations => filter.scope.revocations = true,
         }
     }
     filter

@@ -5,7 +5,7 @@ use crate::{
 };
 
 use super::{
-    key::Key,
+    key::{Key, Subject},
     placement::ShardId,
     protocol::ProtocolError,
     replay::in_order,
@@ -30,7 +30,7 @@ enum Outcome {
         left: Vec<Box<str>>,
         is_fresh: bool,
         after: Option<Position>,
-        last: Map<Key, (Position, ServerEvent)>,
+        last: Map<Subject, (Position, ServerEvent)>,
         watches: Vec<Watched>,
     },
     Refused(FollowAnswer),
@@ -121,11 +121,12 @@ impl FollowReply {
 
     /// The next event of the log.
     pub fn push_event(&mut self, root: &Root, position: Position, event: &ServerEvent) {
-        let key = Key::of(event);
+        let is_followed = |key: Key| root.follows(self.shard, &key);
         if let Outcome::Accepted { last, .. } = &mut self.outcome
-            && root.follows(self.shard, &key)
+            && is_followed(Key::of(event))
+            && Key::of_audience(event).is_none_or(is_followed)
         {
-            last.insert(key, (position, event.clone()));
+            last.insert(Key::subject_of(event), (position, event.clone()));
         }
     }
 
@@ -152,7 +153,7 @@ impl FollowReply {
 }
 
 /// As many of the latest events as one answer may carry.
-fn missed(after: Position, last: Map<Key, (Position, ServerEvent)>) -> Missed {
+fn missed(after: Position, last: Map<Subject, (Position, ServerEvent)>) -> Missed {
     let mut events = in_order(last);
     let mut bytes = 0;
     let is_beyond = |(_, event): &(Position, ServerEvent)| {

@@ -1,6 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
+use crate::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    scope::{Label, Scope},
+    task::TaskId,
+    uri::Uri,
+};
 
 use super::{interest::Interest, key::Key};
 
@@ -17,6 +23,9 @@ pub struct Index {
     resources: BTreeSet<EdgeId>,
     uris: BTreeMap<Uri, BTreeSet<EdgeId>>,
     tasks: BTreeMap<TaskId, BTreeSet<EdgeId>>,
+    audiences: BTreeMap<Label, BTreeSet<EdgeId>>,
+    principals: BTreeMap<Label, BTreeSet<EdgeId>>,
+    revocations: BTreeSet<EdgeId>,
 }
 
 impl Index {
@@ -31,6 +40,14 @@ impl Index {
         for task in interest.tasks() {
             self.tasks.entry(task.clone()).or_default().insert(edge);
         }
+        for audience in interest.audiences() {
+            let edges = self.audiences.entry(audience.clone()).or_default();
+            edges.insert(edge);
+        }
+        for principal in interest.principals() {
+            let edges = self.principals.entry(principal.clone()).or_default();
+            edges.insert(edge);
+        }
     }
 
     /// Takes `edge` out again; `interest` is what it was entered with.
@@ -44,21 +61,44 @@ impl Index {
         for task in interest.tasks() {
             remove_from(&mut self.tasks, task, edge);
         }
+        for audience in interest.audiences() {
+            remove_from(&mut self.audiences, audience, edge);
+        }
+        for principal in interest.principals() {
+            remove_from(&mut self.principals, principal, edge);
+        }
     }
 
     /// The edges that want `event`, each once, in ascending order.
     pub fn matching(&self, event: &ServerEvent) -> Vec<EdgeId> {
-        let of_key = match event {
+        let none = BTreeSet::new();
+        let of_change = self.of_change(event).unwrap_or(&none);
+        let both;
+        let wanting = match event {
+            ServerEvent::ForAudience { audience, .. } => {
+                let of_audience = self.audiences.get(audience).unwrap_or(&none);
+                both = of_change.intersection(of_audience).copied().collect();
+                &both
+            }
+            ServerEvent::Revoked { .. } => {
+                both = of_change.union(&self.revocations).copied().collect();
+                &both
+            }
+            _ => of_change,
+        };
+        self.everything.union(wanting).copied().collect()
+    }
+
+    fn of_change(&self, event: &ServerEvent) -> Option<&BTreeSet<EdgeId>> {
+        match event {
             ServerEvent::ToolsListChanged => Some(&self.tools),
             ServerEvent::PromptsListChanged => Some(&self.prompts),
             ServerEvent::ResourcesListChanged => Some(&self.resources),
             ServerEvent::ResourceUpdated { uri } => self.uris.get(uri),
             ServerEvent::TaskStatus { task } => self.tasks.get(task.id()),
-        };
-        of_key.map_or_else(
-            || self.everything.iter().copied().collect(),
-            |edges| self.everything.union(edges).copied().collect(),
-        )
+            ServerEvent::ForAudience { event, .. } => self.of_change(event),
+            ServerEvent::Revoked { principal } => self.principals.get(principal),
+        }
     }
 
     /// Whether any edge is entered under `key` itself.
@@ -70,10 +110,12 @@ impl Index {
             Key::Resources => !self.resources.is_empty(),
             Key::Resource(uri) => self.uris.contains_key(uri),
             Key::Task(id) => self.tasks.contains_key(id),
+            Key::Audience(audience) => self.audiences.contains_key(audience),
+            Key::Revocations => !self.principals.is_empty() || !self.revocations.is_empty(),
         }
     }
 
-    /// What all the edges want together.
+    /// What all the edges want together; which callers they want to be told of is for them to find out.
     pub fn interest(&self) -> Interest {
         if !self.everything.is_empty() {
             return Interest::Everything;
@@ -89,6 +131,11 @@ impl Index {
             resources_list_changed: !self.resources.is_empty(),
             resource_subscriptions: self.uris.keys().cloned().collect(),
             task_ids: self.tasks.keys().cloned().collect(),
+            scope: Scope {
+                audiences: self.audiences.keys().cloned().collect(),
+                principals: Vec::new(),
+                revocations: self.contains(&Key::Revocations),
+            },
         }
     }
 
@@ -111,6 +158,10 @@ impl Index {
             (
                 wants(filter.map(|by| by.resources_list_changed)),
                 &mut self.resources,
+            ),
+            (
+                wants(filter.map(|by| by.scope.revocations)),
+                &mut self.revocations,
             ),
         ]
         .into_iter()

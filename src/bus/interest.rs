@@ -1,4 +1,11 @@
-use crate::{event::ServerEvent, filter::SubscriptionFilter, json::Node, task::TaskId, uri::Uri};
+use crate::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    json::Node,
+    scope::{Label, Scope},
+    task::TaskId,
+    uri::Uri,
+};
 
 use super::protocol::{EDGE_LIMITS, ProtocolError, parse};
 
@@ -24,7 +31,11 @@ impl Interest {
     pub fn to_json(&self) -> String {
         match self {
             Self::Everything => format!("\"{EVERYTHING}\""),
-            Self::Filter(filter) => filter.to_json(),
+            Self::Filter(filter) => {
+                let mut text = String::new();
+                push_interest(&mut text, filter);
+                text
+            }
         }
     }
 
@@ -64,6 +75,22 @@ impl Interest {
         }
     }
 
+    /// The audiences that it names.
+    pub fn audiences(&self) -> &[Label] {
+        match self {
+            Self::Everything => &[],
+            Self::Filter(filter) => &filter.scope.audiences,
+        }
+    }
+
+    /// The callers that it names.
+    pub fn principals(&self) -> &[Label] {
+        match self {
+            Self::Everything => &[],
+            Self::Filter(filter) => &filter.scope.principals,
+        }
+    }
+
     pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
         Self::from_value(root.get("interest").ok_or(ProtocolError::Malformed)?)
     }
@@ -72,10 +99,19 @@ impl Interest {
         if node.as_str() == Some(EVERYTHING) {
             return Ok(Self::Everything);
         }
-        SubscriptionFilter::from_node(node, &EDGE_LIMITS)
-            .map(Self::Filter)
-            .map_err(|_| ProtocolError::Malformed)
+        let filter = SubscriptionFilter::from_node(node, &EDGE_LIMITS);
+        let filter = filter.map_err(|_| ProtocolError::Malformed)?;
+        let scope = Scope::from_node(node).ok_or(ProtocolError::Malformed)?;
+        Ok(Self::Filter(SubscriptionFilter { scope, ..filter }))
     }
+}
+
+/// Appends what a filter says, with what the client is not told of it.
+pub(super) fn push_interest(text: &mut String, filter: &SubscriptionFilter) {
+    text.push_str(&filter.to_json());
+    text.pop();
+    filter.scope.push_members(text);
+    text.push('}');
 }
 
 const EVERYTHING: &str = "everything";

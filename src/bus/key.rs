@@ -1,4 +1,4 @@
-use crate::{event::ServerEvent, filter::SubscriptionFilter, task::TaskId, uri::Uri};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, scope::Label, task::TaskId, uri::Uri};
 
 use super::interest::Interest;
 
@@ -17,7 +17,14 @@ pub enum Key {
     Resource(Uri),
     /// One task.
     Task(TaskId),
+    /// What is for one audience. An event of one is wanted by who wants what it is about and this.
+    Audience(Label),
+    /// That a caller may hear nothing any more, whichever it is.
+    Revocations,
 }
+
+/// Of events with the same subject the last one says all: what it is about, and for which audience, or of which caller.
+pub(crate) type Subject = (Key, Option<Label>);
 
 impl Key {
     /// What `event` is about; never everything.
@@ -28,7 +35,23 @@ impl Key {
             ServerEvent::ResourcesListChanged => Self::Resources,
             ServerEvent::ResourceUpdated { uri } => Self::Resource(uri.clone()),
             ServerEvent::TaskStatus { task } => Self::Task(task.id().clone()),
+            ServerEvent::ForAudience { event, .. } => Self::of(event),
+            ServerEvent::Revoked { .. } => Self::Revocations,
         }
+    }
+
+    /// The key of the audience that `event` is for.
+    pub fn of_audience(event: &ServerEvent) -> Option<Self> {
+        event.audience().cloned().map(Self::Audience)
+    }
+
+    /// What a later event has to have in common with `event` to say all that it says.
+    pub(crate) fn subject_of(event: &ServerEvent) -> Subject {
+        let label = match event {
+            ServerEvent::Revoked { principal } => Some(principal),
+            event => event.audience(),
+        };
+        (Self::of(event), label.cloned())
     }
 
     /// The keys that an interest is entered under.
@@ -57,12 +80,24 @@ impl Key {
                     .map(Self::Resource),
             )
             .chain(filter.task_ids.iter().cloned().map(Self::Task))
+            .chain(filter.scope.audiences.iter().cloned().map(Self::Audience))
+            .chain(
+                filter
+                    .scope
+                    .hears_revocations()
+                    .then_some(Self::Revocations),
+            )
     }
 
     /// About how many bytes it takes in a message.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Everything | Self::Tools | Self::Prompts | Self::Resources => FLAG,
+            Self::Everything
+            | Self::Tools
+            | Self::Prompts
+            | Self::Resources
+            | Self::Revocations => FLAG,
+            Self::Audience(audience) => audience.len() + QUOTES,
             Self::Resource(uri) => uri.len() + QUOTES,
             Self::Task(id) => id.len() + QUOTES,
         }
@@ -75,7 +110,12 @@ impl Key {
             TOOLS => Some(Self::Tools),
             PROMPTS => Some(Self::Prompts),
             RESOURCES => Some(Self::Resources),
+            REVOCATIONS => Some(Self::Revocations),
             _ => match text.split_once(':')? {
+                (RESOURCE, uri) if uri.starts_with(AUDIENCE) => {
+                    let name = uri.get(AUDIENCE.len()..)?;
+                    Label::new(name).ok().map(Self::Audience)
+                }
                 (RESOURCE, uri) => Uri::new(uri, usize::MAX).ok().map(Self::Resource),
                 (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
                 _ => None,
@@ -92,10 +132,15 @@ impl Key {
             Self::Resources => (RESOURCES, None),
             Self::Resource(uri) => (RESOURCE, Some(&**uri)),
             Self::Task(id) => (TASK, Some(&**id)),
+            Self::Audience(audience) => (RESOURCE, Some(&**audience)),
+            Self::Revocations => (REVOCATIONS, None),
         };
         let mut text = String::from(kind);
         if let Some(name) = name {
             text.push(':');
+            if matches!(self, Self::Audience(_)) {
+                text.push_str(AUDIENCE);
+            }
             text.push_str(name);
         }
         text
@@ -108,5 +153,8 @@ const PROMPTS: &str = "prompts";
 const RESOURCES: &str = "resources";
 const RESOURCE: &str = "resource";
 const TASK: &str = "task";
+/// A root of a version that knows neither takes them for resources that never change, and keeps them for its next version.
+const AUDIENCE: &str = "mcp-listen:audience:";
+const REVOCATIONS: &str = "resource:mcp-listen:revocations";
 const FLAG: usize = 24;
 const QUOTES: usize = 3;

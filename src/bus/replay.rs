@@ -5,7 +5,11 @@ use crate::{
     sorted::Map,
 };
 
-use super::{interest::Interest, key::Key, protocol::event_frame};
+use super::{
+    interest::Interest,
+    key::{Key, Subject},
+    protocol::event_frame,
+};
 
 /// What one edge missed, read from the log and collapsed: the last event of each key, in
 /// the order of their positions.
@@ -13,7 +17,7 @@ use super::{interest::Interest, key::Key, protocol::event_frame};
 pub struct Replay {
     interest: Interest,
     after: Position,
-    last: Map<Key, (Position, ServerEvent)>,
+    last: Map<Subject, (Position, ServerEvent)>,
 }
 
 impl Replay {
@@ -29,7 +33,7 @@ impl Replay {
     /// The next event of the log.
     pub fn push(&mut self, position: Position, event: &ServerEvent) {
         if self.interest.accepts(event) {
-            let key = Key::of(event);
+            let key = Key::subject_of(event);
             if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&key) {
                 return;
             }
@@ -50,7 +54,9 @@ impl Replay {
 }
 
 /// The last events of each key, in the order of their positions.
-pub(super) fn in_order(last: Map<Key, (Position, ServerEvent)>) -> Vec<(Position, ServerEvent)> {
+pub(super) fn in_order(
+    last: Map<Subject, (Position, ServerEvent)>,
+) -> Vec<(Position, ServerEvent)> {
     let by_key = last.into_entries();
     let by_position: Map<Position, ServerEvent> = by_key.map(|(_, logged)| logged).collect();
     by_position.into_entries().collect()

@@ -190,7 +190,8 @@ impl Root {
         let mut filter = SubscriptionFilter::default();
         for (key, _) in self.interests.iter() {
             match key {
-                Key::Everything => {}
+                // A server behind tells of changes alone, and to everybody.
+                Key::Everything | Key::Audience(_) | Key::Revocations => {}
                 Key::Tools => filter.tools_list_changed = true,
                 Key::Prompts => filter.prompts_list_changed = true,
                 Key::Resources => filter.resources_list_changed = true,
@@ -209,6 +210,10 @@ impl Root {
         if !everything.is_empty() {
             let both = shards.iter().chain(everything).map(|shard| (*shard, ()));
             shards = both.collect::<Map<_, _>>().keys().copied().collect();
+        }
+        if let Some(audience) = Key::of_audience(event) {
+            let of_audience = followers(&audience);
+            shards.retain(|shard| of_audience.contains(shard) || everything.contains(shard));
         }
         shards
     }

@@ -1,6 +1,6 @@
-use crate::sorted::Set;
+use crate::{event::ServerEvent, sorted::Set};
 
-use super::key::Key;
+use super::{edges::Edges, key::Key};
 
 /// What a shard follows at its root, and what has to change about that. Keys that no edge
 /// wants any more stay followed for a while: edges go and come back.
@@ -44,10 +44,18 @@ impl Wants {
         self.followed.insert(key);
     }
 
-    /// An event came that no edge wants.
-    pub(crate) fn disturb(&mut self, key: Key) {
-        self.unwanted.insert(key);
-        self.is_noisy = true;
+    /// An event came; what of it no edge wants is to be followed no more.
+    pub(crate) fn handle_event(&mut self, event: &ServerEvent, edges: &Edges) {
+        if edges.is_wanted(&Key::Everything) {
+            return;
+        }
+        let keys = [Some(Key::of(event)), Key::of_audience(event)];
+        for key in keys.into_iter().flatten() {
+            if !edges.is_wanted(&key) {
+                self.unwanted.insert(key);
+                self.is_noisy = true;
+            }
+        }
     }
 
     pub(crate) fn is_followed(&self, key: &Key) -> bool {

@@ -22,7 +22,10 @@ impl<'a> Stale<'a> {
             }
             ServerEvent::ResourceUpdated { uri } => (&["resources/read"], Some(&**uri)),
             // The state of a task is no cached result: it is told whole.
-            ServerEvent::TaskStatus { .. } => (&[], None),
+            // Clients hear of neither audiences nor revocations.
+            ServerEvent::TaskStatus { .. }
+            | ServerEvent::ForAudience { .. }
+            | ServerEvent::Revoked { .. } => (&[], None),
         };
         Self { methods, uri }
     }

@@ -12,9 +12,11 @@ use std::sync::Arc;
 use crate::{
     bus::{Attach, EdgeMessage, Interest, Mark, ProtocolError},
     clock::Millis,
+    event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
     listen::{Output, ServerStream, Stamp},
+    scope::Scope,
     seeded::{self, Bug},
     sse,
     tally::Tally,
@@ -33,6 +35,8 @@ pub struct Edge {
     follower: Follower,
     last_id: Option<String>,
     denied: Vec<Uri>,
+    /// The first attachment tells what happened before the stream was opened, when its caller was known.
+    tells_past: bool,
     /// What the bus sends, where that is more than the client may hear.
     sent: Option<SubscriptionFilter>,
     /// By how much the clock of 1970 is ahead of the one that is told here.
@@ -53,6 +57,7 @@ impl Edge {
         }
         Self {
             stream,
+            tells_past: past != Past::None,
             follower: Follower::new(past),
             last_id: None,
             denied: Vec::new(),
@@ -73,6 +78,11 @@ impl Edge {
     #[must_use]
     pub fn denying(self, denied: Vec<Uri>) -> Self {
         Self { denied, ..self }
+    }
+
+    /// What the caller hears of what is not for everybody; before it is attached anywhere.
+    pub fn scope_to(&mut self, scope: Scope) {
+        self.stream.scope_to(scope);
     }
 
     /// Counts what happens in `tally`. `epoch` is how much the clock of 1970 is ahead of the one of the other calls.
@@ -129,6 +139,11 @@ impl Edge {
                 if self.stream.is_held() {
                     self.follower.doubt(now);
                 }
+                // What is replayed tells no time. Who was revoked before this stream was opened has been let in again.
+                let is_revoked = matches!(event, ServerEvent::Revoked { .. });
+                if is_revoked && at.is_none() && self.tells_past {
+                    return Ok(());
+                }
                 let published = at.map(|at| at - self.epoch);
                 self.stream.handle_event_at(&event, position, published);
             }
@@ -147,6 +162,8 @@ impl Edge {
     fn follow(&mut self, mut filter: SubscriptionFilter) {
         self.denied
             .retain(|uri| filter.resource_subscriptions.contains(uri));
+        // A bus of the version before says nothing of it.
+        filter.scope = self.stream.honored().scope.clone();
         self.sent = (!self.denied.is_empty()).then(|| filter.clone());
         let watched = &mut filter.resource_subscriptions;
         watched.retain(|uri| !self.denied.contains(uri));
@@ -184,7 +201,9 @@ impl Edge {
         if !self.stream.is_open() {
             return None;
         }
-        self.follower.poll_call(now)
+        let call = self.follower.poll_call(now);
+        self.tells_past &= call.is_none();
+        call
     }
 
     /// Somebody else knows that something may be missing: the bus is to be asked.

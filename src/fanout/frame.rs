@@ -10,7 +10,7 @@ pub(super) struct Frame<'e> {
 impl<'e> Frame<'e> {
     pub(super) fn new(event: &'e ServerEvent) -> Self {
         Self {
-            event,
+            event: event.change(),
             around_id: None,
         }
     }

@@ -158,8 +158,8 @@ impl Fanout {
         self.last = (events, published);
     }
 
-    /// The streams that what was published last is not written to and that are to be polled: whether they may still hear it
-    /// has to be asked, as [`ServerStream::poll_question`] says.
+    /// The streams that what was published last is not written to and that are to be polled: they have ended, or whether they may
+    /// still hear it has to be asked, as [`ServerStream::poll_question`] says.
     pub fn take_due(&mut self) -> Vec<StreamId> {
         std::mem::take(&mut self.due)
     }
@@ -249,9 +249,12 @@ impl Fanout {
         (published, now): (Millis, Millis),
         mut hear: impl FnMut(u32, StreamId, &Stamp),
     ) {
-        let Some(key) = self.keys.get(&Key::of(event)) else {
+        // Of those whom what is for one audience is for, each is asked whether it wants to hear of it.
+        let key = Key::of_audience(event).unwrap_or_else(|| Key::of(event));
+        let Some(key) = self.keys.get(&key) else {
             return;
         };
+        let is_for_all = event.audience().is_none();
         let mut waiting = Vec::new();
         let mut told = 0;
         let of_key = (key, StreamId(0))..=(key, StreamId(u32::MAX));
@@ -259,6 +262,14 @@ impl Fanout {
             let Some(held) = self.slots.get_mut(id) else {
                 continue;
             };
+            if !is_for_all && !held.stream.honored().accepts(event) {
+                continue;
+            }
+            if let ServerEvent::Revoked { .. } = event {
+                held.stream.handle_event_of(event, published);
+                self.due.extend(held.stream.is_ending().then_some(id));
+                continue;
+            }
             held.stream.count_repeats(repeats);
             if held.stream.handle_written(now) {
                 told += 1;
@@ -315,7 +326,8 @@ fn collapsed(events: Vec<ServerEvent>) -> Vec<(ServerEvent, usize)> {
     let mut places = BTreeMap::new();
     let mut latest: Vec<(ServerEvent, usize)> = Vec::new();
     for event in events {
-        let place = *places.entry(Key::of(&event)).or_insert(latest.len());
+        let subject = Key::subject_of(&event);
+        let place = *places.entry(subject).or_insert(latest.len());
         match latest.get_mut(place) {
             Some((former, repeats)) => {
                 *former = event;

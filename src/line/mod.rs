@@ -248,10 +248,7 @@ impl Line {
         let deliveries = self.edges.deliveries(self.heard, at, event);
         self.outputs
             .extend(deliveries.into_iter().map(LineOutput::Send));
-        let key = Key::of(event);
-        if !self.edges.is_wanted(&key) && !self.edges.is_wanted(&Key::Everything) {
-            self.wants.disturb(key);
-        }
+        self.wants.handle_event(event, &self.edges);
     }
 
     fn serve_waiting(&mut self) {

@@ -174,6 +174,7 @@ impl Keys {
             ServerEvent::ResourcesListChanged => self.resources,
             ServerEvent::ResourceUpdated { uri } => self.uris.get(uri).copied(),
             ServerEvent::TaskStatus { task } => self.tasks.get(task.id()).copied(),
+            ServerEvent::ForAudience { .. } | ServerEvent::Revoked { .. } => None,
         }
     }
 }

@@ -1,6 +1,10 @@
 use std::sync::Arc;
 
-use crate::{clock::Millis, filter::SubscriptionFilter};
+use crate::{
+    clock::Millis,
+    filter::SubscriptionFilter,
+    scope::{Label, Scope},
+};
 
 use super::{ending::Ending, stream::ServerStream};
 
@@ -101,5 +105,18 @@ impl ServerStream {
         // There is room: what it waits for is not its reader.
         self.lifetime.handle_taken();
         true
+    }
+
+    /// What the caller hears of what is not for everybody. To be said before the stream is registered anywhere.
+    pub fn scope_to(&mut self, scope: Scope) {
+        let honored = SubscriptionFilter::clone(&self.honored);
+        self.honored = Arc::new(SubscriptionFilter { scope, ..honored });
+    }
+
+    /// A caller may hear nothing any more: where it is this one, the stream ends at once and without a result.
+    pub(super) fn handle_revoked(&mut self, principal: &Label) {
+        if self.honored.scope.principals.contains(principal) {
+            self.abort_for(Ending::Denied);
+        }
     }
 }

@@ -149,9 +149,12 @@ impl ServerStream {
     }
 
     /// Events were lost, and nobody knows which: what can be is made up for as [`ServerStream::handle_gap`] says. Where states of
-    /// tasks are honored, the stream ends without a result, so that its client comes back and reads them.
+    /// tasks are honored, the stream ends without a result, so that its client comes back and reads them; where its caller has a name,
+    /// at once: that it may hear nothing any more can be among what was lost.
     pub fn handle_loss(&mut self) {
-        if self.honored.task_ids.is_empty() || seeded::has(Bug::PassesOverTasks) {
+        if !self.honored.scope.principals.is_empty() {
+            self.abort();
+        } else if self.honored.task_ids.is_empty() || seeded::has(Bug::PassesOverTasks) {
             self.handle_gap();
         } else {
             self.retire(Ending::Aborted);
@@ -372,7 +375,13 @@ impl ServerStream {
     }
 
     pub(super) fn push(&mut self, event: &ServerEvent, since: Since) {
-        let pushed = self.cue(event, since);
+        if let ServerEvent::Revoked { principal } = event {
+            return self.handle_revoked(principal);
+        }
+        if event.audience().is_some() && !self.honored.accepts(event) {
+            return;
+        }
+        let pushed = self.cue(event.change(), since);
         if let (Some(tally), Some(is_collapsed)) = (&self.tally, pushed) {
             tally.count_event(is_collapsed);
         }

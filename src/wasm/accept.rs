@@ -45,6 +45,8 @@ pub enum Refusal {
     Forbidden,
     /// 503: this isolate holds as many streams as it may.
     TooManyStreams,
+    /// 429: the caller holds as many streams here as it may.
+    TooManyOfCaller,
     /// 503: the caller's rights could not be established.
     AuthorizerFailed,
     /// 503: the bus or the handler does not answer.
@@ -208,6 +210,7 @@ impl Refusal {
             Self::Unauthorized => error::Reason::Unauthorized,
             Self::Forbidden => error::Reason::Forbidden,
             Self::TooManyStreams => error::Reason::TooManyStreams,
+            Self::TooManyOfCaller => error::Reason::TooManyOfCaller,
             Self::AuthorizerFailed => error::Reason::AuthorizerFailed,
             Self::Unavailable => error::Reason::Unavailable,
             Self::Closing => error::Reason::Closing,

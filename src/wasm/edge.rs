@@ -1,6 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
+    bus::Interest,
     edge::{self, Frame, Past, Patience},
     legacy::event_id,
     listen::{Ending, ServerStream},
@@ -8,7 +9,7 @@ use crate::{
 };
 
 use super::{
-    grant::{question_of, renew},
+    grant::{question_of, renew, scope_of},
     millis,
     tally::Tally,
     time,
@@ -46,10 +47,10 @@ pub enum Retirement {
 
 #[wasm_bindgen]
 impl Edge {
-    /// The honored filter as JSON text.
+    /// The honored filter as JSON text, with what is told to the bus alone.
     #[wasm_bindgen(getter)]
     pub fn honored(&mut self) -> String {
-        self.edge.stream().honored().to_json()
+        Interest::Filter(self.edge.stream().honored().clone()).to_json()
     }
 
     /// Whether nothing at all is honored.
@@ -164,6 +165,14 @@ impl Edge {
     #[wasm_bindgen(js_name = expireAt)]
     pub fn expire_at(&mut self, at: f64) {
         self.edge.stream().expire_at(millis(at));
+    }
+
+    /// What the caller hears of what is not for everybody, as JSON text: `audiences`, and its name in `principals`. To be said before it is
+    /// attached anywhere; throws where one of them is no name.
+    #[wasm_bindgen(js_name = scopeTo)]
+    pub fn scope_to(&mut self, scope: &str) -> Result<(), JsValue> {
+        self.edge.scope_to(scope_of(scope)?);
+        Ok(())
     }
 
     /// What it was promised is asked for again once it is older than so many milliseconds; 0: never.

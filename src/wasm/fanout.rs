@@ -11,7 +11,7 @@ use super::{
     accept::{Accepted, filter_of},
     discovered::Discovered,
     edge::Retirement,
-    grant::{question_of, renew},
+    grant::{question_of, renew, scope_of},
     millis,
     tally::Tally,
     text::event_of,
@@ -41,12 +41,13 @@ impl Fanout {
         }
     }
 
-    /// Holds the stream that answers a request, as `Accepted.open` says; events wait for it until `attached`.
+    /// Holds the stream that answers a request, as `Accepted.open` and `Edge.scopeTo` say; events wait for it until `attached`.
     pub fn open(
         &mut self,
         accepted: &Accepted,
         discovered: &Discovered,
         authorized: Option<String>,
+        scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
     ) -> Result<u32, JsValue> {
@@ -56,6 +57,7 @@ impl Fanout {
         let mut stream = accepted
             .0
             .open(&discovered.0, authorized.as_ref(), keep_alive, now);
+        stream.scope_to(scope_of(scope)?);
         stream.stall_after(self.stall);
         self.provide();
         Ok(self.core.open(stream, now).0)

@@ -5,6 +5,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     id::RequestId,
     json,
+    scope::Scope,
     task::{Task, TaskId},
     uri::Uri,
 };
@@ -111,6 +112,7 @@ pub(crate) fn any_filter() -> impl Strategy<Value = SubscriptionFilter> {
             resources_list_changed: resources,
             resource_subscriptions: distinct(uris),
             task_ids: distinct(tasks),
+            scope: Scope::default(),
         },
     )
 }

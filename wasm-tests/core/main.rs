@@ -58,6 +58,7 @@ mod recent;
 mod renewal;
 mod request;
 mod resume;
+mod scope;
 mod server_corpus;
 mod session;
 mod session_host;

@@ -34,7 +34,7 @@ pub(crate) struct Client {
 pub(crate) enum Kind {
     Subscription {
         raw_id: &'static str,
-        stream: ClientStream,
+        stream: Box<ClientStream>,
     },
     /// A client of 2025: its stream comes and goes, and its session stays.
     Session,
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
 impl Client {
     pub(crate) fn subscriber(raw_id: &'static str, wanted: Keys) -> Self {
         let id = RequestId::from_raw(raw_id, 256).unwrap();
-        let stream = ClientStream::new(id, wanted.filter());
+        let stream = Box::new(ClientStream::new(id, wanted.filter()));
         Self::new(Kind::Subscription { raw_id, stream }, wanted)
     }
 

@@ -142,6 +142,7 @@ impl Keys {
                 .filter(|key| key.is_task())
                 .map(|key| TaskId::new(key.name(), 16).unwrap())
                 .collect(),
+            ..SubscriptionFilter::default()
         }
     }
 

@@ -63,12 +63,10 @@ impl Shard {
         let deliveries = self.edges.deliveries(position, at, &event);
         let sends = deliveries.into_iter().map(ShardOutput::Send);
         self.outputs.extend(sends);
-        let key = Key::of(&event);
-        if !self.edges.is_wanted(&key) && !self.edges.is_wanted(&Key::Everything) {
-            self.wants.disturb(key.clone());
-        }
+        self.wants.handle_event(&event, &self.edges);
         if self.flight.is_some() {
-            self.kept.insert(key, (position, event));
+            let subject = Key::subject_of(&event);
+            self.kept.insert(subject, (position, event));
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
     edges::{Attached, Edges},
     index::EdgeId,
     interest::Interest,
-    key::Key,
+    key::{Key, Subject},
     low::Low,
     protocol::{EdgeMessage, ProtocolError},
     shard_protocol::SessionCall,
@@ -48,7 +48,7 @@ pub struct Shard {
     watches: Vec<Watch>,
     flight: Option<Flight>,
     /// What came while a call is on its way: of each key the last event.
-    kept: Map<Key, (Position, ServerEvent)>,
+    kept: Map<Subject, (Position, ServerEvent)>,
     /// Events are missing after the mark.
     is_behind: bool,
     low: Low,

@@ -1,0 +1,353 @@
+use mcp_listen::{
+    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Mark, Position, Received},
+    clock::Millis,
+    edge::{BusCall, Edge, Past, Patience},
+    event::{EventError, ServerEvent},
+    fanout::Fanout,
+    filter::SubscriptionFilter,
+    limits::Limits,
+    line::{Line, LineCall, LineOutput},
+    listen::{Ending, Output, ServerStream, Stamp},
+    message,
+    scope::{Label, Scope},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{id, updated};
+
+const T0: Millis = Millis(0);
+const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
+
+fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+fn of(audience: &str, event: ServerEvent) -> ServerEvent {
+    let audience = label(audience);
+    let event = Box::new(event);
+    ServerEvent::ForAudience { audience, event }
+}
+
+fn revoked(principal: &str) -> ServerEvent {
+    ServerEvent::Revoked {
+        principal: label(principal),
+    }
+}
+
+/// Tools, for a caller and its audiences.
+fn filter(principal: &str, audiences: &[&str]) -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        scope: Scope {
+            audiences: audiences.iter().map(|text| label(text)).collect(),
+            principals: vec![label(principal)],
+            revocations: false,
+        },
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn hub() -> Hub {
+    Hub::new(mark(0))
+}
+
+fn mark(position: u64) -> Mark {
+    let position = Position(position);
+    let epoch = "e".into();
+    Mark { epoch, position }
+}
+
+fn attach(hub: &mut Hub, filter: SubscriptionFilter) -> EdgeId {
+    let edge = hub.connect();
+    let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter))).to_json();
+    assert!(hub.handle_message(edge, &message).is_ok());
+    edge
+}
+
+#[test]
+fn events_of_audiences_and_revocations_are_read_as_they_were_written() {
+    for event in [of("acme", TOOLS), of("a\"b", updated("x")), revoked("ann")] {
+        assert_eq!(ServerEvent::from_json(&event.to_json()), Ok(event));
+    }
+    assert_eq!(
+        of("acme", TOOLS).to_json(),
+        r#"{"kind":"for_audience","audience":"acme","event":{"kind":"tools_list_changed"}}"#
+    );
+    assert_eq!(
+        revoked("ann").to_json(),
+        r#"{"kind":"revoked","principal":"ann"}"#
+    );
+}
+
+#[test]
+fn what_is_no_change_is_for_no_audience_and_who_has_no_name_cannot_be_revoked() {
+    let nested = r#"{"kind":"for_audience","audience":"a","event":{"kind":"for_audience","audience":"b","event":{"kind":"tools_list_changed"}}}"#;
+    for (text, error) in [
+        (nested, EventError::UnknownKind),
+        (
+            r#"{"kind":"for_audience","audience":"a","event":{"kind":"revoked","principal":"b"}}"#,
+            EventError::UnknownKind,
+        ),
+        (
+            r#"{"kind":"for_audience","event":{"kind":"tools_list_changed"}}"#,
+            EventError::Audience,
+        ),
+        (
+            r#"{"kind":"for_audience","audience":"","event":{"kind":"tools_list_changed"}}"#,
+            EventError::Audience,
+        ),
+        (
+            r#"{"kind":"for_audience","audience":"a"}"#,
+            EventError::Malformed,
+        ),
+        (r#"{"kind":"revoked"}"#, EventError::Principal),
+        (
+            r#"{"kind":"revoked","principal":"a\u000ab"}"#,
+            EventError::Principal,
+        ),
+    ] {
+        assert_eq!(ServerEvent::from_json(text), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn no_client_can_ask_for_an_audience_nor_is_told_of_one() {
+    let text =
+        r#"{"toolsListChanged":true,"audiences":["acme"],"principals":["ann"],"revocations":true}"#;
+    let read = SubscriptionFilter::from_json(text, &Limits::default()).unwrap();
+    assert!(read.scope.is_empty());
+    let acknowledged = message::acknowledged(&id("1"), &filter("ann", &["acme"]));
+    assert!(!acknowledged.contains("acme") && !acknowledged.contains("ann"));
+}
+
+#[test]
+fn a_bus_sends_what_is_for_an_audience_to_its_edges_alone() {
+    let mut hub = hub();
+    let ann = attach(&mut hub, filter("ann", &["acme"]));
+    let ben = attach(&mut hub, filter("ben", &["acme", "bolt"]));
+    let cid = attach(&mut hub, filter("cid", &[]));
+    assert_eq!(hub.publish(&of("acme", TOOLS)).edges(), [ann, ben]);
+    assert_eq!(hub.publish(&of("bolt", TOOLS)).edges(), [ben]);
+    assert_eq!(hub.publish(&of("acme", updated("x"))).edges(), []);
+    assert_eq!(hub.publish(&TOOLS).edges(), [ann, ben, cid]);
+    assert_eq!(hub.publish(&revoked("cid")).edges(), [cid]);
+    hub.disconnect(ben);
+    assert_eq!(hub.publish(&of("bolt", TOOLS)).edges(), []);
+}
+
+#[test]
+fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked() {
+    let mut hub = hub();
+    let events = [
+        TOOLS,
+        of("acme", TOOLS),
+        of("bolt", TOOLS),
+        revoked("ben"),
+        revoked("ann"),
+    ];
+    for (place, event) in (1..).zip(&events) {
+        hub.publish(event);
+        hub.recall(Position(place), event);
+    }
+    let told = |hub: &mut Hub, interest| {
+        let edge = hub.connect();
+        let since = Some(mark(0));
+        let attach = Attach {
+            since,
+            ..Attach::new(interest)
+        };
+        let message = EdgeMessage::Attach(attach).to_json();
+        assert!(matches!(
+            hub.handle_message(edge, &message),
+            Ok(Received::Attached { .. })
+        ));
+        let missed = hub.missed(edge, Position(0)).into_iter();
+        missed.map(|position| position.0).collect::<Vec<_>>()
+    };
+    let mut hub = hub.with_floor(Position(0));
+    let ann = Interest::Filter(filter("ann", &["acme"]));
+    assert_eq!(told(&mut hub, ann), [1, 2, 5]);
+    let cid = Interest::Filter(filter("cid", &[]));
+    assert_eq!(told(&mut hub, cid), [1]);
+    assert_eq!(told(&mut hub, Interest::Everything), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn an_adjustment_adds_and_drops_audiences() {
+    let scoped = |audiences: &[&str]| filter("ann", audiences);
+    let adjust = Adjust {
+        seq: 1,
+        add: scoped(&["bolt"]),
+        drop: scoped(&["acme"]),
+    };
+    let text = EdgeMessage::Adjust(adjust.clone()).to_json();
+    assert_eq!(
+        EdgeMessage::from_json(&text),
+        Ok(EdgeMessage::Adjust(adjust.clone()))
+    );
+    let adjusted = adjust.applied(Interest::Filter(scoped(&["acme"])));
+    assert_eq!(adjusted, Interest::Filter(scoped(&["bolt"])));
+}
+
+#[test]
+fn a_root_that_knows_no_audiences_takes_their_keys_for_resources() {
+    for key in [Key::Audience(label("acme")), Key::Revocations] {
+        let text = key.to_text();
+        assert!(text.starts_with("resource:mcp-listen:"), "{text}");
+        assert_eq!(Key::from_text(&text), Some(key));
+    }
+}
+
+fn open(filter: SubscriptionFilter) -> ServerStream {
+    let mut stream = ServerStream::new(id("1"), filter, T0, T0);
+    stream.handle_attached(T0);
+    stream.poll_output(T0);
+    stream
+}
+
+fn cue() -> Output {
+    Output::Message(message::notification(&id("1"), &TOOLS))
+}
+
+#[test]
+fn a_stream_hears_what_is_for_its_audiences_once_with_what_is_for_everybody() {
+    let mut stream = open(filter("ann", &["acme"]));
+    stream.handle_event(&of("bolt", TOOLS));
+    assert_eq!(stream.poll_output(T0), None);
+    stream.handle_event(&of("acme", TOOLS));
+    stream.handle_event(&of("bolt", TOOLS));
+    stream.handle_event(&TOOLS);
+    assert_eq!(stream.poll_output(T0), Some(cue()));
+    stream.handle_event(&of("bolt", TOOLS));
+    assert_eq!(stream.poll_output(T0), None);
+}
+
+#[test]
+fn who_is_revoked_is_told_nothing_more() {
+    let mut stream = open(filter("ann", &[]));
+    stream.handle_event(&revoked("ben"));
+    stream.handle_event(&TOOLS);
+    stream.handle_event(&revoked("ann"));
+    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.poll_output(T0), Some(Output::End));
+}
+
+#[test]
+fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
+    let mut named = open(filter("ann", &[]));
+    named.handle_loss();
+    assert_eq!(named.poll_output(T0), Some(Output::End));
+    let nobody = SubscriptionFilter {
+        scope: Scope::default(),
+        ..filter("ann", &[])
+    };
+    let mut nobody = open(nobody);
+    nobody.handle_loss();
+    assert_eq!(nobody.poll_output(T0), Some(cue()));
+}
+
+#[test]
+fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_the_revoked() {
+    let mut fanout = Fanout::default();
+    let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, audience)| {
+        let stream = ServerStream::new(id("1"), filter(name, &[audience]), T0, T0);
+        let opened = fanout.open(stream, T0);
+        fanout.handle_attached(opened, T0);
+        fanout.poll(opened, T0);
+        opened
+    });
+    let heard = |fanout: &mut Fanout, event| {
+        let fan = fanout.publish(event, T0, T0);
+        let writes = fan.writes.iter().map(|(stream, _)| *stream);
+        writes.collect::<Vec<_>>()
+    };
+    assert_eq!(heard(&mut fanout, of("acme", TOOLS)), [ann]);
+    assert_eq!(heard(&mut fanout, of("bolt", TOOLS)), [ben]);
+    assert_eq!(heard(&mut fanout, of("acme", updated("x"))), []);
+    let both = vec![of("acme", TOOLS), of("bolt", TOOLS)];
+    assert_eq!(fanout.publish_all(both, T0, T0).writes.len(), 2);
+    assert_eq!(heard(&mut fanout, revoked("ann")), []);
+    assert_eq!(fanout.take_due(), [ann]);
+    assert_eq!(fanout.remove(ann), Some(Ending::Denied));
+    assert_eq!(heard(&mut fanout, TOOLS), [ben]);
+}
+
+#[test]
+fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
+    let mut line = Line::new("line", Patience::default());
+    let ann = line.attach(Interest::Filter(filter("ann", &["acme"])), T0);
+    let ben = line.attach(Interest::Filter(filter("ben", &["bolt"])), T0);
+    line.handle_timeout(T0, 0.5);
+    let Some(LineCall::Attach(text)) = line.poll_call(T0) else {
+        panic!("no attach");
+    };
+    assert!(text.contains(r#""audiences":["acme","bolt"],"revocations":true"#));
+    let mut hub = hub();
+    let edge = hub.connect();
+    let Ok(Received::Attached { answer, .. }) = hub.handle_message(edge, &text) else {
+        panic!("not attached");
+    };
+    line.handle_message(&answer, T0).unwrap();
+    while line.poll_output().is_some() {}
+    for (event, wanted) in [
+        (of("acme", TOOLS), vec![ann]),
+        (of("bolt", TOOLS), vec![ben]),
+        (of("acme", updated("x")), vec![]),
+        (revoked("ben"), vec![ben]),
+    ] {
+        let publication = hub.publish(&event);
+        if let Some(frame) = publication.message_for(edge) {
+            line.handle_message(frame, T0).unwrap();
+        }
+        let told = std::iter::from_fn(|| line.poll_output());
+        let told = told.flat_map(|output| match output {
+            LineOutput::Send(delivery) => delivery.edges,
+            LineOutput::Lose(edge) => vec![edge],
+        });
+        assert_eq!(told.collect::<Vec<_>>(), wanted, "{event:?}");
+    }
+}
+
+/// A session's stream that comes back to the bus, which tells it what happened since.
+fn resumed() -> Edge {
+    let stream = ServerStream::with_stamp(Stamp::None, filter("ann", &[]), T0, T0);
+    let mut edge = Edge::resuming(stream, Past::Since(mark(0)));
+    let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+    edge.handle_bus_message(attached, T0).unwrap();
+    edge
+}
+
+const REVOKED: &str = r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"revoked","principal":"ann"}}"#;
+
+#[test]
+fn who_was_revoked_before_its_stream_was_opened_was_let_in_again() {
+    let mut edge = resumed();
+    edge.handle_bus_message(REVOKED, T0).unwrap();
+    assert!(edge.stream().is_open());
+    let live = r#"{"v":1,"type":"event","position":2,"previous":1,"at":5,"event":{"kind":"revoked","principal":"ann"}}"#;
+    edge.handle_bus_message(live, T0).unwrap();
+    assert_eq!(edge.stream().ending(), Some(Ending::Denied));
+}
+
+#[test]
+fn who_is_revoked_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
+    let mut edge = resumed();
+    edge.handle_bus_lost(T0, 0.5, false);
+    let now = Millis(60_000);
+    edge.handle_timeout(now, 0.5);
+    assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
+    let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+    edge.handle_bus_message(attached, now).unwrap();
+    edge.handle_bus_message(REVOKED, now).unwrap();
+    assert_eq!(edge.stream().ending(), Some(Ending::Denied));
+}
+
+#[test]
+fn an_edge_keeps_its_audiences_whatever_its_bus_says_that_it_sends() {
+    let mut edge = resumed();
+    let interest =
+        r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"audiences":["bolt"]}}"#;
+    edge.handle_bus_message(interest, T0).unwrap();
+    assert_eq!(edge.stream().honored(), &filter("ann", &[]));
+}

@@ -1,0 +1,150 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { InMemoryBus, type ListenBus, type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { describe, expect, test } from 'vitest';
+import { heard, LegacySession, listChange } from '../host/legacy.ts';
+import { LISTEN_HEADERS, listChanged, listenBody, WireStream } from '../host/listen.ts';
+import { BreakableBus } from './breakable-bus.ts';
+import { sdkServer, sessionServer } from './legacy-serving.ts';
+import { CAPABILITIES, listenRequest, refusal, serving, TOOLS, URL } from './serving.ts';
+
+const CUE = listChanged('1', 'tools');
+const PROMPTS = { promptsListChanged: true };
+const BUSES: [name: string, busOf: () => ListenBus][] = [
+  ['a bus of the process', () => new InMemoryBus()],
+  ['a bus elsewhere', () => new BreakableBus()],
+];
+
+/** Names callers `NAME@AUDIENCE` as they say. */
+const principal: ListenOptions['principal'] = (request) => {
+  const [name, ...audiences] = (request.headers.get('x-user') ?? '').split('@');
+  return name === '' ? undefined : { name, audiences };
+};
+
+async function opened(server: ListenServer, user: string, filter: object = TOOLS): Promise<WireStream> {
+  const headers = user === '' ? {} : { 'x-user': user };
+  const stream = new WireStream(await server.fetch(listenRequest(filter, { headers })), new AbortController());
+  await stream.message();
+  return stream;
+}
+
+describe.each(BUSES)('on %s', (_, busOf) => {
+  test('what is for one audience is heard by its callers alone', async () => {
+    const server = serving({ bus: busOf(), principal });
+    const filter = { ...TOOLS, ...PROMPTS };
+    const streams = await Promise.all(
+      ['ann@acme', 'ben@acme@bolt', 'cid@bolt', 'dan', ''].map((user) => opened(server, user, filter)),
+    );
+    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.notify.promptsChanged();
+    const first = await Promise.all(streams.map((stream) => stream.message()));
+    const [yes, no] = [CUE, listChanged('1', 'prompts')];
+    expect(first).toEqual([yes, yes, no, no, no]);
+  });
+
+  test('nobody gets an audience by asking for it', async () => {
+    const server = serving({ bus: busOf(), principal });
+    const stream = await opened(server, '', { ...TOOLS, ...PROMPTS, audiences: ['acme'], principals: ['ann'] });
+    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.revoke('ann');
+    await server.notify.promptsChanged();
+    expect(await stream.message()).toBe(listChanged('1', 'prompts'));
+  });
+
+  test('authorize may say which audiences a caller has', async () => {
+    const authorize: ListenOptions['authorize'] = ({ audiences, requested }) => ({
+      ...requested,
+      audiences: audiences?.includes('acme') ? ['acme-admins'] : [],
+    });
+    const server = serving({ bus: busOf(), principal, authorize });
+    const [ann, ben] = [await opened(server, 'ann@acme'), await opened(server, 'ben@bolt')];
+    await server.notify.toolsChanged({ audience: 'bolt' });
+    await server.notify.toolsChanged({ audience: 'acme-admins' });
+    expect(await ann.message()).toBe(CUE);
+    expect(server.stats()).toMatchObject({ frames: 1 });
+    await server.close();
+    expect(await ben.message()).toContain('"result"');
+  });
+
+  test('who loses an audience is told nothing more', async () => {
+    let audiences = ['acme'];
+    const authorize: ListenOptions['authorize'] = ({ requested }) => ({ ...requested, audiences });
+    const server = serving({ bus: busOf(), principal, authorize, grantMs: 1 });
+    const stream = await opened(server, 'ann');
+    audiences = [];
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.notify.toolsChanged({ audience: 'acme' });
+    expect(await stream.message()).toBeUndefined();
+    expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+  });
+
+  test('all streams of a caller that is revoked end without a result, and no others', async () => {
+    const server = serving({ bus: busOf(), principal });
+    const streams = [await opened(server, 'ann'), await opened(server, 'ann'), await opened(server, 'ben')];
+    await server.revoke('ann');
+    expect(await streams[0]?.message()).toBeUndefined();
+    expect(await streams[1]?.message()).toBeUndefined();
+    await server.notify.toolsChanged();
+    expect(await streams[2]?.message()).toBe(CUE);
+    expect(server.stats()).toMatchObject({ open: 1, ended: { denied: 2, closed: 0 } });
+  });
+});
+
+describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
+  test.each([-1, 0, 1])('is 16 streams: one of 16 %i', async (beyond) => {
+    const server = serving({ bus: busOf(), principal });
+    const users = Array.from({ length: 15 + beyond }, () => 'ann');
+    const streams = await Promise.all(users.slice(0, 16).map((user) => opened(server, user)));
+    const response = await server.fetch(listenRequest(TOOLS, { headers: { 'x-user': 'ann' } }));
+    expect(response.status).toBe(beyond === 1 ? 429 : 200);
+    if (beyond < 1) return;
+    expect(await refusal(response)).toEqual({ status: 429, code: -32_603, retryAfter: '2' });
+    expect((await server.fetch(listenRequest(TOOLS, { headers: { 'x-user': 'ben' } }))).status).toBe(200);
+    await server.revoke('ann');
+    expect(await streams[0]?.message()).toBeUndefined();
+    await opened(server, 'ann');
+  });
+
+  test('is none for a caller without a name', async () => {
+    const server = serving({ bus: busOf(), principal, limits: { streamsPerPrincipal: 1 } });
+    for (let count = 0; count < 3; count += 1) await opened(server, '');
+    expect(server.stats().open).toBe(3);
+  });
+});
+
+test('the stream of a session is told of its audiences, and ends when its caller is revoked', async () => {
+  const { send, server } = sessionServer({ principal });
+  const user = { 'x-user': 'ann@acme' };
+  const session = await LegacySession.begin(send, user);
+  const stream = new WireStream(await session.get(user), new AbortController());
+  await stream.event();
+  await server.notify.resourcesChanged({ audience: 'bolt' });
+  await server.notify.toolsChanged({ audience: 'acme' });
+  expect(await heard(stream)).toEqual(listChange('tools'));
+  await server.revoke('ann');
+  expect(await stream.event()).toBeUndefined();
+  // Whoever is let in again is told what comes then, and not that it was revoked once.
+  const again = new WireStream(await session.get(user), new AbortController());
+  await again.event();
+  await server.notify.toolsChanged();
+  expect(await heard(again)).toEqual(listChange('tools'));
+});
+
+test('a server of the SDK on the same bus passes over what is for one audience, and what it does not know', async () => {
+  const bus = new InMemoryBus();
+  const { fetch } = createMcpHandler(() => sdkServer(), { bus });
+  const body = listenBody({ ...TOOLS, resourcesListChanged: true });
+  const response = await fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
+  const stream = new WireStream(response, new AbortController());
+  await stream.message();
+  const { notify, revoke } = serveListen(() => new Response(), { bus, capabilities: CAPABILITIES });
+  await notify.toolsChanged({ audience: 'acme' });
+  await revoke('ann');
+  await notify.resourcesChanged();
+  expect(await stream.message()).toContain('resources/list_changed');
+});
+
+test.each(['', 'a\nb', 'x'.repeat(2_049)])('what is no name cannot be revoked, nor be an audience', async (name) => {
+  const server = serving({ bus: new InMemoryBus(() => {}) });
+  await expect(server.revoke(name)).rejects.toMatchObject({ code: 'invalid-principal' });
+  await expect(server.notify.toolsChanged({ audience: name })).rejects.toMatchObject({ code: 'invalid-audience' });
+});
