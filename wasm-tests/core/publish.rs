@@ -62,6 +62,35 @@ fn an_event_may_be_written_as_the_notification_that_tells_of_it_or_as_python_nam
 }
 
 #[test]
+fn an_event_may_be_for_one_audience_however_it_is_written() {
+    let tools =
+        r#"{"kind":"for_audience","audience":"acme","event":{"kind":"tools_list_changed"}}"#;
+    for written in [
+        tools,
+        r#"{"kind":"tools_list_changed","audience":"acme"}"#,
+        r#"{"kind":"ToolsListChanged","audience":"acme"}"#,
+        r#"{"method":"notifications/tools/list_changed","audience":"acme"}"#,
+    ] {
+        assert_eq!(read(written), Ok(vec![tools.to_owned()]), "{written}");
+    }
+    let revoked = r#"{"kind":"revoked","principal":"ann"}"#;
+    assert_eq!(read(revoked), Ok(vec![revoked.to_owned()]));
+}
+
+#[test]
+fn what_is_meant_for_an_audience_that_is_none_is_for_nobody() {
+    for written in [
+        r#"{"kind":"tools_list_changed","audience":""}"#,
+        r#"{"kind":"tools_list_changed","audience":null}"#,
+        r#"{"method":"notifications/tools/list_changed","audience":["acme"]}"#,
+        r#"{"kind":"revoked","principal":"ann","audience":"acme"}"#,
+    ] {
+        let refused = PublishError::Event(0, EventError::Audience);
+        assert_eq!(read(written), Err(refused), "{written}");
+    }
+}
+
+#[test]
 fn the_first_that_is_no_event_is_named() {
     let good = r#"{"kind":"tools_list_changed"}"#;
     for (bad, error) in [
