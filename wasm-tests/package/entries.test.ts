@@ -58,7 +58,7 @@ async function bundled(contents: string, conditions: string[]): Promise<{ files:
     stdin: { contents, resolveDir: project.folder },
     bundle: true,
     conditions,
-    external: ['node:*', 'cloudflare:*', 'jose'],
+    external: ['node:*', 'cloudflare:*', ...Object.keys(manifest.peerDependencies)],
     format: 'esm',
     // Without a platform, no condition but those that are asked for.
     platform: 'neutral',
