@@ -65,6 +65,8 @@ pub enum EventError {
     Audience,
     /// `principal` is missing or no name.
     Principal,
+    /// A revocation, where only changes are taken.
+    Revocation,
 }
 
 impl ServerEvent {
@@ -196,6 +198,7 @@ impl EventError {
             Self::Task(_) => "invalid-task",
             Self::Audience => "invalid-audience",
             Self::Principal => "invalid-principal",
+            Self::Revocation => "revocation-not-allowed",
         }
     }
 }
@@ -210,6 +213,7 @@ impl fmt::Display for EventError {
             Self::Task(error) => error.fmt(formatter),
             Self::Audience => formatter.write_str("the audience is no name"),
             Self::Principal => formatter.write_str("the principal is no name"),
+            Self::Revocation => formatter.write_str("callers are not revoked by what is posted"),
         }
     }
 }

@@ -33,7 +33,7 @@ pub enum PublishError {
 
 /// Reads the body of a publish: an event, or an array of at least one. An event is written as a [`ServerEvent`], as
 /// the notification that tells of it, or with the name of its class in the official Python SDK. Beside either may stand the
-/// `audience` that it is for.
+/// `audience` that it is for. A revocation is refused: who may tell of changes need not be one who may end the streams of callers.
 ///
 /// # Errors
 /// A [`PublishError`] that says what is wrong with the first one that is none.
@@ -60,15 +60,10 @@ pub fn events(body: &[u8]) -> Result<Posted, PublishError> {
 }
 
 fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
-    let event = read(node)?;
-    let Some(audience) = node.get("audience") else {
-        return Ok(event);
-    };
-    match event {
-        ServerEvent::ForAudience { .. } => Ok(event),
-        // To revoke a caller for some only would be a promise that nobody keeps.
-        ServerEvent::Revoked { .. } => Err(EventError::Audience),
-        change => Ok(ServerEvent::ForAudience {
+    match (read(node)?, node.get("audience")) {
+        (ServerEvent::Revoked { .. }, _) => Err(EventError::Revocation),
+        (event @ ServerEvent::ForAudience { .. }, _) | (event, None) => Ok(event),
+        (change, Some(audience)) => Ok(ServerEvent::ForAudience {
             audience: Label::from_node(audience).ok_or(EventError::Audience)?,
             event: Box::new(change),
         }),

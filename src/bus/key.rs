@@ -112,18 +112,20 @@ impl Key {
             RESOURCES => Some(Self::Resources),
             REVOCATIONS => Some(Self::Revocations),
             _ => match text.split_once(':')? {
-                (RESOURCE, uri) if uri.starts_with(AUDIENCE) => {
-                    let name = uri.get(AUDIENCE.len()..)?;
-                    Label::new(name).ok().map(Self::Audience)
+                (RESOURCE, uri) => {
+                    if let Some(name) = uri.strip_prefix(AUDIENCE) {
+                        return Label::new(name).ok().map(Self::Audience);
+                    }
+                    let uri = uri.strip_prefix(ITSELF).unwrap_or(uri);
+                    Uri::new(uri, usize::MAX).ok().map(Self::Resource)
                 }
-                (RESOURCE, uri) => Uri::new(uri, usize::MAX).ok().map(Self::Resource),
                 (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
                 _ => None,
             },
         }
     }
 
-    /// The key as text: `tools`, `resource:note://a`, `task:t`.
+    /// The key as text: `tools`, `resource:note://a`, `task:t`. No two have the same.
     pub fn to_text(&self) -> String {
         let (kind, name) = match self {
             Self::Everything => (EVERYTHING, None),
@@ -138,8 +140,13 @@ impl Key {
         let mut text = String::from(kind);
         if let Some(name) = name {
             text.push(':');
-            if matches!(self, Self::Audience(_)) {
-                text.push_str(AUDIENCE);
+            match self {
+                Self::Audience(_) => text.push_str(AUDIENCE),
+                // A resource that would be read as something else.
+                Self::Resource(uri) if OURS.iter().any(|ours| uri.starts_with(ours)) => {
+                    text.push_str(ITSELF);
+                }
+                _ => {}
             }
             text.push_str(name);
         }
@@ -156,5 +163,8 @@ const TASK: &str = "task";
 /// A root of a version that knows neither takes them for resources that never change, and keeps them for its next version.
 const AUDIENCE: &str = "mcp-listen:audience:";
 const REVOCATIONS: &str = "resource:mcp-listen:revocations";
+/// Before a URI that begins with one of [`OURS`].
+const ITSELF: &str = "mcp-listen:resource:";
+const OURS: [&str; 3] = [AUDIENCE, ITSELF, "mcp-listen:revocations"];
 const FLAG: usize = 24;
 const QUOTES: usize = 3;

@@ -73,8 +73,21 @@ fn an_event_may_be_for_one_audience_however_it_is_written() {
     ] {
         assert_eq!(read(written), Ok(vec![tools.to_owned()]), "{written}");
     }
-    let revoked = r#"{"kind":"revoked","principal":"ann"}"#;
-    assert_eq!(read(revoked), Ok(vec![revoked.to_owned()]));
+}
+
+#[test]
+fn who_may_publish_may_not_revoke() {
+    for written in [
+        r#"{"kind":"revoked","principal":"ann"}"#,
+        r#"{"kind":"revoked","principal":"ann","audience":"acme"}"#,
+    ] {
+        let refused = PublishError::Event(0, EventError::Revocation);
+        assert_eq!(read(written), Err(refused), "{written}");
+        assert_eq!(refused.code(), "revocation-not-allowed");
+        let batch = format!(r#"[{{"kind":"tools_list_changed"}},{written}]"#);
+        let refused = PublishError::Event(1, EventError::Revocation);
+        assert_eq!(read(&batch), Err(refused), "{batch}");
+    }
 }
 
 #[test]
@@ -83,7 +96,6 @@ fn what_is_meant_for_an_audience_that_is_none_is_for_nobody() {
         r#"{"kind":"tools_list_changed","audience":""}"#,
         r#"{"kind":"tools_list_changed","audience":null}"#,
         r#"{"method":"notifications/tools/list_changed","audience":["acme"]}"#,
-        r#"{"kind":"revoked","principal":"ann","audience":"acme"}"#,
     ] {
         let refused = PublishError::Event(0, EventError::Audience);
         assert_eq!(read(written), Err(refused), "{written}");

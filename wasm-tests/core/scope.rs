@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use mcp_listen::{
     bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Mark, Position, Received},
     clock::Millis,
@@ -10,6 +12,7 @@ use mcp_listen::{
     listen::{Ending, Output, ServerStream, Stamp},
     message,
     scope::{Label, Scope},
+    uri::Uri,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -196,6 +199,38 @@ fn a_root_that_knows_no_audiences_takes_their_keys_for_resources() {
         let text = key.to_text();
         assert!(text.starts_with("resource:mcp-listen:"), "{text}");
         assert_eq!(Key::from_text(&text), Some(key));
+    }
+}
+
+#[test]
+fn no_uri_is_taken_for_an_audience() {
+    let uris = [
+        "mcp-listen:audience:acme",
+        "mcp-listen:audience:",
+        "mcp-listen:revocations",
+        "mcp-listen:revocations/more",
+        "mcp-listen:resource:mcp-listen:audience:acme",
+        "mcp-listen:resource:",
+        "mcp-listen:",
+        "mcp-listen:a",
+    ];
+    let resources = uris.map(|text| Key::Resource(Uri::new(text, 100).unwrap()));
+    let others = [Key::Audience(label("acme")), Key::Revocations];
+    let keys: Vec<Key> = resources.into_iter().chain(others).collect();
+    let texts: BTreeSet<String> = keys.iter().map(Key::to_text).collect();
+    assert_eq!(texts.len(), keys.len(), "{texts:?}");
+    for key in keys {
+        assert_eq!(Key::from_text(&key.to_text()), Some(key));
+    }
+}
+
+#[test]
+fn uris_that_no_version_confuses_are_written_as_they_always_were() {
+    for text in ["resource:note://a", "resource:mcp-listen:a"] {
+        let uri = text.strip_prefix("resource:").unwrap();
+        let key = Key::Resource(Uri::new(uri, 100).unwrap());
+        assert_eq!(key.to_text(), text);
+        assert_eq!(Key::from_text(text), Some(key));
     }
 }
 

@@ -202,6 +202,8 @@ describe('a body', () => {
     ['a URI of 2,049 bytes', updateOf(`${'ä'.repeat(1_024)}a`), 'invalid-uri', 0],
     ['a batch with one that is no event', [updateOf(), 7], 'malformed-event', 1],
     ['a task without a state', [updateOf(), { kind: 'task_status' }], 'invalid-task', 1],
+    ['a revocation', { kind: 'revoked', principal: 'ann' }, 'revocation-not-allowed', 0],
+    ['one among changes', [updateOf(), { kind: 'revoked', principal: 'ann' }], 'revocation-not-allowed', 1],
   ])('with %s is refused, and nothing is published', async (_what, body, error, index) => {
     const before = await position();
     const response = await post(body);
