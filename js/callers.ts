@@ -1,4 +1,4 @@
-import type { HeldStream } from './stream.js';
+import type { HeldStream } from './held-stream.js';
 
 /** How many streams each caller that has a name holds, or is about to. */
 export class Callers {

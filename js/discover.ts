@@ -1,5 +1,6 @@
 import { calling, ListenError } from './error.js';
 import type { FetchHandler } from './handler.js';
+import { Renewed } from './renewed.js';
 import { Discovered, discoverHeaders, discoverRequest } from './wasm.js';
 
 /** The members of MCP's `ServerCapabilities` that concern subscriptions; others are ignored. */
@@ -14,14 +15,15 @@ export interface ListenCapabilities {
 /** What is known of the server behind: asked of it, and asked again when that no longer holds. */
 export class Discovery {
   readonly #handler: FetchHandler;
-  #known: Discovered | undefined;
+  readonly #declared: Renewed<Discovered> | undefined;
+  #asked: Renewed<Discovered | undefined> | undefined;
   /** On whose behalf it was asked for. */
   #caller = '';
 
   /** @throws ListenError `invalid-options`. */
   constructor(handler: FetchHandler, capabilities?: ListenCapabilities, serverInfo?: ServerInfo) {
     this.#handler = handler;
-    this.#known = capabilities && declared(capabilities, serverInfo);
+    this.#declared = capabilities && new Renewed(() => declared(capabilities, serverInfo));
   }
 
   /**
@@ -46,14 +48,19 @@ export class Discovery {
     return this.#ask(request, rest, (known) => known?.capabilities);
   }
 
+  get #known(): Discovered | undefined {
+    return this.#declared?.value ?? this.#asked?.value;
+  }
+
   async #ask<T>(request: Request, rest: unknown[], action: (known: Discovered | undefined) => T): Promise<T> {
     const now = performance.now();
     const caller = credentialsOf(request);
-    if (this.#known?.isFresh(now) && (this.#known.isPublic || caller === this.#caller)) return action(this.#known);
+    const known = this.#known;
+    if (known?.isFresh(now) && (known.isPublic || caller === this.#caller)) return action(known);
     const told = Discovered.fromAnswer(await discover(this.#handler, request, rest), now);
     if (told !== undefined) {
       this.#known?.free();
-      this.#known = told;
+      this.#asked = remembered(told);
       this.#caller = caller;
     }
     return action(told);
@@ -74,6 +81,16 @@ export interface ServerInfo {
 export function declared(capabilities: ListenCapabilities, serverInfo?: ServerInfo): Discovered {
   const info = serverInfo && JSON.stringify(serverInfo);
   return calling(() => Discovered.fromOptions(JSON.stringify(capabilities), info));
+}
+
+/** What was told, until the core begins anew: then it is asked for again. */
+function remembered(told: Discovered): Renewed<Discovered | undefined> {
+  let known: Discovered | undefined = told;
+  return new Renewed(() => {
+    const once = known;
+    known = undefined;
+    return once;
+  });
 }
 
 /** What tells callers apart, as far as a server's answer may depend on it. */

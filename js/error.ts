@@ -9,6 +9,7 @@ export type ListenErrorCode =
   | 'bus-overloaded'
   | 'bus-released'
   | 'bus-unavailable'
+  | 'core-trapped'
   | 'discover-failed'
   | 'invalid-audience'
   | 'invalid-filter'
@@ -38,6 +39,7 @@ export class ListenError extends Error {
 
 /** An error of the core, which carries its `code`, as a {@link ListenError}. */
 export function fromCore(error: unknown): ListenError {
+  if (error instanceof ListenError) return error;
   const { code, message } = error as { code: ListenErrorCode; message: string };
   return new ListenError(code, message, { cause: error });
 }

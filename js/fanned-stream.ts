@@ -1,6 +1,7 @@
 import type { FanoutStreams } from './fanout-streams.js';
 import type { Grant } from './grant.js';
-import { CALM, type HeldStream, SSE_HEADERS, type StreamTally } from './stream.js';
+import { CALM, type HeldStream, type StreamTally } from './held-stream.js';
+import { SSE_HEADERS } from './stream.js';
 import type { Retirement } from './wasm.js';
 
 /** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */

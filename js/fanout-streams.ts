@@ -4,8 +4,10 @@ import { fromCore, ListenError } from './error.js';
 import { FannedStream } from './fanned-stream.js';
 import type { Grant } from './grant.js';
 import { Outlets } from './outlets.js';
+import { Renewed } from './renewed.js';
 import type { StreamEnding } from './stream.js';
 import { expiry } from './times.js';
+import { whenTrapped } from './trap.js';
 import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
 
 /** How the streams of a {@link FanoutStreams} are served. */
@@ -13,9 +15,11 @@ export interface FanoutOptions {
   /** Registers with the bus whose events they hear; the answer takes out again. */
   feed: (feed: EventFeed) => () => void;
   /** Counts what the streams go through. */
-  tally: Tally;
+  tally: () => Tally;
   /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
   stallMs: number;
+  /** Told when the core has trapped, which ends all streams. */
+  onerror: (error: Error) => void;
   /** Told of every stream that has ended. */
   onended: (stream: FannedStream, ending: StreamEnding) => void;
 }
@@ -48,16 +52,21 @@ export interface FanoutOpening {
 export class FanoutStreams implements EventFeed {
   /** The bodies of the streams. */
   readonly outlets = new Outlets();
-  readonly #core: Fanout;
+  readonly #fanout: Renewed<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FannedStream | undefined)[] = [];
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #leaveBus: (() => void) | undefined;
+  #leaveCore = (): void => {};
   #size = 0;
 
   constructor(options: FanoutOptions) {
-    this.#core = new Fanout(options.tally, options.stallMs);
+    this.#fanout = new Renewed(() => new Fanout(options.tally(), options.stallMs));
     this.#options = options;
+  }
+
+  get #core(): Fanout {
+    return this.#fanout.value;
   }
 
   /** How many streams are open. */
@@ -82,7 +91,7 @@ export class FanoutStreams implements EventFeed {
     signal,
   }: FanoutOpening): FannedStream {
     if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
-    this.#leaveBus ??= this.#options.feed(this);
+    this.#enroll();
     const now = performance.now();
     const id = this.#enter(() => this.#core.open(accepted, known, permit, scope, keepAliveMs, now));
     this.#core.attached(id, now);
@@ -178,6 +187,24 @@ export class FanoutStreams implements EventFeed {
     grant.refuse(wrong);
   }
 
+  /** The first stream brings the bus. */
+  #enroll(): void {
+    if (this.#leaveBus !== undefined) return;
+    this.#leaveBus = this.#options.feed(this);
+    this.#leaveCore = whenTrapped((error) => this.#trapped(error));
+  }
+
+  /** Nothing is known of any stream any more: all end without a result, and their clients come back. */
+  #trapped(error: Error): void {
+    this.#options.onerror(error);
+    for (const stream of this.#streams.splice(0)) {
+      if (stream === undefined) continue;
+      this.#leave();
+      this.outlets.close(stream.id);
+      this.#options.onended(stream, 'aborted');
+    }
+  }
+
   #enter(open: () => number): number {
     this.#size += 1;
     try {
@@ -205,6 +232,7 @@ export class FanoutStreams implements EventFeed {
     this.#timer.clear();
     this.#leaveBus?.();
     this.#leaveBus = undefined;
+    this.#leaveCore();
   }
 
   /** Numbers are used again: whoever still has a stream that is gone must not reach another one. */

@@ -1,5 +1,6 @@
 import { calling, ListenError } from './error.js';
 import type { Refusals } from './refusals.js';
+import { Renewed } from './renewed.js';
 import { Policy, type Screening } from './wasm.js';
 
 /** Which hosts and pages are served beside those that are by themselves. */
@@ -12,7 +13,7 @@ export interface FrontOptions {
 
 /** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
 export class Front {
-  readonly #policy: Policy;
+  readonly #policy: Renewed<Policy>;
   readonly #refusals: Refusals;
 
   /**
@@ -23,12 +24,13 @@ export class Front {
   constructor({ allowedOrigins = [], allowedHosts }: FrontOptions, isModernOnly: boolean, refusals: Refusals) {
     this.#refusals = refusals;
     const hosts = allowedHosts && linesOf(allowedHosts);
-    this.#policy = calling(() => new Policy(linesOf(allowedOrigins), hosts, isModernOnly));
+    const origins = linesOf(allowedOrigins);
+    this.#policy = new Renewed(() => calling(() => new Policy(origins, hosts, isModernOnly)));
   }
 
   /** Answers what goes no further; everything else `inner` answers. `headers` are lines `name: value`. */
   async guard(request: Request, headers: string, inner: () => Promise<Response>): Promise<Response> {
-    const screening = this.#policy.screen(request.method, request.url, headers);
+    const screening = this.#policy.value.screen(request.method, request.url, headers);
     const fields = fieldsOf(screening);
     const { body, kind, status } = screening;
     screening.free();

@@ -28,7 +28,8 @@ import { Openings } from './openings.js';
 import type { ListenOptions, ListenServer } from './options.js';
 import { type Caller, callerOf, type Principal } from './principal.js';
 import { Refusals } from './refusals.js';
-import { report } from './report.js';
+import { Renewed } from './renewed.js';
+import { onceEach, report } from './report.js';
 import type { ListenStats } from './streams.js';
 import { timesOf } from './times.js';
 import { type Accepted, Acceptor, type Claim, Refusal } from './wasm.js';
@@ -53,7 +54,7 @@ class ListenFront {
   readonly #front: Front;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
-  readonly #acceptor: Acceptor;
+  readonly #core: Renewed<Acceptor>;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorizing: Authorizing<AuthorizeContext>;
   readonly #principal: Principal | undefined;
@@ -65,11 +66,13 @@ class ListenFront {
   readonly #legacy: LegacyFront | undefined;
 
   constructor(handler: FetchHandler, options: ListenOptions) {
-    const { authorize, capabilities, limits, onerror = report, principal, serverInfo } = options;
+    const { authorize, capabilities, limits, principal, serverInfo } = options;
+    const onerror = onceEach(options.onerror ?? report);
     this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
     this.#isOffering = capabilities === 'offered';
     this.#handler = this.#isOffering ? offering(handler) : handler;
-    this.#acceptor = calling(() => new Acceptor(JSON.stringify(limits)));
+    const stated = JSON.stringify(limits);
+    this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
     this.#principal = principal;
@@ -96,6 +99,10 @@ class ListenFront {
   readonly revoke = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
 
   readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
+
+  get #acceptor(): Acceptor {
+    return this.#core.value;
+  }
 
   async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
     if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
@@ -141,7 +148,7 @@ class ListenFront {
     const mode = legacy ?? (this.bus.sessions?.isShared ? 'sessions' : 'stateless');
     if (mode === 'stateless') return undefined;
     const sessions = mode === 'sessions' ? this.#sessionFront() : undefined;
-    return new LegacyFront(this.#acceptor, this.#handler, this.#refusals, sessions);
+    return new LegacyFront(this.#core, this.#handler, this.#refusals, sessions);
   }
 
   #sessionFront(): SessionFront {

@@ -1,5 +1,6 @@
-import { initSync, type SyncInitInput } from '../pkg/mcp_listen.js';
+import * as core from '../pkg/mcp_listen.js';
 import { ListenError } from './error.js';
+import { noticeTraps } from './trap.js';
 
 let isLoaded = false;
 
@@ -7,8 +8,10 @@ let isLoaded = false;
  * Starts the core with the module that `source` gives, which is not asked where the core is there: of several entries of
  * this package, and of several calls, the first one starts the only core that there is.
  */
-export function load(source: () => SyncInitInput): void {
-  if (!isLoaded) initSync({ module: source() });
+export function load(source: () => core.SyncInitInput): void {
+  if (isLoaded) return;
+  core.initSync({ module: source() });
+  noticeTraps(core, core.__wbg_reset_state);
   isLoaded = true;
 }
 

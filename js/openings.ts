@@ -7,10 +7,11 @@ import { calling, fromCore, ListenError } from './error.js';
 import type { FannedStream } from './fanned-stream.js';
 import { FanoutStreams } from './fanout-streams.js';
 import { grantOf } from './grant.js';
+import type { HeldStream } from './held-stream.js';
 import { host } from './host.js';
 import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
-import { type HeldStream, ListenStream, type StreamEnding, type StreamOptions } from './stream.js';
+import { ListenStream, type StreamEnding, type StreamOptions } from './stream.js';
 import { type ListenStats, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
 import { type Accepted, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
@@ -178,8 +179,9 @@ export class Openings {
     if (bus.feed === undefined) return undefined;
     return new FanoutStreams({
       feed: bus.feed.bind(bus),
-      tally: this.#streams.tally,
+      tally: () => this.#streams.tally,
       stallMs: this.#options.times.stallMs,
+      onerror: this.#options.onerror,
       onended: (stream, ending) => this.#release(stream, ending),
     });
   }

@@ -1,6 +1,7 @@
 import { deferred } from './deferred.js';
 import { ListenError, type ListenErrorCode } from './error.js';
 import { json } from './refusals.js';
+import { Renewed } from './renewed.js';
 import { guarded, report } from './report.js';
 import { Acceptor, Refusal } from './wasm.js';
 
@@ -48,8 +49,8 @@ export function upstreamUrl(upstream: string | URL): URL {
 
 /** The answer of a gateway that says by itself that a request is not served. */
 export function refused(refusal: Refusal): Response {
-  refuser ??= new Acceptor();
-  const rejection = refuser.refuse(refusal);
+  refuser ??= new Renewed(() => new Acceptor());
+  const rejection = refuser.value.refuse(refusal);
   const { body, retryAfter, status } = rejection;
   rejection.free();
   const response = json(body, status);
@@ -130,7 +131,7 @@ function isLate(error: unknown): boolean {
   return error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
 }
 
-let refuser: Acceptor | undefined;
+let refuser: Renewed<Acceptor> | undefined;
 
 const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],

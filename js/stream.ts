@@ -5,8 +5,10 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant } from './grant.js';
+import { CALM, type HeldStream, type StreamTally } from './held-stream.js';
 import type { SessionStream } from './legacy/session-store.js';
 import { expiry } from './times.js';
+import { whenTrapped } from './trap.js';
 import { type Edge, Retirement, type Tally } from './wasm.js';
 
 /**
@@ -53,31 +55,6 @@ export interface StreamOptions {
   continent?: string | undefined;
 }
 
-/** How often a stream had to do with a bus that was lost or that lost something. */
-export interface StreamTally {
-  /** Whether its bus is away now. */
-  isAway: boolean;
-  outages: number;
-  healed: number;
-  gaps: number;
-  resyncs: number;
-}
-
-/** A stream that a server holds. */
-export interface HeldStream {
-  /** How often it had to do with a bus that was lost or that lost something. */
-  readonly tally: StreamTally;
-  /** Ends it gracefully: pending cues go out, then the result. */
-  close(): void;
-  /** Ends it at a moment of `performance.now`, without a result, after what is pending then. */
-  retire(at: number, why: Retirement): void;
-  /** Ends it at once and without a result: the client takes it for a drop and comes back. */
-  abort(): void;
-}
-
-/** Nothing was ever lost. */
-export const CALM: StreamTally = { isAway: false, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
-
 /**
  * One open subscription: moves frames of the bus into the core, and bytes of the core into the
  * response, never more than the reader has room for. What waits meanwhile waits collapsed in the core.
@@ -90,6 +67,7 @@ export class ListenStream implements HeldStream {
   readonly #attached = deferred();
   readonly #closing = deferred<boolean>();
   readonly #retiring = deferred<Retiring>();
+  readonly #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
   readonly #timer = new DeadlineTimer(() => this.#tick());
@@ -99,6 +77,7 @@ export class ListenStream implements HeldStream {
   #isAway = false;
   #isPumping = false;
   #isEnded = false;
+  #leaveCore = (): void => {};
 
   private constructor(edge: Edge, options: StreamOptions) {
     this.#edge = edge;
@@ -124,10 +103,12 @@ export class ListenStream implements HeldStream {
    */
   static async open(edge: Edge, options: StreamOptions): Promise<ListenStream> {
     const stream = new ListenStream(edge, options);
+    stream.#leaveCore = whenTrapped((error) => stream.#lapse(error));
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
     void stream.#closing.promise.then((isDoubtful) => stream.#drain(isDoubtful));
+    void stream.#lapsed.promise.then(() => stream.#dispose('aborted'));
     void stream.#retiring.promise.then((retiring) => stream.#retire(retiring));
     try {
       await stream.#attach();
@@ -220,6 +201,7 @@ export class ListenStream implements HeldStream {
   }
 
   readonly #receive = (frame: string): void => {
+    if (this.#isEnded) return;
     const dropped = this.#edge.receive(frame, performance.now());
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
@@ -235,6 +217,7 @@ export class ListenStream implements HeldStream {
   /** A stream that is open outlives its bus, unless the bus let it go. */
   readonly #lost = (error: Error): void => {
     this.#attached.reject(error);
+    if (this.#isEnded) return;
     const { code } = error as Partial<ListenError>;
     if (!this.#isConfirmed || code === 'bus-released') {
       this.abort();
@@ -338,6 +321,7 @@ export class ListenStream implements HeldStream {
   }
 
   #tick(): void {
+    if (this.#isEnded) return;
     this.#edge.timeout(performance.now(), Math.random());
     this.#line.tend(this.#edge);
     if (!this.#isEnded) this.#look();
@@ -356,11 +340,24 @@ export class ListenStream implements HeldStream {
     if (this.#isEnded) return;
     this.#tally = { ...this.tally, isAway: false };
     this.#isEnded = true;
+    this.#edge.free();
+    this.#dispose(ending);
+  }
+
+  /** The core knows of no stream any more. What belongs to the stream's own request waits for that. */
+  #lapse(error: Error): void {
+    this.#isEnded = true;
+    this.#tally = CALM;
+    this.#options.onerror(error);
+    this.#lapsed.resolve();
+  }
+
+  #dispose(ending: StreamEnding): void {
+    this.#leaveCore();
     this.#timer.clear();
     this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.#line.leave();
-    this.#edge.free();
     this.#closeBody();
     this.#ended.resolve(ending);
   }

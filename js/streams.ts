@@ -1,6 +1,8 @@
 import { deferred } from './deferred.js';
+import type { HeldStream, StreamTally } from './held-stream.js';
 import type { RefusalKind } from './refusals.js';
-import type { HeldStream, StreamEnding, StreamTally } from './stream.js';
+import { Renewed } from './renewed.js';
+import type { StreamEnding } from './stream.js';
 import { Retirement, Tally } from './wasm.js';
 import type { StreamWitness } from './witness.js';
 
@@ -51,12 +53,16 @@ export class Streams {
   readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   #opened = 0;
 
-  /** Counts what the streams go through. */
-  readonly tally = new Tally();
+  readonly #tally = new Renewed(() => new Tally());
 
   /** @param closeMs - how long readers have to take what is pending when streams are ended. */
   constructor(closeMs: number) {
     this.#closeMs = closeMs;
+  }
+
+  /** Counts what the streams go through; begins anew with the core. */
+  get tally(): Tally {
+    return this.#tally.value;
   }
 
   /** How many streams are open. */

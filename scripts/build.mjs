@@ -54,7 +54,16 @@ async function buildSide(side, folder, name) {
   await run('cargo', args, { env: { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) } });
   const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
   // Without a default path: bundlers would take the module along for those who bring it in another way.
-  const bindings = ['--target', 'web', '--omit-default-module-path', '--out-dir', folder, '--out-name', name];
+  const bindings = [
+    '--target',
+    'web',
+    '--omit-default-module-path',
+    '--experimental-reset-state-function',
+    '--out-dir',
+    folder,
+    '--out-name',
+    name,
+  ];
   await run('wasm-bindgen', [...bindings, compiled]);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', ['-Oz', ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);

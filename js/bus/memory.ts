@@ -4,6 +4,7 @@ import type { SubscriptionFilter } from '../filter.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
+import { coreLife } from '../trap.js';
 import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
 import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
@@ -13,7 +14,8 @@ import { RecentEvents } from './recent-events.js';
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  #hub: Hub;
+  #core = newHub();
+  #life = coreLife();
   #log: RecentEvents;
   #links = new Map<number, BusLink>();
   readonly #streams = new Map<string, number>();
@@ -28,7 +30,6 @@ export class InMemoryBus implements ListenBus {
    */
   constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
     expectLoaded();
-    this.#hub = newHub();
     this.#onerror = onerror;
     this.#options = options;
     this.#log = new RecentEvents(options);
@@ -65,7 +66,10 @@ export class InMemoryBus implements ListenBus {
       },
     };
     let attachment = this.#join(EVERYTHING, link);
-    return () => attachment.detach();
+    return () => {
+      this.#renew();
+      attachment.detach();
+    };
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
@@ -113,6 +117,16 @@ export class InMemoryBus implements ListenBus {
     this.#eachFeed((feed) => feed.release());
   }
 
+  get #hub(): Hub {
+    this.#renew();
+    return this.#core;
+  }
+
+  /** A core that has begun anew knows of no hub: nobody can tell any more what a stream has missed. */
+  #renew(): void {
+    if (this.#life !== coreLife()) this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
+  }
+
   async #deliverAll(events: ServerEvent[]): Promise<void> {
     this.deliver(events.map(eventText));
   }
@@ -136,7 +150,8 @@ export class InMemoryBus implements ListenBus {
     this.#streams.clear();
     this.#links = new Map();
     this.#log = new RecentEvents(this.#options);
-    this.#hub = newHub();
+    this.#core = newHub();
+    this.#life = coreLife();
     for (const link of links.values()) this.#guarded(() => link.lost(why));
   }
 
@@ -162,7 +177,10 @@ export class InMemoryBus implements ListenBus {
     const edge = this.#hub.connect();
     const links = this.#links.set(edge, link);
     // Numbers are given out again where everything begins anew.
-    const ifHeld = (action: () => void): void => void (links === this.#links && action());
+    const ifHeld = (action: () => void): void => {
+      this.#renew();
+      if (links === this.#links) action();
+    };
     this.#receive(edge, interest, joining);
     return {
       detach: () => ifHeld(() => this.#leave(edge, joining.session)),
@@ -203,6 +221,7 @@ export class InMemoryBus implements ListenBus {
 
   /** The stream of a session follows what the session watches, and whether its client is ready. */
   #follow(session: string): void {
+    this.#renew();
     const edge = this.#streams.get(session);
     if (edge === undefined) return;
     const frame = this.#hub.watch(edge, this.sessions.uris(session), this.sessions.isHeld(session));
@@ -210,6 +229,7 @@ export class InMemoryBus implements ListenBus {
   }
 
   #release(session: string, why: string): void {
+    this.#renew();
     const edge = this.#streams.get(session);
     if (edge === undefined) return;
     const link = this.#links.get(edge);

@@ -72,7 +72,7 @@ export class BusLines {
 
   #line(continent: string): SharedLine {
     const known = this.#lines.get(continent);
-    if (known !== undefined) return known;
+    if (known?.isCurrent === true) return known;
     const { doors, onerror, onlog } = this.#options;
     const onrefused = (error: Error): void => {
       this.#verdict = false;

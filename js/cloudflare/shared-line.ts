@@ -2,6 +2,7 @@ import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import { calling, ListenError } from '../error.js';
 import type { Log } from '../log.js';
 import { Outage } from '../outage.js';
+import { coreLife } from '../trap.js';
 import { Line, LineCallKind } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
 import { LineHolder } from './line-holder.js';
@@ -27,6 +28,7 @@ export interface LineOptions {
 export class SharedLine {
   readonly #options: LineOptions;
   readonly #core = new Line(crypto.randomUUID(), ATTACH_MS);
+  readonly #life = coreLife();
   readonly #riders = new Map<number, Rider>();
   readonly #past = { outages: 0, healed: 0, gaps: 0 };
   readonly #outage: Outage;
@@ -39,7 +41,12 @@ export class SharedLine {
 
   /** How its streams fared. */
   get tally(): BusTally {
-    return { ...this.#past, away: this.#core.isAway ? this.#riders.size : 0 };
+    return { ...this.#past, away: this.isCurrent && this.#core.isAway ? this.#riders.size : 0 };
+  }
+
+  /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. */
+  get isCurrent(): boolean {
+    return this.#life === coreLife();
   }
 
   /** Whether it has room for one more stream. */
@@ -78,9 +85,9 @@ export class SharedLine {
     const rider = this.#riders.get(number);
     if (rider === undefined) return;
     this.#riders.delete(number);
-    this.#core.detach(number);
+    if (this.isCurrent) this.#core.detach(number);
     // It may have been about to hold the socket.
-    if (this.#holder === undefined || this.#holder.rider === rider) this.#handOver(rider);
+    if (this.isCurrent && (this.#holder === undefined || this.#holder.rider === rider)) this.#handOver(rider);
     rider.leave();
   }
 
@@ -100,14 +107,14 @@ export class SharedLine {
     const { continent, doors, onerror } = this.#options;
     const holder = new LineHolder(rider, doors, continent, {
       receive: (frame) => {
-        if (this.#holder === holder) this.#receive(holder, frame);
+        if (this.#holder === holder && this.isCurrent) this.#receive(holder, frame);
       },
       lost: (error) => {
-        if (this.#holder === holder) this.#lose(holder, error);
+        if (this.#holder === holder && this.isCurrent) this.#lose(holder, error);
       },
       failed: onerror,
       tick: () => {
-        this.#core.timeout(performance.now(), Math.random());
+        if (this.isCurrent) this.#core.timeout(performance.now(), Math.random());
         this.#serve(holder);
       },
     });
@@ -161,7 +168,7 @@ export class SharedLine {
 
   /** Does what the core wants done, on behalf of the holder's request. */
   #serve(holder: LineHolder): void {
-    if (this.#holder !== holder) return;
+    if (this.#holder !== holder || !this.isCurrent) return;
     for (let call = this.#call(); call !== undefined; call = this.#call()) {
       const { kind, text } = call;
       call.free();
@@ -227,6 +234,7 @@ export class SharedLine {
 
   /** The request that held the socket, or was to, is gone without a word, or has so much to do that it cannot answer. */
   #takeOver(rider: Rider, former: LineHolder | undefined): void {
+    if (!this.isCurrent) return;
     former?.rider.release(former);
     this.#core.moved(performance.now());
     this.#appoint(rider);

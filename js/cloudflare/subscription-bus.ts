@@ -1,6 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
+import { deferred } from '../deferred.js';
 import type { NewSession, SessionState } from '../legacy/session-store.js';
 import type { SubscriptionBusOptions } from './bus-options.js';
+import { whenBusTraps } from './bus-trap.js';
 import type { BusWatcher, WatcherMaker } from './bus-watcher.js';
 import type { Once } from './once-table.js';
 import { type BusStats, RootBus } from './root-bus.js';
@@ -19,11 +21,15 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   static options: SubscriptionBusOptions = {};
   /** Brings changes from elsewhere to each bus of this class, as `watchUpstream` does; nothing does by default. */
   static watcher: WatcherMaker | undefined = undefined;
+  readonly #lapsed = deferred();
   readonly #role: RootBus | ShardBus;
   readonly #watcher: BusWatcher | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    // In the object's own context, whoever has called the core.
+    void this.#lapsed.promise.then(() => ctx.abort('the core has trapped'));
+    whenBusTraps(ctx.id.toString(), this.#lapsed.resolve);
     const own = new.target as typeof SubscriptionBus;
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);

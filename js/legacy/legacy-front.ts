@@ -1,18 +1,24 @@
 import type { FetchHandler } from '../handler.js';
 import type { Refusals } from '../refusals.js';
+import type { Renewed } from '../renewed.js';
 import type { Acceptor } from '../wasm.js';
 import { type Exchange, pass, refuse } from './exchange.js';
 import type { SessionFront } from './session-front.js';
 
 /** Tells requests of 2025-11-25 and earlier from all others, which go to the handler behind. */
 export class LegacyFront {
-  readonly #acceptor: Acceptor;
+  readonly #acceptor: Renewed<Acceptor>;
   readonly #handler: FetchHandler;
   readonly #refusals: Refusals;
   readonly #sessions: SessionFront | undefined;
 
   /** @param sessions - serves earlier revisions; undefined: they are refused. */
-  constructor(acceptor: Acceptor, handler: FetchHandler, refusals: Refusals, sessions: SessionFront | undefined) {
+  constructor(
+    acceptor: Renewed<Acceptor>,
+    handler: FetchHandler,
+    refusals: Refusals,
+    sessions: SessionFront | undefined,
+  ) {
     this.#acceptor = acceptor;
     this.#refusals = refusals;
     this.#handler = handler;
@@ -22,7 +28,7 @@ export class LegacyFront {
   /** Answers a request that is no listen. */
   async fetch(exchange: Exchange): Promise<Response> {
     const { body, headers, request } = exchange;
-    const verdict = this.#acceptor.judgeLegacy(request.method, headers, body?.bytes ?? new Uint8Array());
+    const verdict = this.#acceptor.value.judgeLegacy(request.method, headers, body?.bytes ?? new Uint8Array());
     const { rejection, request: legacy } = verdict;
     verdict.free();
     try {

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { useFixture } from '../host/fixture.ts';
+import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
+
+const alone = useFixture();
+const shared = useFixture({ SOCKETS: 'shared' });
+const TOOLS = { toolsListChanged: true };
+const CHANGED = { kind: 'tools_list_changed' };
+
+test.each([
+  ['with a socket each', alone],
+  ['on a shared line', shared],
+])(
+  'a trap in one edge ends its streams %s without a result, and they come back; the other edge notices nothing',
+  async (_, fixture) => {
+    const opened = (edge: number) => acknowledgedStream(fixture, edge);
+    const [one, other, elsewhere] = [await opened(0), await opened(0), await opened(1)];
+    await fixture().post(0, '/poison');
+    // Whichever call comes first is the one that traps.
+    await fixture().post(0, '/mcp', '{}');
+    for (const stream of [one, other]) expect(await stream.event()).toBeUndefined();
+    const again = await opened(0);
+    expect(await fixture().publish(0, CHANGED)).toBe(200);
+    for (const stream of [again, elsewhere]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await fixture().stats(0)).toMatchObject({ open: 1, ended: { aborted: 2 } });
+  },
+);
+
+test('a trap in the bus object restarts it from its disk: streams stay, and hear what is published then', async () => {
+  const fixture = alone;
+  const streams = [await acknowledgedStream(fixture, 0), await acknowledgedStream(fixture, 1)];
+  const before = await fixture().bus<number>('wakes');
+  await fixture().post(1, '/bus/poison');
+  await fixture().publish(1, CHANGED);
+  await expect.poll(() => fixture().bus<number>('wakes')).toBe(before + 1);
+  expect(await fixture().publish(1, CHANGED)).toBe(200);
+  for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+});
+
+async function acknowledgedStream(fixture: typeof alone, edge: number): Promise<WireStream> {
+  const stream = await fixture().subscribe(edge, TOOLS);
+  expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+  return stream;
+}
