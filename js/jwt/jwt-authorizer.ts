@@ -17,6 +17,8 @@ export interface JwtOptions {
   jwks: string | URL | JWTVerifyGetKey;
   /** The claim that says what its caller may hear (default `mcp.listen`). */
   claim?: string;
+  /** The audiences that the caller hears of, by the claims of its token, which is a good one (default: `audiences` within that claim). */
+  audiences?: (claims: JWTPayload) => string[];
   /** The server's identifier, whose metadata callers without a good token are sent to (default: `audience`). */
   resource?: string;
   /** What a caller has to ask its authorization server for; told to those that are denied (default: nothing is told). */
@@ -33,7 +35,7 @@ export interface JwtAuthorization {
 
 /**
  * Names callers by the `sub` of their bearer tokens, for as long as these are good, and lets them hear what a claim of theirs says: a filter as
- * in a listen request, whose URIs and task ids may end with `*` for all that begin so. A token is checked again each time `authorize` is asked.
+ * in a listen request, whose URIs and task ids may end with `*` for all that begin so, and its audiences. A token is checked again each time `authorize` is asked.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -84,9 +86,11 @@ class Authorizer {
   async authorize(request: Request, requested: SubscriptionFilter): Promise<Authorization> {
     const token = await this.#token(request);
     if ('denied' in token) return token;
-    const rights = rightsOf(token.claims[this.#options.claim ?? 'mcp.listen']);
+    const { claim = 'mcp.listen', audiences: audiencesOf } = this.#options;
+    const rights = rightsOf(token.claims[claim]);
     if (rights === undefined) return this.#challenge.insufficient('The token does not say what its caller may hear');
-    return allowed(rights, requested);
+    const audiences = audiencesOf === undefined ? rights.audiences : audiencesOf(token.claims);
+    return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
   }
 
   async #token(request: Request): Promise<Token | Denial> {

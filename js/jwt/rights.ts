@@ -1,7 +1,10 @@
 import type { SubscriptionFilter } from '../filter.js';
 
 /** What a token lets its caller hear: a filter, whose URIs and task ids are patterns. */
-export type Rights = SubscriptionFilter;
+export interface Rights extends SubscriptionFilter {
+  /** The audiences of the caller. */
+  audiences?: string[];
+}
 
 /** A claim as rights; undefined: it has another form. */
 export function rightsOf(claim: unknown): Rights | undefined {
@@ -9,7 +12,7 @@ export function rightsOf(claim: unknown): Rights | undefined {
   const rights = claim as Record<string, unknown>;
   const isWellFormed =
     LISTS.every((list) => ['boolean', 'undefined'].includes(typeof rights[list])) &&
-    NAMES.every((names) => rights[names] === undefined || isTexts(rights[names]));
+    [...NAMES, 'audiences'].every((names) => rights[names] === undefined || isTexts(rights[names]));
   return isWellFormed ? rights : undefined;
 }
 

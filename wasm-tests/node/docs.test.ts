@@ -1,8 +1,12 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
+import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
+import { listenRequest, TOOLS } from './serving.ts';
+import { AUDIENCE, ISSUER, tokenIssuer } from './token-issuer.ts';
 
 // Inside the project, so that its own name resolves.
 const FOLDER = join(root, '.build', 'docs');
@@ -27,6 +31,24 @@ function textOf(page: string): Promise<string> {
 test.each(['concepts', 'cost'])('the program of docs/%s.md prints what the page says', async (page) => {
   const [, printed] = /^```text\n(.*?)^```$/ms.exec(await textOf(page)) ?? [];
   expect(await run('node', ['--no-warnings', join(FOLDER, `${page}.js`)])).toBe(printed);
+});
+
+test('jwt-audiences.ts tells callers of their tenant, and no others', async () => {
+  const issuer = await tokenIssuer();
+  const { byTenant } = await import(/* @vite-ignore */ pathToFileURL(join(FOLDER, 'jwt-audiences.js')).href);
+  const handler = () => new Response('{"result":{"capabilities":{"tools":{"listChanged":true}}}}');
+  const server = byTenant(handler, { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks });
+  const opened = async (tenant: unknown) => {
+    const headers = { authorization: `Bearer ${await issuer.token({ tenant })}` };
+    const stream = new WireStream(await server.fetch(listenRequest(TOOLS, { headers })), new AbortController());
+    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+    return stream;
+  };
+  const [acme, bolt] = [await opened('acme'), await opened('bolt'), await opened(['acme'])];
+  await server.toolsChanged('acme');
+  await server.toolsChanged('bolt');
+  for (const stream of [acme, bolt]) expect(await stream?.message()).toBe(listChanged('1', 'tools'));
+  expect(server.stats()).toMatchObject({ open: 3, frames: 2 });
 });
 
 test('the book leads to each of its pages, and every link in it leads somewhere', async () => {
