@@ -1,23 +1,27 @@
 import type { ListenBus } from './bus/bus.js';
 import { eventText, type ServerEvent } from './event.js';
+import { publishing, type SpanTracer } from './tracing.js';
 
 /** What one server changed in this turn of the event loop, to be published together. */
 export class Changes {
   readonly #bus: ListenBus;
+  readonly #tracer: SpanTracer | undefined;
   /** By text: a subject that changes twice is published once. */
   readonly #waiting = new Map<string, ServerEvent>();
   readonly #told = new WeakSet<Error>();
   #published: Promise<void> | undefined;
 
-  constructor(bus: ListenBus) {
+  /** With a tracer, each publish is a span. */
+  constructor(bus: ListenBus, tracer?: SpanTracer) {
     this.#bus = bus;
+    this.#tracer = tracer;
   }
 
   /** Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's `onerror`. */
   publish(event: ServerEvent): Promise<void> {
     const text = textOf(event);
     // Alone: together, what is no event would keep the others back.
-    if (text === undefined) return this.#bus.publish(event);
+    if (text === undefined) return publishing(this.#tracer, event.kind, {}, () => this.#bus.publish(event));
     this.#waiting.set(text, event);
     this.#published ??= this.#soon();
     return this.#published;
@@ -33,7 +37,8 @@ export class Changes {
       const events = [...this.#waiting.values()];
       this.#waiting.clear();
       this.#published = undefined;
-      return this.#bus.publishAll(events);
+      const kinds = new Set(events.map(({ kind }) => kind));
+      return publishing(this.#tracer, [...kinds].join(), {}, () => this.#bus.publishAll(events));
     });
     published.catch((error: Error) => this.#told.add(error));
     return published;

@@ -11,11 +11,14 @@ import {
   type ServerLike,
   type TransportLike,
 } from './sdk-server.js';
+import type { SpanTracer } from './tracing.js';
 
-/** How {@link publishChanges} tells of trouble. */
+/** How {@link publishChanges} tells of what it does. */
 export interface PublishChangesOptions {
   /** Told of what goes wrong where nobody awaits it (default: `console.error`). */
   onerror?: (error: Error) => void;
+  /** Makes a span of each publish (default: none). */
+  tracer?: SpanTracer;
 }
 
 /**
@@ -33,13 +36,13 @@ export interface PublishChangesOptions {
 export function publishChanges<Context extends unknown[], Server extends SdkServer>(
   factory: (...context: Context) => Server | Promise<Server>,
   bus: ListenBus | ServerEventBus,
-  { onerror = report }: PublishChangesOptions = {},
+  { onerror = report, tracer }: PublishChangesOptions = {},
 ): (...context: Context) => Promise<Server> {
   const target = asListenBus(bus, onerror);
   const known = new WeakSet<SdkServer>();
   return async (...context) => {
     const server = await factory(...context);
-    if (!known.has(server)) publish(server, new Changes(target), onerror);
+    if (!known.has(server)) publish(server, new Changes(target, tracer), onerror);
     known.add(server);
     return server;
   };

@@ -42,7 +42,7 @@ export function streamSpan(tracer: SpanTracer, stream: string, traceparent: stri
   return tracer.startSpan('mcp_listen.stream', { kind: SERVER, root: true, attributes, links: linksTo(traceparent) });
 }
 
-/** Publishes within a span that is linked to what caused the change. */
+/** Publishes within a span that is linked to what caused the change; several kinds stand beside each other, with commas. */
 export async function publishing(
   tracer: SpanTracer | undefined,
   kind: string,

@@ -1,5 +1,6 @@
+import { Server } from '@modelcontextprotocol/server';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { ListenOptions } from 'mcp-listen';
+import { InMemoryBus, type ListenOptions, publishChanges } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { BreakableBus } from './breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from './serving.ts';
@@ -34,6 +35,26 @@ test('the span of a publish is linked to what caused the change, and names no re
     'tools_list_changed',
   ]);
   expect(spans.map(({ attributes }) => JSON.stringify(attributes)).join()).not.toContain('secret');
+});
+
+test('what a server of the SDK publishes by itself has a span, too', async () => {
+  const { exporter, tracer } = tracing();
+  const onerror = () => {};
+  const bus = new InMemoryBus(onerror);
+  const server = await publishChanges(() => new Server({ name: 'n', version: '1' }, { capabilities: ALL }), bus, {
+    onerror,
+    tracer,
+  })();
+  await Promise.all([
+    server.sendToolListChanged(),
+    server.sendResourceUpdated({ uri: 'note://secret' }),
+    server.sendResourceUpdated({ uri: 'note://other' }),
+  ]);
+  await expect(server.sendResourceUpdated({ uri: '' })).rejects.toThrow();
+  expect(exporter.getFinishedSpans()).toMatchObject([
+    { name: 'mcp_listen.publish', attributes: { 'mcp_listen.event': 'tools_list_changed,resource_updated' }, kind: 3 },
+    { attributes: { 'mcp_listen.event': 'resource_updated', 'error.type': 'invalid-uri' }, status: { code: 2 } },
+  ]);
 });
 
 test('a publish that fails says so', async () => {
@@ -92,9 +113,16 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 const PARENT = `00-${TRACE}-${SPAN}-01`;
 
+const ALL = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
+
 /** A server with OpenTelemetry's own SDK. */
 function traced(options: ListenOptions = {}) {
+  const { exporter, tracer } = tracing();
+  return { exporter, server: serving({ ...options, tracer }) };
+}
+
+function tracing() {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  return { exporter, server: serving({ ...options, tracer: provider.getTracer('mcp-listen') }) };
+  return { exporter, tracer: provider.getTracer('mcp-listen') };
 }

@@ -60,6 +60,11 @@ describe('what is published', () => {
   });
 });
 
+/** Lists in lists, so many. */
+function nested(depth: number): unknown[] {
+  return depth === 1 ? [] : [nested(depth - 1)];
+}
+
 describe('a publisher', () => {
   test.each([
     ['nothing', {}],
@@ -159,7 +164,9 @@ describe('the same key again', () => {
     for (const key of ['a'.repeat(257), 'two words']) {
       expect(await told(post(updateOf(), keyed(key)))).toMatchObject([400, { error: 'invalid-idempotency-key' }]);
     }
-    expect((await told(post(updateOf(), keyed('a'.repeat(256)))))[0]).toBe(200);
+    for (const length of [1, 255, 256]) {
+      expect((await told(post(updateOf(), keyed('a'.repeat(length)))))[0]).toBe(200);
+    }
   });
 
   test('a signed request that somebody repeats publishes nothing, whatever its key', async () => {
@@ -189,6 +196,15 @@ describe('a body', () => {
     const init = { method: 'POST', headers: BEARER, body: parts, duplex: 'half' } as RequestInit;
     expect((await fixture().request(0, '/endpoint', init)).status).toBe(status);
     expect((await told(post(padded, signed(padded))))[0]).toBe(status);
+  });
+
+  test.each<[string, number, (size: number) => object]>([
+    ['a URI of %d bytes', 2_048, (bytes) => updateOf(`${'ä'.repeat(512)}${'x'.repeat(bytes - 1_024)}`)],
+    ['an audience of %d bytes', 2_048, (bytes) => ({ ...updateOf(), audience: 'x'.repeat(bytes) })],
+    ['a depth of %d', 64, (depth) => ({ ...updateOf(), x: nested(depth - 1) })],
+  ])('with %s is taken up to the limit', async (_what, limit, bodyOf) => {
+    for (const beyond of [-1, 0]) expect((await told(post(bodyOf(limit + beyond))))[0]).toBe(200);
+    expect((await told(post(bodyOf(limit + 1))))[0]).toBe(400);
   });
 
   test.each([

@@ -1,0 +1,54 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LIMIT_EDGES } from '../host/limit-edges.ts';
+import { LISTEN_HEADERS } from '../host/listen.ts';
+import { listenRequest, refusal, serving, TOOLS, URL } from './serving.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+describe.each(LIMIT_EDGES)('$name: $limit', ({ body, limit, refusal: expected }) => {
+  test.each([-1, 0, 1])('and %i', async (beyond) => {
+    const init = { method: 'POST', headers: LISTEN_HEADERS, body: body(limit + beyond) };
+    const response = await serving().fetch(new Request(URL, init));
+    if (beyond < 1) expect(response.status).toBe(200);
+    else expect(await refusal(response)).toMatchObject(expected);
+  });
+});
+
+test('an isolate holds 4,000 streams and not one more', async () => {
+  const server = serving({ keepAliveMs: 0 });
+  for (let count = 0; count < 3_998; count += 1) await server.fetch(listenRequest(TOOLS));
+  for (const status of [200, 200, 503]) expect((await server.fetch(listenRequest(TOOLS))).status).toBe(status);
+  expect(server.stats().open).toBe(4_000);
+});
+
+describe('authorize has two seconds', () => {
+  const authorizing = (ms: number) => () => new Promise<object>((resolve) => setTimeout(() => resolve(TOOLS), ms));
+
+  test.each([
+    [1_999, 200],
+    [2_001, 503],
+  ])('and where it takes %i ms the answer is %i', async (ms, status) => {
+    vi.useFakeTimers();
+    const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onerror: () => {} });
+    const response = server.fetch(listenRequest(TOOLS));
+    await vi.advanceTimersByTimeAsync(ms);
+    expect((await response).status).toBe(status);
+  });
+
+  test.each(['authorize', 'principal'])(
+    'and where %s never answers, the caller is denied after just these',
+    async (who) => {
+      vi.useFakeTimers();
+      const onerror = vi.fn();
+      const server = serving({ [who]: () => new Promise<never>(() => {}), onerror });
+      const answered = vi.fn((response: Response) => response);
+      const response = server.fetch(listenRequest(TOOLS)).then(answered);
+      await vi.advanceTimersByTimeAsync(1_999);
+      expect(answered).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await refusal(await response)).toMatchObject({ status: 503, code: -32_603 });
+      expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-timeout' }));
+      expect(server.stats()).toMatchObject({ opened: 0, open: 0 });
+    },
+  );
+});
