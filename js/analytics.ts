@@ -1,5 +1,5 @@
+import type { StreamEnding } from './held-stream.js';
 import type { RefusalKind } from './refusals.js';
-import type { StreamEnding } from './stream.js';
 import type { ListenStats, WrittenWithin } from './streams.js';
 
 /** What is used of a dataset of Workers Analytics Engine: a binding can be given. */

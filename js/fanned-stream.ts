@@ -1,7 +1,6 @@
 import type { FanoutStreams } from './fanout-streams.js';
 import type { Grant } from './grant.js';
-import { CALM, type HeldStream, type StreamTally } from './held-stream.js';
-import { SSE_HEADERS } from './stream.js';
+import { CALM, type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamTally } from './held-stream.js';
 import type { Retirement } from './wasm.js';
 
 /** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
@@ -63,6 +62,3 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
     this.#streams.end(this, 'aborted');
   }
 }
-
-/** Nothing is queued in the body: what nobody reads waits in the core, where it collapses. */
-const NO_QUEUE = { highWaterMark: 0 };

@@ -1,5 +1,21 @@
 import type { Retirement } from './wasm.js';
 
+/**
+ * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
+ * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `denied`: its caller may not hear any
+ * more all it was promised, or nobody could say that it may; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
+ */
+export type StreamEnding =
+  | 'closed'
+  | 'left'
+  | 'stalled'
+  | 'rotated'
+  | 'drained'
+  | 'shed'
+  | 'expired'
+  | 'denied'
+  | 'aborted';
+
 /** How often a stream had to do with a bus that was lost or that lost something. */
 export interface StreamTally {
   /** Whether its bus is away now. */
@@ -24,3 +40,13 @@ export interface HeldStream {
 
 /** Nothing was ever lost. */
 export const CALM: StreamTally = { isAway: false, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+
+/** Nothing is queued in a body: what nobody reads waits in the core, where it collapses. */
+export const NO_QUEUE = { highWaterMark: 0 };
+
+/** Header fields of every stream. */
+export const SSE_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};

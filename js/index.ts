@@ -14,6 +14,7 @@ export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './ev
 export type { BusInterest, SubscriptionFilter } from './filter.js';
 export type { FrontOptions } from './front.js';
 export type { McpHandler } from './handler.js';
+export type { StreamEnding } from './held-stream.js';
 export { serveListen } from './http.js';
 export type { NewSession, SessionState, SessionStore, SessionStream } from './legacy/session-store.js';
 export type { ListenLimits } from './limits.js';
@@ -27,7 +28,6 @@ export { type ProxyOptions, proxyTo } from './proxy.js';
 export { type PublishChangesOptions, publishChanges } from './publish-changes.js';
 export type { RefusalKind } from './refusals.js';
 export type { SdkServer } from './sdk-server.js';
-export type { StreamEnding } from './stream.js';
 export type { ListenStats, WrittenWithin } from './streams.js';
 export type { TaskState } from './task.js';
 export type { RemoteSpan } from './traceparent.js';

@@ -1,5 +1,5 @@
+import type { StreamEnding } from './held-stream.js';
 import type { RefusalKind } from './refusals.js';
-import type { StreamEnding } from './stream.js';
 
 /** What kind of stream it is: of a listen request, or of a session of an earlier revision. */
 export type LoggedStream = 'listen' | 'session';

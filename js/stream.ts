@@ -5,27 +5,12 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant } from './grant.js';
-import { CALM, type HeldStream, type StreamTally } from './held-stream.js';
+import { CALM, type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamEnding, type StreamTally } from './held-stream.js';
 import type { SessionStream } from './legacy/session-store.js';
+import type { SharedFrame } from './shared-frame.js';
 import { expiry } from './times.js';
 import { whenTrapped } from './trap.js';
 import { type Edge, Retirement, type Tally } from './wasm.js';
-
-/**
- * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
- * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `denied`: its caller may not hear any
- * more all it was promised, or nobody could say that it may; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
- */
-export type StreamEnding =
-  | 'closed'
-  | 'left'
-  | 'stalled'
-  | 'rotated'
-  | 'drained'
-  | 'shed'
-  | 'expired'
-  | 'denied'
-  | 'aborted';
 
 /** How a stream is wired up. */
 export interface StreamOptions {
@@ -76,6 +61,10 @@ export class ListenStream implements HeldStream {
   #isConfirmed = false;
   #isAway = false;
   #isPumping = false;
+  /** Whether something may wait in the core; the acknowledgment does from the beginning. */
+  #isBehind = true;
+  /** Whether somebody reads: there is room for one write. */
+  #hasRoom = false;
   #isEnded = false;
   #leaveCore = (): void => {};
 
@@ -126,11 +115,15 @@ export class ListenStream implements HeldStream {
       {
         start: (controller) => {
           this.#controller = controller;
+          this.#pump();
         },
-        pull: () => this.#pump(),
+        pull: () => {
+          this.#hasRoom = true;
+          if (this.#isBehind) this.#pump();
+        },
         cancel: this.#leave,
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: ROOM }),
+      NO_QUEUE,
     );
     return new Response(body, { headers: SSE_HEADERS });
   }
@@ -200,8 +193,9 @@ export class ListenStream implements HeldStream {
     };
   }
 
-  readonly #receive = (frame: string): void => {
+  readonly #receive = (frame: string, shared?: SharedFrame): void => {
     if (this.#isEnded) return;
+    if (shared !== undefined && this.#share(shared)) return;
     const dropped = this.#edge.receive(frame, performance.now());
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
@@ -257,8 +251,26 @@ export class ListenStream implements HeldStream {
     this.#pump();
   }
 
+  /** Takes what many streams get, where it is just the next event; the answer is whether that is done. */
+  #share(shared: SharedFrame): boolean {
+    const controller = this.#controller;
+    if (this.#isEnded || this.#isPumping || controller === undefined) return false;
+    const given = shared.give(this.#edge, this.#hasRoom);
+    if (given === 'unchanged') return false;
+    if (given !== 'waiting') this.#writeAtOnce(controller, given);
+    else if (!this.#isBehind) this.#pump();
+    return true;
+  }
+
+  #writeAtOnce(controller: ReadableStreamDefaultController<Uint8Array>, chunk: Uint8Array): void {
+    this.#isPumping = true;
+    this.#enqueue(controller, chunk);
+    this.#isPumping = false;
+  }
+
   /** Enqueueing may ask for more at once, so the loop must not start within itself. */
   #pump(): void {
+    this.#isBehind = true;
     if (this.#isEnded || this.#isPumping || this.#controller === undefined) return;
     this.#isPumping = true;
     this.#write(this.#controller);
@@ -298,9 +310,12 @@ export class ListenStream implements HeldStream {
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    while ((controller.desiredSize ?? 0) > 0) {
+    while (this.#hasRoom) {
       const frames = this.#edge.poll(performance.now());
-      if (frames === undefined) return;
+      if (frames === undefined) {
+        this.#isBehind = false;
+        return;
+      }
       this.#enqueue(controller, frames);
     }
     this.#edge.blocked(performance.now());
@@ -308,6 +323,7 @@ export class ListenStream implements HeldStream {
 
   /** What was taken from the core and cannot be written is lost: the stream ends, and its client comes back. */
   #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, frames: Uint8Array): void {
+    this.#hasRoom = false;
     try {
       controller.enqueue(frames);
     } catch (error) {
@@ -375,16 +391,3 @@ interface Retiring {
   at: number;
   why: Retirement;
 }
-
-/**
- * Bytes of room in the response: one write at a time. While the reader has not taken it, cues wait
- * in the core, where they collapse.
- */
-const ROOM = 1;
-
-/** Header fields of every stream. */
-export const SSE_HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-};

@@ -1,8 +1,7 @@
 import { deferred } from './deferred.js';
-import type { HeldStream, StreamTally } from './held-stream.js';
+import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
 import type { RefusalKind } from './refusals.js';
 import { Renewed } from './renewed.js';
-import type { StreamEnding } from './stream.js';
 import { Retirement, Tally } from './wasm.js';
 import type { StreamWitness } from './witness.js';
 

@@ -1,7 +1,7 @@
+import type { StreamEnding } from './held-stream.js';
 import type { Log, LoggedStream } from './log.js';
 import { Outage } from './outage.js';
 import type { RefusalKind } from './refusals.js';
-import type { StreamEnding } from './stream.js';
 import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
 
 /** Who is told what happens to the streams of a server. */

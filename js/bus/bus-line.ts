@@ -1,3 +1,4 @@
+import type { SharedFrame } from '../shared-frame.js';
 import { BusCall } from '../wasm.js';
 import type { BusHome, BusLink } from './bus.js';
 
@@ -23,8 +24,8 @@ export interface LineAttachment {
 export interface LineEnds {
   /** Attaches anew. */
   attach(link: BusLink, since: string | undefined): LineAttachment;
-  /** Takes one frame. */
-  receive(frame: string): void;
+  /** Takes one frame, as {@link BusLink.receive}. */
+  receive(frame: string, shared?: SharedFrame): void;
   /** There is no attachment any more. */
   lost(error: Error): void;
 }
@@ -53,8 +54,8 @@ export class BusLine {
   attach(since: string | undefined): void {
     this.leave();
     const link: BusLink = {
-      receive: (frame) => {
-        if (this.#link === link) this.#ends.receive(frame);
+      receive: (frame, shared) => {
+        if (this.#link === link) this.#ends.receive(frame, shared);
       },
       lost: (error) => {
         if (this.#link === link) this.#lose(error);

@@ -2,6 +2,7 @@ import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import { calling, ListenError } from '../error.js';
 import type { Log } from '../log.js';
 import { Outage } from '../outage.js';
+import { SharedFrame } from '../shared-frame.js';
 import { coreLife } from '../trap.js';
 import { Line, LineCallKind } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
@@ -189,15 +190,21 @@ export class SharedLine {
       const { message, streams } = told;
       told.free();
       if (message === undefined) this.#part(streams[0] ?? 0, why);
-      else for (const stream of streams) this.#give(stream, message);
+      else this.#giveAll(streams, message);
       if (this.#holder !== undefined) this.#holder.writes += streams.length;
     }
   }
 
+  #giveAll(streams: Uint32Array, message: string): void {
+    const shared = streams.length > 1 ? SharedFrame.of(message) : undefined;
+    for (const stream of streams) this.#give(stream, message, shared);
+    shared?.free();
+  }
+
   /** One stream that cannot be written to must not keep others from hearing. */
-  #give(stream: number, message: string): void {
+  #give(stream: number, message: string, shared: SharedFrame | undefined): void {
     try {
-      this.#riders.get(stream)?.link.receive(message);
+      this.#riders.get(stream)?.link.receive(message, shared);
     } catch (error) {
       this.#options.onrefused(error as Error);
     }

@@ -249,6 +249,24 @@ impl Follower {
         self.counts
     }
 
+    /// Whether an event has its place right after what was heard, and nothing is in doubt.
+    pub(super) fn is_next(&self, place: Place) -> bool {
+        let is_after = |mark: &Mark| {
+            place.previous == Some(mark.position)
+                && place.position > mark.position
+                && Some(place.position) > self.ahead
+        };
+        self.link.is_certain() && self.mark.as_ref().is_some_and(is_after)
+    }
+
+    /// An event of which [`Follower::is_next`] was heard.
+    pub(super) fn handle_next(&mut self, place: Place, now: Millis) {
+        if let Some(mark) = &mut self.mark {
+            mark.position = place.position;
+            self.link.handle_certain(now);
+        }
+    }
+
     /// A bus that goes on from what was asked says just that mark.
     fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
         if !self.link.awaits() {

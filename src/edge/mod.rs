@@ -3,9 +3,11 @@
 mod backoff;
 mod follower;
 mod link;
+mod shared;
 
 pub use follower::{Counts, Follower, Heard, Past};
 pub use link::{BusCall, Patience};
+pub use shared::{Given, SharedEvent};
 
 use std::sync::Arc;
 
@@ -156,6 +158,33 @@ impl Edge {
             }
         }
         Ok(())
+    }
+
+    /// As [`Edge::handle_bus_message`], for an event that many streams get, where it is just the next one.
+    pub fn handle_shared(
+        &mut self,
+        shared: &mut SharedEvent,
+        has_room: bool,
+        now: Millis,
+    ) -> Given {
+        let is_next = matches!(self.stream.stamp(), Stamp::Subscription(_))
+            && self.stream.is_open()
+            && self.follower.is_next(shared.place)
+            && self.stream.honored().accepts(&shared.event);
+        if !is_next || (has_room && !self.stream.handle_written(now)) {
+            return Given::Unchanged;
+        }
+        self.follower.handle_next(shared.place, now);
+        let published = shared.at.map(|at| at - self.epoch);
+        if has_room {
+            self.stream.count_written(published, now);
+            return Given::Written(shared.written(self.stream.stamp()));
+        }
+        let position = shared.place.position;
+        self.stream
+            .handle_event_at(&shared.event, position, published);
+        self.stream.handle_blocked(now);
+        Given::Waiting
     }
 
     /// What is watched no longer is denied no longer either: to be watched again it is authorized anew.

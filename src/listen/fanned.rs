@@ -24,6 +24,14 @@ impl ServerStream {
         true
     }
 
+    /// Counts what was written of an event that was published at that moment, as far as that is known.
+    pub(crate) fn count_written(&self, published: Option<Millis>, now: Millis) {
+        if let Some(tally) = &self.tally {
+            tally.count_event(false);
+            tally.count_frame(published.map(|published| now - published));
+        }
+    }
+
     /// There was no room for that message after all: the cue waits.
     pub(crate) fn handle_unwritten(&mut self, event: &ServerEvent, published: Millis, now: Millis) {
         if !self.honored.accepts(event) {

@@ -30,7 +30,7 @@ pub enum BusCall {
 /// One client's stream: bus frames in, bytes of the response body out.
 #[wasm_bindgen]
 pub struct Edge {
-    edge: edge::Edge,
+    pub(super) edge: edge::Edge,
 }
 
 /// Why a stream is to end that is neither closed nor lost.

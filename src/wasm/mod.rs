@@ -45,6 +45,8 @@ mod root;
 #[cfg(feature = "server")]
 mod shard;
 #[cfg(feature = "server")]
+mod shared;
+#[cfg(feature = "server")]
 mod stdio;
 #[cfg(feature = "server")]
 mod tally;

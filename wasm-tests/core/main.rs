@@ -63,6 +63,7 @@ mod server_corpus;
 mod session;
 mod session_host;
 mod shards;
+mod shared;
 mod sorted;
 mod sse;
 mod sse_decode;

@@ -54,7 +54,9 @@ test.each([
 ])('a log is told that a bus is %s once, and when it is back', async (_what, error) => {
   const records: LogRecord[] = [];
   const bus = new BreakableBus();
-  const server = serving({ bus, onlog: (record) => records.push(record), limits: { attachMs: 1_000 } });
+  // Nobody reads meanwhile.
+  const patient = { stallMs: 0, limits: { attachMs: 1_000 } };
+  const server = serving({ bus, onlog: (record) => records.push(record), ...patient });
   const stream = await open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
   await stream.message();
   bus.door = 'shut';

@@ -23,7 +23,7 @@ describe.each([
   }
 
   test('what is for one audience is heard by its callers alone, in every isolate', async () => {
-    const ann = [await opened(0, 'ann', 'acme'), await opened(1, 'ann', 'acme')];
+    const ann = [await opened(0, 'ann', 'acme'), await opened(0, 'amy', 'acme'), await opened(1, 'ann', 'acme')];
     const ben = await opened(0, 'ben', 'bolt', 'both');
     expect(await publish('bolt')).toBe(200);
     expect(await ben.message()).toBe(CUE);

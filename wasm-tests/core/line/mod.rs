@@ -4,7 +4,12 @@ mod faults;
 mod protocol;
 mod world;
 
-use mcp_listen::{bus::BusMessage, event::ServerEvent, filter::SubscriptionFilter};
+use mcp_listen::{
+    bus::BusMessage,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    scope::{Label, Scope},
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -54,6 +59,29 @@ fn one_connection_tells_each_stream_what_it_wants() {
     world.publish(&ServerEvent::ToolsListChanged);
     world.settle();
     assert_eq!([0, 1, 2].map(|stream| cues(&world, stream)), [1, 2, 1]);
+}
+
+#[test]
+fn a_frame_for_one_audience_is_written_to_its_streams_of_a_line_and_to_no_other() {
+    let of = |audience| SubscriptionFilter {
+        scope: Scope {
+            audiences: vec![Label::new(audience).unwrap()],
+            ..Scope::default()
+        },
+        ..tools()
+    };
+    let mut world = opened(&[of("acme"), of("bolt"), of("acme"), tools()]);
+    world.publish(&ServerEvent::ForAudience {
+        audience: Label::new("acme").unwrap(),
+        event: Box::new(ServerEvent::ToolsListChanged),
+    });
+    assert_eq!(world.down.len(), 1);
+    world.settle();
+    let heard = |world: &World| [0, 1, 2, 3].map(|stream| cues(world, stream));
+    assert_eq!(heard(&world), [1, 0, 1, 0]);
+    world.publish(&ServerEvent::ToolsListChanged);
+    world.settle();
+    assert_eq!(heard(&world), [2, 1, 2, 1]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use mcp_listen::{
     bus::{EdgeId, Hub, Interest, Position, Received},
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Patience},
+    edge::{BusCall, Edge, Frame, Given, Patience, SharedEvent},
     event::ServerEvent,
     filter::SubscriptionFilter,
     line::{Line, LineCall, LineOutput},
@@ -37,6 +37,8 @@ pub(super) struct World {
     epochs: u32,
     window: u64,
     socket: Option<EdgeId>,
+    /// How often anything was given to streams.
+    given: usize,
 }
 
 pub(super) struct Stream {
@@ -52,6 +54,30 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn is_acknowledged(&self) -> bool {
         !self.written.is_empty()
+    }
+
+    /// Takes a frame that others may get too, as its host does.
+    fn hear(&mut self, text: &str, shared: Option<&mut SharedEvent>, has_room: bool, now: Millis) {
+        let given = shared.map(|shared| {
+            let given = self.edge.handle_shared(shared, has_room, now);
+            if let Given::Written(place) = given {
+                self.read(shared.chunk(place));
+            }
+            given
+        });
+        if given.is_none_or(|given| given == Given::Unchanged) {
+            self.edge.handle_bus_message(text, now).unwrap();
+        }
+    }
+
+    /// The client reads a frame.
+    fn read(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let cue = text
+            .strip_prefix("event: message\ndata: ")
+            .map_or(text.as_str(), str::trim_end);
+        self.owed.remove(cue);
+        self.written.push(cue.to_owned());
     }
 }
 
@@ -72,6 +98,7 @@ impl World {
             epochs: 0,
             window: 1_000,
             socket: None,
+            given: 0,
         }
     }
 
@@ -302,12 +329,18 @@ impl World {
 
     fn give(&mut self, output: &LineOutput) {
         let (now, random) = (self.now, self.random);
-        for stream in &mut self.streams {
+        let mut shared = match output {
+            LineOutput::Send(delivery) => SharedEvent::read(&delivery.message),
+            LineOutput::Lose(_) => None,
+        };
+        self.given += 1;
+        for (place, stream) in self.streams.iter_mut().enumerate() {
             match output {
                 LineOutput::Send(delivery) => {
                     if stream.number.is_some_and(|it| delivery.edges.contains(&it)) {
-                        let heard = stream.edge.handle_bus_message(&delivery.message, now);
-                        heard.unwrap();
+                        // Now one has room, now another.
+                        let has_room = !(place + self.given).is_multiple_of(3);
+                        stream.hear(&delivery.message, shared.as_mut(), has_room, now);
                     }
                 }
                 LineOutput::Lose(edge) if stream.number == Some(*edge) => {
@@ -357,12 +390,7 @@ impl World {
                         .for_each(|it| self.line.detach(it));
                     continue;
                 };
-                let text = String::from_utf8(bytes).unwrap();
-                let cue = text
-                    .strip_prefix("event: message\ndata: ")
-                    .map_or(text.as_str(), str::trim_end);
-                stream.owed.remove(cue);
-                stream.written.push(cue.to_owned());
+                stream.read(&bytes);
             }
         }
     }
