@@ -27,7 +27,7 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
     ids: [1, 10, 100, 1_000, 10_000],
     percent: [0, 1, 10, 50, 100],
     targeted: 100,
-    rounds: 9,
+    rounds: 7,
   },
   quick: {
     streams: 2_000,

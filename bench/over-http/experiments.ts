@@ -40,9 +40,9 @@ export const SIZES: Record<'full' | 'quick', Size> = {
     manyStreams: [100, 300, 1_000, 3_000],
     uris: [1, 4, 16, 64, 256],
     shards: [1, 2, 4, 8],
-    publishes: 100,
+    publishes: 60,
     burst: { streams: 50, requests: 100 },
-    rounds: 7,
+    rounds: 5,
   },
   quick: {
     streams: 100,
@@ -109,16 +109,17 @@ function costs({ streams, rounds }: Size): Experiment[] {
 function growth({ manyStreams, publishes, streams, rounds }: Size): Experiment[] {
   const axis = { label: 'streams', values: manyStreams };
   const few = { proves: [], axis, rounds: Math.min(rounds, 3) };
+  const some = publishes / 2;
   return [
     {
       ...{ ...few, name: 'publish-by-streams', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
       title: 'from a publish to the last of more and more streams on workerd',
-      entrants: entrants(WORKERS, (server, x) => Latency.start(server, { streams: x, publishes })),
+      entrants: entrants(WORKERS, (server, x) => Latency.start(server, { streams: x, publishes: some })),
     },
     {
       ...{ ...few, name: 'publish-to-ten-by-streams', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
       title: 'from a publish to the last of 10 streams, beside more and more others on workerd',
-      entrants: entrants(PEERS, (server, x) => Latency.start(server, { streams: 10, others: x, publishes })),
+      entrants: entrants(PEERS, (server, x) => Latency.start(server, { streams: 10, others: x, publishes: some })),
     },
     {
       ...{ ...few, name: 'open-by-streams', metrics: [OPEN, CPU_STREAM], warmUps: 1 },
@@ -165,6 +166,7 @@ function anew(entrant: Entrant): Entrant {
 
 /** The same streams at more and more shards of one bus. */
 function shards({ streams, shards: values, publishes, rounds }: Size): Experiment[] {
+  const some = publishes / 2;
   const few = { proves: [], rounds: Math.min(rounds, 3), axis: { label: 'shards', values } };
   const held = (measure: (server: LoadServer) => Promise<Contender>) =>
     entrants(
@@ -175,7 +177,7 @@ function shards({ streams, shards: values, publishes, rounds }: Size): Experimen
     {
       ...{ ...few, name: 'publish-by-shards', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
       title: `from a publish to the last of ${streams} streams at more and more shards on workerd`,
-      entrants: held((server) => Latency.start(server, { streams, publishes })),
+      entrants: held((server) => Latency.start(server, { streams, publishes: some })),
     },
     {
       ...{ ...few, name: 'open-by-shards', metrics: [OPEN, CPU_STREAM], warmUps: 1 },
