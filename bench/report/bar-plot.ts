@@ -23,7 +23,10 @@ export function barPlot({ title, unit, bars }: BarPlot): string {
       label(`${figure(median)} ${unit}`, { x: place(Math.max(median, max)) + 8, y: middle + 4 }),
     ];
   });
-  return image(WIDTH, TOP + bars.length * ROW + 12, [label(title, { x: 12, y: 20, 'font-weight': 'bold' }), ...drawn]);
+  return image(title, WIDTH, TOP + bars.length * ROW + 12, [
+    label(title, { x: 12, y: 20, 'font-weight': 'bold' }),
+    ...drawn,
+  ]);
 }
 
 const WIDTH = 760;

@@ -30,7 +30,7 @@ export function linePlot({ title, x, y, lines }: LinePlot): string {
     HEIGHT - BOTTOM,
     TOP,
   );
-  return image(WIDTH, HEIGHT, [
+  return image(title, WIDTH, HEIGHT, [
     label(title, { x: LEFT, y: 20, 'font-weight': 'bold' }),
     ...horizontals(up),
     ...verticals(across),

@@ -9,11 +9,11 @@ export function label(text: string, attributes: Record<string, string | number>)
   return element('text', { 'font-size': 12, fill: '#333', ...attributes }, escaped(text));
 }
 
-/** A whole image on white: readers of a README may have a dark page. */
-export function image(width: number, height: number, content: string[]): string {
+/** A whole image on white: readers of a README may have a dark page. The title is what it shows, for whoever cannot see it. */
+export function image(title: string, width: number, height: number, content: string[]): string {
   const attributes = { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${width} ${height}`, width, height };
   const background = element('rect', { width, height, fill: '#fff' });
-  return `${element('svg', { ...attributes, 'font-family': 'sans-serif' }, `\n${[background, ...content].join('\n')}\n`)}\n`;
+  return `${element('svg', { ...attributes, 'font-family': 'sans-serif' }, `\n${[element('title', {}, escaped(title)), background, ...content].join('\n')}\n`)}\n`;
 }
 
 /** The colour of a contender by its place: told apart by everybody, after Okabe and Ito. */
