@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { run } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
 
-/** Bundles the Worker of `folder` (relative to the project) as it would be deployed; answers where it lies. */
+/**
+ * Bundles the Worker of `folder` (relative to the project) as it would be deployed; answers where it lies. Test files that
+ * run at the same time have each their own.
+ */
 export async function bundled(folder: string): Promise<string> {
-  const out = join(root, '.build', folder.replaceAll('/', '-'));
+  const out = join(root, '.build', `${folder.replaceAll('/', '-')}-${process.env['VITEST_POOL_ID'] ?? 0}`);
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   await run('wrangler', ['deploy', '--dry-run', '--outdir', out, '--config', join(root, folder, 'wrangler.toml')]);
