@@ -47,6 +47,25 @@ describe('with JetStream', () => {
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
   });
 
+  test('an event that was deleted from the log is a gap', async () => {
+    const nats = await started(true);
+    const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
+    const [here, there] = [busAt(nats.port), busAt(gate.port)];
+    const stream = await placeOn(there).open({ toolsListChanged: true });
+    await stream.message();
+    gate.shut();
+    await expect.poll(() => there.stats().isLive).toBe(false);
+    await here.publish(changed('note://a'));
+    await here.publish({ kind: 'tools_list_changed' });
+    await here.publish(changed('note://b'));
+    const manager = await jetstreamManager(await client(nats.port));
+    const { state } = await manager.streams.info('mcp-listen');
+    await manager.streams.deleteMessage('mcp-listen', state.last_seq - 1);
+    gate.open();
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
+  });
+
   test('a stream that somebody has made stays as it is', async () => {
     const nats = await started(true);
     const manager = await jetstreamManager(await client(nats.port));

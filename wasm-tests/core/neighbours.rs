@@ -2,17 +2,28 @@
 //! replaces edges and bus at different moments.
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Mark, Position, Received},
+    bus::{EdgeId, FollowAnswer, Hub, Mark, Position, Received, Root, ShardId},
     clock::Millis,
     edge::{BusCall, Edge},
     event::ServerEvent,
     filter::SubscriptionFilter,
+    json,
     listen::ServerStream,
+    scope::Label,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{id, updated, uri};
+
+/// The kinds of events that it reads; whatever has another one it drops, and as a bus refuses.
+const KINDS: [&str; 5] = [
+    "tools_list_changed",
+    "prompts_list_changed",
+    "resources_list_changed",
+    "resource_updated",
+    "task_status",
+];
 
 const ATTACH: &str =
     r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true,"resourceSubscriptions":["a"]}}"#;
@@ -101,4 +112,82 @@ fn an_edge_of_the_version_before_is_served() {
         assert_eq!(frame.replace(&previous, ""), former);
     }
     assert_eq!(hub.handle_message(edge, DETACH), Ok(Received::Detached));
+}
+
+fn for_acme(event: ServerEvent) -> ServerEvent {
+    ServerEvent::ForAudience {
+        audience: Label::new("acme").unwrap(),
+        event: Box::new(event),
+    }
+}
+
+/// What is not for everybody.
+fn confidential() -> [ServerEvent; 3] {
+    let principal = Label::new("ann").unwrap();
+    [
+        for_acme(ServerEvent::ToolsListChanged),
+        for_acme(updated("a")),
+        ServerEvent::Revoked { principal },
+    ]
+}
+
+#[test]
+fn an_edge_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
+    let (mut hub, edge) = hub();
+    hub.handle_message(edge, ATTACH).unwrap();
+    for event in confidential() {
+        assert_eq!(hub.publish(&event).edges(), [], "{event:?}");
+    }
+    let published = hub.publish(&ServerEvent::ToolsListChanged);
+    assert!(published.message_for(edge).is_some());
+}
+
+#[test]
+fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_everybody() {
+    let (hub, _) = hub();
+    let mut hub = hub.with_floor(Position(7));
+    let events = confidential();
+    for (position, event) in (8..).zip(&events) {
+        hub.publish(event);
+        hub.recall(Position(position), event);
+    }
+    let edge = hub.connect();
+    let since = ATTACH_SINCE.replace(":8}", ":7}");
+    hub.handle_message(edge, &since).unwrap();
+    assert!(hub.missed(edge, Position(7)).is_empty());
+}
+
+#[test]
+fn what_is_not_for_everybody_is_no_change_to_the_version_before() {
+    for event in confidential() {
+        let text = event.to_json();
+        let document = json::read(text.as_bytes(), 64).unwrap();
+        let kind = document.root.get("kind").unwrap().as_str().unwrap();
+        assert!(!KINDS.contains(&kind), "{text}");
+    }
+}
+
+#[test]
+fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    };
+    let shard = ShardId(1);
+    let mut root = Root::new(mark, Position(0), 0, 1);
+    root.place("EU", 1, None);
+    let follow =
+        r#"{"v":1,"type":"follow","seq":1,"edges":1,"add":["tools","resource:a"],"since":0}"#;
+    let mut reply = root.handle_follow(shard, follow, Position(0)).unwrap();
+    for (position, event) in (1..).zip(confidential()) {
+        assert_eq!(root.interested(&event), [], "{event:?}");
+        reply.push_event(&root, Position(position), &event);
+    }
+    reply.push_event(&root, Position(9), &ServerEvent::ToolsListChanged);
+    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish()) else {
+        panic!("not followed");
+    };
+    let missed = told.missed.unwrap().events;
+    assert_eq!(missed, [(Position(9), ServerEvent::ToolsListChanged)]);
+    assert_eq!(root.interested(&ServerEvent::ToolsListChanged), [shard]);
 }
