@@ -11,7 +11,7 @@ export type OpenTab = () => Promise<Page>;
 /** Pages of the server's own origin that run `script`, a module with the browser client; they end with the test. */
 export async function clientPages(browser: Browser, origin: string, script: string): Promise<OpenTab> {
   const context = await flawless(browser);
-  await serve(context, origin, script);
+  await servePages(context, origin, script);
   return async () => {
     const page = await context.newPage();
     await page.goto(`${origin}/pages/`);
@@ -49,8 +49,8 @@ async function flawless(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-/** What the pages load comes from here, whatever else the server has from the server. */
-async function serve(context: BrowserContext, origin: string, script: string): Promise<void> {
+/** What the pages of `origin` load comes from here, whatever else the server has from the server. */
+export async function servePages(context: BrowserContext, origin: string, script: string): Promise<void> {
   const body = await bundled(script);
   await context.route(`${origin}/pages/`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
   await context.route(`${origin}/pages/script.js`, (route) => route.fulfill({ contentType: 'text/javascript', body }));

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { root } from '../../scripts/project.mjs';
+import { CLOSES, DROPS, EVERY, promisesOf } from '../host/bus-list.ts';
+import { type Ask, BusMembers } from '../host/bus-members.ts';
+
+promisesOf('broadcastChannelBus between two threads of Deno', threads, [...EVERY, DROPS, CLOSES]);
+
+async function threads() {
+  const members = new BusMembers();
+  const answers = new Map<number, (answer: never) => void>();
+  const ready = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  // Inside the project, so that its own name resolves.
+  const program = join(root, 'wasm-tests', 'buses', 'deno-process.mjs');
+  const child = spawn('deno', ['run', '--allow-all', '--quiet', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const { answer, number, place, stream, text } = JSON.parse(line);
+    if (stream !== undefined) members.heard(stream, text);
+    else if (number === undefined) ready[place]?.resolve();
+    else answers.get(number)?.(answer as never);
+  });
+  let asked = 0;
+  const asking =
+    (place: number): Ask =>
+    (name, ...args) => {
+      asked += 1;
+      const { promise, resolve } = Promise.withResolvers<never>();
+      answers.set(asked, resolve);
+      child.stdin.write(`${JSON.stringify({ place, number: asked, name, args })}\n`);
+      return promise;
+    };
+  await Promise.race([
+    Promise.all(ready.map(({ promise }) => promise)),
+    ended.then(() => Promise.reject(new Error('Deno has ended'))),
+  ]);
+  return members.rig(asking(0), asking(1), asking(2), () => {
+    child.stdin.end();
+    return ended;
+  });
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { root } from '../../scripts/project.mjs';
+import { CLOSES, DROPS, EVERY, promisesOf } from '../host/bus-list.ts';
+import type { BusMember } from '../host/bus-member.ts';
+import { type Ask, BusMembers } from '../host/bus-members.ts';
+import { useChromium } from './browser.ts';
+import { servePages } from './client-pages.ts';
+
+const browser = useChromium();
+// Nobody is there: pages come from the test. Chromium has what buses need on this machine's own name alone.
+const ORIGIN = 'http://localhost:9';
+
+promisesOf('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
+
+async function tabs() {
+  const members = new BusMembers();
+  const context = await browser().newContext();
+  await servePages(context, ORIGIN, join(root, 'wasm-tests', 'host', 'bus-member.ts'));
+  await context.exposeFunction('heard', members.heard);
+  const open = async (): Promise<Ask> => {
+    const page = await context.newPage();
+    await page.goto(`${ORIGIN}/pages/`);
+    await page.waitForFunction(() => 'member' in globalThis);
+    return (name, ...args) => page.evaluate(asked, { name, args }) as never;
+  };
+  return members.rig(await open(), await open(), await open(), () => context.close());
+}
+
+/** Runs in the page. */
+function asked({ args, name }: { args: unknown[]; name: keyof BusMember }): unknown {
+  return (member[name] as (...all: unknown[]) => unknown)(...args);
+}

@@ -1,0 +1,56 @@
+import type { ClosableRig, OpenRig, Place } from './bus-list.ts';
+import type { BusMember } from './bus-member.ts';
+import { LISTEN_HEADERS, listenBody, WireStream } from './listen.ts';
+
+/** Has a member do something, wherever it is. */
+export type Ask = <Name extends keyof BusMember>(
+  name: Name,
+  ...args: Parameters<BusMember[Name]>
+) => Promise<Awaited<ReturnType<BusMember[Name]>>>;
+
+/** Three members of one bus, and their streams as if they were of this process. */
+export class BusMembers {
+  readonly #told = new Map<number, (text: string | null) => void>();
+  #opened = 0;
+
+  /** What a stream said, wherever it is. */
+  readonly heard = (stream: number, text: string | null): void => this.#told.get(stream)?.(text);
+
+  /** Two of them, and a third one that writes to their channel. */
+  rig(here: Ask, there: Ask, stranger: Ask, stop: () => Promise<unknown>): OpenRig & ClosableRig {
+    return {
+      here: this.#place(here),
+      there: this.#place(there),
+      garbage: (text) => stranger('say', text),
+      dropped: async () => (await there('stats')).dropped,
+      close: () => there('close'),
+      stop,
+    };
+  }
+
+  #place(ask: Ask): Place {
+    return {
+      open: (filter) => this.#open(ask, filter),
+      async publish(...events) {
+        const code = await ask('publish', events);
+        if (code !== undefined && code !== null) throw Object.assign(new Error('not published'), { code });
+      },
+      stats: () => ask('stats'),
+    };
+  }
+
+  async #open(ask: Ask, filter: object): Promise<WireStream> {
+    this.#opened += 1;
+    const stream = this.#opened;
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    this.#told.set(stream, (text) => {
+      void (text === null ? writer.close() : writer.write(new TextEncoder().encode(text)));
+    });
+    const abort = new AbortController();
+    abort.signal.addEventListener('abort', () => void ask('drop', stream));
+    const status = await ask('open', stream, LISTEN_HEADERS, listenBody(filter));
+    if (status !== 200) throw new Error(`status ${status}`);
+    return new WireStream(new Response(readable), abort);
+  }
+}
