@@ -1,3 +1,5 @@
+import { surviving } from './trap.js';
+
 /** One timer for deadlines that mostly move further away: it catches up with those when it fires. */
 export class DeadlineTimer {
   readonly #fire: () => void;
@@ -37,6 +39,6 @@ export class DeadlineTimer {
 
   readonly #tick = (): void => {
     this.#timer = undefined;
-    this.#fire();
+    surviving(this.#fire);
   };
 }

@@ -1,22 +1,34 @@
 import type { FanoutStreams } from './fanout-streams.js';
 import type { Grant } from './grant.js';
 import { CALM, type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamTally } from './held-stream.js';
+import { surviving } from './trap.js';
 import type { Retirement } from './wasm.js';
 
 /** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
 export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Array>, EventListenerObject {
-  /** Its number in the core. */
-  readonly id: number;
+  /** Its number in the core; another one in a core that has begun anew. */
+  id: number;
   /** Whether something waits in the core; the acknowledgment does from the beginning. */
   isBehind = true;
   /** How to ask again what its caller may hear; undefined: nobody has to be asked. */
   readonly grant: Grant | undefined;
+  readonly keepAliveMs: number;
+  /** When what names its caller expires, in milliseconds since 1970; undefined: never. */
+  readonly expiresAt: number | undefined;
+  /** What it is made of; undefined once it has begun to end: its last words may have been said. */
+  memo: string | undefined;
+  /** Whether its client has been written anything; the acknowledgment comes first. */
+  hasWritten = false;
+  /** When it is to end by itself. */
+  planned: Planned | undefined;
   readonly #streams: FanoutStreams;
 
-  constructor(streams: FanoutStreams, id: number, grant: Grant | undefined) {
+  constructor(streams: FanoutStreams, id: number, { expiresAt, grant, keepAliveMs }: FannedOptions) {
     this.#streams = streams;
     this.id = id;
     this.grant = grant;
+    this.keepAliveMs = keepAliveMs;
+    this.expiresAt = expiresAt;
   }
 
   /** The answer to the listen request: its body is the stream. */
@@ -36,7 +48,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   /** Somebody reads: there is room for one write. */
   pull(): void {
     this.#streams.outlets.vacate(this.id);
-    if (this.isBehind) this.#streams.flush(this);
+    if (this.isBehind) surviving(() => this.#streams.flush(this));
   }
 
   /** The reader has left, and there is no body any more. */
@@ -61,4 +73,18 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   abort(): void {
     this.#streams.end(this, 'aborted');
   }
+}
+
+/** What a stream is opened with, for a core that has begun anew. */
+export interface FannedOptions {
+  /** How often it gives a sign of life, in milliseconds; 0: never. */
+  keepAliveMs: number;
+  expiresAt: number | undefined;
+  grant: Grant | undefined;
+}
+
+/** When a stream is to end by itself, and why. */
+export interface Planned {
+  at: number;
+  why: Retirement;
 }

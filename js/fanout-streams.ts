@@ -1,13 +1,13 @@
 import type { EventFeed } from './bus/bus.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
-import { FannedStream } from './fanned-stream.js';
+import { FannedStream, type Planned } from './fanned-stream.js';
 import type { Grant } from './grant.js';
 import type { StreamEnding } from './held-stream.js';
-import { Outlets } from './outlets.js';
+import { type Outlet, Outlets } from './outlets.js';
 import { Renewed } from './renewed.js';
 import { expiry } from './times.js';
-import { whenTrapped } from './trap.js';
+import { CALM_MS, surviving, whenTrapped } from './trap.js';
 import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
 
 /** How the streams of a {@link FanoutStreams} are served. */
@@ -18,7 +18,7 @@ export interface FanoutOptions {
   tally: () => Tally;
   /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
   stallMs: number;
-  /** Told when the core has trapped, which ends all streams. */
+  /** Told when the core has trapped. */
   onerror: (error: Error) => void;
   /** Told of every stream that has ended. */
   onended: (stream: FannedStream, ending: StreamEnding) => void;
@@ -59,6 +59,9 @@ export class FanoutStreams implements EventFeed {
   #leaveBus: (() => void) | undefined;
   #leaveCore = (): void => {};
   #size = 0;
+  /** The core has begun anew, and knows of no stream yet: till it does, none of their numbers means anything. */
+  #isLapsed = false;
+  #recalledAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: FanoutOptions) {
     this.#fanout = new Renewed(() => new Fanout(options.tally(), options.stallMs));
@@ -91,14 +94,16 @@ export class FanoutStreams implements EventFeed {
     signal,
   }: FanoutOpening): FannedStream {
     if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
+    if (this.#isLapsed) throw new ListenError('core-trapped', 'the core is just beginning anew');
     this.#enroll();
     const now = performance.now();
     const id = this.#enter(() => this.#core.open(accepted, known, permit, scope, keepAliveMs, now));
     this.#core.attached(id, now);
-    if (maxAgeMs > 0) this.#core.retireAt(id, now + maxAgeMs, Retirement.Rotated);
-    if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
+    const stream = new FannedStream(this, id, { expiresAt, grant, keepAliveMs });
+    stream.memo = this.#core.memo(id);
+    if (maxAgeMs > 0) stream.planned = { at: now + maxAgeMs, why: Retirement.Rotated };
+    this.#limit(stream);
     if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
-    const stream = new FannedStream(this, id, grant);
     this.#streams[id] = stream;
     // The listener is not taken out again: the signal is its request's own, and lives no longer.
     signal.addEventListener('abort', stream);
@@ -111,6 +116,8 @@ export class FanoutStreams implements EventFeed {
    * this returns.
    */
   publish(events: string, published = performance.now()): void {
+    // What is told then is everything.
+    if (this.#isLapsed) return;
     const now = performance.now();
     const fan = this.#core.publish(events, published, now);
     if (fan !== undefined) this.#write(fan, now);
@@ -121,6 +128,7 @@ export class FanoutStreams implements EventFeed {
 
   /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
   gap(): void {
+    if (this.#isLapsed) return;
     this.#core.gap();
     for (const stream of this.#streams) this.#catchUp(stream);
   }
@@ -132,6 +140,7 @@ export class FanoutStreams implements EventFeed {
 
   /** Writes to a stream what waits for it, as far as there is room. */
   flush(stream: FannedStream): void {
+    if (this.#isLapsed) return;
     const now = performance.now();
     while (this.outlets.hasRoom(stream.id)) {
       const bytes = this.#core.poll(stream.id, now);
@@ -139,6 +148,7 @@ export class FanoutStreams implements EventFeed {
         stream.isBehind = false;
         break;
       }
+      stream.hasWritten = true;
       this.outlets.write(stream.id, bytes);
     }
     if (!this.outlets.hasRoom(stream.id)) this.#core.blocked(stream.id, now);
@@ -153,21 +163,30 @@ export class FanoutStreams implements EventFeed {
   /** Ends a stream gracefully. */
   close(stream: FannedStream): void {
     if (!this.#holds(stream)) return;
-    this.#core.close(stream.id);
-    this.#catchUp(stream);
+    stream.memo = undefined;
+    if (this.#isLapsed) return;
+    surviving(() => {
+      this.#core.close(stream.id);
+      this.#catchUp(stream);
+    });
   }
 
   /** Ends a stream at a moment of `performance.now`, without a result, after what is pending then. */
   retire(stream: FannedStream, at: number, why: Retirement): void {
     if (!this.#holds(stream)) return;
-    this.#core.retireAt(stream.id, at, why);
-    this.#arm();
+    const planned: Planned = { at, why };
+    if (stream.planned === undefined || at < stream.planned.at) stream.planned = planned;
+    if (this.#isLapsed) return;
+    surviving(() => {
+      this.#core.retireAt(stream.id, at, why);
+      this.#arm();
+    });
   }
 
   /** Lets a stream go; without a reason, for the one that the core knows. */
   end(stream: FannedStream, ending?: StreamEnding): void {
     if (!this.#holds(stream)) return;
-    const known = this.#core.remove(stream.id) as StreamEnding | undefined;
+    const known = this.#removed(stream);
     this.#streams[stream.id] = undefined;
     this.#leave();
     this.outlets.close(stream.id);
@@ -181,10 +200,28 @@ export class FanoutStreams implements EventFeed {
   }
 
   #renew(stream: FannedStream, grant: Grant, authorized: string | undefined): void {
-    if (!this.#holds(stream)) return;
-    const wrong = this.#core.renew(stream.id, authorized, performance.now());
-    this.#catchUp(stream);
+    if (this.#isLapsed || !this.#holds(stream)) return;
+    let wrong: string | undefined;
+    surviving(() => {
+      wrong = this.#core.renew(stream.id, authorized, performance.now());
+      this.#catchUp(stream);
+    });
     grant.refuse(wrong);
+  }
+
+  /** Why the core says that a stream has ended, which it knows no longer then. */
+  #removed({ id }: FannedStream): StreamEnding | undefined {
+    let ending: string | undefined;
+    if (!this.#isLapsed)
+      surviving(() => {
+        ending = this.#core.remove(id);
+      });
+    return ending as StreamEnding | undefined;
+  }
+
+  #limit({ expiresAt, id, planned }: FannedStream): void {
+    if (planned !== undefined) this.#core.retireAt(id, planned.at, planned.why);
+    if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
   }
 
   /** The first stream brings the bus. */
@@ -194,15 +231,51 @@ export class FanoutStreams implements EventFeed {
     this.#leaveCore = whenTrapped((error) => this.#trapped(error));
   }
 
-  /** Nothing is known of any stream any more: all end without a result, and their clients come back. */
+  /** Whoever has called the core may be in the middle of many streams: they go on once it is done. */
   #trapped(error: Error): void {
     this.#options.onerror(error);
-    for (const stream of this.#streams.splice(0)) {
-      if (stream === undefined) continue;
-      this.#leave();
-      this.outlets.close(stream.id);
-      this.#options.onended(stream, 'aborted');
+    if (this.#isLapsed) return;
+    this.#isLapsed = true;
+    queueMicrotask(() => this.#recall());
+  }
+
+  /** In a core that has begun anew the streams go on under other numbers, where they can, and their clients read everything again. */
+  #recall(): void {
+    const now = performance.now();
+    const mayGoOn = now - this.#recalledAt > CALM_MS;
+    this.#recalledAt = now;
+    this.#isLapsed = false;
+    const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
+    const held = streams.map((stream) => ({ stream, outlet: this.outlets.take(stream.id) }));
+    for (const { outlet, stream } of held) {
+      const id = mayGoOn ? this.#idAnew(stream, now) : undefined;
+      if (id === undefined) this.#breakOff(stream, outlet);
+      else this.#goOn(stream, id, outlet);
     }
+    for (const { stream } of held) if (this.#holds(stream)) surviving(() => this.#catchUp(stream));
+  }
+
+  #idAnew({ grant, hasWritten, keepAliveMs, memo }: FannedStream, now: number): number | undefined {
+    let id: number | undefined;
+    // Where it traps again, the streams before this one are recalled once more, which is too soon.
+    if (memo !== undefined && !this.#isLapsed)
+      surviving(() => {
+        id = this.#core.recall(memo, hasWritten, keepAliveMs, grant?.ms ?? 0, now);
+      });
+    return id;
+  }
+
+  #goOn(stream: FannedStream, id: number, outlet: Outlet): void {
+    stream.id = id;
+    this.#streams[id] = stream;
+    this.outlets.put(id, outlet);
+    surviving(() => this.#limit(stream));
+  }
+
+  #breakOff(stream: FannedStream, { controller }: Outlet): void {
+    controller?.close();
+    this.#leave();
+    this.#options.onended(stream, 'aborted');
   }
 
   #enter(open: () => number): number {
@@ -241,6 +314,7 @@ export class FanoutStreams implements EventFeed {
   }
 
   #tick(): void {
+    if (this.#isLapsed) return;
     for (const id of this.#core.timeout(performance.now())) this.#catchUp(this.#streams[id]);
     this.#arm();
   }

@@ -32,6 +32,7 @@ import { Renewed } from './renewed.js';
 import { onceEach, report } from './report.js';
 import type { ListenStats } from './streams.js';
 import { timesOf } from './times.js';
+import { serverLife } from './trap.js';
 import { type Accepted, Acceptor, type Claim, Refusal } from './wasm.js';
 import { Witness } from './witness.js';
 
@@ -86,7 +87,11 @@ class ListenFront {
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
-    return this.#front.guard(request, headers, () => this.#answer(request, headers, rest));
+    try {
+      return await this.#front.guard(request, headers, () => this.#answer(request, headers, rest));
+    } catch (error) {
+      return this.#afterTrap(error);
+    }
   };
 
   readonly close = (): Promise<void> => this.#openings.close();
@@ -99,6 +104,13 @@ class ListenFront {
   readonly revoke = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
 
   readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
+
+  /** A request that the core cannot go on with, because it has begun anew, may be made again. */
+  #afterTrap(error: unknown): Response {
+    if (!serverLife.isOfTrap(error)) throw error;
+    this.#onerror(error as Error);
+    return this.#refusals.answer(this.#acceptor.refuse(Refusal.Unavailable));
+  }
 
   get #acceptor(): Acceptor {
     return this.#core.value;

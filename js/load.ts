@@ -1,6 +1,6 @@
 import * as core from '../pkg/mcp_listen.js';
 import { ListenError } from './error.js';
-import { noticeTraps } from './trap.js';
+import { serverLife } from './trap.js';
 
 let isLoaded = false;
 
@@ -11,7 +11,7 @@ let isLoaded = false;
 export function load(source: () => core.SyncInitInput): void {
   if (isLoaded) return;
   core.initSync({ module: source() });
-  noticeTraps(core, core.__wbg_reset_state);
+  serverLife.notice(core, core.__wbg_reset_state);
   isLoaded = true;
 }
 

@@ -11,7 +11,8 @@ import type { HeldStream, StreamEnding } from './held-stream.js';
 import { host } from './host.js';
 import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
-import { ListenStream, type StreamOptions } from './stream.js';
+import { ListenStream } from './stream.js';
+import type { StreamOptions } from './stream-options.js';
 import { type ListenStats, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
 import { type Accepted, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
@@ -212,7 +213,8 @@ export class Openings {
       expiresAt,
       stallMs,
       signal: request.signal,
-      tally: this.#streams.tally,
+      tally: () => this.#streams.tally,
+      keepAliveMs: this.#keepAliveMs(),
       attachMs: limits.attachMs,
       maxAgeMs: scattered(maxAgeMs),
       verifyMs: scattered(verifyMs),

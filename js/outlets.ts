@@ -24,6 +24,19 @@ export class Outlets {
     this.forget(stream);
   }
 
+  /** Takes a body out, which goes on as it was under another number. */
+  take(stream: number): Outlet {
+    const outlet = { controller: this.#controllers[stream], hasRoom: this.hasRoom(stream) };
+    this.forget(stream);
+    return outlet;
+  }
+
+  /** A body that was taken out. */
+  put(stream: number, { controller, hasRoom }: Outlet): void {
+    if (controller !== undefined) this.open(stream, controller);
+    if (hasRoom) this.vacate(stream);
+  }
+
   /** A body has room for one write. */
   vacate(stream: number): void {
     this.#room[stream] = 1;
@@ -63,6 +76,12 @@ export class Outlets {
     this.#room = new Uint8Array(stream * 2);
     this.#room.set(former);
   }
+}
+
+/** A body without a number. */
+export interface Outlet {
+  controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  hasRoom: boolean;
 }
 
 /** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */

@@ -1,44 +1,16 @@
-import type { BusHome, BusLink, Joining, ListenBus } from './bus/bus.js';
+import type { BusHome, BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant } from './grant.js';
-import { CALM, type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamEnding, type StreamTally } from './held-stream.js';
-import type { SessionStream } from './legacy/session-store.js';
+import { type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamEnding, type StreamTally } from './held-stream.js';
+import { Recollection, type Retiring, tallyOf } from './recollection.js';
 import type { SharedFrame } from './shared-frame.js';
-import { expiry } from './times.js';
-import { whenTrapped } from './trap.js';
-import { type Edge, Retirement, type Tally } from './wasm.js';
-
-/** How a stream is wired up. */
-export interface StreamOptions {
-  bus: ListenBus;
-  /** Counts what the streams of a server go through. */
-  tally: Tally;
-  /** Aborted when the client is gone. */
-  signal: AbortSignal;
-  /** How long the bus may take to confirm, in milliseconds. */
-  attachMs: number;
-  /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
-  stallMs: number;
-  /** How old the stream may grow, in milliseconds; 0: any age. */
-  maxAgeMs: number;
-  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  verifyMs: number;
-  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
-  expiresAt?: number | undefined;
-  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
-  grant?: Grant | undefined;
-  onerror: (error: Error) => void;
-  /** Told when the bus of a stream is away, and when it is back. */
-  onaway: (stream: HeldStream, isAway: boolean) => void;
-  /** The session whose stream it is; none for a listen stream. */
-  session?: SessionStream;
-  /** On which continent the client is, where the host tells. */
-  continent?: string | undefined;
-}
+import { joiningOf, type StreamOptions } from './stream-options.js';
+import { surviving, whenTrapped } from './trap.js';
+import { type Edge, Retirement } from './wasm.js';
 
 /**
  * One open subscription: moves frames of the bus into the core, and bytes of the core into the
@@ -47,12 +19,12 @@ export interface StreamOptions {
 export class ListenStream implements HeldStream {
   /** Resolves when the stream has ended, whatever ended it. */
   readonly ended: Promise<StreamEnding>;
-  readonly #edge: Edge;
+  #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
   readonly #closing = deferred<boolean>();
   readonly #retiring = deferred<Retiring>();
-  readonly #lapsed = deferred();
+  #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
   readonly #timer = new DeadlineTimer(() => this.#tick());
@@ -66,21 +38,24 @@ export class ListenStream implements HeldStream {
   /** Whether somebody reads: there is room for one write. */
   #hasRoom = false;
   #isEnded = false;
+  /** The core has begun anew, and knows nothing of this stream yet. */
+  #isLapsed = false;
+  readonly #recollection: Recollection;
   #leaveCore = (): void => {};
 
   private constructor(edge: Edge, options: StreamOptions) {
     this.#edge = edge;
     this.#options = options;
+    this.#recollection = new Recollection(options);
     this.ended = this.#ended.promise;
     this.#line = new BusLine({
       attach: (link, since) => this.#join(link, since),
       receive: this.#receive,
       lost: this.#lost,
     });
-    edge.setPatience(options.attachMs, options.verifyMs);
+    this.#recollection.equip(edge);
     // It was asked before the stream was attached.
     edge.grantFor(options.grant?.ms ?? 0, performance.now());
-    edge.countIn(options.tally, Date.now() - performance.now());
     // `open` tells its caller; where it has already returned there is nobody left to tell.
     this.#attached.promise.catch(() => {});
   }
@@ -93,19 +68,19 @@ export class ListenStream implements HeldStream {
   static async open(edge: Edge, options: StreamOptions): Promise<ListenStream> {
     const stream = new ListenStream(edge, options);
     stream.#leaveCore = whenTrapped((error) => stream.#lapse(error));
+    stream.#awaitLapse();
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then((isDoubtful) => stream.#drain(isDoubtful));
-    void stream.#lapsed.promise.then(() => stream.#dispose('aborted'));
-    void stream.#retiring.promise.then((retiring) => stream.#retire(retiring));
+    void stream.#closing.promise.then((isDoubtful) => surviving(() => stream.#drain(isDoubtful)));
+    void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
     try {
       await stream.#attach();
     } catch (error) {
       stream.#end('aborted');
       throw error;
     }
-    stream.#limit();
+    stream.#live();
     return stream;
   }
 
@@ -119,7 +94,7 @@ export class ListenStream implements HeldStream {
         },
         pull: () => {
           this.#hasRoom = true;
-          if (this.#isBehind) this.#pump();
+          if (this.#isBehind) surviving(() => this.#pump());
         },
         cancel: this.#leave,
       },
@@ -138,13 +113,16 @@ export class ListenStream implements HeldStream {
 
   abort(): void {
     if (this.#isEnded) return;
-    this.#edge.abort();
+    surviving(() => this.#edge.abort());
     this.#finish();
   }
 
   get tally(): StreamTally {
-    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = this.#tally === undefined ? this.#edge.counts : [];
-    return this.#tally ?? { isAway: this.#edge.isAway, outages, healed, gaps, resyncs };
+    return this.#tally ?? tallyOf(this.#edge);
+  }
+
+  get #isIdle(): boolean {
+    return this.#isEnded || this.#isLapsed;
   }
 
   async #attach(): Promise<void> {
@@ -166,7 +144,7 @@ export class ListenStream implements HeldStream {
   }
 
   #join(link: BusLink, since: string | undefined): LineAttachment {
-    const attachment = this.#options.bus.attach(this.#filter(), link, this.#joining(since));
+    const attachment = this.#options.bus.attach(this.#filter(), link, joiningOf(this.#options, since));
     const again = attachment.again?.bind(attachment);
     return {
       get home() {
@@ -176,7 +154,7 @@ export class ListenStream implements HeldStream {
         return attachment.isCertain ?? true;
       },
       detach: () => attachment.detach(),
-      again: again && ((after) => again(this.#filter(), this.#joining(after))),
+      again: again && ((after) => again(this.#filter(), joiningOf(this.#options, after))),
     };
   }
 
@@ -184,17 +162,12 @@ export class ListenStream implements HeldStream {
     return JSON.parse(this.#edge.honored) as SubscriptionFilter;
   }
 
-  #joining(since: string | undefined): Joining {
-    const { continent, session } = this.#options;
-    return {
-      ...(session && { session: session.id }),
-      ...(since !== undefined && { since }),
-      ...(continent !== undefined && { continent }),
-    };
-  }
-
   readonly #receive = (frame: string, shared?: SharedFrame): void => {
-    if (this.#isEnded) return;
+    if (this.#isIdle) return;
+    surviving(() => this.#take(frame, shared));
+  };
+
+  #take(frame: string, shared: SharedFrame | undefined): void {
     if (shared !== undefined && this.#share(shared)) return;
     const dropped = this.#edge.receive(frame, performance.now());
     if (dropped !== undefined) {
@@ -206,20 +179,22 @@ export class ListenStream implements HeldStream {
     }
     if (this.#isAway) this.#look();
     this.#pump();
-  };
+  }
 
   /** A stream that is open outlives its bus, unless the bus let it go. */
   readonly #lost = (error: Error): void => {
     this.#attached.reject(error);
-    if (this.#isEnded) return;
+    if (this.#isIdle) return;
     const { code } = error as Partial<ListenError>;
     if (!this.#isConfirmed || code === 'bus-released') {
       this.abort();
       return;
     }
-    this.#edge.lose(performance.now(), Math.random(), code === 'bus-overloaded');
-    this.#look();
-    this.#pump();
+    surviving(() => {
+      this.#edge.lose(performance.now(), Math.random(), code === 'bus-overloaded');
+      this.#look();
+      this.#pump();
+    });
   };
 
   /** Where the bus is, the core knows. */
@@ -230,21 +205,23 @@ export class ListenStream implements HeldStream {
     this.#options.onaway(this, isAway);
   }
 
-  #limit(): void {
-    const { expiresAt, maxAgeMs, stallMs } = this.#options;
-    this.#edge.stallAfter(stallMs);
-    if (expiresAt !== undefined) this.#edge.expireAt(expiry(expiresAt));
-    if (maxAgeMs > 0) this.#edge.retireAt(performance.now() + maxAgeMs, Retirement.Rotated);
+  #live(): void {
+    const { maxAgeMs } = this.#options;
+    this.#recollection.memo = this.#edge.memo;
+    if (maxAgeMs > 0) this.#recollection.plan({ at: performance.now() + maxAgeMs, why: Retirement.Rotated });
+    this.#recollection.limit(this.#edge);
   }
 
-  #retire({ at, why }: Retiring): void {
-    if (this.#isEnded) return;
-    this.#edge.retireAt(at, why);
+  #retire(retiring: Retiring): void {
+    this.#recollection.plan(retiring);
+    if (this.#isIdle) return;
+    this.#edge.retireAt(retiring.at, retiring.why);
     this.#timer.arm(this.#edge.deadline);
   }
 
   #drain(isDoubtful: boolean): void {
-    if (this.#isEnded) return;
+    this.#recollection.memo = undefined;
+    if (this.#isIdle) return;
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
     if (isDoubtful) this.#edge.doubt(performance.now());
     this.#edge.close();
@@ -254,7 +231,7 @@ export class ListenStream implements HeldStream {
   /** Takes what many streams get, where it is just the next event; the answer is whether that is done. */
   #share(shared: SharedFrame): boolean {
     const controller = this.#controller;
-    if (this.#isEnded || this.#isPumping || controller === undefined) return false;
+    if (this.#isPumping || controller === undefined) return false;
     const given = shared.give(this.#edge, this.#hasRoom);
     if (given === 'unchanged') return false;
     if (given !== 'waiting') this.#writeAtOnce(controller, given);
@@ -271,17 +248,20 @@ export class ListenStream implements HeldStream {
   /** Enqueueing may ask for more at once, so the loop must not start within itself. */
   #pump(): void {
     this.#isBehind = true;
-    if (this.#isEnded || this.#isPumping || this.#controller === undefined) return;
+    if (this.#isIdle || this.#isPumping || this.#controller === undefined) return;
     this.#isPumping = true;
-    this.#write(this.#controller);
-    this.#isPumping = false;
+    try {
+      this.#write(this.#controller);
+    } finally {
+      this.#isPumping = false;
+    }
     const { home } = this.#line;
     if (home === undefined) this.#settle();
     else this.#settleAt(home);
   }
 
   #settle(): void {
-    if (this.#isEnded) return;
+    if (this.#isIdle) return;
     if (this.#edge.isEnded) this.#finish();
     else {
       this.#timer.arm(this.#edge.deadline);
@@ -292,7 +272,7 @@ export class ListenStream implements HeldStream {
   /** Another request may have written: what it must not touch waits for the stream's own. */
   #settleAt(home: BusHome): void {
     const { deadline, isAsking, isEnded } = this.#edge;
-    if (isEnded || isAsking || !this.#timer.covers(deadline)) home.ask(() => this.#settle());
+    if (isEnded || isAsking || !this.#timer.covers(deadline)) home.ask(() => surviving(() => this.#settle()));
   }
 
   /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
@@ -303,9 +283,12 @@ export class ListenStream implements HeldStream {
   }
 
   #renew(grant: Grant, authorized: string | undefined): void {
-    if (this.#isEnded) return;
-    const wrong = this.#edge.renew(authorized, performance.now());
-    this.#pump();
+    if (this.#isIdle) return;
+    let wrong: string | undefined;
+    surviving(() => {
+      wrong = this.#edge.renew(authorized, performance.now());
+      this.#pump();
+    });
     grant.refuse(wrong);
   }
 
@@ -325,19 +308,20 @@ export class ListenStream implements HeldStream {
   #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, frames: Uint8Array): void {
     this.#hasRoom = false;
     try {
+      this.#recollection.hasWritten = true;
       controller.enqueue(frames);
     } catch (error) {
       this.#edge.abort();
       this.#isPumping = false;
       const { home } = this.#line;
       if (home === undefined) this.#settle();
-      else home.ask(() => this.#settle());
+      else home.ask(() => surviving(() => this.#settle()));
       throw error;
     }
   }
 
   #tick(): void {
-    if (this.#isEnded) return;
+    if (this.#isIdle) return;
     this.#edge.timeout(performance.now(), Math.random());
     this.#line.tend(this.#edge);
     if (!this.#isEnded) this.#look();
@@ -348,7 +332,11 @@ export class ListenStream implements HeldStream {
 
   /** Ends as the core says. */
   #finish(): void {
-    this.#end((this.#edge.ending as StreamEnding | undefined) ?? 'aborted');
+    let ending: StreamEnding = 'aborted';
+    surviving(() => {
+      ending = (this.#edge.ending as StreamEnding | undefined) ?? ending;
+    });
+    this.#end(ending);
   }
 
   /** Every way in which a stream ends comes through here. */
@@ -362,10 +350,33 @@ export class ListenStream implements HeldStream {
 
   /** The core knows of no stream any more. What belongs to the stream's own request waits for that. */
   #lapse(error: Error): void {
-    this.#isEnded = true;
-    this.#tally = CALM;
     this.#options.onerror(error);
+    this.#isLapsed = true;
     this.#lapsed.resolve();
+  }
+
+  #awaitLapse(): void {
+    this.#lapsed = deferred();
+    void this.#lapsed.promise.then(() => this.#recall());
+  }
+
+  /** In a core that has begun anew the stream goes on, where it can, and its client reads everything again. */
+  #recall(): void {
+    if (this.#isEnded) return;
+    this.#awaitLapse();
+    this.#isLapsed = false;
+    const edge = this.#recollection.recall(performance.now());
+    if (edge === undefined) this.#end('aborted');
+    else this.#goOn(edge);
+  }
+
+  #goOn(edge: Edge): void {
+    this.#edge = edge;
+    surviving(() => {
+      this.#line.tend(edge);
+      if (!this.#isEnded) this.#look();
+      this.#pump();
+    });
   }
 
   #dispose(ending: StreamEnding): void {
@@ -373,7 +384,7 @@ export class ListenStream implements HeldStream {
     this.#timer.clear();
     this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
-    this.#line.leave();
+    surviving(() => this.#line.leave());
     this.#closeBody();
     this.#ended.resolve(ending);
   }
@@ -385,9 +396,4 @@ export class ListenStream implements HeldStream {
       // The reader has cancelled: there is no body left to close.
     }
   }
-}
-
-interface Retiring {
-  at: number;
-  why: Retirement;
 }

@@ -1,20 +1,45 @@
 import * as core from '../pkg/mcp_listen.js';
-import { noticing } from './trap.js';
+import { serverLife } from './trap.js';
 
 // No module is loaded here: each entry does that in its own way, before anything of this is called.
 export * from '../pkg/mcp_listen.js';
 
-// Classes are watched where the core is loaded; functions cannot be changed in place.
-export const attachMessage = noticing(core.attachMessage);
-export const attachedMessage = noticing(core.attachedMessage);
-export const detachMessage = noticing(core.detachMessage);
-export const discoverHeaders = noticing(core.discoverHeaders);
-export const discoverRequest = noticing(core.discoverRequest);
-export const eventIn = noticing(core.eventIn);
-export const eventMessage = noticing(core.eventMessage);
-export const listsOf = noticing(core.listsOf);
-export const normalizeEvent = noticing(core.normalizeEvent);
-export const offersSubscribe = noticing(core.offersSubscribe);
-export const raisedAnswer = noticing(core.raisedAnswer);
-export const sessionChanged = noticing(core.sessionChanged);
-export const sessionReleased = noticing(core.sessionReleased);
+// The methods of classes are watched where the core is loaded; constructors and functions cannot be changed in place.
+export const attachMessage = serverLife.noticing(core.attachMessage);
+export const attachedMessage = serverLife.noticing(core.attachedMessage);
+export const detachMessage = serverLife.noticing(core.detachMessage);
+export const discoverHeaders = serverLife.noticing(core.discoverHeaders);
+export const discoverRequest = serverLife.noticing(core.discoverRequest);
+export const eventIn = serverLife.noticing(core.eventIn);
+export const eventMessage = serverLife.noticing(core.eventMessage);
+export const listsOf = serverLife.noticing(core.listsOf);
+export const normalizeEvent = serverLife.noticing(core.normalizeEvent);
+export const offersSubscribe = serverLife.noticing(core.offersSubscribe);
+export const raisedAnswer = serverLife.noticing(core.raisedAnswer);
+export const sessionChanged = serverLife.noticing(core.sessionChanged);
+export const sessionReleased = serverLife.noticing(core.sessionReleased);
+
+export const Acceptor = serverLife.made(core.Acceptor);
+export type Acceptor = core.Acceptor;
+export const Channel = serverLife.made(core.Channel);
+export type Channel = core.Channel;
+export const Fanout = serverLife.made(core.Fanout);
+export type Fanout = core.Fanout;
+export const Hub = serverLife.made(core.Hub);
+export type Hub = core.Hub;
+export const Line = serverLife.made(core.Line);
+export type Line = core.Line;
+export const Listener = serverLife.made(core.Listener);
+export type Listener = core.Listener;
+export const Policy = serverLife.made(core.Policy);
+export type Policy = core.Policy;
+export const Published = serverLife.made(core.Published);
+export type Published = core.Published;
+export const Question = serverLife.made(core.Question);
+export type Question = core.Question;
+export const Root = serverLife.made(core.Root);
+export type Root = core.Root;
+export const Shard = serverLife.made(core.Shard);
+export type Shard = core.Shard;
+export const Tally = serverLife.made(core.Tally);
+export type Tally = core.Tally;

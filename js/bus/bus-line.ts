@@ -76,9 +76,14 @@ export class BusLine {
   tend(follower: BusFollower): void {
     for (let call = follower.call(performance.now()); call !== undefined; call = follower.call(performance.now())) {
       const again = call === BusCall.Ask ? this.#attachment?.again : undefined;
-      if (call === BusCall.Leave) this.leave();
-      else if (again === undefined) this.attach(follower.since);
+      if (call === BusCall.Leave) {
+        this.leave();
+        continue;
+      }
+      if (again === undefined) this.attach(follower.since);
       else again(follower.since);
+      // What was told at once may have ended the follower.
+      if (this.#link === undefined) return;
     }
   }
 

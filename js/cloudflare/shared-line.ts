@@ -68,15 +68,16 @@ export class SharedLine {
     if (this.#holder === undefined) this.#appoint(rider);
     else this.#stir();
     this.#watch(rider);
-    const core = this.#core;
+    const isCertain = (): boolean => this.isCurrent && this.#core.isCertain;
     return {
       home: rider.home,
       get isCertain() {
-        return core.isCertain;
+        return isCertain();
       },
       detach: () => this.#leave(number),
       again: (_filter, { since }) => {
-        core.attachAgain(number, since, performance.now());
+        if (!this.isCurrent) return;
+        this.#core.attachAgain(number, since, performance.now());
         this.#stir();
       },
     };

@@ -3,6 +3,7 @@
 mod backoff;
 mod follower;
 mod link;
+pub mod memo;
 mod shared;
 
 pub use follower::{Counts, Follower, Heard, Past};
@@ -65,6 +66,15 @@ impl Edge {
             denied: Vec::new(),
             sent: None,
             epoch: Millis::default(),
+        }
+    }
+
+    /// Joins to a bus a stream that was open before the core knew of it: attaches like after a loss, and nobody knows what
+    /// was missed.
+    pub fn recalled(stream: ServerStream) -> Self {
+        Self {
+            follower: Follower::recalled(),
+            ..Self::new(stream)
         }
     }
 

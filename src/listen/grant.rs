@@ -48,6 +48,14 @@ impl ServerStream {
         });
     }
 
+    /// As [`ServerStream::grant_for`], where nobody knows any more what was allowed: somebody is asked before any cue leaves.
+    pub(crate) fn doubt_grant(&mut self, span: Millis) {
+        self.grant_for(span, Millis(0));
+        if let Some(grant) = &mut self.grant {
+            grant.until = Millis(0);
+        }
+    }
+
     /// The filter of which somebody has to say whether the caller may still hear it: a cue waits for the answer, which is
     /// [`ServerStream::handle_granted`] or [`ServerStream::handle_denied`]. There is one question at a time.
     pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {

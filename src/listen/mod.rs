@@ -9,6 +9,7 @@ mod grant;
 mod headers;
 mod incoming;
 mod keep_alive;
+mod recalled;
 mod request;
 mod settings;
 mod stamp;

@@ -42,7 +42,7 @@ pub enum Output {
 pub struct ServerStream {
     pub(super) stamp: Stamp,
     pub(super) honored: Arc<SubscriptionFilter>,
-    server_info: Option<Arc<str>>,
+    pub(super) server_info: Option<Arc<str>>,
     pub(super) is_held: bool,
     pub(super) state: State,
     /// Made when something first waits: most streams are idle most of the time.

@@ -47,6 +47,7 @@ mod legacy;
 mod line;
 mod lines;
 mod listener;
+mod memo;
 mod message;
 mod neighbours;
 mod offer;

@@ -11,12 +11,19 @@ test.each([
   ['with a socket each', alone],
   ['on a shared line', shared],
 ])(
-  'a trap in one edge ends its streams %s without a result, and they come back; the other edge notices nothing',
+  'streams %s outlive a trap in their edge: they hear of all that they honor, and hear on; the other edge notices nothing',
   async (_, fixture) => {
     const opened = (edge: number) => acknowledgedStream(fixture, edge);
     const [one, other, elsewhere] = [await opened(0), await opened(0), await opened(1)];
     await fixture().post(0, '/poison');
     // Whichever call comes first is the one that traps.
+    await fixture().post(0, '/mcp', '{}');
+    for (const stream of [one, other]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await fixture().stats(0)).toMatchObject({ open: 2, away: 0, resyncs: 2 });
+    expect(await fixture().publish(0, CHANGED)).toBe(200);
+    for (const stream of [one, other, elsewhere]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await fixture().stats(0)).toMatchObject({ open: 2, ended: { aborted: 0 } });
+    await fixture().post(0, '/poison');
     await fixture().post(0, '/mcp', '{}');
     for (const stream of [one, other]) expect(await stream.event()).toBeUndefined();
     const again = await opened(0);

@@ -1,0 +1,44 @@
+import type { Joining, ListenBus } from './bus/bus.js';
+import type { Grant } from './grant.js';
+import type { HeldStream } from './held-stream.js';
+import type { SessionStream } from './legacy/session-store.js';
+import type { Tally } from './wasm.js';
+
+/** How a stream is wired up. */
+export interface StreamOptions {
+  bus: ListenBus;
+  /** Counts what the streams of a server go through. */
+  tally: () => Tally;
+  /** How often it gives a sign of life in a new core, in milliseconds; 0: never. */
+  keepAliveMs: number;
+  /** Aborted when the client is gone. */
+  signal: AbortSignal;
+  /** How long the bus may take to confirm, in milliseconds. */
+  attachMs: number;
+  /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
+  stallMs: number;
+  /** How old the stream may grow, in milliseconds; 0: any age. */
+  maxAgeMs: number;
+  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  verifyMs: number;
+  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  expiresAt?: number | undefined;
+  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
+  grant?: Grant | undefined;
+  onerror: (error: Error) => void;
+  /** Told when the bus of a stream is away, and when it is back. */
+  onaway: (stream: HeldStream, isAway: boolean) => void;
+  /** The session whose stream it is; none for a listen stream. */
+  session?: SessionStream;
+  /** On which continent the client is, where the host tells. */
+  continent?: string | undefined;
+}
+
+/** What a stream that is wired up so says when it attaches. */
+export function joiningOf({ continent, session }: StreamOptions, since: string | undefined): Joining {
+  return {
+    ...(session && { session: session.id }),
+    ...(since !== undefined && { since }),
+    ...(continent !== undefined && { continent }),
+  };
+}
