@@ -1,8 +1,10 @@
 import type { BusLink } from '../bus/bus.js';
 import { BusLine, type LineAttachment } from '../bus/bus-line.js';
 import { DeadlineTimer } from '../deadline-timer.js';
+import { deferred } from '../deferred.js';
 import { ListenError } from '../error.js';
 import type { ServerEvent } from '../event.js';
+import { CALM_MS, surviving, whenTrapped } from '../trap.js';
 import { Listener } from '../wasm.js';
 
 /** How a listener attaches and whom it tells. */
@@ -16,28 +18,39 @@ export interface ListenerOptions {
 /** Hears every event of a bus, and what it missed when the bus was lost: of that, the last event of each subject. */
 export class BusListener {
   readonly #options: ListenerOptions;
-  readonly #listener = new Listener(ATTACH_MS);
+  #listener = new Listener(ATTACH_MS);
   readonly #timer = new DeadlineTimer(() => this.#tick());
   readonly #line: BusLine;
+  readonly #leaveCore: () => void;
+  #lapsed = deferred();
   #resyncs = 0;
+  /** The core has begun anew, and knows nothing of this listener yet. */
+  #isLapsed = false;
+  #recalledAt = Number.NEGATIVE_INFINITY;
   #isOver = false;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#line = new BusLine({
       attach: options.attach,
-      receive: (frame) => this.#receive(frame),
-      lost: (error) => this.#lose(error),
+      receive: (frame) => this.#unlessLapsed(() => this.#receive(frame)),
+      lost: (error) => this.#unlessLapsed(() => this.#lose(error)),
     });
     this.#tend();
+    this.#leaveCore = whenTrapped(() => {
+      this.#isLapsed = true;
+      this.#lapsed.resolve();
+    });
+    this.#awaitLapse();
   }
 
   /** Hears no more; may be called twice. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#leaveCore();
     this.#timer.clear();
-    this.#line.leave();
+    surviving(() => this.#line.leave());
     this.#listener.free();
   }
 
@@ -65,7 +78,42 @@ export class BusListener {
     this.#timer.arm(this.#listener.deadline);
   }
 
+  #unlessLapsed(action: () => void): void {
+    if (!this.#isLapsed) surviving(action);
+  }
+
+  /** What is to be done then is done on behalf of whoever listens. */
+  #awaitLapse(): void {
+    this.#lapsed = deferred();
+    void this.#lapsed.promise.then(() => this.#recall());
+  }
+
+  /** In a core that has begun anew it attaches anew; where that came to nothing a short while ago, later. */
+  #recall(): void {
+    if (this.#isOver) return;
+    this.#awaitLapse();
+    const now = performance.now();
+    this.#timer.clear();
+    if (now - this.#recalledAt > CALM_MS) this.#beginAnew(now);
+    if (this.#isLapsed) this.#timer.arm(this.#recalledAt + CALM_MS + 1);
+  }
+
+  #beginAnew(now: number): void {
+    this.#recalledAt = now;
+    surviving(() => {
+      this.#listener = new Listener(ATTACH_MS);
+      this.#isLapsed = false;
+      this.#resyncs = 0;
+      this.#tend();
+    });
+    this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
+  }
+
   #tick(): void {
+    if (this.#isLapsed) {
+      this.#recall();
+      return;
+    }
     this.#listener.timeout(performance.now(), Math.random());
     this.#tend();
   }

@@ -1,7 +1,7 @@
 import { InMemoryBus, type ListenError, type ListenOptions, type ServerEvent } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Tally } from '../../dist/wasm.js';
-import { acknowledged, listChanged, updated, WITH_TASKS, type WireStream } from '../host/listen.ts';
+import { acknowledged, listChanged, updated, WITH_TASKS, WireStream } from '../host/listen.ts';
 import { poison } from '../host/poison.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, RESULT, refusal, serving, TOOLS } from './serving.ts';
@@ -9,6 +9,13 @@ import { CAPABILITIES, listenRequest, open, RESULT, refusal, serving, TOOLS } fr
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
 const BOTH = { toolsListChanged: true, resourceSubscriptions: ['note://1'] };
 const TOLD = listChanged('1', 'tools');
+
+/** What the engine says where there is no memory for one more instance. */
+class NoMemory {
+  constructor() {
+    throw new RangeError('out of memory');
+  }
+}
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -75,8 +82,9 @@ describe.each(BUSES)('%s streams', (_, busOf) => {
 
   test('that are not read yet are acknowledged first', async () => {
     const { bus, server: under } = server(busOf());
-    const stream = await open(under, TOOLS);
+    const response = await under.fetch(listenRequest(TOOLS));
     await trap((event) => bus.publish(event));
+    const stream = new WireStream(response, new AbortController());
     expect(await stream.message()).toBe(acknowledged('1', TOOLS));
     expect(await stream.message()).toBe(TOLD);
     await under.close();
@@ -165,9 +173,7 @@ describe.each(BUSES)('%s streams and a core that gives up again', (_, busOf) => 
   test('end where the core cannot begin anew; what comes next tries again', async () => {
     const { bus, errors, server: under } = server(busOf());
     const stream = await acknowledgedStream(under);
-    const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(() => {
-      throw new RangeError('out of memory');
-    });
+    const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(NoMemory as never);
     await trap((event) => bus.publish(event));
     expect(await stream.message()).toBeUndefined();
     expect(errors[0]).toMatchObject({
