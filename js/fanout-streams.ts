@@ -1,4 +1,5 @@
 import type { EventFeed } from './bus/bus.js';
+import { CommonTexts } from './common-texts.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
 import { FannedStream, type Planned } from './fanned-stream.js';
@@ -55,6 +56,7 @@ export class FanoutStreams implements EventFeed {
   readonly #fanout: Renewed<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FannedStream | undefined)[] = [];
+  readonly #memos = new CommonTexts();
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #leaveBus: (() => void) | undefined;
   #leaveCore = (): void => {};
@@ -100,7 +102,8 @@ export class FanoutStreams implements EventFeed {
     const id = this.#enter(() => this.#core.open(accepted, known, permit, scope, keepAliveMs, now));
     this.#core.attached(id, now);
     const stream = new FannedStream(this, id, { expiresAt, grant, keepAliveMs });
-    stream.memo = this.#core.memo(id);
+    const memo = this.#core.memo(id);
+    stream.memo = memo && this.#memos.kept(memo);
     if (maxAgeMs > 0) stream.planned = { at: now + maxAgeMs, why: Retirement.Rotated };
     this.#limit(stream);
     if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
