@@ -124,7 +124,7 @@ export class FanoutStreams implements EventFeed {
     const now = performance.now();
     const fan = this.#core.publish(events, published, now);
     if (fan !== undefined) this.#write(fan, now);
-    for (const id of this.#core.due()) this.#catchUp(this.#streams[id]);
+    for (const id of this.#core.due() ?? []) this.#catchUp(this.#streams[id]);
     // Whoever has something waiting has to take it in time.
     this.#arm();
   }

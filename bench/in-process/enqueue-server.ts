@@ -1,28 +1,42 @@
 import type { Server } from './server.ts';
 
 /**
- * The limit: streams that hold nothing but their controllers, and frames that are encoded beforehand, the
- * same bytes for everybody. It reads no request, filters nothing and promises nothing.
+ * The limit: the controllers of the streams that watch a resource in a list of its own, and frames that are encoded beforehand,
+ * the same bytes for everybody. It checks nothing and promises nothing.
  */
 export function enqueueServer(): Server {
-  const controllers: ReadableStreamDefaultController<Uint8Array>[] = [];
-  const frames = new Map<string, Uint8Array>();
+  const resources = new Map<string, Resource>();
   return {
-    fetch: async () => {
+    fetch: async (request) => {
+      const { params } = (await request.json()) as Listen;
       const body = new ReadableStream<Uint8Array>({
         start(controller) {
-          controllers.push(controller);
+          for (const uri of params.notifications.resourceSubscriptions) watched(resources, uri).push(controller);
           controller.enqueue(ACKNOWLEDGED);
         },
       });
       return new Response(body);
     },
     publish: (uri) => {
-      const frame = frames.get(uri) ?? encoded(uri);
-      frames.set(uri, frame);
+      const { controllers, frame } = resources.get(uri) as Resource;
       for (const controller of controllers) controller.enqueue(frame);
     },
   };
+}
+
+interface Listen {
+  params: { notifications: { resourceSubscriptions: string[] } };
+}
+
+interface Resource {
+  controllers: ReadableStreamDefaultController<Uint8Array>[];
+  frame: Uint8Array;
+}
+
+function watched(resources: Map<string, Resource>, uri: string): Resource['controllers'] {
+  const known = resources.get(uri) ?? { controllers: [], frame: encoded(uri) };
+  resources.set(uri, known);
+  return known.controllers;
 }
 
 function encoded(uri: string): Uint8Array {

@@ -156,14 +156,13 @@ export class InMemoryBus implements ListenBus {
   }
 
   #publish(text: string): void {
-    const publication = this.#hub.publish(text, Date.now());
-    this.#log.append(text);
-    this.#hub.trimmed(this.#log.floor);
-    const deliveries = Array.from({ length: publication.deliveries }, (_, number) => ({
-      edges: publication.edges(number) ?? [],
-      message: publication.message(number) ?? '',
+    const hub = this.#hub;
+    hub.publish(text, Date.now());
+    if (this.#log.append(text)) hub.trimmed(this.#log.floor);
+    const deliveries = Array.from({ length: hub.deliveries }, (_, number) => ({
+      edges: hub.edges(number) ?? [],
+      message: hub.message(number) ?? '',
     }));
-    publication.free();
     for (const { edges, message } of deliveries) {
       for (const edge of edges) this.#send(edge, message);
     }

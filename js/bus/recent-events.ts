@@ -23,14 +23,16 @@ export class RecentEvents {
     return this.#floor;
   }
 
-  /** Keeps the next event, and now and then drops those that have left the window. */
-  append(event: string): void {
+  /** Keeps the next event, and now and then drops those that have left the window: the answer is whether it did. */
+  append(event: string): boolean {
     const now = performance.now();
     this.#events.push({ event, at: now });
     const { logAgeMs, logEvents } = this.#window;
     const isLong = this.#events.length >= logEvents + Math.max(1, logEvents * TRIM_SHARE);
     const oldest = this.#events[0]?.at ?? now;
-    if (isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE)) this.#trim(now - logAgeMs);
+    const isOver = isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE);
+    if (isOver) this.#trim(now - logAgeMs);
+    return isOver;
   }
 
   /** The events beyond `position`, which must not lie below the floor. */

@@ -211,16 +211,13 @@ export class RootBus implements WatchedBus {
   /** Writes one event to the log, and answers with its frames and whom they go to. */
   #append(event: string): Frame[] {
     const now = Date.now();
-    const publication = calling(() => this.#hub.publish(event, now));
-    const { deliveries, position } = publication;
+    const position = calling(() => this.#hub.publish(event, now));
     this.#log.append(position, event, now);
     this.#shards?.publish(position, event, now);
-    const frames = Array.from({ length: deliveries }, (_, number) => ({
-      edges: publication.edges(number) ?? new Uint32Array(),
-      message: publication.message(number) ?? '',
+    return Array.from({ length: this.#hub.deliveries }, (_, number) => ({
+      edges: this.#hub.edges(number) ?? new Uint32Array(),
+      message: this.#hub.message(number) ?? '',
     }));
-    publication.free();
-    return frames;
   }
 
   /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */

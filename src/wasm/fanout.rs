@@ -127,10 +127,10 @@ impl Fanout {
         self.core.handle_missed(streams, millis(now));
     }
 
-    /// The streams that are to be polled for what was published last.
-    pub fn due(&mut self) -> Vec<u32> {
-        let due = self.core.take_due().into_iter();
-        due.map(|stream| stream.0).collect()
+    /// The streams that are to be polled for what was published last; undefined: none.
+    pub fn due(&mut self) -> Option<Vec<u32>> {
+        let due = self.core.take_due();
+        (!due.is_empty()).then(|| due.into_iter().map(|stream| stream.0).collect())
     }
 
     /// What a stream was promised is asked for again once it is older than so many milliseconds; 0: never.
@@ -231,15 +231,16 @@ impl Fanout {
 /// A fan as numbers of four bytes, little end first, and the chunks after them: how long the numbers are, how many chunks, where
 /// each ends, and of each write the stream and the place of its chunk.
 fn packed(fan: &Fan) -> Vec<u8> {
-    let writes = fan.writes.iter();
-    let writes = writes.flat_map(|(stream, chunk)| [stream.0, word(*chunk)]);
-    let words = std::iter::once(word(fan.ends.len()))
-        .chain(fan.ends.iter().copied().map(word))
-        .chain(writes);
     let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
     let mut bytes = Vec::with_capacity(head + fan.bytes.len());
-    bytes.extend(word(head).to_le_bytes());
-    bytes.extend(words.flat_map(u32::to_le_bytes));
+    let mut push = |number: u32| bytes.extend_from_slice(&number.to_le_bytes());
+    push(word(head));
+    push(word(fan.ends.len()));
+    fan.ends.iter().for_each(|end| push(word(*end)));
+    for (stream, chunk) in &fan.writes {
+        push(stream.0);
+        push(word(*chunk));
+    }
     bytes.extend_from_slice(&fan.bytes);
     bytes
 }

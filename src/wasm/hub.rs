@@ -15,15 +15,15 @@ use super::{
 
 /// A bus without its I/O.
 #[wasm_bindgen]
-pub struct Hub(bus::Hub);
+pub struct Hub {
+    core: bus::Hub,
+    /// Of what was published last.
+    deliveries: Vec<bus::Delivery>,
+}
 
 /// What a frame from an edge led to.
 #[wasm_bindgen]
 pub struct Received(Result<bus::Received, ProtocolError>);
-
-/// One published event, to be logged and then sent.
-#[wasm_bindgen]
-pub struct Publication(bus::Publication);
 
 /// What one edge missed, collapsed.
 #[wasm_bindgen]
@@ -38,23 +38,26 @@ impl Hub {
             epoch: epoch.into(),
             position: at(position),
         });
-        Self(hub.with_floor(at(floor)))
+        Self {
+            core: hub.with_floor(at(floor)),
+            deliveries: Vec::new(),
+        }
     }
 
     /// The log has let go of events: it holds every one after `floor`.
     pub fn trimmed(&mut self, floor: f64) {
-        self.0.handle_trimmed(at(floor));
+        self.core.handle_trimmed(at(floor));
     }
 
     /// What the streams of all edges want together: the JSON text of a filter.
     #[wasm_bindgen(getter)]
     pub fn wanted(&self) -> String {
-        self.0.wanted().to_json()
+        self.core.wanted().to_json()
     }
 
     /// A connection came up; the answer is its number.
     pub fn connect(&mut self) -> u32 {
-        self.0.connect().0
+        self.core.connect().0
     }
 
     /// A connection that attached before a restart; `interest` as `Received` gave it, `last` as
@@ -62,17 +65,17 @@ impl Hub {
     pub fn restore(&mut self, interest: &str, last: Option<f64>) -> Result<u32, JsValue> {
         let interest = Interest::from_json(interest)
             .map_err(|error| coded(error.code(), &error.to_string()))?;
-        Ok(self.0.restore(interest, last.map(at)).0)
+        Ok(self.core.restore(interest, last.map(at)).0)
     }
 
     /// The position of the last frame that an attached edge was sent.
     pub fn last(&self, edge: u32) -> Option<f64> {
-        self.0.last(EdgeId(edge)).map(number)
+        self.core.last(EdgeId(edge)).map(number)
     }
 
     /// A frame came from an edge.
     pub fn receive(&mut self, edge: u32, message: &str) -> Received {
-        Received(self.0.handle_message(EdgeId(edge), message))
+        Received(self.core.handle_message(EdgeId(edge), message))
     }
 
     /// The session of an attached edge watches these URIs now, and while it `isHeld` its client is not
@@ -83,59 +86,80 @@ impl Hub {
         uris: Vec<String>,
         #[wasm_bindgen(js_name = isHeld)] is_held: bool,
     ) -> Option<String> {
-        self.0.watch(EdgeId(edge), uris_of(&uris), is_held)
+        self.core.watch(EdgeId(edge), uris_of(&uris), is_held)
     }
 
     /// The event id that says "everything published so far".
     #[wasm_bindgen(getter)]
     pub fn place(&self) -> String {
-        event_id::write(Some(self.0.mark()))
+        event_id::write(Some(self.core.mark()))
     }
 
     /// Whether it is known what the log tells; if not, `recall` comes before `missed`.
     #[wasm_bindgen(getter)]
     pub fn recalls(&self) -> bool {
-        self.0.recalls()
+        self.core.recalls()
     }
 
     /// The next event of the log, as JSON text.
     pub fn recall(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
-        self.0.recall(at(position), &event_of(event)?);
+        self.core.recall(at(position), &event_of(event)?);
         Ok(())
     }
 
     /// The positions of the events after `after` that an attached edge is to be told of, ascending.
     pub fn missed(&self, edge: u32, after: f64) -> Vec<f64> {
-        let positions = self.0.missed(EdgeId(edge), at(after)).into_iter();
+        let positions = self.core.missed(EdgeId(edge), at(after)).into_iter();
         positions.map(number).collect()
     }
 
     /// What an attached edge missed, to be read from the log.
     pub fn replay(&self, edge: u32) -> Option<Replay> {
-        self.0.replay(EdgeId(edge)).map(Replay)
+        self.core.replay(EdgeId(edge)).map(Replay)
     }
 
     /// The frames of a replay that is over, to be sent to its edge.
     #[wasm_bindgen(js_name = finishReplay)]
     pub fn finish_replay(&mut self, edge: u32, replay: Replay) -> Vec<String> {
-        self.0.finish_replay(EdgeId(edge), replay.0)
+        self.core.finish_replay(EdgeId(edge), replay.0)
     }
 
     /// A connection went away.
     pub fn disconnect(&mut self, edge: u32) {
-        self.0.disconnect(EdgeId(edge));
+        self.core.disconnect(EdgeId(edge));
     }
 
-    /// An event, as JSON text, was published, `at` so many milliseconds after 1970.
-    pub fn publish(&mut self, event: &str, at: f64) -> Result<Publication, JsValue> {
+    /// An event, as JSON text, was published, `at` so many milliseconds after 1970; the answer is its place in the log. Who gets
+    /// which frame say `deliveries`, `message` and `edges` until the next one.
+    pub fn publish(&mut self, event: &str, at: f64) -> Result<f64, JsValue> {
         let event: ServerEvent = event_of(event)?;
-        Ok(Publication(self.0.publish_at(&event, Some(millis(at)))))
+        let publication = self.core.publish_at(&event, Some(millis(at)));
+        self.deliveries = publication.deliveries;
+        Ok(number(publication.position))
+    }
+
+    /// How many different frames carry what was published last.
+    #[wasm_bindgen(getter)]
+    pub fn deliveries(&self) -> usize {
+        self.deliveries.len()
+    }
+
+    /// One of these frames.
+    pub fn message(&self, delivery: usize) -> Option<String> {
+        let delivery = self.deliveries.get(delivery)?;
+        Some(delivery.message.clone())
+    }
+
+    /// The numbers of the edges that get that frame.
+    pub fn edges(&self, delivery: usize) -> Option<Vec<u32>> {
+        let delivery = self.deliveries.get(delivery)?;
+        Some(delivery.edges.iter().map(|edge| edge.0).collect())
     }
 
     /// How many edges are attached.
     #[wasm_bindgen(getter)]
     pub fn attached(&self) -> usize {
-        self.0.attached()
+        self.core.attached()
     }
 }
 
@@ -203,32 +227,5 @@ impl Replay {
     pub fn push(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
         self.0.push(at(position), &event_of(event)?);
         Ok(())
-    }
-}
-
-#[wasm_bindgen]
-impl Publication {
-    /// The event's place in the log.
-    #[wasm_bindgen(getter)]
-    pub fn position(&self) -> f64 {
-        number(self.0.position)
-    }
-
-    /// How many different frames carry it.
-    #[wasm_bindgen(getter)]
-    pub fn deliveries(&self) -> usize {
-        self.0.deliveries.len()
-    }
-
-    /// One of the frames.
-    pub fn message(&self, delivery: usize) -> Option<String> {
-        let delivery = self.0.deliveries.get(delivery)?;
-        Some(delivery.message.clone())
-    }
-
-    /// The numbers of the edges that get that frame.
-    pub fn edges(&self, delivery: usize) -> Option<Vec<u32>> {
-        let delivery = self.0.deliveries.get(delivery)?;
-        Some(delivery.edges.iter().map(|edge| edge.0).collect())
     }
 }

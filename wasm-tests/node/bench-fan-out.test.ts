@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { listenFor, listenRequest, resourceUri } from '../../bench/frame.ts';
 import { PATIENCE_MS } from '../../bench/harness/patience.ts';
 import { FanOut } from '../../bench/in-process/fan-out.ts';
 import { listenOf, matches, type Scenario } from '../../bench/in-process/scenario.ts';
@@ -16,14 +17,16 @@ describe('a fan-out', () => {
     await fanOut.leave();
   });
 
-  test.each(['listen', 'sdk'] as const)('of %s reaches just the streams that match', async (name) => {
+  test.each(['listen', 'sdk', 'enqueue'] as const)('of %s reaches just the streams that match', async (name) => {
     const fanOut = await FanOut.start(await serverOf(name), { ...SCENARIO, matching: 2 });
     await expect(fanOut.round()).resolves.toBeDefined();
     await fanOut.leave();
   });
 
   test('fails where a stream hears what it does not watch', async () => {
-    const start = FanOut.start(await serverOf('enqueue'), { ...SCENARIO, matching: 2 });
+    const { fetch, publish } = await serverOf('enqueue');
+    const all = () => fetch(listenRequest(listenFor([resourceUri(0)], '1')));
+    const start = FanOut.start({ fetch: all, publish }, { ...SCENARIO, matching: 2 });
     await expect(start).rejects.toThrow('with 6 of 2 frames handed over');
   });
 
@@ -75,7 +78,7 @@ describe('a fan-out', () => {
     let published = 0;
     const confused = (uri: string) => {
       published += 1;
-      return publish(published < 3 ? uri : 'bench://resource/9999999');
+      return publish(published < 3 ? uri : resourceUri(0));
     };
     const fanOut = await FanOut.start({ fetch, publish: confused }, SCENARIO);
     await expect(fanOut.round()).rejects.toThrow('and not with bench://resource/0000001');

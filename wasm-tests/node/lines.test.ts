@@ -192,9 +192,9 @@ class SmallBus {
 
   publish(): void {
     this.#events += 1;
-    const publication = this.#hub.publish(EVENT, 0);
-    for (let number = 0; number < publication.deliveries; number += 1) {
-      for (const edge of publication.edges(number) ?? []) this.#say(edge, publication.message(number));
+    this.#hub.publish(EVENT, 0);
+    for (let number = 0; number < this.#hub.deliveries; number += 1) {
+      for (const edge of this.#hub.edges(number) ?? []) this.#say(edge, this.#hub.message(number));
     }
   }
 
