@@ -71,22 +71,23 @@ impl Index {
 
     /// The edges that want `event`, each once, in ascending order.
     pub fn matching(&self, event: &ServerEvent) -> Vec<EdgeId> {
-        let none = BTreeSet::new();
-        let of_change = self.of_change(event).unwrap_or(&none);
-        let both;
-        let wanting = match event {
-            ServerEvent::ForAudience { audience, .. } => {
-                let of_audience = self.audiences.get(audience).unwrap_or(&none);
-                both = of_change.intersection(of_audience).copied().collect();
-                &both
-            }
-            ServerEvent::Revoked { .. } => {
-                both = of_change.union(&self.revocations).copied().collect();
-                &both
-            }
-            _ => of_change,
-        };
-        self.everything.union(wanting).copied().collect()
+        let of_change = self.of_change(event).into_iter().flatten().copied();
+        let mut edges: Vec<EdgeId> = of_change.collect();
+        if let ServerEvent::ForAudience { audience, .. } = event {
+            let of_audience = self.audiences.get(audience);
+            edges.retain(|edge| of_audience.is_some_and(|edges| edges.contains(edge)));
+        }
+        let ascending = edges.len();
+        if let ServerEvent::Revoked { .. } = event {
+            edges.extend(&self.revocations);
+        }
+        edges.extend(&self.everything);
+        // Mostly there is nobody who wants everything.
+        if edges.len() > ascending {
+            edges.sort_unstable();
+            edges.dedup();
+        }
+        edges
     }
 
     fn of_change(&self, event: &ServerEvent) -> Option<&BTreeSet<EdgeId>> {

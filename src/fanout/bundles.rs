@@ -1,14 +1,14 @@
-use std::collections::BTreeMap;
-
 use super::{Fan, StreamId};
 
 /// What several events come to for each stream: streams of one stamp that hear the same of them share one chunk.
 ///
-/// It is a tree. A node is what its parent is and one frame more; streams that stand at the same node get the same bytes.
+/// It is a tree. A node is what its parent is and one frame more; streams that stand at the same node get the same bytes. At its root
+/// are the groups. Events come one after another, so a node is asked for no child but its latest.
 #[derive(Debug)]
 pub(super) struct Bundles {
     nodes: Vec<Node>,
-    children: BTreeMap<(usize, Step), usize>,
+    /// The node of each group, by its number.
+    groups: Vec<usize>,
     /// Where each stream stands, by its number.
     places: Vec<usize>,
     streams: Vec<StreamId>,
@@ -18,12 +18,13 @@ pub(super) struct Bundles {
 struct Node {
     parent: usize,
     frame: Vec<u8>,
+    latest: Option<Child>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    Group(u32),
-    Event(usize),
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    event: usize,
+    node: usize,
 }
 
 impl Bundles {
@@ -33,14 +34,15 @@ impl Bundles {
             nodes: vec![Node {
                 parent: ROOT,
                 frame: Vec::new(),
+                latest: None,
             }],
-            children: BTreeMap::new(),
+            groups: Vec::new(),
             places: vec![ROOT; most],
             streams: Vec::new(),
         }
     }
 
-    /// A stream of a group hears one event more; `write` appends the frame.
+    /// A stream of a group hears one event more, whose number is none of those before; `write` appends the frame.
     pub(super) fn push(
         &mut self,
         id: StreamId,
@@ -51,11 +53,11 @@ impl Bundles {
         let place = self.places.get(id.0 as usize).copied().unwrap_or(ROOT);
         let from = if place == ROOT {
             self.streams.push(id);
-            self.child(ROOT, Step::Group(group), |_| {})
+            self.of_group(group as usize)
         } else {
             place
         };
-        let to = self.child(from, Step::Event(event), write);
+        let to = self.child(from, event, write);
         if let Some(place) = self.places.get_mut(id.0 as usize) {
             *place = to;
         }
@@ -80,16 +82,42 @@ impl Bundles {
         fan
     }
 
-    fn child(&mut self, parent: usize, step: Step, write: impl FnOnce(&mut Vec<u8>)) -> usize {
-        if let Some(child) = self.children.get(&(parent, step)) {
-            return *child;
+    fn of_group(&mut self, group: usize) -> usize {
+        if group >= self.groups.len() {
+            self.groups.resize(group + 1, ROOT);
         }
-        let child = self.nodes.len();
+        let known = self.groups.get(group).copied().unwrap_or(ROOT);
+        if known != ROOT {
+            return known;
+        }
+        let node = self.add(ROOT, Vec::new());
+        if let Some(place) = self.groups.get_mut(group) {
+            *place = node;
+        }
+        node
+    }
+
+    fn child(&mut self, parent: usize, event: usize, write: impl FnOnce(&mut Vec<u8>)) -> usize {
+        let latest = self.nodes.get(parent).and_then(|parent| parent.latest);
+        if let Some(child) = latest.filter(|child| child.event == event) {
+            return child.node;
+        }
         let mut frame = Vec::new();
         write(&mut frame);
-        self.nodes.push(Node { parent, frame });
-        self.children.insert((parent, step), child);
-        child
+        let node = self.add(parent, frame);
+        if let Some(parent) = self.nodes.get_mut(parent) {
+            parent.latest = Some(Child { event, node });
+        }
+        node
+    }
+
+    fn add(&mut self, parent: usize, frame: Vec<u8>) -> usize {
+        self.nodes.push(Node {
+            parent,
+            frame,
+            latest: None,
+        });
+        self.nodes.len() - 1
     }
 
     fn push_path(&self, bytes: &mut Vec<u8>, mut at: usize) {

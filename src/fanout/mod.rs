@@ -7,10 +7,7 @@ mod frame;
 mod numbers;
 mod slots;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     bus::Key,
@@ -18,6 +15,7 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
+    sorted::{Map, Set},
     sse,
     tally::Tally,
 };
@@ -44,7 +42,7 @@ pub struct Fanout {
     slots: Slots,
     stamps: Numbers<Stamp>,
     keys: Numbers<Key>,
-    filters: BTreeSet<Arc<SubscriptionFilter>>,
+    filters: Set<Arc<SubscriptionFilter>>,
     /// Who hears what: the number of a key, and the stream.
     members: BTreeSet<(u32, StreamId)>,
     chunks: Chunks,
@@ -115,7 +113,7 @@ impl Fanout {
         let mut chunks = std::mem::take(&mut self.chunks);
         let mut frame = Frame::new(&event);
         chunks.forget();
-        self.each_hearer((&event, 0), (published, now), |group, id, stamp| {
+        self.each_hearer((&event, 0), (published, now), &mut |group, id, stamp| {
             let chunk = chunks.get(group).unwrap_or_else(|| {
                 chunks.push(group);
                 frame.push(&mut fan.bytes, stamp);
@@ -135,7 +133,8 @@ impl Fanout {
         let mut bundles = Bundles::new(self.slots.most());
         for (number, (event, repeats)) in events.iter().enumerate() {
             let mut frame = Frame::new(event);
-            self.each_hearer((event, *repeats), (published, now), |group, id, stamp| {
+            let times = (published, now);
+            self.each_hearer((event, *repeats), times, &mut |group, id, stamp| {
                 bundles.push(id, group, number, |bytes| frame.push(bytes, stamp));
             });
         }
@@ -247,7 +246,7 @@ impl Fanout {
         &mut self,
         (event, repeats): (&ServerEvent, usize),
         (published, now): (Millis, Millis),
-        mut hear: impl FnMut(u32, StreamId, &Stamp),
+        hear: &mut dyn FnMut(u32, StreamId, &Stamp),
     ) {
         // Of those whom what is for one audience is for, each is asked whether it wants to hear of it.
         let key = Key::of_audience(event).unwrap_or_else(|| Key::of(event));
@@ -323,17 +322,17 @@ impl Fanout {
 
 /// One event for each subject: the latest, in the place of the first, and how often there was another one.
 fn collapsed(events: Vec<ServerEvent>) -> Vec<(ServerEvent, usize)> {
-    let mut places = BTreeMap::new();
+    let mut places = Map::default();
     let mut latest: Vec<(ServerEvent, usize)> = Vec::new();
     for event in events {
         let subject = Key::subject_of(&event);
-        let place = *places.entry(subject).or_insert(latest.len());
-        match latest.get_mut(place) {
-            Some((former, repeats)) => {
-                *former = event;
-                *repeats += 1;
-            }
-            None => latest.push((event, 0)),
+        let place = places.get(&subject).copied();
+        if let Some((former, repeats)) = place.and_then(|place| latest.get_mut(place)) {
+            *former = event;
+            *repeats += 1;
+        } else {
+            places.insert(subject, latest.len());
+            latest.push((event, 0));
         }
     }
     latest

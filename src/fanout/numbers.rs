@@ -1,9 +1,9 @@
-use std::collections::BTreeMap;
+use crate::sorted::Map;
 
 /// Names as small numbers, while they are in use; a number that is free is given again.
 #[derive(Debug)]
 pub(super) struct Numbers<N> {
-    entries: BTreeMap<N, Entry>,
+    entries: Map<N, Entry>,
     free: Vec<u32>,
 }
 
@@ -16,7 +16,7 @@ struct Entry {
 impl<N> Default for Numbers<N> {
     fn default() -> Self {
         Self {
-            entries: BTreeMap::new(),
+            entries: Map::default(),
             free: Vec::new(),
         }
     }
@@ -30,9 +30,7 @@ impl<N: Clone + Ord> Numbers<N> {
 
     /// The name as it was first written, so that it can be kept once for all.
     pub(super) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
-        self.entries
-            .get_key_value(name)
-            .map_or(name, |(kept, _)| kept)
+        self.entries.key(name).unwrap_or(name)
     }
 
     /// Uses a name once more.

@@ -53,6 +53,15 @@ impl<K: Ord, V> Map<K, V> {
         self.value_mut(number)
     }
 
+    /// The key as it was put in.
+    pub fn key<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
+    where
+        K: Borrow<Q>,
+    {
+        let number = self.order.get(self.find(key).ok()?)?;
+        self.entry(number).map(|(key, _)| key)
+    }
+
     /// Puts the value in; the one before is the answer.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {

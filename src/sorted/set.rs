@@ -25,6 +25,14 @@ impl<K: Ord> Set<K> {
         self.0.contains_key(key)
     }
 
+    /// The key as it was put in.
+    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.key(key)
+    }
+
     /// Whether the key was not in it before.
     pub fn insert(&mut self, key: K) -> bool {
         self.0.insert(key, ()).is_none()

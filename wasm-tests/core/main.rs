@@ -41,6 +41,7 @@ mod grant;
 mod healing;
 mod hold;
 mod id;
+mod index;
 mod initialize;
 mod json;
 mod legacy;

@@ -20,6 +20,7 @@ fn whatever_is_done_a_map_is_as_a_tree_would_be() {
             assert_eq!(map.remove(&key), tree.remove(&key));
         }
         assert_eq!(map.get(&key), tree.get(&key));
+        assert_eq!(map.key(&key), tree.contains_key(&key).then_some(&key));
         assert_eq!((map.len(), map.is_empty()), (tree.len(), tree.is_empty()));
         if step % 1_000 == 0 {
             assert!(map.iter().eq(tree.iter()));
@@ -59,5 +60,6 @@ fn a_set_holds_each_key_once_and_in_order() {
     assert!(set.remove(&1) && !set.remove(&1));
     assert!(set.contains(&3) && !set.contains(&1));
     assert_eq!(set.len(), 2);
+    assert_eq!((set.get(&2), set.get(&1)), (Some(&2), None));
     assert!(set.into_keys().eq([2, 3]));
 }

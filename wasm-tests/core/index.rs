@@ -1,0 +1,50 @@
+use mcp_listen::{
+    bus::{EdgeId, Index, Interest},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    scope::{Label, Scope},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
+
+fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+/// Tools, for a caller and its audiences.
+fn wants(principal: &str, audiences: &[&str], revocations: bool) -> Interest {
+    Interest::Filter(SubscriptionFilter {
+        tools_list_changed: true,
+        scope: Scope {
+            audiences: audiences.iter().map(|text| label(text)).collect(),
+            principals: vec![label(principal)],
+            revocations,
+        },
+        ..SubscriptionFilter::default()
+    })
+}
+
+#[test]
+fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
+    let mut index = Index::default();
+    let mut enter = |edges: &[u32], interest: &Interest| {
+        for edge in edges {
+            index.insert(EdgeId(*edge), interest);
+        }
+    };
+    enter(&[5, 3], &Interest::Everything);
+    enter(&[9, 1], &wants("ann", &["acme"], false));
+    enter(&[10, 11, 12, 13, 14, 15], &wants("ben", &[], false));
+    enter(&[4], &wants("ann", &[], true));
+    let matching = |event| index.matching(&event).into_iter().map(|edge| edge.0);
+    let acme = ServerEvent::ForAudience {
+        audience: label("acme"),
+        event: Box::new(TOOLS),
+    };
+    assert!(matching(acme).eq([1, 3, 5, 9]));
+    let principal = label("ann");
+    assert!(matching(ServerEvent::Revoked { principal }).eq([1, 3, 4, 5, 9]));
+    assert!(matching(TOOLS).eq([1, 3, 4, 5, 9].into_iter().chain(10..16)));
+}
