@@ -34,10 +34,10 @@ export class BusSocket {
     this.#connect();
   }
 
-  /** Closes the socket; may be called again, on behalf of the request that opened it where it was not. */
-  leave(): void {
+  /** Closes the socket. False: it belongs to another request than this is on behalf of, and is still open; that one is to call again. */
+  leave(): boolean {
     this.#isOver = true;
-    this.#part();
+    return this.#part();
   }
 
   /** Settles when what was begun to be opened is open or not; never rejects. */
@@ -111,12 +111,22 @@ export class BusSocket {
     this.#link.lost(error);
   }
 
-  #part(): void {
+  #part(): boolean {
     try {
       this.#socket?.send(detachMessage());
       this.#socket?.close(NORMAL);
+      return true;
     } catch {
-      // The socket is closed already, which is all that was wanted.
+      return this.#isClosed();
+    }
+  }
+
+  /** What was closed cannot be closed again, which is no failure. */
+  #isClosed(): boolean {
+    try {
+      return this.#socket?.readyState !== WebSocket.OPEN;
+    } catch {
+      return false;
     }
   }
 }

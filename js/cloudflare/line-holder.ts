@@ -27,7 +27,12 @@ export class LineHolder {
   readonly #ends: HolderEnds;
   readonly #timer: DeadlineTimer;
   readonly #stopped = deferred();
+  /** Runs on behalf of the request that has the socket, also where that has ended and `home` runs on behalf of whoever asks. */
+  readonly #pulse: ReturnType<typeof setInterval>;
   #socket: BusSocket | undefined;
+  /** Sockets that are to be closed, and were not, because another request tried. */
+  #left: BusSocket[] = [];
+  #isStopping = false;
 
   constructor(rider: Rider, doors: BusDoors, continent: string, ends: HolderEnds) {
     this.rider = rider;
@@ -38,6 +43,7 @@ export class LineHolder {
     // A request that is cancelled must live to close what it has, and what it is about to open.
     doors.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
+    this.#pulse = setInterval(() => this.#closeLeft(), PULSE_MS);
   }
 
   /** Opens a socket in place of the one that there is, and sends this first. */
@@ -57,7 +63,7 @@ export class LineHolder {
   close(): void {
     const socket = this.#socket;
     this.#socket = undefined;
-    socket?.leave();
+    if (socket?.leave() === false) this.#left.push(socket);
   }
 
   /** Sets the timer. */
@@ -71,8 +77,21 @@ export class LineHolder {
       this.#timer.clear();
       const connecting = this.#socket?.connecting ?? Promise.resolve();
       this.close();
-      void connecting.then(() => this.#stopped.resolve());
+      void connecting.then(() => {
+        this.#isStopping = true;
+        this.#closeLeft();
+      });
     });
     this.home.leave();
   }
+
+  #closeLeft(): void {
+    this.#left = this.#left.filter((socket) => !socket.leave());
+    if (!this.#isStopping || this.#left.length > 0) return;
+    clearInterval(this.#pulse);
+    this.#stopped.resolve();
+  }
 }
+
+/** Milliseconds after which a socket that another request could not close is closed. */
+const PULSE_MS = 1_000;

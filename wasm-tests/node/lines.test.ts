@@ -42,6 +42,18 @@ test('so is one that was to open the next socket and never did', async () => {
   for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
+test('a socket that another request tried to close is closed by its own', async () => {
+  const { bus, leave } = await serving(1);
+  for (const socket of bus.sockets) socket.isForeign = true;
+  leave(0);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([false]);
+  for (const socket of bus.sockets) socket.isForeign = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('a request that was only slow to show that it lives lets go of the socket that another one has replaced', async () => {
   const { bus, line } = await serving(3);
   const { home } = line.holder ?? {};
@@ -244,6 +256,11 @@ class SmallSocket {
   close(): void {
     this.#expectOwn();
     this.isClosed = true;
+  }
+
+  get readyState(): number {
+    this.#expectOwn();
+    return this.isClosed ? WebSocket.CLOSED : WebSocket.OPEN;
   }
 
   #expectOwn(): void {
