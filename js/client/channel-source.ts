@@ -1,6 +1,6 @@
-import { ClientApproach, ClientListener } from '../../pkg/client/mcp_listen_client.js';
 import type { ChannelMember, ListenChannel } from './channel.js';
 import { now } from './clock.js';
+import { ClientApproach, ClientListener } from './core.js';
 import { CoreSource, type Outgoing } from './core-source.js';
 import { calling } from './error.js';
 import { DEFAULTS, infoOf, type ListenOptions } from './options.js';
@@ -46,9 +46,14 @@ function machineOf(member: ChannelMember | undefined, filter: string, options: L
   const isTapped = options.onMessage !== undefined;
   const way = approach(member, options);
   const info = infoOf(options);
-  return calling(() =>
-    ClientListener.onChannel(filter, way, member?.capabilities, info, ackTimeoutMs, isTapped, minted, now()),
-  );
+  try {
+    return calling(() =>
+      ClientListener.onChannel(filter, way, member?.capabilities, info, ackTimeoutMs, isTapped, minted, now()),
+    );
+  } catch (error) {
+    member?.leave();
+    throw error;
+  }
 }
 
 function approach(member: ChannelMember | undefined, { era = 'auto' }: ListenOptions): ClientApproach {

@@ -1,6 +1,8 @@
-import { type ClientListener, ClientNews } from '../../pkg/client/mcp_listen_client.js';
+import { deferred } from '../deferred.js';
 import { now, WakeTimer } from './clock.js';
+import { type ClientListener, ClientNews } from './core.js';
 import type { CoreEnd } from './error.js';
+import { clientLife } from './life.js';
 import type { ListenOptions } from './options.js';
 import type { News, Source } from './source.js';
 
@@ -15,46 +17,46 @@ export interface Outgoing {
 
 /** A subscription whose rules are in the core: it says what to send and what it means, this moves it. */
 export abstract class CoreSource implements Source {
+  id = '';
+  version: string | undefined;
+  minted = 0;
   wake = (): void => {};
   /** What the network said last, for whoever is told of a loss. */
   protected cause: unknown;
-  /** Undefined once it is closed: its memory is given back at once, for hosts that have no finalizers. */
+  /** Undefined once it is closed, its memory given back at once for hosts that have no finalizers; or where the core has begun anew. */
   #machine: ClientListener | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
   readonly #log: ListenOptions['onMessage'];
+  readonly #leaveCore: () => void;
+  /** What the core has trapped with. */
+  #trap: Error | undefined;
+  /** The end that it had with the core. */
+  #lapsed: News | undefined;
   #isReleased = false;
 
   constructor(machine: ClientListener, log: ListenOptions['onMessage']) {
     this.#machine = machine;
     this.#log = log;
-  }
-
-  get id(): string {
-    return this.#machine?.id ?? '';
-  }
-
-  get version(): string | undefined {
-    return this.#machine?.version;
-  }
-
-  get minted(): number {
-    return this.#machine?.minted ?? 0;
+    const { promise, resolve } = deferred();
+    this.#leaveCore = clientLife.whenTrapped((error) => {
+      this.#trap ??= error;
+      resolve();
+    });
+    // Later, on behalf of whoever listens, not of whoever has called the core.
+    void promise.then(() => this.#lapse());
   }
 
   news(): News | undefined {
-    const machine = this.#machine;
-    const news = machine?.news() ?? ClientNews.None;
-    if (machine === undefined || news === ClientNews.None) return undefined;
-    if (news === ClientNews.Acknowledged) return { kind: 'acknowledged', honored: JSON.parse(machine.text) };
-    if (news === ClientNews.Changed) return { kind: 'changed', event: JSON.parse(machine.text) };
-    return { kind: 'ended', end: endOf(machine), cause: this.cause };
+    const news = this.#ask((machine) => this.#newsOf(machine));
+    return news ?? this.#lapsed;
   }
 
   close(): void {
+    this.#ask((machine) => machine.cancel());
+    this.pump();
+    this.#leaveCore();
     const machine = this.#machine;
     if (machine === undefined) return;
-    machine.cancel();
-    this.pump();
     this.#machine = undefined;
     // Later, since whoever closes may have been called while the core was being asked.
     queueMicrotask(() => machine.free());
@@ -76,16 +78,17 @@ export abstract class CoreSource implements Source {
 
   /** Hands something in, at its time. */
   protected at<T>(input: (machine: ClientListener, time: number) => T): T | undefined {
-    if (this.#machine === undefined) return undefined;
-    const answer = input(this.#machine, now());
+    const answer = this.#ask((machine) => input(machine, now()));
     this.pump();
     return answer;
   }
 
   /** Does what the core wants done, and tells whoever waits that there may be news. */
   protected pump(): void {
-    const machine = this.#machine;
-    if (machine === undefined) return;
+    this.#ask((machine) => this.#pump(machine));
+  }
+
+  #pump(machine: ClientListener): void {
     this.#tell(machine);
     const ends = machine.isEnded && !this.#isReleased;
     if (ends) {
@@ -94,11 +97,50 @@ export abstract class CoreSource implements Source {
     }
     while (machine.transfer()) {
       const { call, method } = machine;
+      this.minted = machine.minted;
       if (method === undefined) this.drop(call);
       else this.#send({ call, method, headers: machine.headers, body: machine.body ?? null });
     }
     if (ends) this.leave();
     this.#timer.set(machine.deadline);
+    this.wake();
+  }
+
+  /** What the core says; undefined where it is closed, or has trapped. */
+  #ask<T>(question: (machine: ClientListener) => T): T | undefined {
+    if (this.#machine === undefined) return undefined;
+    try {
+      return question(this.#machine);
+    } catch (error) {
+      if (!clientLife.isOfTrap(error)) throw error;
+      this.#trap ??= error as Error;
+      this.#lapse();
+      return undefined;
+    }
+  }
+
+  #newsOf(machine: ClientListener): News | undefined {
+    const news = machine.news();
+    if (news === ClientNews.None) return undefined;
+    if (news === ClientNews.Changed) return { kind: 'changed', event: JSON.parse(machine.text) };
+    if (news !== ClientNews.Acknowledged) return { kind: 'ended', end: endOf(machine), cause: this.cause };
+    this.id = machine.id ?? '';
+    this.version = machine.version;
+    return { kind: 'acknowledged', honored: JSON.parse(machine.text) };
+  }
+
+  /** What the core knew of it is lost, and it is over. */
+  #lapse(): void {
+    if (this.#machine === undefined) return;
+    this.#machine = undefined;
+    this.#lapsed = { kind: 'ended', end: { code: 'core-trapped' }, cause: this.#trap?.cause };
+    this.#leaveCore();
+    this.#timer.set(undefined);
+    if (!this.#isReleased) {
+      this.#isReleased = true;
+      this.release();
+      this.leave();
+    }
     this.wake();
   }
 

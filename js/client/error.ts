@@ -3,6 +3,7 @@ export type ListenErrorCode =
   | 'ack-timeout'
   | 'answer-too-large'
   | 'cancelled'
+  | 'core-trapped'
   | 'disconnected'
   | 'event-too-large'
   | 'handler-failed'
@@ -88,11 +89,12 @@ export function errorOf(end: CoreEnd, cause?: unknown): ListenError | undefined 
     : new ListenRejected(message, refusal);
 }
 
-/** Runs `action` of the core; what it throws becomes a {@link ListenError}. */
+/** Runs `action` of the core; what that refuses becomes a {@link ListenError}. */
 export function calling<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {
+    if (error instanceof ListenError) throw error;
     const { code, message } = error as { code: ListenErrorCode; message: string };
     throw new ListenError(code, message, { cause: error });
   }

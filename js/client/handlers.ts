@@ -1,7 +1,7 @@
-import { subjectsOf } from '../../pkg/client/mcp_listen_client.js';
 import type { ChangeEvent as ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { TaskState } from '../task.js';
+import { subjectsOf } from './core.js';
 import { Refetch } from './refetch.js';
 
 /** What to read again; each runs once at a time, and once more for all that changed meanwhile. */

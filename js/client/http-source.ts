@@ -1,5 +1,5 @@
-import { ClientApproach, ClientListener } from '../../pkg/client/mcp_listen_client.js';
 import { now } from './clock.js';
+import { ClientApproach, ClientListener } from './core.js';
 import { CoreSource, type Outgoing } from './core-source.js';
 import { calling } from './error.js';
 import { HttpSender } from './http-sender.js';

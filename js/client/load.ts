@@ -1,5 +1,6 @@
-import start, { type InitInput, initSync, type SyncInitInput } from '../../pkg/client/mcp_listen_client.js';
+import * as core from '../../pkg/client/mcp_listen_client.js';
 import { ListenError } from './error.js';
+import { clientLife } from './life.js';
 
 let isLoaded = false;
 
@@ -7,19 +8,27 @@ let isLoaded = false;
  * Starts the core with the module that `source` gives, which is not asked where the core is there: of several entries of
  * this package, and of several calls, the first one starts the only core that there is.
  */
-export function load(source: () => SyncInitInput): void {
-  if (!isLoaded) initSync({ module: source() });
-  isLoaded = true;
+export function load(source: () => core.SyncInitInput): void {
+  if (isLoaded) return;
+  core.initSync({ module: source() });
+  begin();
 }
 
 /** As {@link load}, where it takes a while to fetch or to compile the module. */
-export async function loadLater(source: () => InitInput): Promise<void> {
-  if (!isLoaded) await start({ module_or_path: source() });
-  isLoaded = true;
+export async function loadLater(source: () => core.InitInput): Promise<void> {
+  if (isLoaded) return;
+  await core.default({ module_or_path: source() });
+  // Another entry may have waited for the same.
+  if (!isLoaded) begin();
 }
 
 /** @throws ListenError `not-loaded`, in place of whatever the first call into the core would throw. */
 export function expectLoaded(): void {
   if (!isLoaded)
     throw new ListenError('not-loaded', 'the core is not loaded: call init(module) of mcp-listen/client/slim first');
+}
+
+function begin(): void {
+  clientLife.notice(core, core.__wbg_reset_state);
+  isLoaded = true;
 }

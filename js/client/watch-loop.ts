@@ -1,9 +1,10 @@
-import { ClientRenewal } from '../../pkg/client/mcp_listen_client.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { now, WakeTimer } from './clock.js';
+import { WakeTimer } from './clock.js';
 import type { CoreEnd } from './error.js';
+import { clientLife } from './life.js';
 import { open } from './open.js';
 import type { ListenOptions } from './options.js';
+import { Renewal } from './renewal.js';
 import type { Source } from './source.js';
 import { nextNews } from './subscription.js';
 import type { ListenTarget } from './target.js';
@@ -15,7 +16,7 @@ export class WatchLoop implements WatchLine {
   readonly #filter: string;
   readonly #options: ListenOptions;
   readonly #tell: Tell;
-  readonly #renewal = new ClientRenewal(Math.random());
+  readonly #renewal = new Renewal();
   /** What the server was found to speak. */
   #era: ListenOptions['era'];
   #source: Source | undefined;
@@ -30,7 +31,10 @@ export class WatchLoop implements WatchLine {
     this.#filter = filter;
     this.#options = options;
     this.#tell = tell;
-    this.#source = this.#open();
+    // Where the core traps, it is tried once more at once.
+    clientLife.surviving(() => {
+      this.#source = this.#open();
+    });
     addListener('online', this.#online);
     void this.#run();
   }
@@ -46,12 +50,23 @@ export class WatchLoop implements WatchLine {
 
   async #run(): Promise<void> {
     while (!this.#isStopped) {
+      const ended = await this.#attempt();
+      if (ended !== undefined && !this.#isStopped) await this.#rest(ended.end, ended.cause);
+    }
+  }
+
+  /** One subscription, from its beginning to its end. */
+  async #attempt() {
+    try {
       this.#source ??= this.#open();
-      const ended = await this.#follow(this.#source);
-      this.#minted = this.#source.minted;
-      this.#source.close();
+      return await this.#follow(this.#source);
+    } catch (error) {
+      if (!clientLife.isOfTrap(error)) throw error;
+      return { end: { code: 'core-trapped' }, cause: (error as Error).cause };
+    } finally {
+      this.#minted = this.#source?.minted ?? this.#minted;
+      this.#source?.close();
       this.#source = undefined;
-      if (ended !== undefined) await this.#rest(ended.end, ended.cause);
     }
   }
 
@@ -74,7 +89,7 @@ export class WatchLoop implements WatchLine {
   #live(source: Source, honored: SubscriptionFilter): void {
     this.#opened += 1;
     this.#era = source.version === '2026-07-28' ? '2026-07-28' : '2025';
-    this.#renewal.live(Object.keys(honored).length === 0, now());
+    this.#renewal.live(Object.keys(honored).length === 0);
     this.#stand({ state: 'live', honored });
   }
 
@@ -98,13 +113,14 @@ export class WatchLoop implements WatchLine {
   /** When to open the next; undefined: never. */
   #until(end: CoreEnd): number | undefined {
     const { code, status = 0, rpcCode, retryAfterMs } = end;
-    if (code === 'graceful') return this.#renewal.closed(now());
-    if (code !== 'refused') return this.#renewal.lost(retryAfterMs, now());
+    if (code === 'core-trapped') return this.#renewal.trapped();
+    if (code === 'graceful') return this.#renewal.next((core, time) => core.closed(time));
+    if (code !== 'refused') return this.#renewal.next((core, time) => core.lost(retryAfterMs, time));
     // What is refused in the way that the server was known to speak is asked anew in the other way first.
     const isDoubtful = this.#era !== undefined && this.#known() !== this.#options.era && !isPassing(status);
-    if (!isDoubtful) return this.#renewal.refused(status, rpcCode, retryAfterMs, now());
+    if (!isDoubtful) return this.#renewal.next((core, time) => core.refused(status, rpcCode, retryAfterMs, time));
     this.#era = undefined;
-    return this.#renewal.lost(retryAfterMs, now());
+    return this.#renewal.next((core, time) => core.lost(retryAfterMs, time));
   }
 
   #known(): NonNullable<ListenOptions['era']> {

@@ -1,5 +1,5 @@
-import { normalizeFilter } from '../../pkg/client/mcp_listen_client.js';
 import type { SubscriptionFilter } from '../filter.js';
+import { normalizeFilter } from './core.js';
 import { calling, errorOf, ListenError } from './error.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import { expectLoaded } from './load.js';

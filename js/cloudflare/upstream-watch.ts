@@ -1,4 +1,4 @@
-import { subjectsOf } from '../../pkg/client/mcp_listen_client.js';
+import { subjectsOf } from '../client/core.js';
 import { errorOf } from '../client/error.js';
 import type { ListenOptions, TokenProvider } from '../client/options.js';
 import type { RequestFactory } from '../client/target.js';

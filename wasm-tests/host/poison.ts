@@ -1,3 +1,4 @@
+import { initSync as initClient } from '../../pkg/client/mcp_listen_client.js';
 import { initSync } from '../../pkg/mcp_listen.js';
 
 /**
@@ -5,6 +6,14 @@ import { initSync } from '../../pkg/mcp_listen.js';
  * engine makes it. The core is there already: `initSync` answers with it.
  */
 export function poison(): void {
-  const { memory } = initSync({ module: new Uint8Array() });
-  new Uint8Array(memory.buffer).fill(0x7f);
+  spoil(initSync({ module: new Uint8Array() }).memory);
+}
+
+/** As {@link poison}, of the core of the client. */
+export function poisonClient(): void {
+  spoil(initClient({ module: new Uint8Array() }).memory);
+}
+
+function spoil({ buffer }: WebAssembly.Memory): void {
+  new Uint8Array(buffer).fill(0x7f);
 }

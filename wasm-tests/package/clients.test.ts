@@ -79,11 +79,17 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
 
 describe('what a page loads', () => {
   test('has none of the server', async () => {
-    const files = project.files.filter((path) => path.startsWith('dist/client/') && path.endsWith('.js'));
+    const own = project.files.filter((path) => path.startsWith('dist/client/') && path.endsWith('.js'));
+    // What both sides are made of, which imports nothing.
+    const files = [...own, ...SHARED.map((name) => `dist/${name}`)];
     for (const path of files) {
       const text = await readFile(join(project.folder, 'node_modules', 'mcp-listen', path), 'utf8');
       const imported = [...text.matchAll(/from '([^']+)'/g)].map((match) => match[1] ?? '');
-      expect(imported.filter((name) => !/^\.\/|\/pkg\/client\/|runtime\/client-/.test(name))).toEqual([]);
+      const foreign = imported.filter((name) => !/^\.\/|\/pkg\/client\/|runtime\/client-/.test(name));
+      expect(foreign.filter((name) => !SHARED.includes(name.slice('../'.length)))).toEqual([]);
+      if (!own.includes(path)) expect(imported).toEqual([]);
     }
   });
 });
+
+const SHARED = ['core-life.js', 'deferred.js'];

@@ -1,9 +1,11 @@
+import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 
 const alone = useFixture();
 const shared = useFixture({ SOCKETS: 'shared' });
+const sharded = useFixture({ EDGES_PER_SHARD: '2' });
 const TOOLS = { toolsListChanged: true };
 const CHANGED = { kind: 'tools_list_changed' };
 
@@ -41,6 +43,21 @@ test('a trap in the bus object restarts it from its disk: streams stay, and hear
   await fixture().publish(1, CHANGED);
   await expect.poll(() => fixture().bus<number>('wakes')).toBe(before + 1);
   expect(await fixture().publish(1, CHANGED)).toBe(200);
+  for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+});
+
+test('a trap behind shards restarts them from their disks: streams stay, and hear what is published then', async () => {
+  const streams: WireStream[] = [];
+  for (let place = 0; place < 6; place += 1) streams.push(await acknowledgedStream(sharded, place % 2));
+  const shards = async () => (await sharded().bus<BusStats>('stats')).shards.map(({ shard }) => shard);
+  await expect.poll(async () => (await shards()).length).toBeGreaterThan(0);
+  const [first = 0] = await shards();
+  const before = await sharded().shard<number>(first, 'wakes');
+  await sharded().post(1, `/bus/poison?shard=${first}`);
+  // Whichever object calls it first: they have one core.
+  await sharded().publish(1, CHANGED);
+  await expect.poll(() => sharded().shard<number>(first, 'wakes')).toBe(before + 1);
+  await expect.poll(() => sharded().publish(1, CHANGED)).toBe(200);
   for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
