@@ -52,14 +52,18 @@ fn main() -> ExitCode {
     };
     let started = Instant::now();
     let seeds = asked.from..asked.from.saturating_add(asked.seeds);
-    let failure = search::search(seeds, || plant(asked.bug));
-    if let Some(failure) = failure {
-        println!("{}", report::report(&failure));
-        return ExitCode::FAILURE;
-    }
+    let events = match search::search(seeds, || plant(asked.bug)) {
+        Ok(events) => events,
+        Err(failure) => {
+            println!("{}", report::report(&failure));
+            return ExitCode::FAILURE;
+        }
+    };
     let Asked { from, seeds, .. } = asked;
     let took = started.elapsed().as_secs_f64();
-    println!("{seeds} schedules from seed {from} kept every promise, in {took:.1} s");
+    println!(
+        "{seeds} schedules from seed {from} with {events} events kept every promise, in {took:.1} s"
+    );
     ExitCode::SUCCESS
 }
 

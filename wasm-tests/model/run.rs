@@ -2,9 +2,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{invariant::Violation, schedule::Schedule, world::World};
 
-/// Runs a schedule to its end: its steps, then the calm in which everything has to come true.
-pub(crate) fn run(schedule: &Schedule) -> Result<(), Violation> {
-    drive(&mut World::new(schedule.setup, false), schedule)
+/// Runs a schedule to its end: its steps, then the calm in which everything has to come true. The answer is how many events were
+/// published.
+pub(crate) fn run(schedule: &Schedule) -> Result<u64, Violation> {
+    let mut world = World::new(schedule.setup, false);
+    drive(&mut world, schedule)?;
+    Ok(world.events())
 }
 
 /// The same, with everything that happens.

@@ -19,8 +19,10 @@ pub(crate) struct Failure {
     pub(crate) schedule: Schedule,
 }
 
-/// The first seed that breaks a promise; every processor takes its share of the seeds. `prepare` is called in each thread.
-pub(crate) fn search(seeds: Range<u64>, prepare: impl Fn() + Sync) -> Option<Failure> {
+/// How many events were published; or the first seed that breaks a promise. Every processor takes its share of the seeds.
+/// `prepare` is called in each thread.
+pub(crate) fn search(seeds: Range<u64>, prepare: impl Fn() + Sync) -> Result<u64, Box<Failure>> {
+    let events = AtomicU64::new(0);
     let next = AtomicU64::new(seeds.start);
     let first = AtomicU64::new(u64::MAX);
     let search = || {
@@ -30,9 +32,10 @@ pub(crate) fn search(seeds: Range<u64>, prepare: impl Fn() + Sync) -> Option<Fai
             if seed >= seeds.end.min(first.load(Ordering::Relaxed)) {
                 return;
             }
-            if run(&Schedule::of_seed(seed)).is_err() {
-                first.fetch_min(seed, Ordering::Relaxed);
-            }
+            match run(&Schedule::of_seed(seed)) {
+                Ok(published) => events.fetch_add(published, Ordering::Relaxed),
+                Err(_) => first.fetch_min(seed, Ordering::Relaxed),
+            };
         }
     };
     thread::scope(|scope| {
@@ -41,10 +44,11 @@ pub(crate) fn search(seeds: Range<u64>, prepare: impl Fn() + Sync) -> Option<Fai
         }
     });
     let seed = first.into_inner();
-    (seed < seeds.end).then(|| {
-        prepare();
-        failure(seed)
-    })
+    if seed >= seeds.end {
+        return Ok(events.into_inner());
+    }
+    prepare();
+    Err(Box::new(failure(seed)))
 }
 
 fn failure(seed: u64) -> Failure {

@@ -54,6 +54,11 @@ impl World {
         }
     }
 
+    /// How many events were published.
+    pub(crate) fn events(&self) -> u64 {
+        self.ledger.now() as u64
+    }
+
     pub(crate) fn take_trace(&mut self) -> Vec<String> {
         self.trace.take().unwrap_or_default()
     }
