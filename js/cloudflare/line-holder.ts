@@ -33,6 +33,7 @@ export class LineHolder {
   /** Sockets that are to be closed, and were not, because another request tried. */
   #left: BusSocket[] = [];
   #isStopping = false;
+  #attempts = 0;
 
   constructor(rider: Rider, doors: BusDoors, continent: string, ends: HolderEnds) {
     this.rider = rider;
@@ -43,7 +44,7 @@ export class LineHolder {
     // A request that is cancelled must live to close what it has, and what it is about to open.
     doors.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
-    this.#pulse = setInterval(() => this.#closeLeft(), PULSE_MS);
+    this.#pulse = setInterval(() => this.#beat(), PULSE_MS);
   }
 
   /** Opens a socket in place of the one that there is, and sends this first. */
@@ -73,25 +74,34 @@ export class LineHolder {
 
   /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */
   stop(): void {
-    this.home.ask(() => {
-      this.#timer.clear();
-      const connecting = this.#socket?.connecting ?? Promise.resolve();
-      this.close();
-      void connecting.then(() => {
-        this.#isStopping = true;
-        this.#closeLeft();
-      });
-    });
+    this.#isStopping = true;
+    this.home.ask(() => this.#finish());
     this.home.leave();
   }
 
-  #closeLeft(): void {
+  /** Where this runs on behalf of another request, sockets stay open, and the pulse comes to it again. */
+  #finish(): void {
+    this.#timer.clear();
+    const connecting = this.#socket?.connecting;
+    this.close();
     this.#left = this.#left.filter((socket) => !socket.leave());
-    if (!this.#isStopping || this.#left.length > 0) return;
+    this.#attempts += 1;
+    if (connecting !== undefined) void connecting.then(() => this.#end());
+    else this.#end();
+  }
+
+  #end(): void {
+    if (this.#left.length > 0 && this.#attempts < MOST_ATTEMPTS) return;
     clearInterval(this.#pulse);
     this.#stopped.resolve();
+  }
+
+  #beat(): void {
+    if (this.#isStopping) this.#finish();
   }
 }
 
 /** Milliseconds after which a socket that another request could not close is closed. */
 const PULSE_MS = 1_000;
+/** What cannot be closed for half a minute belongs to a request that is gone. */
+const MOST_ATTEMPTS = 30;
