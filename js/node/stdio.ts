@@ -8,6 +8,7 @@ import type { SubscriptionFilter } from '../filter.js';
 import { DEFAULT_LIMITS, type ListenLimits } from '../limits.js';
 import { type Notifier, notifierOn } from '../notify.js';
 import { guarded, report } from '../report.js';
+import { surviving, whenTrapped } from '../trap.js';
 import { Discovery } from './discovery.js';
 import { Subscriptions } from './subscriptions.js';
 import { WholeLines } from './whole-lines.js';
@@ -97,6 +98,9 @@ class StdioFront {
   #isFull = false;
   #isBroken = false;
   #isFlushing = false;
+  /** Whether the core has begun anew since, and every line passes as it is. */
+  #hasLapsed = false;
+  #forgetTraps = (): void => {};
 
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, capabilities, onerror, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
@@ -113,6 +117,7 @@ class StdioFront {
       onnews: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];
+    this.#forgetTraps = whenTrapped(this.#trapped);
     this.#start(serve);
   }
 
@@ -134,15 +139,24 @@ class StdioFront {
     this.#fromServer.on('readable', () => this.#flush()).on('error', this.#fail);
   }
 
-  readonly #receive = (chunk: Buffer): void => {
-    for (const bytes of this.#subscriptions.receive(chunk)) this.#toServer.write(bytes);
-    this.#flush();
-  };
+  readonly #receive = (chunk: Buffer): void =>
+    surviving(() => {
+      for (const bytes of this.#subscriptions.receive(chunk)) this.#toServer.write(bytes);
+      this.#flush();
+    });
 
-  /** Writes while there is room: whoever has just written lets the other go first. */
+  /** Writes while there is room. */
   #flush(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
+    surviving(() => this.#drain());
+    this.#isFlushing = false;
+    if (!this.#hasLapsed) this.#subscriptions.settle();
+    this.#regulate();
+  }
+
+  /** Whoever has just written lets the other go first. */
+  #drain(): void {
     while (!this.#isFull || this.#isBroken) {
       const [first, second] = this.#sources as [() => Uint8Array | undefined, () => Uint8Array | undefined];
       const bytes = first() ?? second();
@@ -150,9 +164,6 @@ class StdioFront {
       if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       this.#sources.reverse();
     }
-    this.#isFlushing = false;
-    this.#subscriptions.settle();
-    this.#regulate();
   }
 
   readonly #drained = (): void => {
@@ -165,6 +176,7 @@ class StdioFront {
       const chunk = this.#fromServer.read() as Buffer | null;
       if (chunk === null) return undefined;
       const whole = this.#serverLines.take(chunk);
+      if (this.#hasLapsed && whole !== undefined) return whole;
       const others = whole && this.#discovery.without(whole);
       const lines = others && this.#subscriptions.pass(others);
       if (lines !== undefined) return lines;
@@ -180,6 +192,7 @@ class StdioFront {
 
   /** The client says no more: subscriptions end without a word, and the server learns it too. */
   readonly #endInput = (): void => {
+    this.#forgetTraps();
     if (this.#toServer.writableEnded) return;
     this.#toServer.end(this.#subscriptions.end());
     this.#stdin.off('data', this.#receive).pause();
@@ -196,6 +209,17 @@ class StdioFront {
   readonly #fail = (error: Error): void => {
     this.#onerror(error);
     this.#endInput();
+  };
+
+  /**
+   * Where in a line the client was nobody knows any more, nor to what it listens. So the connection ends: what the server behind
+   * still has to say comes through, and whoever started this process finds that it has ended, and starts it anew.
+   */
+  readonly #trapped = (error: Error): void => {
+    this.#hasLapsed = true;
+    this.#subscriptions.lapse();
+    this.#fail(error);
+    setImmediate(() => this.#flush());
   };
 
   /** Resolves when all that was written has left, or cannot leave. */

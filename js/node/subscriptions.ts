@@ -97,6 +97,17 @@ export class Subscriptions {
     return rest;
   }
 
+  /** The core has begun anew, and knows of no subscription: nothing more can be said of any. The core is not called. */
+  lapse(): void {
+    this.#channel = undefined;
+    const registrations = [...this.#registrations.values()];
+    this.#registrations.clear();
+    setImmediate(() => {
+      for (const registration of registrations) registration.release();
+    });
+    this.#done.resolve();
+  }
+
   #takeInputs(): Uint8Array[] {
     const forward: Uint8Array[] = [];
     for (let input = this.#channel?.input(); input !== undefined; input = this.#channel?.input()) {
