@@ -49,16 +49,8 @@ test('a Redis that kept its log replays it, and may still have lost some of it',
 });
 
 test('a log that was wiped while it was followed is a gap', async () => {
-  const redis = await started();
-  const [here, there] = [busAt(redis.port), busAt(redis.port)];
-  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
-  await stream.message();
-  await here.publish({ kind: 'tools_list_changed' });
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  const admin = createClient({ url: urlOf(redis.port) });
-  await admin.connect();
-  await admin.flushAll();
-  await admin.close();
+  const { administer, here, stream, there } = await told();
+  await administer(['FLUSHALL']);
   await here.publish({ kind: 'tools_list_changed' });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(updated('1', 'note://a'));
@@ -66,16 +58,8 @@ test('a log that was wiped while it was followed is a gap', async () => {
 });
 
 test('a reader whose connection is killed by the server goes on where it was', async () => {
-  const redis = await started();
-  const [here, there] = [busAt(redis.port), busAt(redis.port)];
-  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
-  await stream.message();
-  await here.publish({ kind: 'tools_list_changed' });
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  const admin = createClient({ url: urlOf(redis.port) });
-  await admin.connect();
-  await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
-  await admin.close();
+  const { administer, here, stream, there } = await told();
+  await administer(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
   await expect
     .poll(() =>
       here.publish(changed('note://a')).then(
@@ -142,6 +126,23 @@ test('buses of other names hear nothing of each other', async () => {
 
 async function started(isKept = false, more: string[] = []): Promise<BrokerProcess> {
   return cleanup.later(await startRedis(isKept, more), (it) => it.stop());
+}
+
+/** A stream at one of two buses that was told what the other published, and a way to the broker behind them. */
+async function told() {
+  const redis = await started();
+  const [here, there] = [busAt(redis.port), busAt(redis.port)];
+  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  await stream.message();
+  await here.publish({ kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  const administer = async (command: string[]): Promise<void> => {
+    const admin = createClient({ url: urlOf(redis.port) });
+    await admin.connect();
+    await admin.sendCommand(command);
+    await admin.close();
+  };
+  return { administer, here, stream, there };
 }
 
 function busAt(port: number, options = {}, credentials = ''): ProcessBus {
