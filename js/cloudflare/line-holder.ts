@@ -84,7 +84,7 @@ export class LineHolder {
     this.#timer.clear();
     const connecting = this.#socket?.connecting;
     this.close();
-    this.#left = this.#left.filter((socket) => !socket.leave());
+    this.#closeLeft();
     this.#attempts += 1;
     if (connecting !== undefined) void connecting.then(() => this.#end());
     else this.#end();
@@ -98,6 +98,11 @@ export class LineHolder {
 
   #beat(): void {
     if (this.#isStopping) this.#finish();
+    else this.#closeLeft();
+  }
+
+  #closeLeft(): void {
+    this.#left = this.#left.filter((socket) => !socket.leave());
   }
 }
 
