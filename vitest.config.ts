@@ -5,11 +5,11 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      project('node', { fileParallelism: true }),
-      project('buses', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, pollTimeout: 20_000 }),
+      project('node', { fileParallelism: true, testTimeout: 30_000, hookTimeout: 60_000 }),
+      project('buses', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('workerd', { fileParallelism: true, maxWorkers: 3, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('faults', { fileParallelism: false, testTimeout: 3_600_000, hookTimeout: 60_000 }),
-      project('console', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, pollTimeout: 20_000 }),
+      project('console', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('interop', { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('conformance', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 60_000 }),
       project('package', { fileParallelism: false, testTimeout: 120_000, hookTimeout: 300_000 }),
@@ -20,13 +20,12 @@ export default defineConfig({
 interface Limits {
   fileParallelism: boolean;
   maxWorkers?: number;
-  testTimeout?: number;
-  hookTimeout?: number;
-  pollTimeout?: number;
+  testTimeout: number;
+  hookTimeout: number;
 }
 
-function project(name: string, { pollTimeout = 4_000, ...limits }: Limits) {
+function project(name: string, limits: Limits) {
   // A busy machine is no failure: what is waited for may take a while.
-  const expect = { poll: { timeout: pollTimeout } };
+  const expect = { poll: { timeout: 20_000 } };
   return { test: { name, include: [`wasm-tests/${name}/**/*.test.ts`], expect, ...limits } };
 }

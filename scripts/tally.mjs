@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { environment } from './command.mjs';
 import { main, onStop } from './main.mjs';
 import { root } from './project.mjs';
 
-/** @typedef {{ passed: number, failed: number, skipped: number, reason?: string }} Tally */
+/** @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?: string[] }} Tally */
 
 /** The exit status of a lane whose outside tool cannot be had. */
 export const UNAVAILABLE = 77;
@@ -64,11 +64,23 @@ async function countingReport(command, report) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const { status } = await streamed([...command, ...reporters], 'inherit');
   const result = JSON.parse(await readFile(report, 'utf8').catch(() => '{}'));
-  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0 } = result;
-  return {
-    status,
-    counted: { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests },
-  };
+  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0, testResults = [] } = result;
+  const skipped = numPendingTests + numTodoTests;
+  return { status, counted: { passed: numPassedTests, failed: numFailedTests, skipped, failures: told(testResults) } };
+}
+
+/**
+ * What failed and why, as vitest reports it.
+ * @param {{ name: string, message?: string, assertionResults: Assertion[] }[]} files
+ * @typedef {{ fullName: string, status: string, failureMessages: string[] }} Assertion
+ */
+function told(files) {
+  return files.flatMap(({ name, message = '', assertionResults }) => {
+    const failures = assertionResults.filter(({ status }) => status === 'failed');
+    const file = relative(root, name);
+    if (failures.length === 0) return message === '' ? [] : [`${file}\n${message}`];
+    return failures.map(({ fullName, failureMessages }) => `${file} > ${fullName}\n${failureMessages.join('\n')}`);
+  });
 }
 
 /**
@@ -93,21 +105,23 @@ function streamed([program = '', ...args], stdout) {
 /** @param {string} output */
 function cargoTally(output) {
   const results = [...output.matchAll(/^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored/gm)];
-  return sum(
+  const counted = sum(
     results.map(([, passed, failed, skipped]) => ({
       passed: Number(passed),
       failed: Number(failed),
       skipped: Number(skipped),
     })),
   );
+  return { ...counted, failures: output.split('\n').filter((line) => /^test .* \.\.\. FAILED$/.test(line)) };
 }
 
 /** @param {string} output */
 function tapTally(output) {
   const lines = output.split('\n').filter((line) => /^(not )?ok /.test(line));
   const skipped = lines.filter((line) => / # SKIP /.test(line)).length;
-  const failed = lines.filter((line) => line.startsWith('not ok')).length;
-  return { passed: lines.length - failed - skipped, failed, skipped };
+  const failures = lines.filter((line) => line.startsWith('not ok'));
+  const failed = failures.length;
+  return { passed: lines.length - failed - skipped, failed, skipped, failures };
 }
 
 /**
@@ -116,7 +130,8 @@ function tapTally(output) {
  */
 function checkTally(command, status) {
   process.stdout.write(`${status === 0 ? 'ok' : 'not ok'} - ${command.join(' ')}\n`);
-  return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0 };
+  const failures = status === 0 ? [] : [command.join(' ')];
+  return { passed: 1 - failures.length, failed: failures.length, skipped: 0, failures };
 }
 
 /**
@@ -135,11 +150,12 @@ async function note(lane, counted) {
 export function sum(tallies) {
   /** @type {Tally} */
   const all = { passed: 0, failed: 0, skipped: 0 };
-  for (const { passed, failed, skipped, reason } of tallies) {
+  for (const { passed, failed, skipped, reason, failures = [] } of tallies) {
     all.passed += passed;
     all.failed += failed;
     all.skipped += skipped;
     if (reason !== undefined) all.reason = reason;
+    if (failures.length > 0) all.failures = [...(all.failures ?? []), ...failures];
   }
   return all;
 }

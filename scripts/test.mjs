@@ -21,8 +21,9 @@ async function test() {
   const unknown = wanted.filter((lane) => !lanes.includes(lane));
   if (unknown.length > 0) throw new Error(`there is no lane ${unknown.join(', ')}; the lanes are ${lanes.join(', ')}`);
   const results = (await prepared()) ? await inTurn(wanted) : [unprepared];
-  process.stdout.write(`\n${results.map(line).join('\n')}\n\n`);
-  const { passed, failed, skipped } = sum(results.map(({ tally }) => tally));
+  const { passed, failed, skipped, failures = [] } = sum(results.map(({ tally }) => tally));
+  process.stdout.write(`\n${failures.map((failure) => `FAILED ${failure}\n\n`).join('')}`);
+  process.stdout.write(`${results.map(line).join('\n')}\n\n`);
   process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
   process.exitCode = failed > 0 ? 1 : 0;
 }

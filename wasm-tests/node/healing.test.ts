@@ -29,7 +29,7 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   stream.drop();
-  await vi.waitFor(() => expect(server.stats().open).toBe(0));
+  await vi.waitFor(() => expect(server.stats().open).toBe(0), 20_000);
   expect(server.stats()).toMatchObject({ away: 0, outages: 1, healed: 1, gaps: 0, resyncs: 0 });
 });
 

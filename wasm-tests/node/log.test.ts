@@ -20,7 +20,7 @@ test('a log is told of streams that open and end, and why', async () => {
   await stream.message();
   await vi.advanceTimersByTimeAsync(1_500);
   stream.drop();
-  await vi.waitFor(() => expect(records).toHaveLength(2));
+  await vi.waitFor(() => expect(records).toHaveLength(2), 20_000);
   const last = await open(server, TOOLS);
   await last.message();
   const closing = server.close();

@@ -28,7 +28,7 @@ test('a parser of the format reads every number that the server counted', async 
   await stream.message();
   await server.fetch(listenRequest('nonsense'));
   stream.drop();
-  await vi.waitFor(() => expect(server.stats().open).toBe(0));
+  await expect.poll(() => server.stats().open).toBe(0);
   const families = read(metricsText(server.stats(), BUS));
   expect(families.get('mcp_listen_streams_open')).toEqual({ type: 'GAUGE', values: { '': 0 } });
   expect(families.get('mcp_listen_streams_ended_total')).toMatchObject({

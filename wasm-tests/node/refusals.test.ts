@@ -50,7 +50,7 @@ describe('the number of streams is bounded', () => {
       retryAfter: '2',
     });
     one.drop();
-    await vi.waitFor(async () => expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200));
+    await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
   test('streams that are still opening count', async () => {
@@ -58,7 +58,7 @@ describe('the number of streams is bounded', () => {
     vi.spyOn(bus, 'attach').mockReturnValue({ detach() {} });
     const server = serving({ bus, limits: { streams: 1 } });
     void server.fetch(listenRequest(TOOLS));
-    await vi.waitFor(async () => expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503));
+    await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(503);
   });
 
   test('who may not listen at all is told that, not that there is no room', async () => {

@@ -38,7 +38,7 @@ describe('what is not a listen passes through', () => {
     for (const byte of bytes) saying.write(Uint8Array.of(byte));
     const chunks: Buffer[] = [];
     stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    await vi.waitFor(() => expect(Buffer.concat(chunks)).toHaveLength(whole.length));
+    await expect.poll(() => Buffer.concat(chunks)).toHaveLength(whole.length);
     expect(Buffer.concat(chunks)).toEqual(whole);
   });
 
@@ -75,7 +75,7 @@ describe('a subscription', () => {
     await open(connection, '"1"');
     expect(connection.bus.attached).toBe(2);
     connection.send(cancelLine('1'));
-    await vi.waitFor(() => expect(connection.bus.attached).toBe(1));
+    await expect.poll(() => connection.bus.attached).toBe(1);
     await connection.server.notify.toolsChanged();
     expect(await connection.lines.next()).toBe(listChanged('"1"', 'tools'));
   });
@@ -96,7 +96,7 @@ describe('a subscription', () => {
     const connection = connected();
     await open(connection, '1');
     connection.stdin.end();
-    await vi.waitFor(() => expect(connection.bus.attached).toBe(0));
+    await expect.poll(() => connection.bus.attached).toBe(0);
     await connection.server.notify.toolsChanged();
     await connection.server.close();
     connection.stdout.end();
@@ -284,7 +284,7 @@ describe('a client that reads slowly', () => {
     stdout.cork();
     const filler = `"${'x'.repeat(100_000)}"`;
     saying.write(`${filler}\n`);
-    await vi.waitFor(() => expect(stdout.writableNeedDrain).toBe(true));
+    await expect.poll(() => stdout.writableNeedDrain).toBe(true);
     const written = stdout.writableLength;
     for (let count = 0; count < 10_000; count += 1) await server.notify.toolsChanged();
     saying.write('"last"\n');
@@ -307,9 +307,9 @@ describe('a client that reads slowly', () => {
     });
     const { saying, send, server } = connected({ stdout });
     send(listenBody(TOOLS, '1'));
-    await vi.waitFor(() => expect(written.length).toBeGreaterThan(2));
+    await expect.poll(() => written.length).toBeGreaterThan(2);
     saying.write('"from the server"\n');
-    await vi.waitFor(() => expect(written).toContain('"from the server"\n'));
+    await expect.poll(() => written).toContain('"from the server"\n');
     await server.close();
   });
 
@@ -317,7 +317,7 @@ describe('a client that reads slowly', () => {
     const stdout = new Writable({ highWaterMark: 1, write() {} });
     const { stdin } = connected({ stdout });
     for (let id = 0; id < 10_000; id += 1) stdin.write(`${listenBody(null, String(id))}\n`);
-    await vi.waitFor(() => expect(stdin.isPaused()).toBe(true));
+    await expect.poll(() => stdin.isPaused()).toBe(true);
     expect(stdin.readableLength).toBeGreaterThan(0);
   });
 });
@@ -341,7 +341,7 @@ describe('a client that is gone', () => {
     const stdout = new Writable({ highWaterMark: 1, write() {} });
     const { bus, send, server } = connected({ stdout, limits: { closeMs: 20 } });
     send(listenBody(TOOLS, '1'));
-    await vi.waitFor(() => expect(bus.attached).toBe(1));
+    await expect.poll(() => bus.attached).toBe(1);
     await server.close();
     expect(bus.attached).toBe(0);
   });
@@ -356,5 +356,5 @@ test('a server behind that cannot be started is told', async () => {
   const onerror = vi.fn();
   const stdin = new PassThrough();
   serveListenStdio(() => Promise.reject(new Error('later')), { onerror, stdin, stdout: new PassThrough() });
-  await vi.waitFor(() => expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'later' })));
+  await expect.poll(() => onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'later' }));
 });

@@ -7,6 +7,8 @@ import { root } from '../../scripts/project.mjs';
 import { laneTally, tallyFile } from '../../scripts/tally.mjs';
 
 const CARGO = `
+test wire::reads_a_word ... ok
+test wire::reads_a_line ... FAILED
 test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 filtered out; finished in 3.56s
 `;
@@ -18,15 +20,40 @@ ok 3 - c # SKIP no tool
 `;
 
 test.each([
-  ['cargo', CARGO, { passed: 7, failed: 2, skipped: 1 }],
-  ['tap', TAP, { passed: 1, failed: 1, skipped: 1 }],
+  ['cargo', CARGO, { passed: 7, failed: 2, skipped: 1, failures: ['test wire::reads_a_line ... FAILED'] }],
+  ['tap', TAP, { passed: 1, failed: 1, skipped: 1, failures: ['not ok 2 - b'] }],
   ['check', '', { passed: 1, failed: 0, skipped: 0 }],
 ])('counts what %s reports, and ends as its command does', async (format, report, counted) => {
   expect(await tallied(format, 'printf', '%s', report)).toEqual({ status: 0, counted });
 });
 
 test('a failed check is one failed test', async () => {
-  expect(await tallied('check', 'false')).toEqual({ status: 1, counted: { passed: 0, failed: 1, skipped: 0 } });
+  const counted = { passed: 0, failed: 1, skipped: 0, failures: ['false'] };
+  expect(await tallied('check', 'false')).toEqual({ status: 1, counted });
+});
+
+test('what failed in vitest is named with its reason', async () => {
+  const report = {
+    ...{ numPassedTests: 1, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0 },
+    testResults: [
+      {
+        name: join(root, 'wasm-tests', 'a.test.ts'),
+        assertionResults: [
+          { fullName: 'a works', status: 'passed', failureMessages: [] },
+          { fullName: 'b works', status: 'failed', failureMessages: ['expected 2 to be 1'] },
+        ],
+      },
+      { name: join(root, 'wasm-tests', 'b.test.ts'), message: 'cannot be loaded', assertionResults: [] },
+    ],
+  };
+  // The command finds out by its last argument where its report is to go.
+  const write = 'fs.writeFileSync(process.argv.at(-1).split("=")[1], process.argv[1])';
+  const command = [process.execPath, '-e', write, '--', JSON.stringify(report)];
+  const failures = ['wasm-tests/a.test.ts > b works\nexpected 2 to be 1', 'wasm-tests/b.test.ts\ncannot be loaded'];
+  expect(await tallied('vitest', ...command)).toEqual({
+    status: 0,
+    counted: { passed: 1, failed: 1, skipped: 0, failures },
+  });
 });
 
 test('a command that runs no test fails', async () => {
@@ -45,7 +72,10 @@ test('what could not run is skipped for a reason', async () => {
 
 async function tallied(...args: string[]) {
   const lane = `tally-test-${crypto.randomUUID()}`;
-  onTestFinished(() => rm(tallyFile(lane), { force: true }));
+  onTestFinished(async () => {
+    await rm(tallyFile(lane), { force: true });
+    await rm(`${tallyFile(lane)}.json`, { force: true });
+  });
   const env = { ...process.env, LANE: lane };
   const child = spawn(process.execPath, [join(root, 'scripts', 'tally.mjs'), ...args], { env, stdio: 'ignore' });
   const [status] = await once(child, 'exit');

@@ -18,7 +18,7 @@ async function listening() {
 
 async function endsWhole({ lines, onerror, received, saying }: Awaited<ReturnType<typeof listening>>): Promise<void> {
   received.resume();
-  await vi.waitFor(() => expect(received.readableEnded).toBe(true));
+  await expect.poll(() => received.readableEnded).toBe(true);
   expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'core-trapped' }));
   saying.write('{"last":1}\n');
   expect(await lines.next()).toBe('{"last":1}');
@@ -41,7 +41,7 @@ test('and where it traps at a publish, which says so', async () => {
 test('and where the server behind has still to say what it can do', async () => {
   const connection = connected({}, {});
   connection.send(listenBody(TOOLS, '1'));
-  await vi.waitFor(() => expect(connection.received.readableLength).toBeGreaterThan(0));
+  await expect.poll(() => connection.received.readableLength).toBeGreaterThan(0);
   poison();
   connection.send(requestLine('2', 'tools/list'));
   await endsWhole(connection);
