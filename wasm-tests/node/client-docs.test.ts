@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Watch } from 'mcp-listen/client';
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
 import { writeSnippets } from '../host/snippets.ts';
@@ -27,6 +27,8 @@ beforeAll(async () => {
   await run('tsc', ['-p', FOLDER]);
 }, 60_000);
 
+// A stream that its client closed is still there for a moment.
+afterEach(() => expect.poll(() => host.bus.attached).toBe(0));
 afterAll(() => host.stop());
 
 function compiled<T>(name: string): Promise<T> {
