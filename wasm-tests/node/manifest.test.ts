@@ -40,7 +40,8 @@ test('every requirement that was gathered is in the manifest', async ({ skip }) 
   skip(!existsSync(gathered), 'the gathered requirements are not beside this clone');
   const ids = [...(await readFile(gathered, 'utf8')).matchAll(/^\| ([A-F]\d\d|G\d+\w?) \|/gm)].map(([, id]) => id);
   expect(ids.length).toBeGreaterThan(100);
-  expect(new Set(rowsOf(await parts()).map(({ id }) => id))).toEqual(new Set(ids));
+  const known = new Set(rowsOf(await parts()).map(({ id }) => id));
+  expect(ids.filter((id) => id !== undefined && !known.has(id))).toEqual([]);
 });
 
 function evidence(rows: Row[]): Evidence {
