@@ -1,4 +1,4 @@
-import type { BusHome, BusLink } from './bus/bus.js';
+import type { BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
@@ -7,7 +7,7 @@ import type { SubscriptionFilter } from './filter.js';
 import type { Grant } from './grant.js';
 import { type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamEnding, type StreamTally } from './held-stream.js';
 import { Recollection, type Retiring, tallyOf } from './recollection.js';
-import type { SharedFrame } from './shared-frame.js';
+import type { SharedFrames } from './shared-frames.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
 import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
@@ -51,6 +51,7 @@ export class ListenStream implements HeldStream {
     this.#line = new BusLine({
       attach: (link, since) => this.#join(link, since),
       receive: this.#receive,
+      share: this.#share,
       lost: this.#lost,
     });
     this.#recollection.equip(edge);
@@ -162,13 +163,11 @@ export class ListenStream implements HeldStream {
     return JSON.parse(this.#edge.honored) as SubscriptionFilter;
   }
 
-  readonly #receive = (frame: string, shared?: SharedFrame): void => {
-    if (this.#isIdle) return;
-    surviving(() => this.#take(frame, shared));
+  readonly #receive = (frame: string): void => {
+    if (!this.#isIdle) surviving(() => this.#take(frame));
   };
 
-  #take(frame: string, shared: SharedFrame | undefined): void {
-    if (shared !== undefined && this.#share(shared)) return;
+  #take(frame: string): void {
     const dropped = this.#edge.receive(frame, performance.now());
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
@@ -228,16 +227,20 @@ export class ListenStream implements HeldStream {
     this.#pump();
   }
 
-  /** Takes what many streams get, where it is just the next event; the answer is whether that is done. */
-  #share(shared: SharedFrame): boolean {
+  /** Takes what many streams get, where it is just what comes next; the answer is whether that is done. */
+  readonly #share = (frames: SharedFrames): boolean => {
     const controller = this.#controller;
     if (this.#isPumping || controller === undefined) return false;
-    const given = shared.give(this.#edge, this.#hasRoom);
-    if (given === 'unchanged') return false;
-    if (given !== 'waiting') this.#writeAtOnce(controller, given);
-    else if (!this.#isBehind) this.#pump();
-    return true;
-  }
+    let isDone = true;
+    surviving(() => {
+      if (this.#isIdle) return;
+      const given = frames.give(this.#edge, this.#hasRoom);
+      if (given === 'unchanged') isDone = false;
+      else if (given !== 'waiting') this.#writeAtOnce(controller, given);
+      else if (!this.#isBehind) this.#pump();
+    });
+    return isDone;
+  };
 
   #writeAtOnce(controller: ReadableStreamDefaultController<Uint8Array>, chunk: Uint8Array): void {
     this.#isPumping = true;
@@ -255,9 +258,7 @@ export class ListenStream implements HeldStream {
     } finally {
       this.#isPumping = false;
     }
-    const { home } = this.#line;
-    if (home === undefined) this.#settle();
-    else this.#settleAt(home);
+    this.#settleAtHome();
   }
 
   #settle(): void {
@@ -270,7 +271,9 @@ export class ListenStream implements HeldStream {
   }
 
   /** Another request may have written: what it must not touch waits for the stream's own. */
-  #settleAt(home: BusHome): void {
+  #settleAtHome(): void {
+    const { home } = this.#line;
+    if (home === undefined) return this.#settle();
     const { deadline, isAsking, isEnded } = this.#edge;
     if (isEnded || isAsking || !this.#timer.covers(deadline)) home.ask(() => surviving(() => this.#settle()));
   }
@@ -313,9 +316,7 @@ export class ListenStream implements HeldStream {
     } catch (error) {
       this.#edge.abort();
       this.#isPumping = false;
-      const { home } = this.#line;
-      if (home === undefined) this.#settle();
-      else home.ask(() => surviving(() => this.#settle()));
+      this.#settleAtHome();
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import type { SharedFrame } from '../shared-frame.js';
+import type { SharedFrames } from '../shared-frames.js';
 import { BusCall } from '../wasm.js';
 import type { BusHome, BusLink } from './bus.js';
 
@@ -25,7 +25,9 @@ export interface LineEnds {
   /** Attaches anew. */
   attach(link: BusLink, since: string | undefined): LineAttachment;
   /** Takes one frame, as {@link BusLink.receive}. */
-  receive(frame: string, shared?: SharedFrame): void;
+  receive(frame: string): void;
+  /** Takes frames that many get, as {@link BusLink.share}. */
+  share?(frames: SharedFrames): boolean;
   /** There is no attachment any more. */
   lost(error: Error): void;
 }
@@ -54,9 +56,10 @@ export class BusLine {
   attach(since: string | undefined): void {
     this.leave();
     const link: BusLink = {
-      receive: (frame, shared) => {
-        if (this.#link === link) this.#ends.receive(frame, shared);
+      receive: (frame) => {
+        if (this.#link === link) this.#ends.receive(frame);
       },
+      share: (frames) => this.#link === link && (this.#ends.share?.(frames) ?? false),
       lost: (error) => {
         if (this.#link === link) this.#lose(error);
       },

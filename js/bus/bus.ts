@@ -1,7 +1,7 @@
 import type { ServerEvent } from '../event.js';
 import type { BusInterest } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
-import type { SharedFrame } from '../shared-frame.js';
+import type { SharedFrames } from '../shared-frames.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
 export interface ServerEventBus {
@@ -90,11 +90,10 @@ export interface Joining {
 
 /** The stream's end of an attachment. */
 export interface BusLink {
-  /**
-   * Takes one frame of the bus: the confirmation first, then events. `shared` is the same frame, read already, where many streams
-   * get it.
-   */
-  receive(frame: string, shared?: SharedFrame): void;
+  /** Takes one frame of the bus: the confirmation first, then events. */
+  receive(frame: string): void;
+  /** Takes frames that were read for many streams; the answer is whether that is done, without which each is to be received. */
+  share?(frames: SharedFrames): boolean;
   /**
    * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
    * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The

@@ -1,6 +1,7 @@
 import { DeadlineTimer } from '../deadline-timer.js';
 import { deferred } from '../deferred.js';
 import { Home } from '../home.js';
+import { surviving } from '../trap.js';
 import type { BusDoors } from './bus-doors.js';
 import { BusSocket } from './bus-socket.js';
 import type { Rider } from './rider.js';
@@ -10,6 +11,8 @@ export interface HolderEnds {
   receive(frame: string): void;
   lost(error: Error): void;
   tick(): void;
+  /** What was received is to be served now. */
+  soon(): void;
   failed(error: Error): void;
 }
 
@@ -33,6 +36,7 @@ export class LineHolder {
   /** Sockets that are to be closed, and were not, because another request tried. */
   #left: BusSocket[] = [];
   #isStopping = false;
+  #isAwaited = false;
   #attempts = 0;
 
   constructor(rider: Rider, doors: BusDoors, continent: string, ends: HolderEnds) {
@@ -70,6 +74,16 @@ export class LineHolder {
   /** Sets the timer. */
   arm(deadline: number | undefined): void {
     this.#timer.arm(deadline);
+  }
+
+  /** Something was received. What comes in the same turn of the event loop is served together: it is written once to each stream. */
+  soon(): void {
+    if (this.#isAwaited) return;
+    this.#isAwaited = true;
+    setTimeout(() => {
+      this.#isAwaited = false;
+      surviving(() => this.#ends.soon());
+    }, 0);
   }
 
   /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */

@@ -2,9 +2,9 @@ import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
 import { calling, ListenError } from '../error.js';
 import type { Log } from '../log.js';
 import { Outage } from '../outage.js';
-import { SharedFrame } from '../shared-frame.js';
+import { SharedFrames } from '../shared-frames.js';
 import { coreLife } from '../trap.js';
-import { Line, LineCallKind } from '../wasm.js';
+import { Line, LineCallKind, type Told } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
 import { LineHolder } from './line-holder.js';
 import { Rider } from './rider.js';
@@ -119,6 +119,7 @@ export class SharedLine {
         if (this.isCurrent) this.#core.timeout(performance.now(), Math.random());
         this.#serve(holder);
       },
+      soon: () => this.#serve(holder),
     });
     rider.hold(holder);
     this.#holder = holder;
@@ -130,11 +131,14 @@ export class SharedLine {
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
     }
-    this.#serve(holder);
-    if (holder.writes >= MOST_WRITES && this.#riders.size > 1) this.#retire(holder);
+    holder.soon();
   }
 
-  /** What is written for all streams counts as the work of one request, and runtimes limit that. */
+  /** What is written for all streams counts as the work of one request, and runtimes limit that: the next one goes on. */
+  get #isSpent(): boolean {
+    return this.#holder !== undefined && this.#holder.writes >= MOST_WRITES && this.#riders.size > 1;
+  }
+
   #retire(holder: LineHolder): void {
     holder.rider.release(holder);
     this.#handOver(holder.rider);
@@ -179,7 +183,9 @@ export class SharedLine {
       else holder.send(text);
     }
     this.#tell();
-    if (this.#holder === holder) holder.arm(this.#core.deadline);
+    if (this.#holder !== holder) return;
+    if (this.#isSpent) this.#retire(holder);
+    else holder.arm(this.#core.deadline);
   }
 
   #call() {
@@ -187,25 +193,28 @@ export class SharedLine {
   }
 
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
-    for (let told = this.#core.output(); told !== undefined; told = this.#core.output()) {
-      const { message, streams } = told;
+    for (let told = this.#core.output(); told !== undefined; told = this.#isSpent ? undefined : this.#core.output()) {
+      const { messages, streams } = told;
+      if (messages === undefined) this.#part(streams[0] ?? 0, why);
+      else this.#giveAll(told, streams, messages);
       told.free();
-      if (message === undefined) this.#part(streams[0] ?? 0, why);
-      else this.#giveAll(streams, message);
       if (this.#holder !== undefined) this.#holder.writes += streams.length;
     }
   }
 
-  #giveAll(streams: Uint32Array, message: string): void {
-    const shared = streams.length > 1 ? SharedFrame.of(message) : undefined;
-    for (const stream of streams) this.#give(stream, message, shared);
+  #giveAll(told: Told, streams: Uint32Array, messages: string[]): void {
+    const events = streams.length > 1 ? told.shared() : undefined;
+    const shared = events && new SharedFrames(events);
+    for (const stream of streams) this.#give(stream, messages, shared);
     shared?.free();
   }
 
   /** One stream that cannot be written to must not keep others from hearing. */
-  #give(stream: number, message: string, shared: SharedFrame | undefined): void {
+  #give(stream: number, messages: string[], shared: SharedFrames | undefined): void {
+    const link = this.#riders.get(stream)?.link;
     try {
-      this.#riders.get(stream)?.link.receive(message, shared);
+      if (shared !== undefined && link?.share?.(shared)) return;
+      for (const message of messages) link?.receive(message);
     } catch (error) {
       this.#options.onrefused(error as Error);
     }
@@ -257,7 +266,7 @@ const WATCH_MS = 1_000;
 const MOST_TURNS = 15;
 /** Bytes of the names of all that is wanted: the bus keeps them in one row of SQLite, which has 2 MB. */
 const MOST_BYTES = 524_288;
-/** Frames for all streams together after which another request takes its turn. */
+/** Writes to all streams together after which another request takes its turn. */
 const MOST_WRITES = 100_000;
 /** Milliseconds that a request has to show that it lives. */
 const PROOF_MS = 1_000;

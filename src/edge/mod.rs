@@ -8,7 +8,9 @@ mod shared;
 
 pub use follower::{Counts, Follower, Heard, Past};
 pub use link::{BusCall, Patience};
-pub use shared::{Given, SharedEvent};
+pub use shared::{Given, SharedEvents};
+
+use shared::PlacedEvent;
 
 use std::sync::Arc;
 
@@ -170,29 +172,36 @@ impl Edge {
         Ok(())
     }
 
-    /// As [`Edge::handle_bus_message`], for an event that many streams get, where it is just the next one.
+    /// As [`Edge::handle_bus_message`], for events that many streams get, where they are just the next ones.
     pub fn handle_shared(
         &mut self,
-        shared: &mut SharedEvent,
+        shared: &mut SharedEvents,
         has_room: bool,
         now: Millis,
     ) -> Given {
-        let is_next = matches!(self.stream.stamp(), Stamp::Subscription(_))
-            && self.stream.is_open()
-            && self.follower.is_next(shared.place)
-            && self.stream.honored().accepts(&shared.event);
-        if !is_next || (has_room && !self.stream.handle_written(now)) {
+        let is_open =
+            matches!(self.stream.stamp(), Stamp::Subscription(_)) && self.stream.is_open();
+        let last = shared
+            .places()
+            .filter(|(first, _)| is_open && self.follower.is_next(*first))
+            .filter(|_| shared.are_accepted(self.stream.shared_honored()))
+            .map(|(_, last)| last);
+        let Some(last) = last.filter(|_| !has_room || self.stream.handle_written(now)) else {
             return Given::Unchanged;
+        };
+        self.follower.handle_next(last, now);
+        for PlacedEvent { place, at, event } in &shared.events {
+            let published = at.map(|at| at - self.epoch);
+            if has_room {
+                self.stream.count_written(published, now);
+            } else {
+                self.stream
+                    .handle_event_at(event, place.position, published);
+            }
         }
-        self.follower.handle_next(shared.place, now);
-        let published = shared.at.map(|at| at - self.epoch);
         if has_room {
-            self.stream.count_written(published, now);
             return Given::Written(shared.written(self.stream.stamp()));
         }
-        let position = shared.place.position;
-        self.stream
-            .handle_event_at(&shared.event, position, published);
         self.stream.handle_blocked(now);
         Given::Waiting
     }

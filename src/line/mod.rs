@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use crate::{
     bus::{
-        Attached, BusMessage, Delivery, EdgeId, Edges, Interest, Key, Mark, Position,
-        ProtocolError, Turn, Wants,
+        Attached, BusMessage, EdgeId, Edges, Interest, Key, Mark, Position, ProtocolError, Turn,
+        Wants,
     },
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
@@ -46,6 +46,8 @@ pub struct Line {
     can_adjust: bool,
     former: Counts,
     outputs: VecDeque<LineOutput>,
+    /// What the frames of the last output are about, while others may join them.
+    run: Vec<Key>,
 }
 
 /// What the bus was asked for and has not confirmed.
@@ -77,6 +79,7 @@ impl Line {
             can_adjust: false,
             former: Counts::default(),
             outputs: VecDeque::new(),
+            run: Vec::new(),
         }
     }
 
@@ -189,11 +192,6 @@ impl Line {
         deadlines.into_iter().flatten().min()
     }
 
-    /// The next thing to do for the streams.
-    pub fn poll_output(&mut self) -> Option<LineOutput> {
-        self.outputs.pop_front()
-    }
-
     /// Whether everything comes that the streams were told is theirs, as far as is known.
     pub fn is_certain(&self) -> bool {
         self.follower.is_certain()
@@ -245,9 +243,9 @@ impl Line {
 
     fn deliver(&mut self, at: Option<Millis>, event: &ServerEvent) {
         self.heard = self.heard.next();
-        let deliveries = self.edges.deliveries(self.heard, at, event);
-        self.outputs
-            .extend(deliveries.into_iter().map(LineOutput::Send));
+        for delivery in self.edges.deliveries(self.heard, at, event) {
+            self.put_event(delivery, event);
+        }
         self.wants.handle_event(event, &self.edges);
     }
 
@@ -278,14 +276,15 @@ impl Line {
     }
 
     fn send(&mut self, edge: EdgeId, message: String) {
-        let edges = vec![edge];
-        let delivery = Delivery { message, edges };
-        self.outputs.push_back(LineOutput::Send(delivery));
+        self.put(LineOutput::Send {
+            messages: vec![message],
+            edges: vec![edge],
+        });
     }
 
     fn lose(&mut self, edge: EdgeId) {
         self.detach(edge);
-        self.outputs.push_back(LineOutput::Lose(edge));
+        self.put(LineOutput::Lose(edge));
     }
 
     fn mark(&self) -> Mark {

@@ -1,10 +1,21 @@
-use crate::bus::{Delivery, EdgeId};
+use crate::{
+    bus::{Delivery, EdgeId, Key},
+    event::ServerEvent,
+};
+
+use super::Line;
 
 /// What a line wants done for its streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineOutput {
-    /// A frame to give to streams, in words of the bus protocol.
-    Send(Delivery),
+    /// Frames to give to streams one after another, in words of the bus protocol. Of events that the same streams get in a row, and that
+    /// are about different things, there may be several.
+    Send {
+        /// The frames, of which there is at least one.
+        messages: Vec<String>,
+        /// The streams, in ascending order.
+        edges: Vec<EdgeId>,
+    },
     /// A stream is held no more: its bus is lost, or has lost something. It may come back.
     Lose(EdgeId),
 }
@@ -19,3 +30,50 @@ pub enum LineCall {
     /// Send this on the connection that there is.
     Send(String),
 }
+
+impl Line {
+    /// The next thing to do for the streams.
+    pub fn poll_output(&mut self) -> Option<LineOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// An output that no other one joins.
+    pub(super) fn put(&mut self, output: LineOutput) {
+        self.run.clear();
+        self.outputs.push_back(output);
+    }
+
+    /// The frame of an event: together with those before it, where the same streams get them and may write them at once.
+    pub(super) fn put_event(&mut self, Delivery { message, edges }: Delivery, event: &ServerEvent) {
+        let key = Key::of(event);
+        if self.joins(&key)
+            && let Some(LineOutput::Send {
+                messages,
+                edges: former,
+            }) = self.outputs.back_mut()
+            && *former == edges
+            && messages.iter().map(String::len).sum::<usize>() + message.len() <= RUN_BYTES
+        {
+            messages.push(message);
+            self.run.push(key);
+            return;
+        }
+        let messages = vec![message];
+        self.put(LineOutput::Send { messages, edges });
+        // What ends streams stands alone.
+        if !matches!(event, ServerEvent::Revoked { .. }) {
+            self.run.push(key);
+        }
+    }
+
+    fn joins(&self, key: &Key) -> bool {
+        (1..MOST_OF_RUN).contains(&self.run.len())
+            && !self.run.contains(key)
+            && *key != Key::Revocations
+    }
+}
+
+/// Bytes of the frames that are written together.
+const RUN_BYTES: usize = 16_384;
+/// Each is compared with all of the others.
+const MOST_OF_RUN: usize = 64;

@@ -2,12 +2,12 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     bus::{EdgeId, Interest},
-    edge::Patience,
+    edge::{self, Patience},
     legacy::event_id,
     line::{self, LineCall, LineOutput},
 };
 
-use super::{error::coded, millis, time};
+use super::{error::coded, millis, shared::SharedEvents, time};
 
 /// The streams of one isolate on one connection to their bus.
 #[wasm_bindgen]
@@ -160,16 +160,26 @@ impl Told {
     #[wasm_bindgen(getter)]
     pub fn streams(&self) -> Vec<u32> {
         match &self.0 {
-            LineOutput::Send(delivery) => delivery.edges.iter().map(|edge| edge.0).collect(),
+            LineOutput::Send { edges, .. } => edges.iter().map(|edge| edge.0).collect(),
             LineOutput::Lose(edge) => vec![edge.0],
         }
     }
 
-    /// The frame for them; undefined: they are held no more, and may come back.
+    /// The frames for them, one after another; undefined: they are held no more, and may come back.
     #[wasm_bindgen(getter)]
-    pub fn message(&self) -> Option<String> {
+    pub fn messages(&self) -> Option<Vec<String>> {
         match &self.0 {
-            LineOutput::Send(delivery) => Some(delivery.message.clone()),
+            LineOutput::Send { messages, .. } => Some(messages.clone()),
+            LineOutput::Lose(_) => None,
+        }
+    }
+
+    /// The frames, read for all of them at once; undefined where each has to read them by itself.
+    pub fn shared(&self) -> Option<SharedEvents> {
+        match &self.0 {
+            LineOutput::Send { messages, .. } => {
+                edge::SharedEvents::read(messages).map(SharedEvents)
+            }
             LineOutput::Lose(_) => None,
         }
     }

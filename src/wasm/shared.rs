@@ -4,19 +4,14 @@ use crate::edge::{self, Given};
 
 use super::{edge::Edge, millis};
 
-/// A bus frame with an event for many streams.
+/// Bus frames with events for many streams; those of `Told`.
 #[wasm_bindgen]
-pub struct SharedEvent(edge::SharedEvent);
+pub struct SharedEvents(pub(super) edge::SharedEvents);
 
 #[wasm_bindgen]
-impl SharedEvent {
-    /// The event of a bus frame; undefined where it has none that can be read.
-    pub fn read(message: &str) -> Option<SharedEvent> {
-        edge::SharedEvent::read(message).map(Self)
-    }
-
-    /// Gives it to a stream, which may have room: the answer is the place of the bytes to write at once. -1: it waits until there is
-    /// room; -2: nothing has changed, and the frame is to be given to it like any other.
+impl SharedEvents {
+    /// Gives them to a stream, which may have room: the answer is the place of the bytes to write at once. -1: they wait until there is
+    /// room; -2: nothing has changed, and each frame is to be given to it like any other.
     pub fn give(
         &mut self,
         stream: &mut Edge,

@@ -337,7 +337,7 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
         }
         let told = std::iter::from_fn(|| line.poll_output());
         let told = told.flat_map(|output| match output {
-            LineOutput::Send(delivery) => delivery.edges,
+            LineOutput::Send { edges, .. } => edges,
             LineOutput::Lose(edge) => vec![edge],
         });
         assert_eq!(told.collect::<Vec<_>>(), wanted, "{event:?}");

@@ -4,7 +4,7 @@ use std::{cell::Cell, sync::Arc};
 
 use mcp_listen::{
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Given, SharedEvent},
+    edge::{BusCall, Edge, Frame, Given, SharedEvents},
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
@@ -22,8 +22,8 @@ use crate::any::{any_event, any_filter, any_id, check, id, updated, uri};
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// An event, which may get lost on the way, or come twice.
-    Event(ServerEvent, usize),
+    /// Events that come together, each of which may get lost on the way, or come twice.
+    Events(Vec<(ServerEvent, usize)>),
     Room(bool),
     Close,
     Lose,
@@ -33,7 +33,7 @@ enum Step {
 fn any_step() -> impl Strategy<Value = Step> {
     let times = prop_oneof![8 => Just(1), 1 => Just(0), 1 => Just(2)];
     prop_oneof![
-        24 => (any_scoped_event(), times).prop_map(|(event, times)| Step::Event(event, times)),
+        24 => vec((any_scoped_event(), times), 1..4).prop_map(Step::Events),
         6 => any::<bool>().prop_map(Step::Room),
         1 => Just(Step::Close),
         1 => Just(Step::Lose),
@@ -74,7 +74,8 @@ struct Twin {
     tally: Arc<Tally>,
     bytes: Vec<u8>,
     calls: Vec<BusCall>,
-    at_once: usize,
+    /// How often one event was written at once, and how often several.
+    at_once: [usize; 2],
 }
 
 impl Twin {
@@ -94,7 +95,7 @@ impl Twin {
             tally,
             bytes: Vec::new(),
             calls: Vec::new(),
-            at_once: 0,
+            at_once: [0; 2],
         }
     }
 
@@ -103,18 +104,19 @@ impl Twin {
         self.edge.handle_bus_message(frame, now).ok();
     }
 
-    fn hear_shared(&mut self, frame: &str, has_room: bool, now: Millis) {
-        let Some(mut shared) = SharedEvent::read(frame) else {
-            self.hear(frame, now);
-            return;
-        };
-        match self.edge.handle_shared(&mut shared, has_room, now) {
-            Given::Written(place) => {
-                self.at_once += 1;
+    fn hear_shared(&mut self, frames: &[String], has_room: bool, now: Millis) {
+        let shared = SharedEvents::read(frames).map(|mut shared| {
+            let given = self.edge.handle_shared(&mut shared, has_room, now);
+            if let Given::Written(place) = given {
+                self.at_once[usize::from(frames.len() > 1)] += 1;
                 self.bytes.extend(shared.chunk(place));
             }
-            Given::Waiting => {}
-            Given::Unchanged => self.hear(frame, now),
+            given
+        });
+        if shared.is_none_or(|given| given == Given::Unchanged) {
+            for frame in frames {
+                self.hear(frame, now);
+            }
         }
     }
 
@@ -169,7 +171,7 @@ fn an_edge_says_the_same_whoever_reads_its_frames() {
         ..filter
     });
     let strategy = (any_id(), filters, vec(any_step(), 0..60));
-    let at_once = Cell::new(0);
+    let at_once = Cell::new([0; 2]);
     check(strategy, |(raw_id, filter, steps)| {
         let (mut alone, mut sharing) = (Twin::new(raw_id, &filter), Twin::new(raw_id, &filter));
         let (mut now, mut has_room) = (Millis(0), true);
@@ -180,14 +182,18 @@ fn an_edge_says_the_same_whoever_reads_its_frames() {
         }
         for step in steps {
             match step {
-                Step::Event(event, times) => {
-                    position += 1;
-                    let frame = frame(position, sent, &event);
-                    sent = position;
-                    for _ in 0..times {
-                        alone.hear(&frame, now);
-                        sharing.hear_shared(&frame, has_room, now);
+                Step::Events(events) => {
+                    let mut frames = Vec::new();
+                    for (event, times) in events {
+                        position += 1;
+                        let frame = frame(position, sent, &event);
+                        sent = position;
+                        frames.extend(std::iter::repeat_n(frame, times));
                     }
+                    for frame in &frames {
+                        alone.hear(frame, now);
+                    }
+                    sharing.hear_shared(&frames, has_room, now);
                 }
                 Step::Room(room) => has_room = room,
                 Step::Close => {
@@ -208,9 +214,10 @@ fn an_edge_says_the_same_whoever_reads_its_frames() {
             sharing.settle(has_room, position, now);
             assert_twins(&mut alone, &mut sharing);
         }
-        at_once.set(at_once.get() + sharing.at_once);
+        let [one, several] = at_once.get();
+        at_once.set([one + sharing.at_once[0], several + sharing.at_once[1]]);
     });
-    assert!(at_once.get() > 60, "{}", at_once.get());
+    assert!(at_once.get().iter().all(|count| *count > 30), "{at_once:?}");
 }
 
 fn watching() -> SubscriptionFilter {
@@ -221,7 +228,11 @@ fn watching() -> SubscriptionFilter {
 }
 
 fn open(raw_id: &str) -> Twin {
-    let mut twin = Twin::new(raw_id, &watching());
+    open_for(raw_id, &watching())
+}
+
+fn open_for(raw_id: &str, filter: &SubscriptionFilter) -> Twin {
+    let mut twin = Twin::new(raw_id, filter);
     twin.hear(&attached(0), Millis(0));
     twin.settle(true, 0, Millis(0));
     twin.bytes.clear();
@@ -230,7 +241,7 @@ fn open(raw_id: &str) -> Twin {
 
 #[test]
 fn streams_of_one_id_are_written_the_same_bytes_and_others_their_own() {
-    let mut shared = SharedEvent::read(&frame(1, 0, &updated("a"))).unwrap();
+    let mut shared = SharedEvents::read(&[frame(1, 0, &updated("a"))]).unwrap();
     // More ids than are remembered.
     let ids: Vec<String> = (0..20).map(|number| (number / 2).to_string()).collect();
     for raw_id in &ids {
@@ -250,7 +261,7 @@ fn streams_of_one_id_are_written_the_same_bytes_and_others_their_own() {
 fn nothing_is_written_at_once_that_something_comes_before() {
     let now = Millis(0);
     let give = |twin: &mut Twin, text: &str, has_room: bool| {
-        let mut shared = SharedEvent::read(text).unwrap();
+        let mut shared = SharedEvents::read(&[text]).unwrap();
         twin.edge.handle_shared(&mut shared, has_room, now)
     };
     let (first, second) = (frame(1, 0, &updated("a")), frame(2, 1, &updated("a")));
@@ -280,7 +291,7 @@ fn what_a_caller_has_to_be_asked_about_first_is_not_written_at_once() {
     let asked = |span| {
         let mut twin = open("1");
         twin.edge.stream().grant_for(Millis(span), Millis(0));
-        let mut shared = SharedEvent::read(&event).unwrap();
+        let mut shared = SharedEvents::read(&[&event]).unwrap();
         let now = Millis(10);
         let given = twin.edge.handle_shared(&mut shared, true, now);
         if given == Given::Unchanged {
@@ -299,7 +310,7 @@ fn what_is_for_an_audience_is_written_to_it_alone_and_as_for_everybody() {
     let now = Millis(0);
     let give = |audience: &str| {
         let event = for_audience(audience, updated("a"));
-        let mut shared = SharedEvent::read(&frame(1, 0, &event)).unwrap();
+        let mut shared = SharedEvents::read(&[frame(1, 0, &event)]).unwrap();
         let given = open("1").edge.handle_shared(&mut shared, true, now);
         (given, shared.chunk(0).to_vec())
     };
@@ -311,6 +322,63 @@ fn what_is_for_an_audience_is_written_to_it_alone_and_as_for_everybody() {
 #[test]
 fn what_is_no_change_is_not_shared() {
     for text in ["", "{}", &attached(0), &frame(1, 0, &revoked("me"))] {
-        assert!(SharedEvent::read(text).is_none());
+        assert!(SharedEvents::read(&[text]).is_none());
     }
+    assert!(SharedEvents::read::<&str>(&[]).is_none());
+}
+
+#[test]
+fn events_are_shared_together_that_follow_each_other_and_are_about_different_things() {
+    let a = frame(1, 0, &updated("a"));
+    let shared = |other: &str| SharedEvents::read(&[a.as_str(), other]).is_some();
+    assert!(shared(&frame(2, 1, &updated("b"))));
+    assert!(!shared(&frame(3, 2, &updated("b"))), "a gap");
+    assert!(!shared(&frame(2, 1, &updated("a"))), "the same again");
+    let ours = for_audience("ours", updated("a"));
+    assert!(!shared(&frame(2, 1, &ours)), "the same for an audience");
+    assert!(!shared(&frame(2, 1, &revoked("another"))));
+    assert!(!shared(&attached(1)));
+}
+
+#[test]
+fn events_that_come_together_are_written_together_to_who_takes_in_all_of_them() {
+    let now = Millis(0);
+    let mut shared = SharedEvents::read(&[
+        frame(1, 0, &updated("a")),
+        frame(2, 1, &ServerEvent::ToolsListChanged),
+    ])
+    .unwrap();
+    let everything = SubscriptionFilter {
+        tools_list_changed: true,
+        ..watching()
+    };
+    let mut whole = open_for("1", &everything);
+    assert_eq!(
+        whole.edge.handle_shared(&mut shared, true, now),
+        Given::Written(0)
+    );
+    let cue = |event| sse::event(&message::notification(&id("1"), &event));
+    let both = [cue(updated("a")), cue(ServerEvent::ToolsListChanged)].concat();
+    assert_eq!(shared.chunk(0), both);
+    assert_eq!(whole.edge.mark().map(|mark| mark.position.0), Some(2));
+    // Who honored them before says nothing of who is next.
+    for filter in [
+        watching(),
+        SubscriptionFilter {
+            resource_subscriptions: vec![uri("b")],
+            ..everything.clone()
+        },
+    ] {
+        let given = open_for("1", &filter)
+            .edge
+            .handle_shared(&mut shared, true, now);
+        assert_eq!(given, Given::Unchanged);
+    }
+    let mut behind = open_for("1", &everything);
+    assert_eq!(
+        behind.edge.handle_shared(&mut shared, false, now),
+        Given::Waiting
+    );
+    behind.settle(true, 2, now);
+    assert_eq!(behind.bytes, both);
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { SharedLine } from '../../dist/cloudflare/shared-line.js';
 import { Home } from '../../dist/home.js';
+import type { SharedFrames } from '../../dist/shared-frames.js';
 import { Hub } from '../../dist/wasm.js';
 
 beforeEach(() => {
@@ -122,25 +123,40 @@ test('a stream that comes while nobody has the socket opens one at once', async 
   line.attach(FILTER, { receive: (frame) => frames.push(frame), lost: () => {} });
   await vi.advanceTimersByTimeAsync(0);
   bus.publish();
+  await vi.advanceTimersByTimeAsync(0);
   expect(frames.at(-1)).toContain(URI);
 });
 
 test('requests take turns at what is written for all', async () => {
   const { bus, heard, line } = await serving(100);
   const first = line.holder;
-  for (let event = 0; event < 1_001; event += 1) bus.publish();
+  for (let event = 0; event < 2_001; event += 1) bus.publish();
   await vi.advanceTimersByTimeAsync(0);
-  expect(bus.sockets).toHaveLength(2);
+  expect(bus.sockets).toHaveLength(3);
   expect(line.holder).not.toBe(first);
   bus.publish();
-  // With the acknowledgment; the last two of the first thousand collapse, since they were missed together.
-  for (const frames of heard) expect(frames).toHaveLength(1_002);
+  await vi.advanceTimersByTimeAsync(10);
+  // With the confirmation.
+  for (const frames of heard) expect(frames).toHaveLength(2_003);
+});
+
+test('what comes in one turn of the event loop is given to all streams together', async () => {
+  const { bus, heard, together } = await serving(3);
+  for (const event of [EVENT, TOOLS, PROMPTS, EVENT]) bus.publish(event);
+  for (const frames of heard) expect(frames).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(0);
+  const [first, , , second] = together;
+  // What is told again comes after that.
+  expect(together).toEqual([...Array(3).fill(first), ...Array(3).fill(second)]);
+  expect(first).not.toBe(second);
+  for (const frames of heard) expect(frames).toHaveLength(5);
 });
 
 test('a stream that cannot be written to keeps no other from hearing', async () => {
   const { broken, bus, heard, refused } = await serving(3);
   broken.add(0);
   bus.publish();
+  await vi.advanceTimersByTimeAsync(0);
   expect(refused).toEqual(['of another request']);
   for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
@@ -168,6 +184,7 @@ async function serving(count: number) {
     onlog: (record) => records.push(record),
     onrefused: (error) => refused.push(error.message),
   });
+  const together: SharedFrames[] = [];
   const broken = new Set<number>();
   const heard = Array.from({ length: count }, (): string[] => []);
   const attachments = heard.map((frames, place) => {
@@ -175,11 +192,24 @@ async function serving(count: number) {
       if (broken.has(place)) throw new Error('of another request');
       frames.push(frame);
     };
-    return line.attach(FILTER, { receive, lost: () => {} });
+    const share = (frames: SharedFrames): boolean => {
+      together.push(frames);
+      return false;
+    };
+    return line.attach(FILTER, { receive, share, lost: () => {} });
   });
   await vi.advanceTimersByTimeAsync(10);
   for (const frames of heard) expect(frames).toHaveLength(1);
-  return { broken, bus, heard, line, records, refused, leave: (place: number) => attachments[place]?.detach() };
+  return {
+    broken,
+    bus,
+    heard,
+    line,
+    records,
+    refused,
+    together,
+    leave: (place: number) => attachments[place]?.detach(),
+  };
 }
 
 /** A bus of one subject with all that it ever told, and the sockets to it. */
@@ -202,9 +232,9 @@ class SmallBus {
     for (const socket of this.sockets) socket.isSilent = true;
   }
 
-  publish(): void {
+  publish(event = EVENT): void {
     this.#events += 1;
-    this.#hub.publish(EVENT, 0);
+    this.#hub.publish(event, 0);
     for (let number = 0; number < this.#hub.deliveries; number += 1) {
       for (const edge of this.#hub.edges(number) ?? []) this.#say(edge, this.#hub.message(number));
     }
@@ -281,5 +311,6 @@ class SmallSocket {
 }
 
 const URI = 'note://a';
-const FILTER = JSON.stringify({ resourceSubscriptions: [URI] });
+const FILTER = JSON.stringify({ toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [URI] });
+const [TOOLS, PROMPTS] = ['tools', 'prompts'].map((list) => JSON.stringify({ kind: `${list}_list_changed` }));
 const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });

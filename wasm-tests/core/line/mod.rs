@@ -2,6 +2,8 @@
 
 mod faults;
 mod protocol;
+mod runs;
+mod stream;
 mod world;
 
 use mcp_listen::{
@@ -38,7 +40,7 @@ fn opened(filters: &[SubscriptionFilter]) -> World {
         world.open(filter.clone());
         world.settle();
     }
-    assert!(world.streams.iter().all(world::Stream::is_acknowledged));
+    assert!(world.streams.iter().all(stream::Stream::is_acknowledged));
     world
 }
 
@@ -158,7 +160,7 @@ fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
     }
     world.settle();
     assert_eq!(world.sent("adjust"), 2);
-    assert!(world.streams.iter().all(world::Stream::is_acknowledged));
+    assert!(world.streams.iter().all(stream::Stream::is_acknowledged));
 }
 
 #[test]

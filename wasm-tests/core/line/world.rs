@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use mcp_listen::{
     bus::{EdgeId, Hub, Interest, Position, Received},
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Given, Patience, SharedEvent},
+    edge::{BusCall, Edge, Frame, Patience, SharedEvents},
     event::ServerEvent,
     filter::SubscriptionFilter,
     line::{Line, LineCall, LineOutput},
@@ -17,6 +17,8 @@ use crate::{
     any::{id, is_of_same_key},
     world::mark,
 };
+
+use super::stream::Stream;
 
 pub(super) struct World {
     pub(super) line: Line,
@@ -39,46 +41,6 @@ pub(super) struct World {
     socket: Option<EdgeId>,
     /// How often anything was given to streams.
     given: usize,
-}
-
-pub(super) struct Stream {
-    pub(super) edge: Edge,
-    /// Its number on the line.
-    number: Option<EdgeId>,
-    /// The cues of events published since its acknowledgment that it has yet to write.
-    pub(super) owed: BTreeMap<String, ServerEvent>,
-    pub(super) written: Vec<String>,
-    pub(super) has_ended: bool,
-}
-
-impl Stream {
-    pub(super) fn is_acknowledged(&self) -> bool {
-        !self.written.is_empty()
-    }
-
-    /// Takes a frame that others may get too, as its host does.
-    fn hear(&mut self, text: &str, shared: Option<&mut SharedEvent>, has_room: bool, now: Millis) {
-        let given = shared.map(|shared| {
-            let given = self.edge.handle_shared(shared, has_room, now);
-            if let Given::Written(place) = given {
-                self.read(shared.chunk(place));
-            }
-            given
-        });
-        if given.is_none_or(|given| given == Given::Unchanged) {
-            self.edge.handle_bus_message(text, now).unwrap();
-        }
-    }
-
-    /// The client reads a frame.
-    fn read(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        let cue = text
-            .strip_prefix("event: message\ndata: ")
-            .map_or(text.as_str(), str::trim_end);
-        self.owed.remove(cue);
-        self.written.push(cue.to_owned());
-    }
 }
 
 impl World {
@@ -198,13 +160,14 @@ impl World {
         }
     }
 
-    /// The line takes the next frame.
+    /// The line takes the next frame, and now and then some that come with it.
     pub(super) fn take_down(&mut self) {
-        if let Some(frame) = self.down.pop_front() {
+        let together = 1 + self.given % 4;
+        for frame in self.down.drain(..together.min(self.down.len())) {
             // Frames that had to be dropped are told; the line goes on.
             self.line.handle_message(&frame, self.now).ok();
-            self.tell();
         }
+        self.tell();
     }
 
     /// Delivers and writes whatever can be, without time going on.
@@ -330,17 +293,17 @@ impl World {
     fn give(&mut self, output: &LineOutput) {
         let (now, random) = (self.now, self.random);
         let mut shared = match output {
-            LineOutput::Send(delivery) => SharedEvent::read(&delivery.message),
+            LineOutput::Send { messages, .. } => SharedEvents::read(messages),
             LineOutput::Lose(_) => None,
         };
         self.given += 1;
         for (place, stream) in self.streams.iter_mut().enumerate() {
             match output {
-                LineOutput::Send(delivery) => {
-                    if stream.number.is_some_and(|it| delivery.edges.contains(&it)) {
+                LineOutput::Send { messages, edges } => {
+                    if stream.number.is_some_and(|it| edges.contains(&it)) {
                         // Now one has room, now another.
                         let has_room = !(place + self.given).is_multiple_of(3);
-                        stream.hear(&delivery.message, shared.as_mut(), has_room, now);
+                        stream.hear(messages, shared.as_mut(), has_room, now);
                     }
                 }
                 LineOutput::Lose(edge) if stream.number == Some(*edge) => {
