@@ -5,9 +5,10 @@ import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant } from './grant.js';
-import { type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamEnding, type StreamTally } from './held-stream.js';
+import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
 import { Recollection, type Retiring, tallyOf } from './recollection.js';
 import type { SharedFrames } from './shared-frames.js';
+import { StreamBody } from './stream-body.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
 import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
@@ -28,15 +29,20 @@ export class ListenStream implements HeldStream {
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
   readonly #timer = new DeadlineTimer(() => this.#tick());
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #body = new StreamBody({
+    begun: () => this.#pump(),
+    roomy: () => {
+      if (this.#isBehind) surviving(() => this.#pump());
+    },
+    left: () => this.#end('left'),
+  });
+
   #tally: StreamTally | undefined;
   #isConfirmed = false;
   #isAway = false;
   #isPumping = false;
   /** Whether something may wait in the core; the acknowledgment does from the beginning. */
   #isBehind = true;
-  /** Whether somebody reads: there is room for one write. */
-  #hasRoom = false;
   #isEnded = false;
   /** The core has begun anew, and knows nothing of this stream yet. */
   #isLapsed = false;
@@ -87,21 +93,7 @@ export class ListenStream implements HeldStream {
 
   /** The answer to the listen request: its body is the stream. */
   response(): Response {
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-          this.#pump();
-        },
-        pull: () => {
-          this.#hasRoom = true;
-          if (this.#isBehind) surviving(() => this.#pump());
-        },
-        cancel: this.#leave,
-      },
-      NO_QUEUE,
-    );
-    return new Response(body, { headers: SSE_HEADERS });
+    return this.#body.response();
   }
 
   close(): void {
@@ -229,32 +221,31 @@ export class ListenStream implements HeldStream {
 
   /** Takes what many streams get, where it is just what comes next; the answer is whether that is done. */
   readonly #share = (frames: SharedFrames): boolean => {
-    const controller = this.#controller;
-    if (this.#isPumping || controller === undefined) return false;
+    if (this.#isPumping || !this.#body.isBegun) return false;
     let isDone = true;
     surviving(() => {
       if (this.#isIdle) return;
-      const given = frames.give(this.#edge, this.#hasRoom);
+      const given = frames.give(this.#edge, this.#body.hasRoom);
       if (given === 'unchanged') isDone = false;
-      else if (given !== 'waiting') this.#writeAtOnce(controller, given);
+      else if (given !== 'waiting') this.#writeAtOnce(given);
       else if (!this.#isBehind) this.#pump();
     });
     return isDone;
   };
 
-  #writeAtOnce(controller: ReadableStreamDefaultController<Uint8Array>, chunk: Uint8Array): void {
+  #writeAtOnce(chunk: Uint8Array): void {
     this.#isPumping = true;
-    this.#enqueue(controller, chunk);
+    this.#enqueue(chunk);
     this.#isPumping = false;
   }
 
   /** Enqueueing may ask for more at once, so the loop must not start within itself. */
   #pump(): void {
     this.#isBehind = true;
-    if (this.#isIdle || this.#isPumping || this.#controller === undefined) return;
+    if (this.#isIdle || this.#isPumping || !this.#body.isBegun) return;
     this.#isPumping = true;
     try {
-      this.#write(this.#controller);
+      this.#write();
     } finally {
       this.#isPumping = false;
     }
@@ -273,7 +264,10 @@ export class ListenStream implements HeldStream {
   /** Another request may have written: what it must not touch waits for the stream's own. */
   #settleAtHome(): void {
     const { home } = this.#line;
-    if (home === undefined) return this.#settle();
+    if (home === undefined) {
+      this.#settle();
+      return;
+    }
     const { deadline, isAsking, isEnded } = this.#edge;
     if (isEnded || isAsking || !this.#timer.covers(deadline)) home.ask(() => surviving(() => this.#settle()));
   }
@@ -295,24 +289,24 @@ export class ListenStream implements HeldStream {
     grant.refuse(wrong);
   }
 
-  #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    while (this.#hasRoom) {
+  #write(): void {
+    while (this.#body.hasRoom) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) {
         this.#isBehind = false;
         return;
       }
-      this.#enqueue(controller, frames);
+      this.#enqueue(frames);
     }
     this.#edge.blocked(performance.now());
+    this.#body.await();
   }
 
   /** What was taken from the core and cannot be written is lost: the stream ends, and its client comes back. */
-  #enqueue(controller: ReadableStreamDefaultController<Uint8Array>, frames: Uint8Array): void {
-    this.#hasRoom = false;
+  #enqueue(frames: Uint8Array): void {
     try {
       this.#recollection.hasWritten = true;
-      controller.enqueue(frames);
+      this.#body.write(frames);
     } catch (error) {
       this.#edge.abort();
       this.#isPumping = false;
@@ -386,15 +380,7 @@ export class ListenStream implements HeldStream {
     this.#options.signal.removeEventListener('abort', this.#leave);
     this.#attached.reject(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     surviving(() => this.#line.leave());
-    this.#closeBody();
+    this.#body.close();
     this.#ended.resolve(ending);
-  }
-
-  #closeBody(): void {
-    try {
-      this.#controller?.close();
-    } catch {
-      // The reader has cancelled: there is no body left to close.
-    }
   }
 }

@@ -102,6 +102,23 @@ test('what waits for a slow reader collapses', async () => {
   expect(methods.length).toBeLessThanOrEqual(4);
 });
 
+test('what waits is written as soon as its reader reads on', async () => {
+  const { send, server } = sessionServer();
+  const session = await LegacySession.begin(send);
+  await session.ask('resources/subscribe', { uri: 'note://a' });
+  const stream = await session.open();
+  await stream.event();
+  for (let count = 0; count < 3; count += 1) {
+    // There is room for the first of them.
+    await server.notify.resourceUpdated('note://a');
+    await server.notify.toolsChanged();
+    await server.notify.resourcesChanged();
+    for (const method of ['resources/updated', 'tools/list_changed', 'resources/list_changed']) {
+      expect(fields(await stream.event())).toMatchObject({ data: { method: `notifications/${method}` } });
+    }
+  }
+});
+
 test('authorize narrows a session: what it may not hear is subscribed to in vain', async () => {
   const authorize = vi.fn(() => ({ resourceSubscriptions: ['note://mine'] }));
   const { send, server } = sessionServer({ authorize });

@@ -1,0 +1,75 @@
+import { SSE_HEADERS } from './held-stream.js';
+
+/** What a body tells its stream. */
+export interface BodyEnds {
+  /** Somebody can read it from now on. */
+  begun(): void;
+  /** There is room, and whatever waits can be written. */
+  roomy(): void;
+  /** Its reader has left. */
+  left(): void;
+}
+
+/** The body of one stream's response, with room for one chunk beside what its reader has asked for. */
+export class StreamBody {
+  readonly #ends: BodyEnds;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** Ends the one call of `pull` that lasts as long as there is room: to be called after each chunk costs more than to write it. */
+  #fill: (() => void) | undefined;
+
+  constructor(ends: BodyEnds) {
+    this.#ends = ends;
+  }
+
+  /** The response that it is the body of. */
+  response(): Response {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#controller = controller;
+        this.#ends.begun();
+      },
+      pull: () => {
+        this.#ends.roomy();
+        return this.#untilFull();
+      },
+      cancel: () => this.#ends.left(),
+    });
+    return new Response(body, { headers: SSE_HEADERS });
+  }
+
+  /** Whether it is there. */
+  get isBegun(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  /** Whether it takes a chunk now. */
+  get hasRoom(): boolean {
+    return (this.#controller?.desiredSize ?? 0) > 0;
+  }
+
+  /** Takes a chunk; throws where another request must not write to it. */
+  write(chunk: Uint8Array): void {
+    this.#controller?.enqueue(chunk);
+  }
+
+  /** Something waits for room: it tells when there is some. */
+  await(): void {
+    this.#fill?.();
+  }
+
+  #untilFull(): Promise<void> | undefined {
+    if (!this.hasRoom) return undefined;
+    return new Promise((resolve) => {
+      this.#fill = resolve;
+    });
+  }
+
+  /** Nothing more comes. */
+  close(): void {
+    try {
+      this.#controller?.close();
+    } catch {
+      // The reader has cancelled: there is no body left to close.
+    }
+  }
+}
