@@ -47,7 +47,9 @@ export function serveListen(handler: McpHandler, options: ListenOptions = {}): L
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
   const { bus, close, drain, fetch, revoke, shed, stats } = front;
-  return { fetch, notify: notifierOn(bus, options.tracer), revoke, close, drain, shed, stats, bus };
+  const { onerror = report, tracer } = options;
+  const notify = notifierOn(bus, tracer && { tracer, onerror });
+  return { fetch, notify, revoke, close, drain, shed, stats, bus };
 }
 
 class ListenFront {

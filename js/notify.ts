@@ -1,7 +1,7 @@
 import type { ListenBus } from './bus/bus.js';
 import type { ChangeEvent } from './event.js';
 import type { TaskState } from './task.js';
-import { type PublishContext, publishing, type SpanTracer } from './tracing.js';
+import { type PublishContext, publishing, type Tracing } from './tracing.js';
 
 /** How a change is told. */
 export interface NotifyOptions extends PublishContext {
@@ -27,9 +27,9 @@ export interface Notifier {
 }
 
 /** The notifier that publishes on `bus`; with a tracer, each publish is a span. */
-export function notifierOn(bus: ListenBus, tracer?: SpanTracer): Notifier {
+export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
   const publish = (event: ChangeEvent, { audience, ...context }: NotifyOptions = {}): Promise<void> =>
-    publishing(tracer, event.kind, context, () =>
+    publishing(tracing, event.kind, context, () =>
       bus.publish(audience === undefined ? event : { kind: 'for_audience', audience, event }),
     );
   return {

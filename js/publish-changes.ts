@@ -39,10 +39,11 @@ export function publishChanges<Context extends unknown[], Server extends SdkServ
   { onerror = report, tracer }: PublishChangesOptions = {},
 ): (...context: Context) => Promise<Server> {
   const target = asListenBus(bus, onerror);
+  const tracing = tracer && { tracer, onerror };
   const known = new WeakSet<SdkServer>();
   return async (...context) => {
     const server = await factory(...context);
-    if (!known.has(server)) publish(server, new Changes(target, tracer), onerror);
+    if (!known.has(server)) publish(server, new Changes(target, tracing), onerror);
     known.add(server);
     return server;
   };

@@ -42,25 +42,42 @@ export function streamSpan(tracer: SpanTracer, stream: string, traceparent: stri
   return tracer.startSpan('mcp_listen.stream', { kind: SERVER, root: true, attributes, links: linksTo(traceparent) });
 }
 
+/** A tracer, and who is told of what it throws: that is no publish's business. */
+export interface Tracing {
+  tracer: SpanTracer;
+  onerror: (error: Error) => void;
+}
+
 /** Publishes within a span that is linked to what caused the change; several kinds stand beside each other, with commas. */
 export async function publishing(
-  tracer: SpanTracer | undefined,
+  tracing: Tracing | undefined,
   kind: string,
   { traceparent }: PublishContext,
   publish: () => Promise<void>,
 ): Promise<void> {
-  if (tracer === undefined) return publish();
+  if (tracing === undefined) return publish();
+  const { onerror, tracer } = tracing;
+  const safely = <T>(action: () => T): T | undefined => {
+    try {
+      return action();
+    } catch (error) {
+      onerror(error as Error);
+      return undefined;
+    }
+  };
   const attributes = { 'mcp_listen.event': kind };
   const links = linksTo(traceparent);
-  const span = tracer.startSpan('mcp_listen.publish', { kind: PRODUCER, root: false, attributes, links });
+  const span = safely(() => tracer.startSpan('mcp_listen.publish', { kind: PRODUCER, root: false, attributes, links }));
   try {
     await publish();
   } catch (error) {
-    span.setAttribute('error.type', String((error as { code?: unknown }).code ?? 'unknown'));
-    span.setStatus({ code: FAILED });
+    safely(() => {
+      span?.setAttribute('error.type', String((error as { code?: unknown }).code ?? 'unknown'));
+      span?.setStatus({ code: FAILED });
+    });
     throw error;
   } finally {
-    span.end();
+    safely(() => span?.end());
   }
 }
 

@@ -99,14 +99,33 @@ test('what a later version of traceparent adds is passed over', async () => {
 
 test('a tracer that throws disturbs no stream', async () => {
   const errors: Error[] = [];
-  const startSpan = (): never => {
-    throw new Error('broken');
-  };
-  const server = serving({ tracer: { startSpan }, onerror: (error) => errors.push(error) });
+  const server = serving({ tracer: { startSpan: broken }, onerror: (error) => errors.push(error) });
   const stream = await open(server, TOOLS);
   expect(await stream.message()).toContain('acknowledged');
   await server.close();
   expect(errors).toEqual([new Error('broken')]);
+});
+
+test.each([
+  ['to start a span', { startSpan: broken }],
+  ['to tell of one', { startSpan: () => ({ addEvent: broken, setAttribute: broken, setStatus: broken, end: broken }) }],
+])('a tracer that throws %s disturbs no publish, and the failure of one stays what it is', async (_when, tracer) => {
+  const errors: Error[] = [];
+  const onerror = (error: Error): void => void errors.push(error);
+  const server = serving({ tracer, onerror });
+  const stream = await open(server, TOOLS);
+  await stream.message();
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toContain('list_changed');
+  await expect(server.notify.resourceUpdated('')).rejects.toMatchObject({ code: 'invalid-uri' });
+  expect(errors.length).toBeGreaterThan(1);
+  const factory = publishChanges(() => new Server({ name: 'n', version: '1' }, { capabilities: ALL }), server.bus, {
+    onerror,
+    tracer,
+  });
+  await (await factory()).sendToolListChanged();
+  expect(await stream.message()).toContain('list_changed');
+  await server.close();
 });
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -125,4 +144,8 @@ function tracing() {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   return { exporter, tracer: provider.getTracer('mcp-listen') };
+}
+
+function broken(): never {
+  throw new Error('broken');
 }
