@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
+import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };
@@ -34,6 +35,25 @@ describe.each([
     });
     await fixture().publish(1, { kind: 'tools_list_changed' });
     for (const stream of [...ann, ben]) expect(await stream.message()).toBe(CUE);
+  });
+
+  test('so it is on the streams of sessions', async () => {
+    const session = async (edge: number, name: string, audience: string) => {
+      const principal = { name, audiences: [audience] };
+      const begun = await LegacySession.begin((init) => fixture().sendWith(edge, { principal }, init));
+      const stream = await begun.open();
+      await stream.event();
+      return stream;
+    };
+    const ann = await session(0, 'gus', 'acme');
+    const ben = await session(0, 'hal', 'bolt');
+    expect(await publish('acme')).toBe(200);
+    expect(fields(await ann.event())).toMatchObject({ data: { method: 'notifications/tools/list_changed' } });
+    await fixture().publish(1, { kind: 'prompts_list_changed' });
+    for (const stream of [ann, ben]) {
+      expect(fields(await stream.event())).toMatchObject({ data: { method: 'notifications/prompts/list_changed' } });
+      stream.drop();
+    }
   });
 
   test('a caller that is revoked in one isolate has no stream in any', async () => {
