@@ -112,7 +112,7 @@ function cargoTally(output) {
       skipped: Number(skipped),
     })),
   );
-  return { ...counted, failures: output.split('\n').filter((line) => /^test .* \.\.\. FAILED$/.test(line)) };
+  return { ...counted, failures: output.split('\n').filter((line) => /^test .* \.\.\. FAIL(ED)?$/.test(line)) };
 }
 
 /** @param {string} output */

@@ -217,7 +217,7 @@ fn an_edge_says_the_same_whoever_reads_its_frames() {
         let [one, several] = at_once.get();
         at_once.set([one + sharing.at_once[0], several + sharing.at_once[1]]);
     });
-    assert!(at_once.get().iter().all(|count| *count > 30), "{at_once:?}");
+    assert!(at_once.get().iter().all(|count| *count > 10), "{at_once:?}");
 }
 
 fn watching() -> SubscriptionFilter {

@@ -9,9 +9,11 @@ import { laneTally, tallyFile } from '../../scripts/tally.mjs';
 const CARGO = `
 test wire::reads_a_word ... ok
 test wire::reads_a_line ... FAILED
+test wire::reads_a_page ... FAIL
 test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 filtered out; finished in 3.56s
 `;
+const FAILURES = ['test wire::reads_a_line ... FAILED', 'test wire::reads_a_page ... FAIL'];
 const TAP = `
 ok 1 - a
   # a remark
@@ -20,7 +22,7 @@ ok 3 - c # SKIP no tool
 `;
 
 test.each([
-  ['cargo', CARGO, { passed: 7, failed: 2, skipped: 1, failures: ['test wire::reads_a_line ... FAILED'] }],
+  ['cargo', CARGO, { passed: 7, failed: 2, skipped: 1, failures: FAILURES }],
   ['tap', TAP, { passed: 1, failed: 1, skipped: 1, failures: ['not ok 2 - b'] }],
   ['check', '', { passed: 1, failed: 0, skipped: 0 }],
 ])('counts what %s reports, and ends as its command does', async (format, report, counted) => {
