@@ -15,6 +15,7 @@ import { extname } from 'node:path';
  * @property {string} compatibilityDate
  * @property {string[]} compatibilityFlags
  * @property {boolean} [reachesLocal]
+ * @property {string[]} [v8Flags]
  */
 
 /**
@@ -52,6 +53,7 @@ ${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).
   sockets = [
 ${workers.map((name) => socket(name, { router: layout.port, bus: layout.busPort }[name] ?? 0)).join('\n')}
   ],
+  v8Flags = [${(layout.v8Flags ?? []).map(quoted).join(', ')}],
 );
 ${isRemote ? '' : worker('bus', layout, objectStorage(layout.durableObjects))}
 ${edges.map((name) => worker(name, layout)).join('\n')}

@@ -18,6 +18,7 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the service BUS, and no object lives here
  * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its network
  * @property {boolean} [inspected] whether a debugger may attach
+ * @property {string[]} [v8Flags] for V8, of this process
  * @property {number} [port] of the router, which sends requests to the edges in turn; no router without it, 0 for any free port
  * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the end, without it
  * @property {string} [compatibilityDate] as in wrangler.toml

@@ -153,5 +153,5 @@ const BATCH = 100;
 const IDLE_MS = 12_500;
 /** What a 503 says. */
 const RETRY_AFTER_MS = 2_000;
-/** Half seconds that sockets have to close: those of an object that was reset wait for workerd to collect its garbage. */
+/** Half seconds that sockets have to close. */
 const ROUNDS = 120;
