@@ -87,7 +87,7 @@ impl Bus {
     /// A shard's share of a publish: the frames, and the answer to the root.
     pub(crate) fn deliver(&mut self, shard: ShardId, text: &str) -> String {
         let shard = &mut self.shards[shard.0 as usize - 1];
-        let answer = shard.handle_batch(text).expect("a batch");
+        let answer = shard.handle_batch(text, NOW).expect("a batch");
         self.traffic.calls += 1;
         self.traffic.bytes += text.len() + answer.len();
         while let Some(output) = shard.poll_output() {

@@ -73,7 +73,7 @@ export class ShardBus {
 
   /** The root sent a batch of events; answers once they are on their way to the edges. */
   deliver(batch: string): string {
-    const answer = calling(() => this.#shard.batch(batch));
+    const answer = calling(() => this.#shard.batch(batch, performance.now()));
     this.#flush();
     return answer;
   }

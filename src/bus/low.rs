@@ -1,6 +1,6 @@
 use crate::clock::Millis;
 
-/// Notices that a count has fallen below half of what it was, and stayed there.
+/// Notices that a count has fallen below half of what it was, or never rose, and stayed there.
 #[derive(Debug, Default)]
 pub(super) struct Low {
     peak: usize,
@@ -12,7 +12,7 @@ impl Low {
     /// The count has changed.
     pub(super) fn handle_count(&mut self, count: usize, now: Millis) {
         self.peak = self.peak.max(count);
-        if count.saturating_mul(2) >= self.peak {
+        if count > 0 && count.saturating_mul(2) >= self.peak {
             self.at = None;
             self.is_due = false;
         } else if self.at.is_none() && !self.is_due {

@@ -51,6 +51,11 @@ impl Outbox {
         self.is_owed = true;
     }
 
+    /// The shard is to hear of this bus, and to tell how many edges it holds.
+    pub(super) fn ask(&mut self) {
+        self.is_owed = true;
+    }
+
     /// The next batch is the last one.
     pub(super) fn end(&mut self) {
         self.is_last = true;

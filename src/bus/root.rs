@@ -273,6 +273,8 @@ impl Root {
         }
         let shard = self.placement.open(continent);
         self.post.insert(shard);
+        // The edge that it is for may not come: a shard that knows of itself tells that it is empty.
+        self.post.owe(shard, Outbox::ask);
         self.changes.push_back(Change::Opened {
             shard,
             continent: continent.into(),

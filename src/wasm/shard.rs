@@ -92,8 +92,8 @@ impl Shard {
     }
 
     /// The root sent a batch; the answer to it.
-    pub fn batch(&mut self, text: &str) -> Result<String, JsValue> {
-        self.0.handle_batch(text).map_err(refused)
+    pub fn batch(&mut self, text: &str, now: f64) -> Result<String, JsValue> {
+        self.0.handle_batch(text, millis(now)).map_err(refused)
     }
 
     /// The root says something about a session.

@@ -279,7 +279,7 @@ impl World {
             }
             (Mail::Batch(shard, call, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
-                    let answer = object.handle_batch(text)?;
+                    let answer = object.handle_batch(text, now)?;
                     self.collect_mail();
                     self.post(Mail::Taken(*shard, *call, answer));
                 }

@@ -76,8 +76,8 @@ impl ShardObject {
         }
     }
 
-    pub(crate) fn handle_batch(&mut self, text: &str) -> Result<String, Violation> {
-        let answer = self.life().shard.handle_batch(text);
+    pub(crate) fn handle_batch(&mut self, text: &str, now: Millis) -> Result<String, Violation> {
+        let answer = self.life().shard.handle_batch(text, now);
         answer.map_err(|_| Violation::new("calls are understood", text.to_owned()))
     }
 

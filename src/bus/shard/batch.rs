@@ -16,12 +16,13 @@ impl Shard {
     ///
     /// # Errors
     /// A [`ProtocolError`]; the call fails then, and nothing has changed.
-    pub fn handle_batch(&mut self, text: &str) -> Result<String, ProtocolError> {
+    pub fn handle_batch(&mut self, text: &str, now: Millis) -> Result<String, ProtocolError> {
         let batch = Batch::from_json(text)?;
         if batch.is_last {
             self.retire();
         } else if !self.is_retired {
             self.take(batch);
+            self.low.handle_count(self.edges.attached(), now);
         }
         let taken = Taken {
             edges: self.count(),

@@ -10,6 +10,8 @@ use crate::any::{any_event, any_filter, check};
 #[derive(Clone, Debug)]
 enum Act {
     Listen(SubscriptionFilter, bool),
+    /// Somebody asks for a place and does not come.
+    Stray(bool),
     Publish(ServerEvent),
     Cut(usize),
     Leave(usize),
@@ -32,6 +34,7 @@ fn any_act() -> impl Strategy<Value = Act> {
     let place = || 0..8usize;
     prop_oneof![
         6 => (any_filter(), any::<bool>()).prop_map(|(filter, is_far)| Act::Listen(filter, is_far)),
+        2 => any::<bool>().prop_map(Act::Stray),
         10 => any_event().prop_map(Act::Publish),
         2 => place().prop_map(Act::Cut),
         2 => place().prop_map(Act::Leave),
@@ -53,8 +56,9 @@ fn any_act() -> impl Strategy<Value = Act> {
 fn act(world: &mut World, act: Act) {
     match act {
         Act::Listen(filter, is_far) => {
-            world.listen(filter, if is_far { "OC" } else { "EU" });
+            world.listen(filter, continent(is_far));
         }
+        Act::Stray(is_far) => world.stray(continent(is_far)),
         Act::Publish(event) => {
             world.publish(&event);
         }
@@ -91,6 +95,10 @@ fn act(world: &mut World, act: Act) {
     }
 }
 
+fn continent(is_far: bool) -> &'static str {
+    if is_far { "OC" } else { "EU" }
+}
+
 fn of_listeners(world: &mut World, at: usize, act: impl Fn(&mut World, usize)) {
     let listeners = world.listeners.iter().enumerate();
     let attached = listeners.filter(|(_, listener)| listener.is_attached());
@@ -122,5 +130,8 @@ fn whatever_is_lost_late_twice_or_out_of_order_every_listener_hears_what_it_was_
         }
         world.come_to_rest();
         world.check_promises();
+        world.clear();
+        world.come_to_rest();
+        world.check_forgotten();
     });
 }

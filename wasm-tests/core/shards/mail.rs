@@ -11,7 +11,7 @@ impl World {
             Mail::Batch { shard, call, text } => {
                 self.check(shard, &text);
                 let object = self.shards.get_mut(&shard).unwrap();
-                let text = object.shard.handle_batch(&text).unwrap();
+                let text = object.shard.handle_batch(&text, self.now).unwrap();
                 self.settle_shard(shard);
                 self.mail.push(Mail::Taken { shard, call, text });
             }

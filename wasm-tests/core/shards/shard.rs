@@ -50,7 +50,7 @@ pub(super) fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
 
 pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
     let text = format!(r#"{{"v":1,"type":"batch","epoch":"e",{members}}}"#);
-    shard.handle_batch(&text).unwrap()
+    shard.handle_batch(&text, NOW).unwrap()
 }
 
 pub(super) fn attached(position: u64) -> String {
@@ -211,7 +211,7 @@ fn a_log_that_began_anew_lets_all_edges_go() {
             assert_eq!(sent(&mut shard).len(), 2);
         } else {
             let text = r#"{"v":1,"type":"batch","epoch":"f","through":1,"events":[]}"#;
-            shard.handle_batch(text).unwrap();
+            shard.handle_batch(text, NOW).unwrap();
             assert_eq!(sent(&mut shard), [(0, "Lost".to_owned())]);
         }
         attach(&mut shard, TOOLS, None);
@@ -280,7 +280,7 @@ fn nonsense_counts_as_a_failed_call() {
     let call = shard.poll_call(NOW).unwrap();
     shard.handle_answer(call.seq, "{}", NOW, 0.5);
     assert!(shard.poll_call(Millis(150)).is_some());
-    assert!(shard.handle_batch("{}").is_err());
+    assert!(shard.handle_batch("{}", NOW).is_err());
     let edge = shard.connect();
     assert_eq!(
         shard.handle_message(edge, "{}", NOW),
@@ -328,6 +328,23 @@ fn few_edges_are_told_of_once_and_only_when_they_stay_few() {
     );
     followed(&mut shard, &call, r#""position":7"#);
     assert_eq!(shard.poll_timeout(), None);
+}
+
+#[test]
+fn a_shard_whose_first_edge_never_comes_is_closed() {
+    let mut world = sharded(&[]);
+    let before = world.root.shards().count();
+    world.stray("OC");
+    assert_eq!(world.root.shards().count(), before + 1);
+    world.come_to_rest();
+    assert_eq!(world.root.shards().count(), before);
+    // One that is still on its way is waited for.
+    world.stray("OC");
+    world.pass(9_000);
+    let (late, ..) = world.root.shards().last().unwrap();
+    world.listen_at(super::root::tools(), late);
+    world.come_to_rest();
+    assert_eq!(world.root.shards().count(), before + 1);
 }
 
 #[test]
@@ -389,8 +406,8 @@ fn many_attaches_with_the_same_filter_cost_one_call() {
         world.listen(super::root::tools(), "OC");
     }
     world.come_to_rest();
-    // One for each shard that was opened, however many attach there.
-    assert_eq!(world.calls - before, 7);
+    // One in each direction for each shard that was opened, however many attach there.
+    assert_eq!(world.calls - before, 14);
     world.publish(&updated("a"));
-    assert_eq!(world.calls - before, 7);
+    assert_eq!(world.calls - before, 14);
 }
