@@ -10,5 +10,6 @@ mod protocol;
 mod root;
 mod sessions;
 mod shard;
+mod strays;
 mod whole;
 mod world;

@@ -331,23 +331,6 @@ fn few_edges_are_told_of_once_and_only_when_they_stay_few() {
 }
 
 #[test]
-fn a_shard_whose_first_edge_never_comes_is_closed() {
-    let mut world = sharded(&[]);
-    let before = world.root.shards().count();
-    world.stray("OC");
-    assert_eq!(world.root.shards().count(), before + 1);
-    world.come_to_rest();
-    assert_eq!(world.root.shards().count(), before);
-    // One that is still on its way is waited for.
-    world.stray("OC");
-    world.pass(9_000);
-    let (late, ..) = world.root.shards().last().unwrap();
-    world.listen_at(super::root::tools(), late);
-    world.come_to_rest();
-    assert_eq!(world.root.shards().count(), before + 1);
-}
-
-#[test]
 fn a_woken_shard_goes_on_where_it_was() {
     let mut before = shard();
     let mark = before.mark().unwrap().clone();

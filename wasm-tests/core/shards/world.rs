@@ -133,16 +133,6 @@ impl World {
         self.settle_root();
     }
 
-    /// Somebody asks for a place and does not come.
-    pub(crate) fn stray(&mut self, continent: &str) {
-        let own = u32::try_from(self.own.len()).unwrap();
-        if let Home::Shard(shard) = self.root.place(continent, own, None) {
-            let object = self.shards.entry(shard);
-            object.or_insert_with(|| ShardObject::new(0));
-        }
-        self.settle_root();
-    }
-
     fn enter_root(&mut self, listener: usize) {
         let edge = self.hub.connect();
         self.own.insert(edge, listener);
@@ -376,22 +366,6 @@ impl World {
             && shards.all(|object| object.shard.poll_timeout().is_none())
     }
 
-    /// Every listener goes.
-    pub(crate) fn clear(&mut self) {
-        for listener in 0..self.listeners.len() {
-            self.cut(listener, true);
-        }
-    }
-
-    /// When nobody is left, the root believes of no shard that somebody is, and keeps none that it knows to be empty.
-    pub(crate) fn check_forgotten(&self) {
-        let known: Vec<_> = self.root.shards().collect();
-        assert!(
-            known.iter().all(|(_, _, edges)| edges.is_none()),
-            "{known:?}"
-        );
-    }
-
     /// Each listener has heard what it was promised, and none hears it from the root's own
     /// memory while there are shards.
     pub(crate) fn check_promises(&self) {
@@ -408,7 +382,7 @@ impl World {
 }
 
 impl ShardObject {
-    fn new(seq: u64) -> Self {
+    pub(crate) fn new(seq: u64) -> Self {
         Self {
             shard: Shard::new(seq),
             seq,
