@@ -4,6 +4,7 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     seeded::{self, Bug},
+    task::TaskId,
 };
 
 use super::link::{BusCall, Link, Patience};
@@ -22,8 +23,8 @@ pub struct Follower {
     /// Whether an attach is answered with an interest first, and whether that has come since the last one.
     needs_interest: bool,
     has_interest: bool,
-    /// The furthest event that was told of before its turn.
-    ahead: Option<Position>,
+    /// Of the tasks whose state was told of before its turn, where that state stands: what comes to light before it is older.
+    early: Vec<(TaskId, Position)>,
     /// The event for which the bus was last asked because nobody wants it.
     unwanted: Option<Position>,
     counts: Counts,
@@ -106,7 +107,7 @@ impl Follower {
             past,
             needs_interest: false,
             has_interest: false,
-            ahead: None,
+            early: Vec::new(),
             unwanted: None,
             counts: Counts::default(),
         }
@@ -154,12 +155,14 @@ impl Follower {
                 let place = Place { position, previous };
                 match self.take(place, is_wanted, now) {
                     None => Err(ProtocolError::OutOfPlace),
-                    Some(false) => Ok(Heard::Nothing),
-                    Some(true) => Ok(Heard::Event {
-                        position,
-                        at,
-                        event,
-                    }),
+                    Some(is_news) if is_news && self.is_latest(&event, position) => {
+                        Ok(Heard::Event {
+                            position,
+                            at,
+                            event,
+                        })
+                    }
+                    Some(_) => Ok(Heard::Nothing),
                 }
             }
         }
@@ -259,7 +262,7 @@ impl Follower {
         let is_after = |mark: &Mark| {
             place.previous == Some(mark.position)
                 && place.position > mark.position
-                && Some(place.position) > self.ahead
+                && self.early.is_empty()
         };
         self.link.is_certain() && self.mark.as_ref().is_some_and(is_after)
     }
@@ -295,8 +298,10 @@ impl Follower {
         };
         self.counts.resyncs += u32::from(!is_whole);
         self.counts.healed += u32::from(self.link.handle_attached(now));
+        if self.mark.as_ref().map(|former| &former.epoch) != Some(&mark.epoch) {
+            self.early.clear();
+        }
         self.mark = Some(mark);
-        self.ahead = None;
         Heard::Attached { is_whole }
     }
 
@@ -315,15 +320,10 @@ impl Follower {
             }
             return Some(true);
         };
-        // What was overtaken comes again, as late as it is, with the answer to what the bus is asked: the state
-        // of a task must not go back.
-        let is_overtaken =
-            Some(place.position) <= self.ahead && !seeded::has(Bug::TellsWhatWasOvertaken);
-        if place.position <= mark.position || is_overtaken {
+        if place.position <= mark.position {
             return Some(false);
         }
         if previous != mark.position {
-            self.ahead = Some(place.position);
             if seeded::has(Bug::MovesTheMarkOverAGap) {
                 mark.position = place.position;
             }
@@ -343,6 +343,22 @@ impl Follower {
         mark.position = place.position;
         self.link.handle_certain(now);
         Some(true)
+    }
+
+    /// Whether no later state of its task was told of. A frame that was overtaken may come after the answer to what the
+    /// bus was asked, where it stands as if it were a part of that.
+    fn is_latest(&mut self, event: &ServerEvent, position: Position) -> bool {
+        let reached = self.mark.as_ref().map(|mark| mark.position);
+        if let ServerEvent::TaskStatus { task } = event.change() {
+            let is_told = |(id, told): &(TaskId, Position)| id == task.id() && position < *told;
+            if self.early.iter().any(is_told) && !seeded::has(Bug::TellsWhatWasOvertaken) {
+                return false;
+            }
+            self.early.retain(|(id, _)| id != task.id());
+            self.early.push((task.id().clone(), position));
+        }
+        self.early.retain(|(_, told)| Some(*told) > reached);
+        true
     }
 
     /// What of a frame can be told that cannot be read: an event of a kind that is not known has its place,

@@ -2,7 +2,8 @@
 
 use mcp_listen::{
     clock::Millis,
-    edge::{Frame, Patience},
+    edge::{Frame, Given, Patience, SharedEvents},
+    event::ServerEvent,
     filter::SubscriptionFilter,
     message, sse,
 };
@@ -19,8 +20,14 @@ fn hear(world: &mut World, frame: &str) {
     world.edge.handle_bus_message(frame, Millis(0)).unwrap();
 }
 
-#[test]
-fn the_state_of_a_task_never_goes_back() {
+/// A frame arrives that was read once for all streams of the process.
+fn share(world: &mut World, frame: &str) -> Given {
+    let mut shared = SharedEvents::read(&[frame]).unwrap();
+    world.edge.handle_shared(&mut shared, true, Millis(0))
+}
+
+/// Three states of a task are on their way to a stream that follows it.
+fn states() -> (World, [ServerEvent; 3]) {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..SubscriptionFilter::default()
@@ -34,6 +41,12 @@ fn the_state_of_a_task_never_goes_back() {
     for state in &states {
         world.publish(state);
     }
+    (world, states)
+}
+
+#[test]
+fn the_state_of_a_task_never_goes_back() {
+    let (mut world, states) = states();
     while let Some(frame) = world.wire.pop_back() {
         hear(&mut world, &frame);
     }
@@ -44,6 +57,31 @@ fn the_state_of_a_task_never_goes_back() {
     assert_eq!(bytes, sse::event(&last));
     world.pass(0);
     assert_eq!(world.written, [last]);
+}
+
+#[test]
+fn nor_does_it_where_what_was_overtaken_comes_after_the_answer_to_what_was_asked() {
+    let (mut world, states) = states();
+    let late: Vec<String> = world.wire.drain(..2).collect();
+    let last = world.wire.pop_front().unwrap();
+    hear(&mut world, &last);
+    assert!(world.edge.poll_frame(Millis(0)).is_some());
+    world.tend();
+    let attached = world.wire.pop_front().unwrap();
+    hear(&mut world, &attached);
+    for frame in &late {
+        assert_eq!(share(&mut world, frame), Given::Unchanged);
+        hear(&mut world, frame);
+    }
+    assert_eq!(world.edge.poll_frame(Millis(0)), None);
+    world.pass(10_000);
+    let last = message::notification(&id("1"), &states[2]);
+    assert!(!world.written.is_empty());
+    assert!(world.written.iter().all(|written| *written == last));
+    // And what comes after that is told.
+    world.publish(&task(r#"{"taskId":"t","status":"completed","ttlMs":4}"#));
+    let next = world.wire.pop_front().unwrap();
+    assert_eq!(share(&mut world, &next), Given::Written(0));
 }
 
 #[test]

@@ -169,7 +169,8 @@ impl World {
         }
     }
 
-    fn tend(&mut self) {
+    /// Does what the edge calls for.
+    pub(crate) fn tend(&mut self) {
         while let Some(call) = self.edge.poll_call(self.now) {
             self.calls.push((self.now, call));
             assert!(self.calls.len() < 100_000, "it calls without end");
