@@ -13,12 +13,18 @@ export interface SocketOwner {
   isSession: boolean;
 }
 
+/** Who hears what comes over a socket. */
+export interface SocketLink extends BusLink {
+  /** In place of `lost`, where the bus has sent the stream on to a shard. */
+  readonly sentOn?: (error: Error) => void;
+}
+
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
 export class BusSocket {
   readonly #doors: BusDoors;
   readonly #owner: SocketOwner;
   readonly #attachFrame: string;
-  readonly #link: BusLink;
+  readonly #link: SocketLink;
   #socket: WebSocket | undefined;
   #hasHeard = false;
   #moves = 0;
@@ -26,7 +32,7 @@ export class BusSocket {
   #connecting: Promise<void> = Promise.resolve();
 
   /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
-  constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: BusLink) {
+  constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: SocketLink) {
     this.#doors = doors;
     this.#owner = owner;
     this.#attachFrame = attachFrame;
@@ -86,12 +92,13 @@ export class BusSocket {
       this.#connect();
       return;
     }
+    const lost = new ListenError('bus-lost', `the bus closed the socket with ${code}`);
+    if (code === MOVED && this.#link.sentOn !== undefined) {
+      this.#end(this.#link.sentOn, lost);
+      return;
+    }
     const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);
-    this.#lose(
-      isReleased
-        ? new ListenError('bus-released', 'the bus has let the stream go')
-        : new ListenError('bus-lost', `the bus closed the socket with ${code}`),
-    );
+    this.#lose(isReleased ? new ListenError('bus-released', 'the bus has let the stream go') : lost);
   }
 
   /** A socket that was closed may fail after that. */
@@ -105,10 +112,14 @@ export class BusSocket {
   }
 
   #lose(error: ListenError): void {
+    this.#end((error) => this.#link.lost(error), error);
+  }
+
+  #end(tell: (error: ListenError) => void, error: ListenError): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#part();
-    this.#link.lost(error);
+    tell(error);
   }
 
   #part(): boolean {

@@ -10,6 +10,7 @@ import type { Rider } from './rider.js';
 export interface HolderEnds {
   receive(frame: string): void;
   lost(error: Error): void;
+  sentOn(error: Error): void;
   tick(): void;
   /** What was received is to be served now. */
   soon(): void;
@@ -55,8 +56,8 @@ export class LineHolder {
   open(frame: string): void {
     this.close();
     const owner = { continent: this.#continent, isSession: false };
-    const { receive, lost } = this.#ends;
-    this.#socket = new BusSocket(this.#doors, owner, frame, { receive, lost });
+    const { receive, lost, sentOn } = this.#ends;
+    this.#socket = new BusSocket(this.#doors, owner, frame, { receive, lost, sentOn });
   }
 
   /** Sends one more frame. */

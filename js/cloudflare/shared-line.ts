@@ -114,6 +114,9 @@ export class SharedLine {
       lost: (error) => {
         if (this.#holder === holder && this.isCurrent) this.#lose(holder, error);
       },
+      sentOn: (error) => {
+        if (this.#holder === holder && this.isCurrent) this.#sendOn(holder, error);
+      },
       failed: onerror,
       tick: () => {
         if (this.isCurrent) this.#core.timeout(performance.now(), Math.random());
@@ -159,8 +162,17 @@ export class SharedLine {
 
   #lose(holder: LineHolder, error: Error): void {
     const { code } = error as Partial<ListenError>;
+    this.#miss(holder, error, (now) => this.#core.lose(now, Math.random(), code === 'bus-overloaded'));
+  }
+
+  /** Streams that wait for the bus wait for its shard. */
+  #sendOn(holder: LineHolder, error: Error): void {
+    this.#miss(holder, error, (now) => this.#core.sentOn(now, Math.random()));
+  }
+
+  #miss(holder: LineHolder, error: Error, action: (now: number) => void): void {
     holder.close();
-    this.#counting(() => this.#core.lose(performance.now(), Math.random(), code === 'bus-overloaded'));
+    this.#counting(() => action(performance.now()));
     this.#tell(error);
     this.#serve(holder);
   }

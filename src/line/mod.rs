@@ -168,6 +168,12 @@ impl Line {
         }
     }
 
+    /// The bus let the connection go: a shard has the streams from now on. Those that wait go on waiting.
+    pub fn handle_sent_on(&mut self, now: Millis, random: f64) {
+        self.part();
+        self.follower.handle_lost(now, random, false);
+    }
+
     /// The connection went away with the request that held it: another one is called for.
     pub fn handle_moved(&mut self, now: Millis) {
         self.part();

@@ -80,6 +80,12 @@ impl Line {
         self.0.handle_lost(millis(now), random, is_overloaded);
     }
 
+    /// The bus let the connection go, for a shard has the streams from now on; `random` is drawn from [0, 1).
+    #[wasm_bindgen(js_name = sentOn)]
+    pub fn sent_on(&mut self, now: f64, random: f64) {
+        self.0.handle_sent_on(millis(now), random);
+    }
+
     /// The connection went away with the request that held it.
     pub fn moved(&mut self, now: f64) {
         self.0.handle_moved(millis(now));

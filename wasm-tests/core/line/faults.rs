@@ -28,6 +28,7 @@ enum Step {
     Truncate,
     Cut,
     Move,
+    SendOn,
     BeginAnew,
     Shut(bool),
     Former(bool),
@@ -56,6 +57,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Truncate),
         2 => Just(Step::Cut),
         2 => Just(Step::Move),
+        1 => Just(Step::SendOn),
         1 => Just(Step::BeginAnew),
         2 => any::<bool>().prop_map(Step::Shut),
         1 => any::<bool>().prop_map(Step::Former),
@@ -96,6 +98,7 @@ fn take(world: &mut World, step: Step) {
         }
         Step::Cut => world.cut(),
         Step::Move => world.move_on(),
+        Step::SendOn => world.send_on(),
         Step::BeginAnew => world.begin_anew(),
         Step::Shut(is_shut) => world.is_shut = is_shut,
         Step::Former(is_former) => world.is_former = is_former,

@@ -220,6 +220,21 @@ fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
 }
 
 #[test]
+fn streams_that_open_while_the_bus_sends_the_line_on_wait_for_the_shard() {
+    let mut world = opened(&[watching(&["a"])]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    world.send_on();
+    world.settle();
+    assert!(!world.streams[stream].is_acknowledged());
+    world.pass(2_000);
+    assert!(world.streams[stream].is_acknowledged());
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, stream), 1);
+}
+
+#[test]
 fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.cut();

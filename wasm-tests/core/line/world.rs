@@ -208,6 +208,13 @@ impl World {
         self.tell();
     }
 
+    /// The bus lets the connection go, for a shard has the streams from now on.
+    pub(super) fn send_on(&mut self) {
+        self.hang_up();
+        self.line.handle_sent_on(self.now, self.random);
+        self.tell();
+    }
+
     /// The connection goes with the request that held it.
     pub(super) fn move_on(&mut self) {
         self.hang_up();
