@@ -43,6 +43,8 @@ export class World {
   readonly #relay: Relay | undefined;
   readonly #bindings: Record<string, string>;
   #disks = 0;
+  /** Whether the process of the bus has an object to collect that was reset. */
+  #hasReset = false;
 
   private constructor(parts: Parts) {
     this.#bus = parts.bus;
@@ -127,6 +129,7 @@ export class World {
   /** Resets the bus object, or one of its shards; the reset cuts the very call that asks for it. */
   async resetBus(shard?: number): Promise<void> {
     const object = shard === undefined ? BUS : `${BUS}/shard-${shard}`;
+    this.#hasReset = true;
     await this.#ask(object, 'reset', []).catch(() => {});
   }
 
@@ -138,7 +141,7 @@ export class World {
 
   /** What the processes hold now: not what an object that was reset leaves to the collector of garbage. */
   async holding(): Promise<Holding> {
-    await this.call('collect');
+    if (this.#hasReset) await this.call('collect');
     const { attached, sockets } = await this.busStats();
     const edges = await Promise.all(this.edges.map((_, edge) => this.stats(edge)));
     const sum = (count: (stats: EdgeStats) => number) => edges.reduce((all, stats) => all + count(stats), 0);
