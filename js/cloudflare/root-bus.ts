@@ -2,7 +2,7 @@ import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
-import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, refusalOf, SHARD_HEADER } from './bus-header.js';
+import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
 import { together, type WatchedBus } from './bus-watcher.js';
 import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
@@ -66,17 +66,14 @@ export class RootBus implements WatchedBus {
     for (const socket of sockets) this.#restore(socket);
   }
 
-  /** Takes the socket of one edge, or tells it where to go. */
-  fetch(request: Request): Response {
-    const refusal = refusalOf(request);
-    if (refusal !== undefined) return refusal;
-    const mayMove = Number(request.headers.get(BUS_HEADER)) >= MOVABLE;
-    const shard = mayMove ? this.#place(request.headers) : undefined;
+  /** Accepts the socket of one edge and tags it, or says to which shard the edge has to go. */
+  accept({ headers }: Request, tag: string): Response {
+    const shard = this.#place(headers);
     if (shard !== undefined) {
       return new Response(null, { status: 421, headers: { [SHARD_HEADER]: shardName({ bus: this.#bus, shard }) } });
     }
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#ctx.acceptWebSocket(server, mayMove ? [MOVABLE_TAG] : []);
+    this.#ctx.acceptWebSocket(server, [tag]);
     this.#edges.enter(server, this.#hub.connect());
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -192,9 +189,9 @@ export class RootBus implements WatchedBus {
     return this.#shards?.place(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
   }
 
-  /** Edges that understand it come back and are sent to shards; what they miss meanwhile they are told there. */
+  /** Edges come back and are sent to shards; what they miss meanwhile is replayed there. */
   #moveOut(): void {
-    for (const socket of this.#ctx.getWebSockets(MOVABLE_TAG)) this.#leave(socket, MOVED);
+    for (const socket of this.#ctx.getWebSockets()) this.#leave(socket, MOVED);
   }
 
   /** Writes a publish to the log, unless it was made before. */
@@ -275,7 +272,3 @@ interface Frame {
   edges: Uint32Array;
   message: string;
 }
-
-/** The version from which on an edge can be sent to a shard. */
-const MOVABLE = 2;
-const MOVABLE_TAG = '2';
