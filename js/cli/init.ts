@@ -65,8 +65,8 @@ function routerNotes({ dependencies }: Manifest): string[] {
   if (routers === '') return [];
   return [
     `${routers} can route requests of clients to every Durable Object binding. The bus refuses them by itself.
-To keep them from starting the object at all, refuse its binding in the router:
-https://github.com/mcp-listen/mcp-listen/blob/main/docs/hosts.md#routers-that-reach-every-object`,
+To keep them from starting its object at all, refuse its binding in the router: see "Routers that reach every object"
+in docs/hosts.md.`,
   ];
 }
 
