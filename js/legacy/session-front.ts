@@ -1,3 +1,4 @@
+import { addressOf } from '../address.js';
 import { type Asker, type Authorization, type AuthorizeContext, denial, type Right } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
@@ -17,15 +18,13 @@ import {
   type Rejection,
 } from '../wasm.js';
 import { type Exchange, pass, passInSession, refuse } from './exchange.js';
-import { idBehind, newSessionId } from './session-id.js';
-import type { NewSession, SessionState, SessionStore, SessionStream } from './session-store.js';
+import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStream } from './session-store.js';
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
-  /** How many resources one session may watch. */
-  readonly uris: number;
-  readonly limits: { sessions: number; sessionIdleMs: number };
+  /** How much sessions may take. */
+  readonly limits: SessionLimits & { sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
   readonly refusals: Refusals;
   /** Whether changes are told of all that the handler offers. */
@@ -85,24 +84,28 @@ export class SessionFront {
     }
     const state = await this.#guarded(legacy, asker, () => this.#find(legacy, session, asker));
     if (state instanceof Response) return refuse(state, exchange);
-    if (call === LegacyCall.Other) return this.#passInSession(session, exchange);
+    if (call === LegacyCall.Other) return this.#passInSession(session, state, exchange);
     return this.#guarded(legacy, asker, async () => {
-      const refused = await this.#tellBehind(call, session, exchange);
+      const refused = await this.#tellBehind(call, session, state, exchange);
       return refused ?? this.#inSession(legacy, session, state, asker);
     });
   }
 
   /** A handler that keeps the session too hears that its client is ready, and that it is over. */
-  async #tellBehind(call: LegacyCall, session: string, exchange: Exchange): Promise<Response | undefined> {
-    if (idBehind(session) === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
-    const response = await this.#passInSession(session, exchange);
+  async #tellBehind(
+    call: LegacyCall,
+    session: string,
+    state: SessionState,
+    exchange: Exchange,
+  ): Promise<Response | undefined> {
+    if (state.behind === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
+    const response = await this.#passInSession(session, state, exchange);
     if (call === LegacyCall.Initialized && !response.ok) return response;
     await response.body?.cancel();
     return undefined;
   }
 
-  async #passInSession(session: string, exchange: Exchange): Promise<Response> {
-    const behind = idBehind(session);
+  async #passInSession(session: string, { behind }: SessionState, exchange: Exchange): Promise<Response> {
     if (behind === undefined) return this.#pass(exchange);
     const response = await passInSession(this.#host.handler, exchange, { session, behind });
     // To its client that means that the session is over, so it is.
@@ -152,21 +155,21 @@ export class SessionFront {
     legacy: LegacyRequest,
     initialized: LegacyInitialized,
     headers: Headers,
-    { principal }: Asker,
+    { principal, request }: Asker,
   ): Promise<Response> {
     const { answer: text, capabilities } = initialized;
     initialized.free();
     const { limits } = this.#host;
-    const session: NewSession = {
-      id: newSessionId(headers.get('mcp-session-id')),
-      capabilities,
-      idleMs: limits.sessionIdleMs,
-    };
+    const session: NewSession = { capabilities, idleMs: limits.sessionIdleMs };
+    const behind = headers.get('mcp-session-id');
+    if (behind !== null) session.behind = behind;
+    const address = addressOf(request);
     if (principal !== undefined) session.principal = principal;
-    if (!(await this.#sessions.create(session, limits.sessions)))
-      return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
+    else if (address !== undefined) session.address = address;
+    const id = await this.#sessions.create(session, limits);
+    if (id === undefined) return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
-    headers.set('mcp-session-id', session.id);
+    headers.set('mcp-session-id', id);
     return new Response(text, { headers });
   }
 
@@ -180,7 +183,7 @@ export class SessionFront {
     const { invalid, uri } = legacy;
     if (invalid !== undefined || uri === undefined)
       return this.#host.refusals.inBand(invalid ?? legacy.refuse(Refusal.MethodNotFound));
-    const { uris } = this.#host;
+    const { limits } = this.#host;
     if (legacy.call === LegacyCall.Unsubscribe) {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
@@ -192,8 +195,8 @@ export class SessionFront {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
     }
-    if (await this.#sessions.watch(session, uri, uris)) return done(legacy);
-    return this.#host.refusals.inBand(legacy.refuseUri(uris));
+    const excess = await this.#sessions.watch(session, uri, limits);
+    return excess === undefined ? done(legacy) : this.#host.refusals.inBand(legacy.refuseUri(limits[excess]));
   }
 
   /** A stream that comes back takes the place of the one it was, whose end may not have been noticed yet. */
