@@ -17,7 +17,7 @@ import {
   Refusal,
   type Rejection,
 } from '../wasm.js';
-import { type Exchange, pass, passInSession, refuse } from './exchange.js';
+import { type Exchange, refuse, renamed, send } from './exchange.js';
 import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStream } from './session-store.js';
 
 /** What serving sessions takes from the server around it. */
@@ -100,16 +100,18 @@ export class SessionFront {
   ): Promise<Response | undefined> {
     if (state.behind === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
     const response = await this.#passInSession(session, state, exchange);
-    if (call === LegacyCall.Initialized && !response.ok) return response;
+    const { ok, status } = response;
+    // One that has no such session any more, or lets no client end one, keeps none of ours alive.
+    const isOver = call === LegacyCall.End && [404, 405].includes(status);
+    if (!ok && !isOver) return response;
     await response.body?.cancel();
     return undefined;
   }
 
-  async #passInSession(session: string, { behind }: SessionState, exchange: Exchange): Promise<Response> {
-    if (behind === undefined) return this.#pass(exchange);
-    const response = await passInSession(this.#host.handler, exchange, { session, behind });
+  async #passInSession(session: string, { behind = session }: SessionState, exchange: Exchange): Promise<Response> {
+    const response = renamed(await send(this.#host.handler, exchange, behind), session);
     // To its client that means that the session is over, so it is.
-    if (response.status === 404) await this.#sessions.end(session);
+    if (response.status === 404 && behind !== session) await this.#sessions.end(session);
     return response;
   }
 
@@ -138,8 +140,8 @@ export class SessionFront {
   }
 
   async #initialize(legacy: LegacyRequest, asker: Asker, exchange: Exchange): Promise<Response> {
-    const passed = await this.#pass(exchange);
-    if (!passed.ok) return passed;
+    const passed = await send(this.#host.handler, exchange, undefined);
+    if (!passed.ok) return renamed(passed, undefined);
     const response = this.#host.isOffering ? await raised(passed) : passed;
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
@@ -147,7 +149,7 @@ export class SessionFront {
     const headers = new Headers(response.headers);
     // They told of the body as it came, which has been read and decoded.
     for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-    if (initialized === undefined) return new Response(bytes, { status: response.status, headers });
+    if (initialized === undefined) return renamed(new Response(bytes, { status: response.status, headers }), undefined);
     return this.#guarded(legacy, asker, () => this.#begin(legacy, initialized, headers, asker));
   }
 
@@ -196,7 +198,9 @@ export class SessionFront {
       return done(legacy);
     }
     const excess = await this.#sessions.watch(session, uri, limits);
-    return excess === undefined ? done(legacy) : this.#host.refusals.inBand(legacy.refuseUri(limits[excess]));
+    return excess === undefined
+      ? done(legacy)
+      : this.#host.refusals.inBand(legacy.refuseUri(limits[excess], excess !== 'uris'));
   }
 
   /** A stream that comes back takes the place of the one it was, whose end may not have been noticed yet. */
@@ -243,8 +247,9 @@ export class SessionFront {
     }
   }
 
-  #pass(exchange: Exchange): Response | Promise<Response> {
-    return pass(this.#host.handler, exchange);
+  /** What has to do with no session of ours has to do with none of the handler behind either. */
+  async #pass(exchange: Exchange): Promise<Response> {
+    return renamed(await send(this.#host.handler, exchange, undefined), undefined);
   }
 }
 
