@@ -169,8 +169,7 @@ class ListenFront {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
-      limits: this.#limits,
-      uris: this.#acceptor.uris,
+      limits: { ...this.#limits, uris: this.#acceptor.uris, unnamedShare: this.#principal === undefined ? 1 : 0.5 },
       onerror: this.#onerror,
       refusals: this.#refusals,
       caller: this.#caller.bind(this),

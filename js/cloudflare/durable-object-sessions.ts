@@ -1,13 +1,13 @@
 import { ListenError } from '../error.js';
-import type { NewSession, SessionState, SessionStore } from '../legacy/session-store.js';
+import type { NewSession, SessionLimits, SessionState, SessionStore, UriLimit } from '../legacy/session-store.js';
 
 /** What the bus object answers about sessions. */
 export interface SessionStub {
-  createSession(session: NewSession, limit: number): Promise<boolean>;
+  createSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   findSession(id: string, principal: string | undefined): Promise<SessionState | undefined>;
   initializeSession(id: string): Promise<void>;
   watchedInSession(id: string): Promise<string[]>;
-  watchInSession(id: string, uri: string, limit: number): Promise<boolean>;
+  watchInSession(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined>;
   unwatchInSession(id: string, uri: string): Promise<void>;
   endSession(id: string): Promise<void>;
 }
@@ -22,8 +22,8 @@ export class DurableObjectSessions implements SessionStore {
     this.#stub = stub;
   }
 
-  create(session: NewSession, limit: number): Promise<boolean> {
-    return this.#asking((stub) => stub.createSession(session, limit));
+  create(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    return this.#asking((stub) => stub.createSession(session, limits));
   }
 
   find(id: string, principal: string | undefined): Promise<SessionState | undefined> {
@@ -38,8 +38,8 @@ export class DurableObjectSessions implements SessionStore {
     return this.#asking((stub) => stub.watchedInSession(id));
   }
 
-  watch(id: string, uri: string, limit: number): Promise<boolean> {
-    return this.#asking((stub) => stub.watchInSession(id, uri, limit));
+  watch(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
+    return this.#asking((stub) => stub.watchInSession(id, uri, limits));
   }
 
   unwatch(id: string, uri: string): Promise<void> {

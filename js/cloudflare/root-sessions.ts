@@ -1,4 +1,6 @@
-import type { NewSession, SessionState } from '../legacy/session-store.js';
+import { newSessionId } from '../legacy/session-id.js';
+import { surplus } from '../legacy/session-room.js';
+import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { type FollowReply, type Hub, type Root, sessionChanged, sessionReleased } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
@@ -35,7 +37,7 @@ export class RootSessions {
 
   /** How many sessions are held. */
   get count(): number {
-    return this.#table.count;
+    return this.#table.room.sessions;
   }
 
   /** When the next session will have idled for too long; undefined where there is none. */
@@ -43,13 +45,13 @@ export class RootSessions {
     return this.#table.nextEnd;
   }
 
-  /** Begins a session; answers false where there are `limit` of them already. */
-  async create(session: NewSession, limit: number): Promise<boolean> {
-    if (this.#table.count >= limit) this.endIdle();
-    if (this.#table.count >= limit) return false;
-    this.#table.create(session, this.#host.hub.place);
+  /** Begins a session and resolves with its id; with undefined where there is no room. */
+  async create(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    if (!this.#makeRoom(session, limits)) return undefined;
+    const id = newSessionId();
+    this.#table.create(id, session, this.#host.hub.place);
     await this.#host.alarm.wakeBy(Date.now() + session.idleMs);
-    return true;
+    return id;
   }
 
   /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
@@ -71,14 +73,11 @@ export class RootSessions {
     return this.#table.uris(id);
   }
 
-  /** Watches a resource; answers false where the session watches `limit` of them already. */
-  async watch(id: string, uri: string, limit: number): Promise<boolean> {
-    const uris = this.#table.uris(id);
-    const isWatched = uris.includes(uri);
-    if (!isWatched && uris.length >= limit) return false;
-    if (!isWatched) this.#table.watch(id, uri);
-    await this.#tell(id);
-    return true;
+  /** Watches a resource, unless that would exceed a limit: resolves with which one. */
+  async watch(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
+    const excess = this.#table.watch(id, uri, limits);
+    if (excess === undefined) await this.#tell(id);
+    return excess;
   }
 
   /** Watches a resource no longer. */
@@ -158,6 +157,26 @@ export class RootSessions {
   /** A shard holds no streams any more. */
   forget(shard: number): void {
     this.#table.unsettle(shard);
+  }
+
+  /** Makes room for one more session of a caller, at its own expense alone. */
+  #makeRoom(session: NewSession, limits: SessionLimits): boolean {
+    const own = this.#table.ofCaller(session)?.map((each) => ({ ...each, isStreaming: this.#isStreaming(each.id) }));
+    if (own !== undefined) {
+      if (limits.sessionsPerPrincipal < 1) return false;
+      for (const id of surplus(own, limits.sessionsPerPrincipal)) this.#evict(id);
+    }
+    const isNamed = session.principal !== undefined;
+    if (!this.#table.room.hasRoom(isNamed, limits)) this.endIdle();
+    return this.#table.room.hasRoom(isNamed, limits);
+  }
+
+  /** Ends a session within this turn, so that no other request counts it once more. */
+  #evict(id: string): void {
+    const shard = this.#table.shard(id);
+    if (shard !== undefined) this.#release(shard, id);
+    this.#table.end(id);
+    this.#leaveHere(id);
   }
 
   #isStreaming(id: string): boolean {

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { deferred } from '../deferred.js';
-import type { NewSession, SessionState } from '../legacy/session-store.js';
+import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
 import { KEY_HEADER } from './bus-header.js';
 import { BusKey } from './bus-key.js';
 import type { SubscriptionBusOptions } from './bus-options.js';
@@ -100,9 +100,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     await this.#shard.tellSession(call);
   }
 
-  /** Begins a session; answers false where there are `limit` of them already. */
-  createSession(session: NewSession, limit: number): Promise<boolean> {
-    return this.#sessions.create(session, limit);
+  /** Begins a session and resolves with its id; with undefined where there is no room. */
+  createSession(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    return this.#sessions.create(session, limits);
   }
 
   /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
@@ -120,11 +120,11 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#sessions.watched(id);
   }
 
-  /** Watches a resource in a session; answers false where it watches `limit` of them already. */
-  async watchInSession(id: string, uri: string, limit: number): Promise<boolean> {
-    const isWatched = await this.#sessions.watch(id, uri, limit);
+  /** Watches a resource in a session, unless that would exceed a limit: resolves with which one. */
+  async watchInSession(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
+    const excess = await this.#sessions.watch(id, uri, limits);
     this.#role.watcher?.stir();
-    return isWatched;
+    return excess;
   }
 
   /** Watches a resource in a session no longer. */

@@ -1,3 +1,4 @@
+import { addressOf } from '../address.js';
 import { type Asker, type Authorization, type AuthorizeContext, denial, type Right } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
@@ -16,16 +17,14 @@ import {
   Refusal,
   type Rejection,
 } from '../wasm.js';
-import { type Exchange, pass, passInSession, refuse } from './exchange.js';
-import { idBehind, newSessionId } from './session-id.js';
-import type { NewSession, SessionState, SessionStore, SessionStream } from './session-store.js';
+import { type Exchange, refuse, renamed, send } from './exchange.js';
+import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStream } from './session-store.js';
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
-  /** How many resources one session may watch. */
-  readonly uris: number;
-  readonly limits: { sessions: number; sessionIdleMs: number };
+  /** How much sessions may take. */
+  readonly limits: SessionLimits & { sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
   readonly refusals: Refusals;
   /** Whether changes are told of all that the handler offers. */
@@ -85,28 +84,34 @@ export class SessionFront {
     }
     const state = await this.#guarded(legacy, asker, () => this.#find(legacy, session, asker));
     if (state instanceof Response) return refuse(state, exchange);
-    if (call === LegacyCall.Other) return this.#passInSession(session, exchange);
+    if (call === LegacyCall.Other) return this.#passInSession(session, state, exchange);
     return this.#guarded(legacy, asker, async () => {
-      const refused = await this.#tellBehind(call, session, exchange);
+      const refused = await this.#tellBehind(call, session, state, exchange);
       return refused ?? this.#inSession(legacy, session, state, asker);
     });
   }
 
   /** A handler that keeps the session too hears that its client is ready, and that it is over. */
-  async #tellBehind(call: LegacyCall, session: string, exchange: Exchange): Promise<Response | undefined> {
-    if (idBehind(session) === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
-    const response = await this.#passInSession(session, exchange);
-    if (call === LegacyCall.Initialized && !response.ok) return response;
+  async #tellBehind(
+    call: LegacyCall,
+    session: string,
+    state: SessionState,
+    exchange: Exchange,
+  ): Promise<Response | undefined> {
+    if (state.behind === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
+    const response = await this.#passInSession(session, state, exchange);
+    const { ok, status } = response;
+    // One that has no such session any more, or lets no client end one, keeps none of ours alive.
+    const isOver = call === LegacyCall.End && [404, 405].includes(status);
+    if (!ok && !isOver) return response;
     await response.body?.cancel();
     return undefined;
   }
 
-  async #passInSession(session: string, exchange: Exchange): Promise<Response> {
-    const behind = idBehind(session);
-    if (behind === undefined) return this.#pass(exchange);
-    const response = await passInSession(this.#host.handler, exchange, { session, behind });
+  async #passInSession(session: string, { behind = session }: SessionState, exchange: Exchange): Promise<Response> {
+    const response = renamed(await send(this.#host.handler, exchange, behind), session);
     // To its client that means that the session is over, so it is.
-    if (response.status === 404) await this.#sessions.end(session);
+    if (response.status === 404 && behind !== session) await this.#sessions.end(session);
     return response;
   }
 
@@ -135,8 +140,8 @@ export class SessionFront {
   }
 
   async #initialize(legacy: LegacyRequest, asker: Asker, exchange: Exchange): Promise<Response> {
-    const passed = await this.#pass(exchange);
-    if (!passed.ok) return passed;
+    const passed = await send(this.#host.handler, exchange, undefined);
+    if (!passed.ok) return renamed(passed, undefined);
     const response = this.#host.isOffering ? await raised(passed) : passed;
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
@@ -144,7 +149,7 @@ export class SessionFront {
     const headers = new Headers(response.headers);
     // They told of the body as it came, which has been read and decoded.
     for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-    if (initialized === undefined) return new Response(bytes, { status: response.status, headers });
+    if (initialized === undefined) return renamed(new Response(bytes, { status: response.status, headers }), undefined);
     return this.#guarded(legacy, asker, () => this.#begin(legacy, initialized, headers, asker));
   }
 
@@ -152,21 +157,21 @@ export class SessionFront {
     legacy: LegacyRequest,
     initialized: LegacyInitialized,
     headers: Headers,
-    { principal }: Asker,
+    { principal, request }: Asker,
   ): Promise<Response> {
     const { answer: text, capabilities } = initialized;
     initialized.free();
     const { limits } = this.#host;
-    const session: NewSession = {
-      id: newSessionId(headers.get('mcp-session-id')),
-      capabilities,
-      idleMs: limits.sessionIdleMs,
-    };
+    const session: NewSession = { capabilities, idleMs: limits.sessionIdleMs };
+    const behind = headers.get('mcp-session-id');
+    if (behind !== null) session.behind = behind;
+    const address = addressOf(request);
     if (principal !== undefined) session.principal = principal;
-    if (!(await this.#sessions.create(session, limits.sessions)))
-      return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
+    else if (address !== undefined) session.address = address;
+    const id = await this.#sessions.create(session, limits);
+    if (id === undefined) return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
-    headers.set('mcp-session-id', session.id);
+    headers.set('mcp-session-id', id);
     return new Response(text, { headers });
   }
 
@@ -180,7 +185,7 @@ export class SessionFront {
     const { invalid, uri } = legacy;
     if (invalid !== undefined || uri === undefined)
       return this.#host.refusals.inBand(invalid ?? legacy.refuse(Refusal.MethodNotFound));
-    const { uris } = this.#host;
+    const { limits } = this.#host;
     if (legacy.call === LegacyCall.Unsubscribe) {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
@@ -192,8 +197,10 @@ export class SessionFront {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
     }
-    if (await this.#sessions.watch(session, uri, uris)) return done(legacy);
-    return this.#host.refusals.inBand(legacy.refuseUri(uris));
+    const excess = await this.#sessions.watch(session, uri, limits);
+    return excess === undefined
+      ? done(legacy)
+      : this.#host.refusals.inBand(legacy.refuseUri(limits[excess], excess !== 'uris'));
   }
 
   /** A stream that comes back takes the place of the one it was, whose end may not have been noticed yet. */
@@ -240,8 +247,9 @@ export class SessionFront {
     }
   }
 
-  #pass(exchange: Exchange): Response | Promise<Response> {
-    return pass(this.#host.handler, exchange);
+  /** What has to do with no session of ours has to do with none of the handler behind either. */
+  async #pass(exchange: Exchange): Promise<Response> {
+    return renamed(await send(this.#host.handler, exchange, undefined), undefined);
   }
 }
 
