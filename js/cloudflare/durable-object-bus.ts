@@ -15,6 +15,7 @@ import { BusListener } from './bus-listener.js';
 import { BusSocket } from './bus-socket.js';
 import type { BusDoor } from './door-keys.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
+import { claimText } from './session-claim.js';
 import { shardAddress } from './shard-name.js';
 import { retrying, unavailable } from './stub-error.js';
 import type { SubscriptionBus } from './subscription-bus.js';
@@ -143,8 +144,9 @@ class DurableObjectBus implements ListenBus {
   }
 }
 
-function frameOf(interest: string, { session, since }: Joining): string {
-  return calling(() => attachMessage(interest, session, since));
+function frameOf(interest: string, { principal, session, since }: Joining): string {
+  const claim = session && claimText({ id: session, principal });
+  return calling(() => attachMessage(interest, claim, since));
 }
 
 /**

@@ -8,6 +8,7 @@ import { RELEASED } from './close-code.js';
 import type { EdgeSockets } from './edge-sockets.js';
 import type { Interests } from './interests.js';
 import type { RootShards } from './root-shards.js';
+import { claimOf, claimText } from './session-claim.js';
 import { SessionTable } from './session-table.js';
 
 /** What the sessions of a root need of it. */
@@ -89,7 +90,7 @@ export class RootSessions {
   /** Ends a session and its stream. */
   async end(id: string): Promise<void> {
     const shard = this.#table.shard(id);
-    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionReleased(id));
+    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionReleased(this.#claim(id)));
     this.#table.end(id);
     this.#leaveHere(id);
   }
@@ -102,19 +103,21 @@ export class RootSessions {
     }
   }
 
-  /** A socket came back from hibernation. */
-  restore(id: string, socket: WebSocket, edge: number): void {
+  /** A socket that attached with this claim came back from hibernation. */
+  restore(claim: string, socket: WebSocket, edge: number): void {
+    const { id } = claimOf(claim);
     this.#streams.set(id, socket);
     this.#host.hub.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
   }
 
   /**
    * The stream of a session is here now, in place of an earlier one, and hears what the session watches before it
-   * hears that it is attached; answers false where the session is over.
+   * hears that it is attached; answers false where the session is over, or belongs to another principal than claimed.
    */
-  takeOver(id: string, socket: WebSocket): boolean {
+  takeOver(claim: string, socket: WebSocket): boolean {
     const { leave } = this.#host;
-    if (!this.#table.has(id)) {
+    const id = this.#owned(claim);
+    if (id === undefined) {
       leave(socket, RELEASED);
       return false;
     }
@@ -130,27 +133,30 @@ export class RootSessions {
 
   /** A socket has gone. */
   leave(socket: WebSocket): void {
-    const session = this.#host.interests.session(socket);
-    if (session === undefined || this.#streams.get(session) !== socket) return;
-    this.#streams.delete(session);
-    this.#table.touch(session);
+    const claim = this.#host.interests.session(socket);
+    const id = claim === undefined ? undefined : claimOf(claim).id;
+    if (id === undefined || this.#streams.get(id) !== socket) return;
+    this.#streams.delete(id);
+    this.#table.touch(id);
   }
 
   /** What a shard tells of the streams of sessions; it is told what they watch. */
   join(shard: number, reply: FollowReply, root: Root): void {
     if (reply.isFresh) this.forget(shard);
-    for (const id of reply.left) {
-      if (this.#table.shard(id) !== shard) continue;
+    for (const claim of reply.left) {
+      const id = this.#owned(claim);
+      if (id === undefined || this.#table.shard(id) !== shard) continue;
       this.#table.settle(id, undefined);
       this.#table.touch(id);
     }
-    for (const id of reply.joined) {
-      if (!this.#table.has(id)) continue;
+    for (const claim of reply.joined) {
+      const id = this.#owned(claim);
+      if (id === undefined) continue;
       const former = this.#table.shard(id);
       if (former !== undefined && former !== shard) this.#release(former, id);
       this.#leaveHere(id);
       this.#table.settle(id, shard);
-      reply.pushWatch(root, id, this.#table.uris(id), this.#table.isHeld(id));
+      reply.pushWatch(root, claim, this.#table.uris(id), this.#table.isHeld(id));
     }
   }
 
@@ -179,6 +185,17 @@ export class RootSessions {
     this.#leaveHere(id);
   }
 
+  /** The session that a claim names; undefined where it is over, or belongs to another principal. */
+  #owned(claim: string): string | undefined {
+    const { id, principal } = claimOf(claim);
+    return this.#table.find(id, principal) && id;
+  }
+
+  /** What the stream of a session has claimed, by which a shard knows it. */
+  #claim(id: string): string {
+    return claimText({ id, principal: this.#table.principal(id) });
+  }
+
   #isStreaming(id: string): boolean {
     return this.#streams.has(id) || this.#table.shard(id) !== undefined;
   }
@@ -187,7 +204,7 @@ export class RootSessions {
   async #tell(id: string): Promise<void> {
     this.#follow(id);
     const shard = this.#table.shard(id);
-    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionChanged(id));
+    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionChanged(this.#claim(id)));
   }
 
   #follow(id: string): void {
@@ -206,6 +223,6 @@ export class RootSessions {
 
   /** Where this fails, a stream stays open that its client has given up. */
   #release(shard: number, id: string): void {
-    this.#host.shards?.tellSession(shard, sessionReleased(id)).catch(report);
+    this.#host.shards?.tellSession(shard, sessionReleased(this.#claim(id))).catch(report);
   }
 }

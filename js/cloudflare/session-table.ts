@@ -42,6 +42,12 @@ export class SessionTable {
     return { capabilities, since, ...(behind !== null && { behind }) };
   }
 
+  /** Whose a session is; undefined where it belongs to no principal. */
+  principal(id: string): string | undefined {
+    const rows = this.#sql.exec<{ principal: string | null }>('SELECT principal FROM session WHERE id = ?', id);
+    return rows.toArray()[0]?.principal ?? undefined;
+  }
+
   /** The sessions of a caller, and when each was used; undefined where nothing tells it from others. */
   ofCaller({ address, principal }: NewSession): { id: string; usedAt: number }[] | undefined {
     if (principal === undefined && address === undefined) return undefined;

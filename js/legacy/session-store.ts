@@ -73,4 +73,6 @@ export interface SessionStore {
 export interface SessionStream {
   /** Which session. */
   id: string;
+  /** Whose it is; undefined: it belongs to no principal. */
+  principal?: string | undefined;
 }

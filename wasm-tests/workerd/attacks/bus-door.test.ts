@@ -46,7 +46,7 @@ describe.each([
   test.each([
     ['root', ROOT],
     ['shard', SHARD],
-  ])('nobody opens a socket to the %s', async (_kind, object) => {
+  ])('no socket to the %s opens', async (_kind, object) => {
     const url = at(0, route, object);
     // The object is awake, and knows its key.
     await key(object);
