@@ -46,10 +46,7 @@ struct Expect {
     data: Option<String>,
     ack: Option<Text>,
     headers: BTreeMap<String, Option<String>>,
-    #[expect(
-        dead_code,
-        reason = "the glue drops fields on their way to the handler behind"
-    )]
+    /// Fields that the glue drops on their way to the handler behind.
     dropped: Vec<String>,
 }
 

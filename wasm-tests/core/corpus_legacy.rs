@@ -53,10 +53,7 @@ struct Expect {
     session: bool,
     events: Vec<String>,
     end: bool,
-    #[expect(
-        dead_code,
-        reason = "the glue drops fields on their way to the handler behind"
-    )]
+    /// Fields that the glue drops on their way to the handler behind.
     dropped: Vec<String>,
 }
 

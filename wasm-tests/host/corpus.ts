@@ -93,7 +93,10 @@ export function expectError(
   expect(answer.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
 }
 
-/** Checks that a request reached the handler behind as it came, but for the fields that are `dropped`. */
+/**
+ * Checks that a request reached the handler behind as it came, but for the fields that are
+ * `dropped`.
+ */
 export function expectPassed(
   { body, headers, method }: Pick<Case, 'body' | 'headers' | 'method'>,
   passed: Passed | undefined,

@@ -16,7 +16,10 @@ export interface Who {
 /** Sends requests of a caller to a server with these limits, in front of one store of sessions. */
 export type Serve = (limits: ListenLimits, who: Who) => Send;
 
-/** Holds a store of sessions to what it promises about callers and how much they take; each test leaves it empty. */
+/**
+ * Holds a store of sessions to what it promises about callers and how much they take; each test
+ * leaves it empty.
+ */
 export function testSessionLimits(serve: Serve): void {
   const rig = new Rig(serve);
   afterEach(() => rig.clear());

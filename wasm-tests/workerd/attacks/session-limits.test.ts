@@ -27,7 +27,10 @@ test('what a caller has taken is known to a bus object that was reset, and in ev
   for (const session of [second, third]) await session.end();
 });
 
-/** The fixture takes the field of a continent for a request that came through the network of the host. */
+/**
+ * The fixture takes the field of a continent for a request that came through the network of the
+ * host.
+ */
 function fieldsOf({ address, claimed, user }: Who): Record<string, string> {
   const told = address ?? claimed;
   return {
