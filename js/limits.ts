@@ -19,19 +19,23 @@ export interface ListenLimits {
   /** Streams that it holds at once for one caller that `principal` named (default 16). */
   streamsPerPrincipal?: number;
   /**
-   * Sessions of clients of earlier revisions that are alive at once (default 10,000). Where there is a `principal`,
-   * callers that it does not name may hold half of them, and half of `busUriBytes`. Below 1: none may begin.
+   * Sessions of clients of earlier revisions that are alive at once (default 10,000). Where there
+   * is a `principal`, callers that it does not name may hold half of them, and half of
+   * `busUriBytes`. Below 1: none may begin.
    */
   sessions?: number;
   /**
-   * Sessions of one caller that `principal` named, or of one network address where a caller has no name and the host
-   * tells the address (default 16). A caller that begins one more loses its least recently used one, if possible one
-   * without a stream. Below 1: these callers may begin none.
+   * Sessions of one caller that `principal` named, or of one network address where a caller has no
+   * name and the host tells the address (default 16). A caller that begins one more loses its least
+   * recently used one, if possible one without a stream. Below 1: these callers may begin none.
    */
   sessionsPerPrincipal?: number;
-  /** Bytes of the URIs that one session watches, 64 more for each (default 65,536). */
+  /** Bytes of the URIs that one session watches, 64 more for each (default 65,536; 0: none). */
   sessionUriBytes?: number;
-  /** Bytes of the URIs that all sessions of a bus watch, 64 more for each (default 16,777,216). */
+  /**
+   * Bytes of the URIs that all sessions of a bus watch, 64 more for each (default 16,777,216; 0:
+   * none).
+   */
   busUriBytes?: number;
   /** Milliseconds without a request or a stream after which such a session is over (default 1,800,000). */
   sessionIdleMs?: number;

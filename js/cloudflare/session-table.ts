@@ -4,7 +4,10 @@ import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legac
 /** The sessions of one bus in SQLite, with the resources that each one watches. */
 export class SessionTable {
   readonly #sql: SqlStorage;
-  /** When sessions were used since the object was last woken: rows tell less exactly, see {@link SessionTable.touch}. */
+  /**
+   * When sessions were used since the object was last woken: rows tell less exactly, see {@link
+   * SessionTable.touch}.
+   */
   readonly #usedAt = new Map<string, number>();
   #room: SessionRoom | undefined;
 
@@ -48,7 +51,9 @@ export class SessionTable {
     return rows.toArray()[0]?.principal ?? undefined;
   }
 
-  /** The sessions of a caller, and when each was used; undefined where nothing tells it from others. */
+  /**
+   * The sessions of a caller, and when each was used; undefined where nothing tells it from others.
+   */
   ofCaller({ address, principal }: NewSession): { id: string; usedAt: number }[] | undefined {
     if (principal === undefined && address === undefined) return undefined;
     const caller = principal === undefined ? [null, address ?? null] : [principal, null];

@@ -18,14 +18,18 @@ export function pass(handler: FetchHandler, { body, request, rest }: Exchange): 
 }
 
 /**
- * Hands a request to the handler behind where sessions are served here. The handler gets `session` as `Mcp-Session-Id`,
- * whatever the client wrote there; undefined: none. `Last-Event-ID` concerns streams of ours and is not forwarded.
+ * Hands a request to the handler behind where sessions are served here. The handler gets `session`
+ * as `Mcp-Session-Id`, whatever the client wrote there; undefined: none. `Last-Event-ID` concerns
+ * streams of ours and is not forwarded.
  */
 export async function send(handler: FetchHandler, exchange: Exchange, session: string | undefined): Promise<Response> {
   return handler(readdressed(exchange, session), ...exchange.rest);
 }
 
-/** The answer as the client gets it: `session` stands where the handler behind named one of its own; undefined: none. */
+/**
+ * The answer as the client gets it: `session` stands where the handler behind named one of its own;
+ * undefined: none.
+ */
 export function renamed(response: Response, session: string | undefined): Response {
   if (!response.headers.has(SESSION)) return response;
   const named = new Response(response.body, response);

@@ -18,7 +18,10 @@ export interface Watched {
   bytes: number;
 }
 
-/** Counts the sessions of a store and the bytes that they watch, those of callers without a name on their own too. */
+/**
+ * Counts the sessions of a store and the bytes that they watch, those of callers without a name on
+ * their own too.
+ */
 export class SessionRoom {
   readonly #all = { sessions: 0, bytes: 0 };
   readonly #unnamed = { sessions: 0, bytes: 0 };
@@ -54,8 +57,8 @@ export class SessionRoom {
 }
 
 /**
- * Returns the sessions of a caller that have to end before it begins one more, where it may have `most`: those without
- * a stream before those with one, and of these the least recently used.
+ * Returns the sessions of a caller that have to end before it begins one more, where it may have
+ * `most`: those without a stream before those with one, and of these the least recently used.
  */
 export function surplus(own: OwnSession[], most: number): string[] {
   const excess = own.length + 1 - most;

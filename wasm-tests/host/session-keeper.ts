@@ -12,8 +12,9 @@ export interface Reached {
 }
 
 /**
- * A server of 2025 over HTTP on a free port, which keeps sessions and wants a token that begins with `good-`. It reads
- * JSON whatever its charset, and takes a session from each caller that names it. `reached` has what came.
+ * A server of 2025 over HTTP on a free port, which keeps sessions and wants a token that begins
+ * with `good-`. It reads JSON whatever its charset, and takes a session from each caller that names
+ * it. `reached` has what came.
  */
 export async function sessionKeeper() {
   const sessions = new Set<string>();

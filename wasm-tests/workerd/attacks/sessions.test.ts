@@ -4,7 +4,10 @@ import { GatewayFixture } from '../../host/gateway.ts';
 import { initialize, LegacySession, post, type Send } from '../../host/legacy.ts';
 import { sessionKeeper } from '../../host/session-keeper.ts';
 
-/** The gateway that is deployed, in front of a server that keeps sessions and takes them from everybody. */
+/**
+ * The gateway that is deployed, in front of a server that keeps sessions and takes them from
+ * everybody.
+ */
 let behind: Awaited<ReturnType<typeof sessionKeeper>>;
 let gate: GatewayFixture;
 
