@@ -50,6 +50,16 @@ export class BusDoors {
     throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
   }
 
+  /** The key of the bus object, see {@link DoorKeys.key}. */
+  key(): Promise<string | undefined> {
+    return this.#keys.key(this.#bus, () => this.#root());
+  }
+
+  /** The same where it may be another one by now, see {@link DoorKeys.newerKey}. */
+  newerKey(): Promise<string | undefined> {
+    return this.#keys.newerKey(this.#bus, () => this.#root());
+  }
+
   /** A shard takes no more streams: the next one asks the bus object. */
   forget(continent: string, address: ShardAddress): void {
     if (this.#shards.get(continent)?.shard === address.shard) this.#shards.delete(continent);
@@ -58,12 +68,20 @@ export class BusDoors {
 
   /** Asks the bus object, which takes the stream itself or says where to go. */
   async #ask(continent: string, isWanted: () => boolean, full?: ShardAddress): Promise<Opened | ShardAddress> {
-    const stub = () => this.#namespace.getByName(this.#bus) as unknown as BusDoor;
-    const response = await this.#fetch(this.#bus, wanted(stub, isWanted), continent, full);
+    const response = await this.#fetch(
+      this.#bus,
+      wanted(() => this.#root(), isWanted),
+      continent,
+      full,
+    );
     const shard = response.status === MISDIRECTED ? shardAddress(response.headers.get(SHARD_HEADER) ?? '') : undefined;
     if (shard === undefined) return { socket: socketOf(response), shard };
     this.#shards.set(continent, shard);
     return shard;
+  }
+
+  #root(): BusDoor {
+    return this.#namespace.getByName(this.#bus) as unknown as BusDoor;
   }
 
   #fetch(name: string, door: () => BusDoor, continent: string, full?: ShardAddress): Promise<Response> {

@@ -1,4 +1,5 @@
 import { isSameSecret } from '../bearer.js';
+import { hex } from './hex.js';
 
 /**
  * The key of one bus object, which accepts no upgrade without it. It is random, lies in the object's storage, and
@@ -35,7 +36,8 @@ export class BusKey {
   #stored(): string {
     const { sql } = this.#ctx.storage;
     sql.exec('CREATE TABLE IF NOT EXISTS bus_key (key TEXT NOT NULL)');
-    sql.exec('INSERT INTO bus_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM bus_key)', randomKey());
+    const random = hex(crypto.getRandomValues(new Uint8Array(32)));
+    sql.exec('INSERT INTO bus_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM bus_key)', random);
     return sql.exec<{ key: string }>('SELECT key FROM bus_key').one().key;
   }
 
@@ -44,11 +46,6 @@ export class BusKey {
     const tags = socket === undefined ? [] : this.#ctx.getTags(socket);
     return tags.find((tag) => tag.startsWith(TAG))?.slice(TAG.length);
   }
-}
-
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 const TAG = 'key:';

@@ -56,7 +56,7 @@ interface BusStub extends BusDoor, SessionStub {
 
 class DurableObjectBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
-  readonly sessions: SessionStore = new DurableObjectSessions(() => this.#stub());
+  readonly sessions: SessionStore;
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #doors: BusDoors;
@@ -71,6 +71,7 @@ class DurableObjectBus implements ListenBus {
     this.#namespace = namespace;
     this.#name = name;
     this.#doors = new BusDoors(namespace as DurableObjectNamespace, name, waitUntil);
+    this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
     this.#onerror = onerror;
     const lines = { doors: this.#doors, onerror, onlog: safely(onlog, onerror), isTried: sockets !== 'shared' };
     this.#lines = sockets === 'each' ? undefined : new BusLines(lines);

@@ -3,6 +3,7 @@ import type { SubscriptionFilter } from '../filter.js';
 import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
+import type { BusKey } from './bus-key.js';
 import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
 import { together, type WatchedBus } from './bus-watcher.js';
 import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
@@ -38,6 +39,7 @@ export class RootBus implements WatchedBus {
   readonly sessions: RootSessions;
   readonly #ctx: DurableObjectState;
   readonly #bus: string;
+  readonly #key: BusKey;
   readonly #log: EventLog;
   readonly #interests: Interests;
   readonly #hub: Hub;
@@ -48,10 +50,11 @@ export class RootBus implements WatchedBus {
   readonly #once: OnceTable;
   #dropped = 0;
 
-  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions, key: BusKey) {
     const { sql } = ctx.storage;
     this.#ctx = ctx;
     this.#bus = ctx.id.name ?? '';
+    this.#key = key;
     this.#log = new EventLog(sql, options);
     this.#once = new OnceTable(sql, options);
     this.#interests = new Interests(sql);
@@ -176,6 +179,8 @@ export class RootBus implements WatchedBus {
       sql: this.#ctx.storage.sql,
       alarm: this.#alarm,
       hub: this.#hub,
+      bus: this.#bus,
+      key: this.#key,
       edges: this.#edges,
       interests: this.#interests,
       shards: this.#shards,

@@ -4,11 +4,13 @@ import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legac
 import { report } from '../report.js';
 import { type FollowReply, type Hub, type Root, sessionChanged, sessionReleased } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
+import type { BusKey } from './bus-key.js';
 import { RELEASED } from './close-code.js';
 import type { EdgeSockets } from './edge-sockets.js';
 import type { Interests } from './interests.js';
 import type { RootShards } from './root-shards.js';
 import { claimOf, claimText } from './session-claim.js';
+import { macedId } from './session-mac.js';
 import { SessionTable } from './session-table.js';
 
 /** What the sessions of a root need of it. */
@@ -16,6 +18,10 @@ export interface SessionHost {
   sql: SqlStorage;
   alarm: AlarmClock;
   hub: Hub;
+  /** The name of the bus. */
+  bus: string;
+  /** The key of the bus object. */
+  key: BusKey;
   edges: EdgeSockets;
   interests: Interests;
   /** Undefined where there can be no shards. */
@@ -48,8 +54,9 @@ export class RootSessions {
 
   /** Begins a session and resolves with its id; with undefined where there is no room. */
   async create(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    const { bus, key } = this.#host;
+    const id = await macedId(key.issue(), bus, newSessionId());
     if (!this.#makeRoom(session, limits)) return undefined;
-    const id = newSessionId();
     this.#table.create(id, session, this.#host.hub.place);
     await this.#host.alarm.wakeBy(Date.now() + session.idleMs);
     return id;

@@ -175,7 +175,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);
     if (address !== undefined) return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
-    const bus = new RootBus(ctx, env, options);
+    const bus = new RootBus(ctx, env, options, this.#key);
     const watcher = watcherOf?.(name, bus);
     if (ctx.getWebSockets().length > 0) watcher?.stir();
     return { bus, watcher };

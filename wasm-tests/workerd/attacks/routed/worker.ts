@@ -1,6 +1,6 @@
 import { DurableObject, env } from 'cloudflare:workers';
 import { routeAgentRequest } from 'agents';
-import { type ListenOptions, type ServerEvent, serveListen } from 'mcp-listen';
+import { type ListenBus, type ListenOptions, type ServerEvent, serveListen } from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
 import { behind } from '../../../host/behind.js';
 import { counted } from './counted.js';
@@ -10,6 +10,12 @@ export class RoutedBus extends SubscriptionBus {
   /** Resets the object, as a deploy does. */
   reset(): void {
     this.ctx.abort('reset by a test');
+  }
+
+  /** Deletes what the object has stored, and resets it. */
+  async wipe(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+    this.reset();
   }
 }
 
@@ -53,7 +59,10 @@ const options: ListenOptions = {
   keepAliveMs: 500,
   principal: (request) => request.headers.get('x-user') ?? undefined,
 };
-const server = serveListen(behind(INITIALIZED), { ...options, bus: durableObjectBus(namespace, { sockets: 'each' }) });
+const server = serveListen(behind(INITIALIZED), { ...options, bus: busOf('mcp-listen') });
+const others = new Map(
+  ['other', 'lost'].map((name) => [name, serveListen(behind(INITIALIZED), { ...options, bus: busOf(name) })]),
+);
 const former = serveListen(behind(INITIALIZED), { ...options, bus: durableObjectBus(FORMER_BUS, { sockets: 'each' }) });
 
 export default {
@@ -77,13 +86,20 @@ export default {
       case 'reset':
         await stub.reset().catch(() => {});
         return new Response();
+      case 'wipe':
+        await stub.wipe().catch(() => {});
+        return new Response();
       case 'publish':
         await server.bus.publish((await request.json()) as ServerEvent);
         return new Response();
       case 'calls':
         return Response.json(calls(searchParams.has('clear')));
       default:
-        return server.fetch(request);
+        return (others.get(route) ?? server).fetch(request);
     }
   },
 };
+
+function busOf(name: string): ListenBus {
+  return durableObjectBus(namespace, { name, sockets: 'each' });
+}
