@@ -27,7 +27,7 @@ export interface GatewayOptions extends ProxyOptions {
   publishSecret?: PublishOptions['secret'];
   /**
    * What an admitted caller may hear of what it names. `acknowledged` (default): what the server behind acknowledges for that
-   * caller, asked with its credentials, and asked again as the option `grantMs` says; of a server without `subscriptions/listen`
+   * caller, asked with its credentials, and asked again as every `authorize`; of a server without `subscriptions/listen`
    * that is nothing. `admitted`: everything that is published or watched. `authorize` in `listen` takes the place of both.
    */
   rights?: 'acknowledged' | 'admitted';
