@@ -128,13 +128,17 @@ class ListenFront {
 
   /** A listen by its header fields: who asks is named, or denied, before a byte of the body is read. */
   async #claimed(exchange: Exchange): Promise<Response> {
-    const refused = this.#refused(exchange) ?? (await this.#named(exchange));
-    if (refused instanceof Response) {
+    const refused = this.#refused(exchange);
+    if (refused !== undefined) {
       await exchange.request.body?.cancel();
       return refused;
     }
+    const caller = await this.#named(exchange);
+    // Cancelled while its first bytes arrive, the body of a host that makes it with `Readable.toWeb` (Node 24) throws where
+    // nothing catches: what is not read is the host's to discard.
+    if (caller instanceof Response) return caller;
     const read = await this.#withBody(exchange);
-    return this.#judged(refused, this.#claim(read), read);
+    return this.#judged(caller, this.#claim(read), read);
   }
 
   /** What only its body can show to be a listen; its caller is named before that body is judged. */
