@@ -1,5 +1,6 @@
 import { calling, ListenError } from './error.js';
-import type { Refusals } from './refusals.js';
+import { expectLoaded } from './load.js';
+import { Refusals } from './refusals.js';
 import { Renewed } from './renewed.js';
 import { Policy, type Screening } from './wasm.js';
 
@@ -9,6 +10,24 @@ export interface FrontOptions {
   allowedOrigins?: readonly string[];
   /** Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others; `'*'`: every host. */
   allowedHosts?: readonly string[];
+}
+
+/** Answers a request with what `inner` answers, unless the host or the page is not served. */
+export type Screen = (request: Request, inner: () => Response | Promise<Response>) => Promise<Response>;
+
+/**
+ * Puts requests that do not go through `serveListen` behind its rules for hosts and pages: the other paths of a Worker. Refuses
+ * with 403 as `serveListen` does. HEAD counts as GET.
+ *
+ * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+ */
+export function screen(options: FrontOptions = {}): Screen {
+  expectLoaded();
+  const front = new Front(options, false, new Refusals(() => {}));
+  return (request, inner) => {
+    const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
+    return front.guard(request, headers, async () => inner(), request.method === 'HEAD' ? 'GET' : request.method);
+  };
 }
 
 /** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
@@ -29,8 +48,13 @@ export class Front {
   }
 
   /** Answers what goes no further; everything else `inner` answers. `headers` are lines `name: value`. */
-  async guard(request: Request, headers: string, inner: () => Promise<Response>): Promise<Response> {
-    const screening = this.#policy.value.screen(request.method, request.url, headers);
+  async guard(
+    request: Request,
+    headers: string,
+    inner: () => Promise<Response>,
+    method = request.method,
+  ): Promise<Response> {
+    const screening = this.#policy.value.screen(method, request.url, headers);
     const fields = fieldsOf(screening);
     const { body, kind, status } = screening;
     screening.free();

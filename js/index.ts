@@ -12,7 +12,7 @@ export type { ListenCapabilities } from './discover.js';
 export { ListenError, type ListenErrorCode } from './error.js';
 export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './event.js';
 export type { BusInterest, SubscriptionFilter } from './filter.js';
-export type { FrontOptions } from './front.js';
+export { type FrontOptions, type Screen, screen } from './front.js';
 export type { McpHandler } from './handler.js';
 export type { StreamEnding } from './held-stream.js';
 export { serveListen } from './http.js';

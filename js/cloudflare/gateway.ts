@@ -16,8 +16,10 @@ export interface GatewayOptions extends ProxyOptions {
    * each other's sessions. Undefined: 404 (default: one bus, `mcp-listen`).
    */
   busName?: BusName;
-  /** Whoever knows it may publish at `/publish`, see {@link PublishOptions.secret} (default: nobody). */
+  /** The secret of those who publish at `/publish`, see {@link PublishOptions.secret}. Default: there is no such path. */
   publishSecret?: PublishOptions['secret'];
+  /** Publishers with narrowed rights, and further options of `/publish`. */
+  publish?: Omit<PublishOptions, 'busName' | 'onerror' | 'secret'>;
   /**
    * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
    * publishers; and by default a `principal` lets in whom the server behind answers.
@@ -51,18 +53,18 @@ class Gate implements Gateway {
   readonly #onerror: (error: Error) => void;
   readonly #busName: BusName | string;
   readonly #proxy: (request: Request) => Promise<Response>;
-  readonly #publish: (request: Request) => Promise<Response>;
+  readonly #publish: ((request: Request) => Promise<Response>) | undefined;
   readonly #servers = new Map<string, ListenServer>();
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
-    const { busName = DEFAULT_BUS, onerror = report, publishSecret } = options;
+    const { busName = DEFAULT_BUS, onerror = report } = options;
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
     this.#onerror = guarded(onerror);
     this.#busName = busName;
     this.#proxy = proxyTo(upstream, options);
-    this.#publish = publishEndpoint(namespace, { secret: publishSecret, busName, onerror });
+    this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -71,8 +73,8 @@ class Gate implements Gateway {
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // What stands before is the tenant's: without tenants there is nothing.
     const isHere = leaf !== undefined && (before === '' || typeof this.#busName === 'function');
-    if (!isHere) return refused(Refusal.UnknownServer);
-    return leaf === 'publish' ? this.#publish(request) : this.#serve(request);
+    const answer = leaf === 'publish' ? this.#publish : this.#serve;
+    return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
   };
 
   readonly server = (busName: string = DEFAULT_BUS): ListenServer => {
@@ -85,7 +87,14 @@ class Gate implements Gateway {
     return server;
   };
 
-  async #serve(request: Request): Promise<Response> {
+  /** Pages and hosts are judged as those of the MCP endpoint are. */
+  #endpoint({ listen, publish, publishSecret }: GatewayOptions, where: Pick<PublishOptions, 'busName' | 'onerror'>) {
+    const { allowedHosts, allowedOrigins } = listen ?? {};
+    const front = { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) };
+    return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
+  }
+
+  readonly #serve = async (request: Request): Promise<Response> => {
     let name: string | undefined;
     try {
       name = await busNameOf(this.#busName, request);
@@ -94,15 +103,15 @@ class Gate implements Gateway {
       return refused(Refusal.Unavailable);
     }
     return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
-  }
+  };
 
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
-    const { listen, publishSecret } = this.#options;
+    const { listen } = this.#options;
     return serveListen(this.#proxy, {
       principal: admittedBy(asFetch(this.#proxy)),
       onerror,
-      ...(publishSecret && { capabilities: 'offered' }),
+      ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
       bus: durableObjectBus(this.#namespace, { name, onerror }),
     });
@@ -114,6 +123,10 @@ class Gate implements Gateway {
     const [idle] = [...this.#servers].find(([, server]) => server.stats().open === 0) ?? [];
     if (idle !== undefined) this.#servers.delete(idle);
   }
+}
+
+function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
+  return !!publishSecret || publish?.publishers !== undefined;
 }
 
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */
