@@ -1,26 +1,19 @@
 import { env } from 'cloudflare:workers';
-import { type BusName, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
+import { gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
+import { settings } from './settings.js';
+import { tenancy } from './tenants.js';
 
-const { MCP_BUS, PUBLISH_TOKEN, TENANTS, UPSTREAM, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
+const { MCP_BUS, UPSTREAM, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
 
-/** How tenants are told apart: by the host that they ask for, or by what stands before `/mcp`. */
-const BUS_NAMES: Partial<Record<string, BusName>> = {
-  host: (request) => `host ${new URL(request.url).hostname}`,
-  path: (request) => /^\/([\w.-]+)\/\w+$/.exec(new URL(request.url).pathname)?.[1],
-};
+const options = { ...tenancy(env), listen: settings.front };
 
 /** Stands in front of the MCP server at UPSTREAM; undefined: there is none, and the notebook is served. */
-export const gate = UPSTREAM ? gateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
+export const gate = UPSTREAM ? gateway(UPSTREAM, MCP_BUS, options) : undefined;
 
 /** The bus of both: behind a gateway it watches the server, too. */
 export class SubscriptionBus extends PlainBus {
   static override watcher = watchUpstream(watched);
-}
-
-function gateOptions() {
-  const busName = BUS_NAMES[TENANTS ?? ''];
-  return { ...(busName && { busName }), ...(PUBLISH_TOKEN && { publishSecret: PUBLISH_TOKEN }) };
 }
 
 function watched(): Upstream | undefined {
