@@ -30,7 +30,7 @@ export interface PublishOptions extends FrontOptions {
    */
   acceptV1?: boolean;
   /**
-   * Requests that may fail to show a secret within a minute (default 30), for each bus, and where the host tells addresses
+   * Requests that may fail to show a secret, or to deliver their body, within a minute (default 30), for each bus, and where the host tells addresses
    * for each of these. The next ones are refused with 429. Each isolate counts for itself. Below 1: any number.
    */
   failuresPerMinute?: number;
@@ -77,7 +77,7 @@ class PublishEndpoint {
     this.#bodyMs = bodyMs;
   }
 
-  /** Pages ask with OPTIONS first; no other method comes so far that it matters who asks. */
+  /** Screens OPTIONS, too: browsers send it before the POST of a page. All other methods are refused alike. */
   readonly fetch = async (request: Request): Promise<Response> => {
     if (!['POST', 'OPTIONS'].includes(request.method)) return new PublishRefusal('method-not-allowed').response();
     return this.#screen(request, () => this.#answer(request));
@@ -99,20 +99,24 @@ class PublishEndpoint {
     checkHead(request);
     const name = await busNameOf(this.#options.busName ?? DEFAULT_BUS, request);
     const { body, proof, publisher } = await this.#proven(request, name);
+    if (name === undefined) throw new PublishRefusal('unauthorized');
     const { events, isArray } = eventsIn(body);
     const place = beyondRights(publisher, events);
     if (place !== undefined) throw new PublishRefusal('not-allowed', { place });
     const once = await onceOf(request.headers, proof, body);
-    const position = await this.#taken(name ?? DEFAULT_BUS, events, once);
+    const position = await this.#taken(name, events, once);
     if (!isArray) return Response.json({ position });
     const first = position - events.length + 1;
     return Response.json({ position, positions: events.map((_event, index) => first + index) });
   }
 
-  /** The body, once its sender has shown that it knows a secret. A bus that there is not has a secret that nobody knows. */
+  /**
+   * Returns the body and its publisher. An unknown bus takes the same way as a wrong secret, and is refused with it.
+   *
+   * @throws PublishRefusal
+   */
   async #proven(request: Request, name: string | undefined): Promise<Proven> {
-    const { host, pathname } = new URL(request.url);
-    const caller = `${addressOf(request) ?? ''} ${name ?? host + pathname}`;
+    const caller = callerOf(request, name);
     this.#failures.expectFew(caller);
     try {
       const proof = proofOf(request, name ?? '', this.#options.acceptV1 ?? false);
@@ -121,12 +125,12 @@ class PublishEndpoint {
       const body = await read(request, this.#bodyMs);
       return { body, proof, publisher: bearer ?? (await proven(publishers, proof, body)) };
     } catch (error) {
-      if (error instanceof PublishRefusal && error.isUnproven) this.#failures.add(caller);
+      if (error instanceof PublishRefusal) this.#failures.add(caller);
       throw error;
     }
   }
 
-  /** What a function answers is looked through each time; where something is wrong with it, there are no publishers. */
+  /** Returns no publishers where a function returns one that is invalid, and reports it. */
   async #publishersOf(name: string | undefined): Promise<readonly Publisher[]> {
     if (name === undefined) return [];
     const { publishers = [], secret } = this.#options;
@@ -161,12 +165,22 @@ interface PublishStub {
   publishOnce(events: string[], once: Once): Promise<PublishedAt>;
 }
 
-/** The publisher that has this secret, and all rights. */
+/** The publisher with this secret and all rights; none for a function, which is called for each request. */
 function stated(secret: PublishOptions['secret']): Publisher[] {
   return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
 }
 
-/** All that can be said of a request before it is known who sends it. */
+/** Whose failures count together. Each unknown bus counts by itself, as each known one does, so that 429 names none. */
+function callerOf(request: Request, name: string | undefined): string {
+  const { host, pathname } = new URL(request.url);
+  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, LONGEST_PLACE)}`;
+}
+
+/**
+ * Checks what does not depend on the sender.
+ *
+ * @throws PublishRefusal
+ */
 function checkHead({ headers, method }: Request): void {
   if (method !== 'POST') throw new PublishRefusal('method-not-allowed');
   const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
@@ -178,14 +192,18 @@ function checkHead({ headers, method }: Request): void {
   if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishRefusal('invalid-idempotency-key');
 }
 
-/** The publisher whose secret this is. All secrets are tried, so that the time says nothing about which one it was. */
+/**
+ * Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was.
+ *
+ * @throws PublishRefusal `unauthorized`.
+ */
 async function proven(
   publishers: readonly Publisher[],
   proof: Proof,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<Publisher> {
-  unknown ??= { secret: crypto.randomUUID() };
-  const tried = publishers.length === 0 ? [unknown] : publishers;
+  decoy ??= { secret: crypto.randomUUID() };
+  const tried = publishers.length === 0 ? [decoy] : publishers;
   const matches = await Promise.all(tried.map(({ secret }) => proof.isOf(secret, body)));
   const publisher = publishers[matches.indexOf(true)];
   if (publisher === undefined) throw new PublishRefusal('unauthorized');
@@ -208,7 +226,7 @@ function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
   return { events, isArray };
 }
 
-/** By what this publish is known where it is made again: so a signed request that is repeated publishes nothing. */
+/** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
 async function onceOf(headers: Headers, proof: Proof, body: Uint8Array<ArrayBuffer>): Promise<Once | undefined> {
   const key = headers.get('idempotency-key');
   const { signature } = proof;
@@ -235,7 +253,9 @@ async function taken(stub: () => PublishStub, events: string[], once: Once | und
   }
 }
 
-/** Stands for the publishers of a bus without any. Made at the first request: Workers give no random numbers before that. */
-let unknown: Publisher | undefined;
+/** Tried for a bus without publishers. Made at the first request: Workers give no random numbers before that. */
+let decoy: Publisher | undefined;
 const MOST_BYTES = 65_536;
 const ATTEMPTS = 3;
+/** Characters of an address that tell unknown buses apart. */
+const LONGEST_PLACE = 256;

@@ -21,11 +21,6 @@ export class PublishRefusal extends Error {
     this.#problem = problem;
   }
 
-  /** Whether its sender showed no secret, or sent no body that it had signed. */
-  get isUnproven(): boolean {
-    return [401, 408].includes(REFUSALS[this.#code][0]);
-  }
-
   /** The answer: a status, a code, a text, and of an array which event it is about. */
   response(): Response {
     const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;

@@ -1,7 +1,7 @@
 import { ListenError } from '../error.js';
 import type { ChangeEvent, ServerEvent } from '../event.js';
 
-/** One who may publish, and what. Without a list of rights it may publish everything. */
+/** A publisher and its rights. Without a list of rights it may publish everything. */
 export interface Publisher {
   /** Shown as a bearer token, or used to sign. At least 16 bytes, and not the same as another publisher's. */
   secret: string;
@@ -15,12 +15,12 @@ export interface Publisher {
    * prefix with a separator: `note://acme` is also the beginning of `note://acme-2`. Default: any URI.
    */
   uriPrefixes?: readonly string[];
-  /** The audiences for which it may publish, each its exact name, and nothing for everybody. Default: all and everybody. */
+  /** The audiences for which it may publish, each by its exact name, and nothing for everyone. Default: all, and everyone. */
   audiences?: readonly string[];
 }
 
 /**
- * The publishers, once they have been looked through.
+ * Returns the publishers if all of them are valid.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -37,13 +37,13 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
   return publishers;
 }
 
-/** The place of the first event that is beyond the rights of the publisher; undefined: there is none. */
+/** Returns the place of the first event that the publisher may not publish; undefined: it may publish all of them. */
 export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
   const place = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent));
   return place === -1 ? undefined : place;
 }
 
-/** A kind that is not known is beyond all rights but those of a publisher with all of them. */
+/** Denies an unknown kind to every publisher with a list of kinds. */
 function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
   const { audiences, uriPrefixes } = publisher;
   const isFor = event.kind === 'for_audience' ? event.audience : undefined;
@@ -54,7 +54,7 @@ function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
   return uriPrefixes.some((prefix) => change.uri.startsWith(prefix));
 }
 
-/** Undefined: all. What a narrowed publisher may not tell by its other rights, it has to be given by name. */
+/** Undefined: all. Other rights say nothing about the kinds left out here, so `kinds` has to name them. */
 function kindsOf({ audiences, kinds, uriPrefixes }: Publisher): readonly ChangeEvent['kind'][] | undefined {
   if (kinds !== undefined) return kinds;
   if (uriPrefixes !== undefined) return ['resource_updated'];
@@ -69,7 +69,7 @@ function isPublisher(publisher: unknown): publisher is Publisher {
   );
 }
 
-/** Half a character as the end of a prefix would be compared as no code point is. */
+/** Refuses lone surrogates: a prefix that ends in one would end within a code point. */
 function isList(list: unknown): boolean {
   if (list === undefined) return true;
   return Array.isArray(list) && list.every((text) => typeof text === 'string' && !/\p{Surrogate}/u.test(text));
@@ -82,5 +82,5 @@ const KINDS: readonly ChangeEvent['kind'][] = [
   'resource_updated',
   'task_status',
 ];
-/** Bytes of a secret that guessing does not find: 128 bits, where they are random. */
+/** Bytes of the shortest secret: 128 bits, where they are random. */
 const FEWEST_BYTES = 16;
