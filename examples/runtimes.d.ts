@@ -1,13 +1,21 @@
 /** What the examples use of Deno. */
 declare const Deno: {
-  serve(options: { port: number }, handler: (request: Request) => Promise<Response>): { shutdown(): Promise<void> };
+  serve(
+    options: { hostname: string; port: number },
+    handler: (request: Request) => Promise<Response>,
+  ): { shutdown(): Promise<void> };
   addSignalListener(signal: 'SIGTERM', handler: () => Promise<void>): void;
   exit(): never;
 };
 
 /** What the examples use of Bun. */
 declare const Bun: {
-  serve(options: { port: number; idleTimeout: number; fetch: (request: Request) => Promise<Response> }): {
+  serve(options: {
+    hostname: string;
+    port: number;
+    idleTimeout: number;
+    fetch: (request: Request) => Promise<Response>;
+  }): {
     stop(): Promise<void>;
   };
 };

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { build, workerBundle } from './build.mjs';
@@ -13,7 +13,7 @@ async function start() {
   await setUp();
   await build();
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
-  const text = { PUBLISH_TOKEN: token, STATS_OPEN: 'yes', ...gateway(process.env) };
+  const text = { ...everythingOn(token), ...fromEnvironment(process.env) };
   const reachesLocal = 'UPSTREAM' in text;
   const workerd = await step('Starting workerd', () =>
     startWorkerd({ bundle: workerBundle, port, text, reachesLocal }),
@@ -30,14 +30,23 @@ async function start() {
 }
 
 /**
- * What makes the Worker a gateway, as far as the environment says so.
+ * The variables that switch on what a deployment keeps off: only this machine is served.
+ * @param {string} token the secret of publishers
+ */
+function everythingOn(token) {
+  const switches = { CONSOLE: 'on', NOTEBOOK_WRITE: 'on', STATS_OPEN: 'on' };
+  return { ...switches, PUBLISH_TOKEN: token, ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]' };
+}
+
+/**
+ * What the environment says of the hosts, and makes the Worker a gateway.
  * @param {NodeJS.ProcessEnv} environment
  * @returns {Record<string, string>}
  */
-function gateway(environment) {
+function fromEnvironment(environment) {
   const names = [
-    ...['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'UPSTREAM_RIGHTS', 'TENANTS'],
-    ...['CREDENTIAL_HEADERS', 'UNKNOWN_METHOD'],
+    ...['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'UPSTREAM_RIGHTS', 'TENANTS', 'TENANT_NAMES'],
+    ...['CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
   ];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
@@ -92,13 +101,35 @@ Ctrl-C stops everything.
  * @param {string} token who bears it may publish
  */
 function gatewayWelcome(origin, token) {
+  const { TENANTS, TENANT_NAMES = '', UPSTREAM } = process.env;
+  if (TENANTS) return tenantsWelcome(origin, token, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
   return `
-MCP endpoint  ${origin}/mcp, in front of ${process.env['UPSTREAM']}
+MCP endpoint  ${origin}/mcp, in front of ${UPSTREAM}
 Console       ${origin}/#publish=${token}
 
 Publish what changed:
 
 ${publishing(origin, token)}
+
+Ctrl-C stops everything.
+`;
+}
+
+/**
+ * @param {string} origin
+ * @param {string} token that of the operator, from which those of the tenants are derived
+ * @param {string} by what tells the tenants apart
+ * @param {string} tenant one of them
+ */
+function tenantsWelcome(origin, token, by, tenant) {
+  const secret = createHmac('sha256', token).update(`mcp-listen publish ${tenant}`).digest('hex');
+  const base = by === 'path' ? `${origin}/${tenant}` : origin.replace('127.0.0.1', tenant);
+  return `
+MCP endpoint  ${base}/mcp, in front of ${process.env['UPSTREAM']}, and so for each tenant
+
+Publish what changed for ${tenant}:
+
+${publishing(base, secret)}
 
 Ctrl-C stops everything.
 `;

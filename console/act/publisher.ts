@@ -64,6 +64,8 @@ async function post(body: unknown, token: string): Promise<number> {
 const REFUSED: Partial<Record<number, string>> = {
   400: 'That is no event (400).',
   401: 'The secret is missing, or another one (401).',
-  403: 'This server lets nobody publish: it has no PUBLISH_TOKEN (403).',
+  403: 'This page or this publisher may not publish that (403).',
+  404: 'This server publishes nothing over HTTP: it has no PUBLISH_TOKEN (404).',
+  429: 'Too many attempts with a wrong secret: try again in a minute (429).',
   503: 'The bus did not take it (503).',
 };

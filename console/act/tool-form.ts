@@ -68,7 +68,7 @@ export class ToolForm {
     this.#about.textContent = tool?.description ?? '';
     const wanted = argumentsOf(tool?.raw['inputSchema']);
     const fields = wanted.map(({ name, schema, isRequired }) => {
-      return [name, fieldFor(name, schema, isRequired, SUGGESTED[name]?.() ?? '')] as const;
+      return [name, fieldFor(name, schema, isRequired, SUGGESTED.get(name)?.() ?? '')] as const;
     });
     this.#arguments = new Map(fields);
     this.#fields.replaceChildren(...fields.map(([, { label }]) => label));
@@ -109,7 +109,7 @@ export class ToolForm {
   /** The same text again would change nothing, so one that was suggested becomes another one. */
   #renew(): void {
     const control = this.#arguments.get('text')?.label.querySelector('textarea');
-    if (control?.value.startsWith(WRITTEN)) control.value = SUGGESTED['text']?.() ?? '';
+    if (control?.value.startsWith(WRITTEN)) control.value = SUGGESTED.get('text')?.() ?? '';
   }
 }
 
@@ -126,7 +126,8 @@ function saidIn(result: Record<string, unknown>): string {
 }
 
 const WRITTEN = 'Written at ';
-const SUGGESTED: Partial<Record<string, () => string>> = {
-  name: () => 'todo',
-  text: () => `${WRITTEN}${timeOfDay(Date.now())}`,
-};
+/** By the name of an argument, which is the server's choice. */
+const SUGGESTED = new Map([
+  ['name', () => 'todo'],
+  ['text', () => `${WRITTEN}${timeOfDay(Date.now())}`],
+]);

@@ -29,8 +29,10 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
+// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
+const hostname = process.env.HOST ?? '127.0.0.1';
 
-const http = Deno.serve({ port }, (request) => server.fetch(request));
+const http = Deno.serve({ hostname, port }, (request) => server.fetch(request));
 
 // Whoever listens comes back to the process that takes over; then this one can exit.
 Deno.addSignalListener('SIGTERM', async () => {

@@ -30,12 +30,14 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
+// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
+const host = process.env.HOST ?? '127.0.0.1';
 
 const app = express();
 app.use(express.json());
 app.all('/mcp', toNodeHandler(server));
 
-const http = app.listen(port, () => console.log(`The lamp is at http://localhost:${port}/mcp`));
+const http = app.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
 
 // Whoever listens comes back to the process that takes over; then this one can exit.
 process.once('SIGTERM', async () => {

@@ -30,9 +30,11 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
+// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
+const host = process.env.HOST ?? '127.0.0.1';
 
 const http = createServer(toNodeHandler(server));
-http.listen(port, () => console.log(`The lamp is at http://localhost:${port}/mcp`));
+http.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
 
 // Whoever listens comes back to the process that takes over; then this one can exit.
 process.once('SIGTERM', async () => {

@@ -10,8 +10,7 @@ export function consoleFile(request: Request, url: URL): Response | undefined {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } });
   }
-  // The page names its files with a digest of what they hold.
-  const cached = url.search === '' ? 'no-cache' : 'public, max-age=31536000, immutable';
+  const cached = NAMED.has(url.pathname + url.search) ? 'public, max-age=31536000, immutable' : 'no-cache';
   return new Response(file.body, { headers: { ...HEADERS, 'Content-Type': file.type, 'Cache-Control': cached } });
 }
 
@@ -35,13 +34,17 @@ const FILES: Partial<Record<string, File>> = {
   '/console.wasm': { body: core, type: 'application/wasm' },
 };
 
-// The console connects to whatever endpoint it is told to.
+/** The addresses of the files as the page and its script name them, with a digest: what they hold never changes. */
+const NAMED = new Set([page, script].flatMap((text) => text.match(/\/console\.\w+\?v=\w+/g) ?? []));
+
+// The console connects to any endpoint that its user names: over HTTPS, or of this machine. A page cannot tell in advance
+// which one that will be, so the policy cannot be narrower.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
   "style-src 'self'",
   'img-src data:',
-  "connect-src 'self' http: https:",
+  "connect-src 'self' https: http://localhost:* http://127.0.0.1:*",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

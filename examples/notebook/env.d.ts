@@ -2,7 +2,13 @@ declare namespace Cloudflare {
   interface Env {
     MCP_BUS: DurableObjectNamespace<import('mcp-listen/cloudflare').SubscriptionBus>;
     NOTEBOOK: DurableObjectNamespace<import('./notebook.js').Notebook>;
-    /** Who bears it may publish; nobody may without it. */
+    /** `on`: the tools that write into the notebook are listed and can be called. */
+    NOTEBOOK_WRITE?: string;
+    /** `on`: the console is served at `/`. */
+    CONSOLE?: string;
+    /** The hosts that requests may name, with commas between them; without it all but a rebound name. */
+    ALLOWED_HOSTS?: string;
+    /** The secret of publishers, at least 16 bytes. Without it nothing is published over HTTP. */
     PUBLISH_TOKEN?: string;
     /** The MCP endpoint of a server: this Worker is a gateway in front of it. Without it the notebook is served. */
     UPSTREAM?: string;
@@ -18,9 +24,11 @@ declare namespace Cloudflare {
     UNKNOWN_METHOD?: string;
     /** `host` or `path`: what tells the tenants of the gateway apart. Without it there is one. */
     TENANTS?: string;
-    /** Anything but an empty text: everybody may read the numbers. */
+    /** The tenants, with commas between them: their hosts, or what stands before `/mcp` in their paths. */
+    TENANT_NAMES?: string;
+    /** `on`: everyone may read the numbers. Without it they take `PUBLISH_TOKEN`. */
     STATS_OPEN?: string;
-    /** Who bears it may read /metrics; without it there is no such path. */
+    /** The secret that opens /metrics, at least 16 bytes; without it there is no such path. */
     METRICS_TOKEN?: string;
     /** A dataset of Workers Analytics Engine, which is written the numbers of every isolate. */
     ANALYTICS?: import('mcp-listen').AnalyticsDataset;

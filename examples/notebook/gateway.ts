@@ -1,15 +1,10 @@
 import { env } from 'cloudflare:workers';
-import { type BusName, type GatewayOptions, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
+import { type GatewayOptions, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
+import { listOf, settings } from './settings.js';
+import { tenancy } from './tenants.js';
 
-const { MCP_BUS, PUBLISH_TOKEN, TENANTS, UPSTREAM, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
-const { CREDENTIAL_HEADERS, UNKNOWN_METHOD, UPSTREAM_RIGHTS } = env;
-
-/** How tenants are told apart: by the host that they ask for, or by what stands before `/mcp`. */
-const BUS_NAMES: Partial<Record<string, BusName>> = {
-  host: (request) => `host ${new URL(request.url).hostname}`,
-  path: (request) => /^\/([\w.-]+)\/\w+$/.exec(new URL(request.url).pathname)?.[1],
-};
+const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
 
 /** What callers may hear: with a token of our own, what the server acknowledges for each, unless that is given up. */
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
@@ -24,13 +19,11 @@ export class SubscriptionBus extends PlainBus {
 }
 
 function gateOptions(): GatewayOptions {
-  const busName = BUS_NAMES[TENANTS ?? ''];
-  if (TENANTS && UPSTREAM_TOKEN) throw new Error('TENANTS and UPSTREAM_TOKEN: tenants do not share a token');
   return {
-    ...(busName && { busName }),
-    ...(PUBLISH_TOKEN && { publishSecret: PUBLISH_TOKEN }),
+    ...tenancy(env),
+    listen: settings.front,
     rights: rightsOfCallers(),
-    credentialHeaders: CREDENTIAL_HEADERS?.split(',').map((name) => name.trim()) ?? [],
+    credentialHeaders: listOf(CREDENTIAL_HEADERS ?? ''),
     admitsUnknownMethod: oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
   };
 }

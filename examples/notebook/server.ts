@@ -4,8 +4,14 @@ import { addPrompts } from './prompts.js';
 import { addResources } from './resources.js';
 import { addTools, type Publish } from './tools.js';
 
-/** The MCP server for one request: it lists what the notebook holds at this moment. */
-export async function notebookServer(notebook: DurableObjectStub<Notebook>, publish: Publish): Promise<McpServer> {
+/**
+ * The MCP server for one request: it lists what the notebook holds at this moment. Without `publish` nothing can be written
+ * into it.
+ */
+export async function notebookServer(
+  notebook: DurableObjectStub<Notebook>,
+  publish: Publish | undefined,
+): Promise<McpServer> {
   const catalogue = await notebook.catalogue();
   const server = new McpServer(INFO, { capabilities: CAPABILITIES, instructions: INSTRUCTIONS });
   addResources(server, notebook, catalogue);

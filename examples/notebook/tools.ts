@@ -7,18 +7,22 @@ import type { Outcome } from './outcome.js';
 /** Announces changes to whoever listens, in their order. */
 export type Publish = (changes: readonly ServerEvent[]) => Promise<void>;
 
-/** Registers the tools that are always there and those that the notebook has been given. */
+/** Registers the tools that the notebook has been given, and with `publish` those that write into it. */
 export function addTools(
   server: McpServer,
   notebook: DurableObjectStub<Notebook>,
   catalogue: Catalogue,
-  publish: Publish,
+  publish: Publish | undefined,
 ): void {
+  if (publish !== undefined) addWriteTools(server, notebook, publish);
+  if (catalogue.searchable) addSearch(server, notebook);
+  for (const name of catalogue.connections) addQuery(server, notebook, name);
+}
+
+function addWriteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, publish: Publish): void {
   const told = async (outcome: Promise<Outcome>) => announced(await outcome, publish);
   addNoteTools(server, notebook, told);
   addCatalogueTools(server, notebook, told);
-  if (catalogue.searchable) addSearch(server, notebook);
-  for (const name of catalogue.connections) addQuery(server, notebook, name);
 }
 
 function addNoteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, told: Told): void {

@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { analyticsWriter, metrics, type ServerEvent, serveListen } from 'mcp-listen';
+import { analyticsWriter, metrics, type ServerEvent, screen, serveListen } from 'mcp-listen';
 import { durableObjectBus, publishEndpoint } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
 import { gate } from './gateway.js';
 import { notebookServer } from './server.js';
+import { settings } from './settings.js';
 import { statistics } from './stats.js';
 
 export { SubscriptionBus } from './gateway.js';
@@ -12,37 +13,53 @@ export { Notebook } from './notebook.js';
 
 const BUS = 'mcp-listen';
 
+const { front, hasConsole, isStatsOpen, isWritable, metricsToken, publishToken } = settings;
+
 const mcp = serveListen(
-  createMcpHandler(() => notebookServer(env.NOTEBOOK.getByName('notebook'), publish)),
-  { bus: durableObjectBus(env.MCP_BUS, { name: BUS }) },
+  createMcpHandler(() => notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined)),
+  { bus: durableObjectBus(env.MCP_BUS, { name: BUS }), ...front },
 );
 
 /** What holds the streams of this isolate. */
 const { stats } = gate?.server() ?? mcp;
 
-const { ANALYTICS, METRICS_TOKEN } = env;
 /** What Prometheus reads; without a token there is none. */
-const scraped = METRICS_TOKEN ? metrics({ token: METRICS_TOKEN, stats, bus: () => bus().stats() }) : undefined;
-const analyse = ANALYTICS ? analyticsWriter(ANALYTICS, stats) : () => {};
+const scraped = metricsToken ? metrics({ token: metricsToken, stats, bus: () => bus().stats() }) : undefined;
+const numbers = isStatsOpen || publishToken ? statistics({ isOpen: isStatsOpen, secret: publishToken }) : undefined;
+const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
-const published = publishEndpoint(env.MCP_BUS, { secret: env.PUBLISH_TOKEN, busName: BUS });
+const published = publishToken
+  ? publishEndpoint(env.MCP_BUS, { secret: publishToken, busName: BUS, ...front })
+  : undefined;
 
-/** The MCP endpoint at /mcp, the notebook's or that of a server behind, the console at /, and what the console publishes to and reads numbers from. */
+const screened = screen(front);
+
+/**
+ * The MCP endpoint at /mcp, the notebook's or that of a server behind, and what the variables switch on: the console at /,
+ * and what it publishes to and reads numbers from. Every path is behind the rules for hosts and pages of the endpoint.
+ */
 export default {
   async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
-    const { PUBLISH_TOKEN: secret, STATS_OPEN } = env;
     analyse();
-    if (url.pathname === '/stats') return statistics(request, { isOpen: !!STATS_OPEN, secret }, stats(), bus);
-    if (url.pathname === '/metrics' && scraped !== undefined) return scraped(request);
-    const file = consoleFile(request, url);
-    if (file !== undefined) return file;
-    if (gate !== undefined) return gate.fetch(request);
-    if (url.pathname === '/mcp') return mcp.fetch(request);
-    if (url.pathname === '/publish') return published(request);
-    return new Response('There is only / and /mcp.\n', { status: 404 });
+    // The endpoint screens its requests by itself, and counts what it refuses.
+    return url.pathname === '/mcp' ? endpoint(request) : screened(request, () => elsewhere(request, url));
   },
 };
+
+function endpoint(request: Request): Promise<Response> {
+  return gate === undefined ? mcp.fetch(request) : gate.fetch(request);
+}
+
+async function elsewhere(request: Request, url: URL): Promise<Response> {
+  if (url.pathname === '/stats' && numbers !== undefined) return numbers(request, stats(), bus);
+  if (url.pathname === '/metrics' && scraped !== undefined) return scraped(request);
+  const file = hasConsole ? consoleFile(request, url) : undefined;
+  if (file !== undefined) return file;
+  if (gate !== undefined) return gate.fetch(request);
+  if (url.pathname === '/publish' && published !== undefined) return published(request);
+  return new Response('There is nothing here. The MCP endpoint is /mcp.\n', { status: 404 });
+}
 
 async function publish(changes: readonly ServerEvent[]): Promise<void> {
   for (const change of changes) await mcp.bus.publish(change);

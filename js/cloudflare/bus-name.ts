@@ -6,11 +6,13 @@ export type BusName = (request: Request) => string | undefined | Promise<string 
 /** Which bus a request has to do with; undefined where no bus may be called so. */
 export async function busNameOf(busName: BusName | string, request: Request): Promise<string | undefined> {
   const name = typeof busName === 'string' ? busName : await busName(request);
-  if (typeof name !== 'string' || name === '' || name.length > LONGEST) return undefined;
+  if (typeof name !== 'string' || name === '' || name.length > LONGEST || CONTROL.test(name)) return undefined;
   return shardAddress(name) === undefined ? name : undefined;
 }
 
 /** The bus of those who name none. */
 export const DEFAULT_BUS = 'mcp-listen';
+/** What is signed has a line for the name. */
+const CONTROL = /\p{Cc}|\p{Cs}/u;
 /** Objects do not know their names where these are much longer. */
 const LONGEST = 256;

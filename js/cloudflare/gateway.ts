@@ -1,12 +1,11 @@
 import { refused } from '../answer.js';
 import { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
-import { Front } from '../front.js';
+import { type Screen, screen } from '../front.js';
 import { serveListen } from '../http.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
 import { type ProxyOptions, proxyTo, upstreamUrl } from '../proxy.js';
-import { Refusals } from '../refusals.js';
 import { guarded, report } from '../report.js';
 import { Refusal } from '../wasm.js';
 import { admittedBy } from './admission.js';
@@ -23,8 +22,10 @@ export interface GatewayOptions extends ProxyOptions {
    * each other's sessions. Undefined: 404 (default: one bus, `mcp-listen`).
    */
   busName?: BusName;
-  /** Whoever knows it may publish at `/publish`, see {@link PublishOptions.secret} (default: nobody). */
+  /** The secret of those who publish at `/publish`, see {@link PublishOptions.secret}. Default: there is no such path. */
   publishSecret?: PublishOptions['secret'];
+  /** Publishers with narrowed rights, and further options of `/publish`. */
+  publish?: Omit<PublishOptions, 'busName' | 'onerror' | 'secret'>;
   /**
    * What an admitted caller may hear of what it names. `acknowledged` (default): what the server behind acknowledges for that
    * caller, asked with its credentials, and asked again as every `authorize`; of a server without `subscriptions/listen`
@@ -78,12 +79,12 @@ class Gate implements Gateway {
   readonly #busName: BusName | string;
   readonly #proxy: (request: Request) => Promise<Response>;
   readonly #behind: Behind;
-  readonly #front: Front;
-  readonly #publish: (request: Request) => Promise<Response>;
+  readonly #screen: Screen;
+  readonly #publish: ((request: Request) => Promise<Response>) | undefined;
   readonly #servers = new Map<string, ListenServer>();
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
-    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report, publishSecret } = options;
+    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report } = options;
     expectRights(options);
     this.#upstream = upstream;
     this.#namespace = namespace;
@@ -92,8 +93,8 @@ class Gate implements Gateway {
     this.#busName = busName;
     this.#proxy = proxyTo(upstream, options);
     this.#behind = new Behind(this.#proxy, new Credentials(credentialHeaders), { ...DEFAULT_LIMITS, ...listen.limits });
-    this.#front = new Front(listen, false, new Refusals(() => {}));
-    this.#publish = publishEndpoint(namespace, { secret: publishSecret, busName, onerror });
+    this.#screen = screen(listen);
+    this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -102,8 +103,8 @@ class Gate implements Gateway {
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // What stands before is the tenant's: without tenants there is nothing.
     const isHere = leaf !== undefined && (before === '' || typeof this.#busName === 'function');
-    if (!isHere) return refused(Refusal.UnknownServer);
-    return leaf === 'publish' ? this.#publish(request) : this.#serve(request);
+    const answer = leaf === 'publish' ? this.#publish : this.#serve;
+    return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
   };
 
   readonly server = (busName: string = DEFAULT_BUS): ListenServer => {
@@ -119,10 +120,7 @@ class Gate implements Gateway {
   /** Who authorizes its clients the server behind says itself, to whom the endpoint is open. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
-    // The policy of the endpoint, which has no HEAD.
-    const screened = request.method === 'HEAD' ? new Request(request, { method: 'GET' }) : request;
-    return this.#front.guard(screened, headers, async () => {
+    return this.#screen(request, () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
       return proxyTo(new URL(pathname, this.#upstream), this.#options)(request);
     });
@@ -130,7 +128,14 @@ class Gate implements Gateway {
 
   readonly nameOf = (request: Request): Promise<string | undefined> => this.#behind.credentials.nameOf(request);
 
-  async #serve(request: Request): Promise<Response> {
+  /** Pages and hosts are judged as those of the MCP endpoint are. */
+  #endpoint({ listen, publish, publishSecret }: GatewayOptions, where: Pick<PublishOptions, 'busName' | 'onerror'>) {
+    const { allowedHosts, allowedOrigins } = listen ?? {};
+    const front = { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) };
+    return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
+  }
+
+  readonly #serve = async (request: Request): Promise<Response> => {
     let name: string | undefined;
     try {
       name = await busNameOf(this.#busName, request);
@@ -139,16 +144,16 @@ class Gate implements Gateway {
       return refused(Refusal.Unavailable);
     }
     return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
-  }
+  };
 
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
-    const { admitsUnknownMethod = false, credentialHeaders, listen, publishSecret, rights } = this.#options;
+    const { admitsUnknownMethod = false, credentialHeaders, listen, rights } = this.#options;
     return serveListen(this.#proxy, {
       principal: admittedBy(this.#behind, admitsUnknownMethod),
       onerror,
       ...(rights !== 'admitted' && { authorize: acknowledgedBy(this.#behind, onerror) }),
-      ...(publishSecret && { capabilities: 'offered' }),
+      ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
@@ -167,6 +172,10 @@ class Gate implements Gateway {
 function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
   if (rights === 'acknowledged' || rights === 'admitted') return;
   throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
+}
+
+function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
+  return !!publishSecret || publish?.publishers !== undefined;
 }
 
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */

@@ -13,6 +13,8 @@ export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } fro
 export { type Gateway, type GatewayOptions, gateway } from './gateway.js';
 export type { OnceOptions } from './once-table.js';
 export { type PublishOptions, publishEndpoint } from './publish-endpoint.js';
+export type { Publisher } from './publisher.js';
 export type { BusStats } from './root-bus.js';
 export type { ShardStats } from './root-shards.js';
 export { SubscriptionBus } from './subscription-bus.js';
+export { tenantSecret } from './tenant-secret.js';

@@ -1,121 +1,246 @@
-import { bears } from '../bearer.js';
-import { type BodyStart, readStart } from '../body.js';
+import { addressOf } from '../address.js';
+import { atMost } from '../at-most.js';
+import { readStart } from '../body.js';
+import { type FrontOptions, type Screen, screen } from '../front.js';
 import { guarded, report } from '../report.js';
 import { Published } from '../wasm.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from './bus-name.js';
 import type { BusNamespace } from './durable-object-bus.js';
-import type { Once } from './once-table.js';
-import { SIGNATURE_HEADER, signatureProblem } from './publish-proof.js';
+import type { Once, PublishedAt } from './once-table.js';
+import { PublishFailures } from './publish-failures.js';
+import { type Proof, proofOf } from './publish-proof.js';
 import { PublishRefusal } from './publish-refusal.js';
+import { beyondRights, checked, type Publisher } from './publisher.js';
 import { retrying, unavailable } from './stub-error.js';
 
 /** Who may publish, and to which bus. */
-export interface PublishOptions {
+export interface PublishOptions extends FrontOptions {
   /**
-   * Whoever knows it may publish: as a bearer token, or by signing with it. As a function it is asked for each
-   * bus. Without one (undefined, an empty text) nobody may.
+   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a bearer token, or signs the
+   * request. A function is called with the name of each bus. Without one (undefined, an empty text) there is no such publisher.
    */
-  secret: string | undefined | ((busName: string) => string | undefined | Promise<string | undefined>);
+  secret?: string | undefined | ((busName: string) => string | undefined | Promise<string | undefined>);
+  /** Further publishers, whose rights can be narrowed; a function is called with the name of each bus. Default: none. */
+  publishers?: readonly Publisher[] | ((busName: string) => PublishersOfBus | Promise<PublishersOfBus>);
   /** Which bus: its name, or what chooses it for each request (default `mcp-listen`). */
   busName?: BusName | string;
-  /** Told of every error behind a 503 (default: `console.error`). */
+  /**
+   * Accepts signatures of the first version, too (default false): they cover the timestamp and the body, but not the bus,
+   * so that one which is captured publishes to every bus of the same secret.
+   */
+  acceptV1?: boolean;
+  /**
+   * Requests that may fail to show a secret, or to deliver their body, within a minute (default 30), for each bus, and where the host tells addresses
+   * for each of these. The next ones are refused with 429. Each isolate counts for itself. Below 1: any number.
+   */
+  failuresPerMinute?: number;
+  /** Milliseconds that a body may take to arrive (default 10,000). */
+  bodyMs?: number;
+  /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
   onerror?: (error: Error) => void;
 }
 
+type PublishersOfBus = readonly Publisher[] | undefined;
+
 /**
- * Answers `POST /publish`, or wherever it is put: one event or an array of them, published together or not at all, by
- * whoever knows the secret. `{ "position": n }` says where in the bus's log the last one stands, `positions` where each
- * of an array does; an error is `{ "error": code, "message": text }`.
+ * Answers `POST /publish`, or wherever it is put: one event or an array of them, published together or not at all, for
+ * those who know a secret. `{ "position": n }` says where in the bus's log the last one stands, `positions` where each
+ * of an array does; an error is `{ "error": code, "message": text }`. Pages of other origins are refused.
+ *
+ * @throws ListenError `invalid-options`, where a secret is too short among others.
  */
 export function publishEndpoint(
   namespace: BusNamespace,
   options: PublishOptions,
 ): (request: Request) => Promise<Response> {
-  const onerror = guarded(options.onerror ?? report);
-  return async (request) => {
+  const { fetch } = new PublishEndpoint(namespace, options);
+  return fetch;
+}
+
+class PublishEndpoint {
+  readonly #namespace: BusNamespace;
+  readonly #options: PublishOptions;
+  readonly #onerror: (error: Error) => void;
+  readonly #screen: Screen;
+  readonly #failures: PublishFailures;
+  readonly #bodyMs: number;
+
+  constructor(namespace: BusNamespace, options: PublishOptions) {
+    const { bodyMs = 10_000, failuresPerMinute = 30, publishers = [], secret } = options;
+    if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
+    else checked(stated(secret));
+    this.#namespace = namespace;
+    this.#options = options;
+    this.#onerror = guarded(options.onerror ?? report);
+    this.#screen = screen(options);
+    this.#failures = new PublishFailures(failuresPerMinute);
+    this.#bodyMs = bodyMs;
+  }
+
+  /** Screens OPTIONS, too: browsers send it before the POST of a page. All other methods are refused alike. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    if (!['POST', 'OPTIONS'].includes(request.method)) return new PublishRefusal('method-not-allowed').response();
+    return this.#screen(request, () => this.#answer(request));
+  };
+
+  async #answer(request: Request): Promise<Response> {
     try {
-      return await published(namespace, options, request);
+      return await this.#published(request);
     } catch (error) {
       await request.body?.cancel().catch(() => {});
       if (error instanceof PublishRefusal) return error.response();
-      onerror(error as Error);
+      this.#onerror(error as Error);
       return new PublishRefusal('bus-unavailable').response();
     }
-  };
+  }
+
+  /** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
+  async #published(request: Request): Promise<Response> {
+    checkHead(request);
+    const name = await busNameOf(this.#options.busName ?? DEFAULT_BUS, request);
+    const { body, proof, publisher } = await this.#proven(request, name);
+    if (name === undefined) throw new PublishRefusal('unauthorized');
+    const { events, isArray } = eventsIn(body);
+    const place = beyondRights(publisher, events);
+    if (place !== undefined) throw new PublishRefusal('not-allowed', { place });
+    const once = await onceOf(request.headers, proof, body);
+    const position = await this.#taken(name, events, once);
+    if (!isArray) return Response.json({ position });
+    const first = position - events.length + 1;
+    return Response.json({ position, positions: events.map((_event, index) => first + index) });
+  }
+
+  /**
+   * Returns the body and its publisher. An unknown bus takes the same way as a wrong secret, and is refused with it.
+   *
+   * @throws PublishRefusal
+   */
+  async #proven(request: Request, name: string | undefined): Promise<Proven> {
+    const caller = callerOf(request, name);
+    this.#failures.expectFew(caller);
+    try {
+      const proof = proofOf(request, name ?? '', this.#options.acceptV1 ?? false);
+      const publishers = await this.#publishersOf(name);
+      const bearer = proof.signature === undefined ? await proven(publishers, proof, new Uint8Array()) : undefined;
+      const body = await read(request, this.#bodyMs);
+      return { body, proof, publisher: bearer ?? (await proven(publishers, proof, body)) };
+    } catch (error) {
+      if (error instanceof PublishRefusal) this.#failures.add(caller);
+      throw error;
+    }
+  }
+
+  /** Returns no publishers where a function returns one that is invalid, and reports it. */
+  async #publishersOf(name: string | undefined): Promise<readonly Publisher[]> {
+    if (name === undefined) return [];
+    const { publishers = [], secret } = this.#options;
+    const own = typeof secret === 'function' ? await secret(name) : secret;
+    const others = typeof publishers === 'function' ? await publishers(name) : publishers;
+    try {
+      return checked([...stated(own), ...(others ?? [])]);
+    } catch (error) {
+      this.#onerror(error as Error);
+      return [];
+    }
+  }
+
+  /** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
+  async #taken(name: string, events: string[], once: Once | undefined): Promise<number> {
+    const stub = (): PublishStub => this.#namespace.getByName(name) as unknown as PublishStub;
+    const position = await taken(stub, events, once);
+    if (position === 'key-reused') throw new PublishRefusal('idempotency-key-reused');
+    if (position === 'signatures-full') throw new PublishRefusal('too-many-signed-publishes');
+    return position;
+  }
 }
 
-/** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
-async function published(namespace: BusNamespace, options: PublishOptions, request: Request): Promise<Response> {
-  const { busName = DEFAULT_BUS, secret } = options;
-  if (request.method !== 'POST') throw new PublishRefusal('method-not-allowed');
-  const name = await busNameOf(busName, request);
-  if (name === undefined) throw new PublishRefusal('unknown-bus');
-  checkHeaders(request.headers);
-  const wanted = typeof secret === 'function' ? await secret(name) : secret;
-  if (!wanted) throw new PublishRefusal('publishing-is-off');
-  const body = await provenBody(request, wanted);
-  const { events, isArray } = eventsIn(body);
-  const once = await onceOf(request.headers, body);
-  const stub = (): PublishStub => namespace.getByName(name) as unknown as PublishStub;
-  const position = await taken(stub, events, once);
-  if (position === undefined) throw new PublishRefusal('idempotency-key-reused');
-  if (!isArray) return Response.json({ position });
-  const first = position - events.length + 1;
-  return Response.json({ position, positions: events.map((_event, place) => first + place) });
+interface Proven {
+  body: Uint8Array<ArrayBuffer>;
+  proof: Proof;
+  publisher: Publisher;
 }
 
 interface PublishStub {
   publishAll(events: string[]): Promise<number>;
-  publishOnce(events: string[], once: Once): Promise<number | undefined>;
+  publishOnce(events: string[], once: Once): Promise<PublishedAt>;
 }
 
-function checkHeaders(headers: Headers): void {
+/** The publisher with this secret and all rights; none for a function, which is called for each request. */
+function stated(secret: PublishOptions['secret']): Publisher[] {
+  return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
+}
+
+/** Whose failures count together. Each unknown bus counts by itself, as each known one does, so that 429 names none. */
+function callerOf(request: Request, name: string | undefined): string {
+  const { host, pathname } = new URL(request.url);
+  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, LONGEST_PLACE)}`;
+}
+
+/**
+ * Checks what does not depend on the sender.
+ *
+ * @throws PublishRefusal
+ */
+function checkHead({ headers, method }: Request): void {
+  if (method !== 'POST') throw new PublishRefusal('method-not-allowed');
   const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
   const isPlain = parameters.every((parameter) => !/charset=(?!"?utf-8"?\s*$)/.test(parameter));
   const isEncoded = ![null, 'identity'].includes(headers.get('content-encoding'));
   if (type.trim() !== 'application/json' || !isPlain || isEncoded) throw new PublishRefusal('unsupported-media-type');
   if (Number(headers.get('content-length') ?? 0) > MOST_BYTES) throw new PublishRefusal('body-too-large');
+  const key = headers.get('idempotency-key');
+  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishRefusal('invalid-idempotency-key');
 }
 
-/** The body, once whoever sent it has shown to know the secret. */
-async function provenBody(request: Request, secret: string): Promise<Uint8Array<ArrayBuffer>> {
-  const isSigned = request.headers.has(SIGNATURE_HEADER);
-  if (!isSigned && !(await bears(request, secret))) throw new PublishRefusal('unauthorized');
-  const { bytes, rest }: BodyStart = await readStart(request, MOST_BYTES);
+/**
+ * Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was.
+ *
+ * @throws PublishRefusal `unauthorized`.
+ */
+async function proven(
+  publishers: readonly Publisher[],
+  proof: Proof,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<Publisher> {
+  decoy ??= { secret: crypto.randomUUID() };
+  const tried = publishers.length === 0 ? [decoy] : publishers;
+  const matches = await Promise.all(tried.map(({ secret }) => proof.isOf(secret, body)));
+  const publisher = publishers[matches.indexOf(true)];
+  if (publisher === undefined) throw new PublishRefusal('unauthorized');
+  return publisher;
+}
+
+async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffer>> {
+  const start = readStart(request, MOST_BYTES);
+  const { bytes, rest } = await atMost(ms, start, () => new PublishRefusal('body-timeout'));
   await rest?.cancel();
   if (rest !== undefined || bytes.byteLength > MOST_BYTES) throw new PublishRefusal('body-too-large');
-  const problem = isSigned ? await signatureProblem(request, bytes, secret) : undefined;
-  if (problem !== undefined) throw new PublishRefusal(problem);
   return bytes;
 }
 
 function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
-  const read = new Published(body);
-  const { code, events, isArray, place, problem } = read;
-  read.free();
+  const posted = new Published(body);
+  const { code, events, isArray, place, problem } = posted;
+  posted.free();
   if (code !== undefined) throw new PublishRefusal('no-events', { code, message: problem ?? '', place });
   return { events, isArray };
 }
 
-/**
- * By what this publish is known where it is made again: its key, and what signed it. So a signed request that somebody
- * else repeats publishes nothing.
- */
-async function onceOf(headers: Headers, body: Uint8Array<ArrayBuffer>): Promise<Once | undefined> {
+/** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
+async function onceOf(headers: Headers, proof: Proof, body: Uint8Array<ArrayBuffer>): Promise<Once | undefined> {
   const key = headers.get('idempotency-key');
-  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishRefusal('invalid-idempotency-key');
-  const signature = headers.get(SIGNATURE_HEADER)?.toLowerCase();
-  const keys = [
-    ...(key === null ? [] : [`key ${key}`]),
-    ...(signature === undefined ? [] : [`signature ${signature}`]),
-  ];
-  if (keys.length === 0) return undefined;
+  const { signature } = proof;
+  if (key === null && signature === undefined) return undefined;
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body));
-  return { keys, digest: btoa(String.fromCharCode(...digest)) };
+  return {
+    ...(key !== null && { key }),
+    ...(signature !== undefined && { signature }),
+    digest: btoa(String.fromCharCode(...digest)),
+  };
 }
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
-async function taken(stub: () => PublishStub, events: string[], once: Once | undefined): Promise<number | undefined> {
+async function taken(stub: () => PublishStub, events: string[], once: Once | undefined): Promise<PublishedAt> {
   // An event that got through twice is harmless, but for the state of a task: a second one might come after the next.
   const mayRepeat = once !== undefined || !events.some((event) => event.includes('{"kind":"task_status"'));
   const attempts = mayRepeat ? ATTEMPTS : 1;
@@ -128,5 +253,9 @@ async function taken(stub: () => PublishStub, events: string[], once: Once | und
   }
 }
 
+/** Tried for a bus without publishers. Made at the first request: Workers give no random numbers before that. */
+let decoy: Publisher | undefined;
 const MOST_BYTES = 65_536;
 const ATTEMPTS = 3;
+/** Characters of an address that tell unknown buses apart. */
+const LONGEST_PLACE = 256;

@@ -1,6 +1,6 @@
 import { type Deferred, deferred } from '../deferred.js';
 import { report } from '../report.js';
-import type { Once } from './once-table.js';
+import type { Once, PublishedAt } from './once-table.js';
 
 /** Events that are published together. */
 export interface Publish {
@@ -9,9 +9,6 @@ export interface Publish {
   /** By what it is known where it is made again. */
   once?: Once | undefined;
 }
-
-/** Where the last event of a publish stands; undefined: its key belongs to another one. */
-export type PublishedAt = number | undefined;
 
 /**
  * Publishes on their way to the disk: what comes while it is busy goes there together, in one transaction. So a burst
@@ -53,7 +50,7 @@ export class PublishQueue {
     try {
       const positions = this.#publish(waiting.map(({ publish }) => publish));
       waiting.forEach(({ position }, place) => {
-        position.resolve(positions[place]);
+        position.resolve(positions[place] ?? 0);
       });
     } catch (error) {
       for (const { position } of waiting) position.reject(error as Error);

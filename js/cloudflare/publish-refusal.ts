@@ -1,10 +1,11 @@
 /** Why a publish is refused, as its answer names it. */
 export type PublishRefusalCode = keyof typeof REFUSALS;
 
-/** What is wrong with what was posted, in the core's words. */
+/** What is wrong with what was posted. */
 interface Problem {
-  code: string;
-  message: string;
+  /** In the core's words; without them those of the refusal. */
+  code?: string;
+  message?: string;
   /** Which event it is about, counted from 0. */
   place: number | undefined;
 }
@@ -32,14 +33,16 @@ type Answer = [status: number, text: string, headers?: Record<string, string>];
 
 const REFUSALS = {
   'method-not-allowed': [405, 'only POST publishes', { Allow: 'POST' }],
-  'unknown-bus': [404, 'there is no such bus here'],
   'unsupported-media-type': [415, 'Content-Type must be application/json in UTF-8'],
   'body-too-large': [413, 'the body has more than 65,536 bytes'],
-  'publishing-is-off': [403, 'nobody may publish here'],
-  unauthorized: [401, 'the secret is missing, or another one', { 'WWW-Authenticate': 'Bearer' }],
-  'stale-timestamp': [401, 'the timestamp is more than 300 seconds off', { 'WWW-Authenticate': 'Bearer' }],
-  'no-events': [400, 'the body holds no events'],
   'invalid-idempotency-key': [400, 'Idempotency-Key must have 1 to 256 visible ASCII characters'],
+  'too-many-failures': [429, 'too many publishes failed to show the secret', { 'Retry-After': '60' }],
+  unauthorized: [401, 'the secret is missing or wrong', { 'WWW-Authenticate': 'Bearer' }],
+  'stale-timestamp': [401, 'the timestamp is more than 300 seconds off', { 'WWW-Authenticate': 'Bearer' }],
+  'body-timeout': [408, 'the body did not arrive in time', { Connection: 'close' }],
+  'no-events': [400, 'the body holds no events'],
+  'not-allowed': [403, 'this publisher may not publish this event'],
   'idempotency-key-reused': [422, 'the key belongs to a publish of other events'],
+  'too-many-signed-publishes': [503, 'the bus remembers as many signed publishes as it may', { 'Retry-After': '60' }],
   'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],
 } satisfies Record<string, Answer>;

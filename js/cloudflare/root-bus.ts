@@ -10,9 +10,9 @@ import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
-import { type Once, OnceTable } from './once-table.js';
+import { type Once, OnceTable, type PublishedAt } from './once-table.js';
 import { ownNamespace } from './own-namespace.js';
-import { type Publish, type PublishedAt, PublishQueue } from './publish-queue.js';
+import { type Publish, PublishQueue } from './publish-queue.js';
 import { RootSessions } from './root-sessions.js';
 import { RootShards, type ShardStats } from './root-shards.js';
 import { shardAddress, shardName } from './shard-name.js';
@@ -84,10 +84,10 @@ export class RootBus implements WatchedBus {
   /** Publishes events, each given as JSON text: all of them or none. Resolves with the position of the last one. */
   async publishAll(events: string[]): Promise<number> {
     for (const event of events) calling(() => normalizeEvent(event));
-    return (await this.#publishes.add({ events })) ?? 0;
+    return Number(await this.#publishes.add({ events }));
   }
 
-  /** The same, unless a publish with one of these keys was made before; undefined where that published other events. */
+  /** The same, unless it was made before, or cannot be made. */
   async publishOnce(events: string[], once: Once): Promise<PublishedAt> {
     for (const event of events) calling(() => normalizeEvent(event));
     return await this.#publishes.add({ events, once });
@@ -203,7 +203,7 @@ export class RootBus implements WatchedBus {
   #logged({ events, once }: Publish): { frames: Frame[]; position: PublishedAt } {
     const now = Date.now();
     const former = once && this.#once.find(once, now);
-    if (former !== undefined) return { frames: [], position: former.isOther ? undefined : former.position };
+    if (former !== undefined) return { frames: [], position: former };
     const frames = events.flatMap((event) => this.#append(event));
     const { position } = this.#log;
     if (once !== undefined) this.#once.keep(once, position, now);

@@ -6,7 +6,7 @@ import { BusKey } from './bus-key.js';
 import type { SubscriptionBusOptions } from './bus-options.js';
 import { whenBusTraps } from './bus-trap.js';
 import type { BusWatcher, WatcherMaker } from './bus-watcher.js';
-import type { Once } from './once-table.js';
+import type { Once, PublishedAt } from './once-table.js';
 import { type BusStats, RootBus } from './root-bus.js';
 import type { RootSessions } from './root-sessions.js';
 import { ShardBus } from './shard-bus.js';
@@ -69,12 +69,12 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /**
-   * As {@link SubscriptionBus.publishAll}, unless a publish with one of these keys was made before: that one's position
-   * is the answer then, and undefined where it published other events.
+   * As {@link SubscriptionBus.publishAll}, unless a publish with this key or signature was made before: then that one's
+   * position, or `key-reused` where it published other events. `signatures-full`: see {@link OnceOptions.signedPublishes}.
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
-  publishOnce(events: string[], once: Once): Promise<number | undefined> {
+  publishOnce(events: string[], once: Once): Promise<PublishedAt> {
     return this.#root.publishOnce(events, once);
   }
 

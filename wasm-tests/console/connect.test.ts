@@ -79,6 +79,26 @@ describe('a server of another origin', () => {
     expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
   });
 
+  test('may name the arguments of its tools as it likes', async () => {
+    const lamp = await elsewhere();
+    const console = await open(started.console);
+    await console.connected();
+    await console.page.route(`${lamp.origin}/**`, async (route) => {
+      if (!route.request().postData()?.includes('"tools/list"')) return route.continue();
+      const response = await route.fetch();
+      const schema =
+        '"inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"},"toString":{"type":"string"}}}';
+      const body = (await response.text()).replace(/"inputSchema":\{(?:[^{}]|\{[^{}]*\})*\}/, schema);
+      await route.fulfill({ response, body });
+    });
+    await console.connectTo(`${lamp.origin}/mcp`);
+    await console.connected();
+    const form = console.page.getByRole('tabpanel', { name: 'Call a tool' });
+    for (const name of ['__proto__', 'toString']) await form.getByLabel(name).fill('x');
+    expect(await console.callTool('switch')).toContain('ms');
+    expect(console.errors).toEqual([]);
+  });
+
   test('that is not there is said to be so, in words', async () => {
     const lamp = await elsewhere();
     await lamp.stop();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { workerBundle } from '../../scripts/build.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { SECRET } from '../host/signing.ts';
 
 /** Serves the notebook as `npm start` does, for a file of tests; answers what knows the address of its console. */
 export function useNotebook(): () => string {
@@ -14,12 +15,14 @@ export function useNotebook(): () => string {
 
 /** Serves the notebook at a port; 0: any that is free. */
 export function startNotebook(port: number): Promise<Workerd> {
-  return startWorkerd({ bundle: workerBundle, port, text: { PUBLISH_TOKEN: SECRET, STATS_OPEN: 'yes' } });
+  return startWorkerd({
+    bundle: workerBundle,
+    port,
+    text: { PUBLISH_TOKEN: SECRET, STATS_OPEN: 'on', CONSOLE: 'on', NOTEBOOK_WRITE: 'on' },
+  });
 }
 
 /** The address of the console of a notebook, with the secret of publishers. */
 export function consoleOf(origin: string): string {
   return `${origin}/#publish=${SECRET}`;
 }
-
-const SECRET = 'sesame';

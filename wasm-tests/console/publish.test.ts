@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { SECRET } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
@@ -53,14 +54,16 @@ describe('publishing', () => {
 test('where the numbers are for publishers only, the page says so, and asks with the secret once it has it', async () => {
   const { page } = console;
   await page.route('**/stats', (route) =>
-    route.request().headers()['authorization'] === 'Bearer sesame' ? route.continue() : route.fulfill({ status: 401 }),
+    route.request().headers()['authorization'] === `Bearer ${SECRET}`
+      ? route.continue()
+      : route.fulfill({ status: 401 }),
   );
   const secret = page.getByLabel('Secret of publishers');
   await page.getByRole('tab', { name: 'Publish' }).click();
   await secret.fill('');
   await page.getByText('This server shows its numbers to those who may publish').waitFor();
   expect(await console.number('events').textContent()).toBe('–');
-  await secret.fill('sesame');
+  await secret.fill(SECRET);
   await expect.poll(() => console.number('events').textContent()).toMatch(/^[\d,]+$/);
   expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { workerBundle } from '../../scripts/build.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
+import { SECRET, tenantSecret } from './signing.ts';
 
 /** The Worker that is deployed, as a gateway in front of a server. */
 export class GatewayFixture {
@@ -14,7 +15,7 @@ export class GatewayFixture {
 
   /** Starts it in front of the server at `upstream`, with further variables. */
   static async start(upstream: string, text: Record<string, string> = {}): Promise<GatewayFixture> {
-    const variables = { UPSTREAM: upstream, PUBLISH_TOKEN: 'sesame', STATS_OPEN: 'yes', ...text };
+    const variables = { UPSTREAM: upstream, PUBLISH_TOKEN: SECRET, STATS_OPEN: 'on', ...text };
     return new GatewayFixture(
       await startWorkerd({ bundle: workerBundle, edges: 2, text: variables, reachesLocal: true }),
     );
@@ -58,7 +59,8 @@ export class GatewayFixture {
 
   /** Publishes to the bus of a tenant; resolves with the position. */
   async publish(event: unknown, { edge = 1, tenant = '' }: Where = {}): Promise<number> {
-    const headers = { authorization: 'Bearer sesame', 'content-type': 'application/json' };
+    const secret = tenant === '' ? SECRET : tenantSecret(tenant.slice(1));
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(event) };
     const response = await fetch(`${this.origin(edge)}${tenant}/publish`, init);
     return ((await response.json()) as { position: number }).position;

@@ -39,8 +39,9 @@ afterAll(async () => {
   server?.kill('SIGKILL');
 });
 
-async function publish(event: object): Promise<number> {
-  const { status } = await fetch(new URL('/publish', url), { method: 'POST', body: JSON.stringify(event) });
+async function publish(event: object, changed: Record<string, string> = {}): Promise<number> {
+  const headers = { 'Content-Type': 'application/json', ...changed };
+  const { status } = await fetch(new URL('/publish', url), { method: 'POST', headers, body: JSON.stringify(event) });
   return status;
 }
 
@@ -59,6 +60,23 @@ test('a client hears from a server in Rust what it asked for, and nothing else',
 
 test('what is no event is not published', async () => {
   expect(await publish({ kind: 'something' })).toBe(400);
+});
+
+test('a page does not publish: neither with a request that needs no leave, nor with JSON', async () => {
+  const subscription = await client.listen({ toolsListChanged: true });
+  const event = { kind: 'tools_list_changed' };
+  expect(await publish(event, { Origin: 'https://evil.example', 'Content-Type': 'text/plain' })).toBe(403);
+  expect(await publish(event, { Origin: 'https://evil.example' })).toBe(403);
+  expect(await publish(event, { 'Content-Type': 'text/plain' })).toBe(415);
+  const preflight = await fetch(new URL('/publish', url), {
+    method: 'OPTIONS',
+    headers: { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' },
+  });
+  expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
+  expect(await publish({ kind: 'revoked', principal: 'ann' })).toBe(400);
+  expect(await publish(event)).toBe(204);
+  expect(await heard.next()).toBe('tools/list_changed');
+  await subscription.close();
 });
 
 test('foreign pages, other hosts and malformed listens are refused as everywhere', async () => {

@@ -8,6 +8,7 @@ import { root } from '../../scripts/project.mjs';
 import { python } from '../../scripts/python.mjs';
 import { GatewayFixture } from '../host/gateway.ts';
 import { listChanged, updated } from '../host/listen.ts';
+import { SECRET, tenantSecret } from '../host/signing.ts';
 import { WatchedServer } from '../host/watched.ts';
 
 const exec = promisify(execFile);
@@ -33,7 +34,7 @@ function snippets(language: string): string[] {
     ([, code = '']) => code,
   );
   return blocks
-    .filter((code) => code.includes('/publish'))
+    .filter((code) => code.includes('https://gateway.example/publish'))
     .map((code) => code.replaceAll('https://gateway.example', gate.origin(1)));
 }
 
@@ -42,7 +43,7 @@ async function run(command: string, name: string, code: string): Promise<string>
   const file = join(FOLDER, name);
   await writeFile(file, code);
   const { stdout } = await exec(command, [...(command === 'go' ? ['run'] : []), file], {
-    env: { ...process.env, PUBLISH_TOKEN: 'sesame' },
+    env: { ...process.env, PUBLISH_TOKEN: SECRET },
   });
   return stdout;
 }
@@ -80,9 +81,9 @@ test('Go signs as the page says, and publishes where there is a Go', async () =>
   const [code = '', ...others] = snippets('go');
   expect(others).toEqual([]);
   expect(code).toContain('hmac.New(sha256.New, []byte(os.Getenv("PUBLISH_TOKEN")))');
-  expect(code).toContain('fmt.Fprintf(mac, "%s.%s", timestamp, body)');
+  expect(code).toContain(String.raw`fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%s", bus, timestamp, key, body)`);
   expect(code).toContain('request.Header.Set("MCP-Listen-Timestamp", timestamp)');
-  expect(code).toContain('request.Header.Set("MCP-Listen-Signature", fmt.Sprintf("v1=%x", mac.Sum(nil)))');
+  expect(code).toContain('request.Header.Set("MCP-Listen-Signature", fmt.Sprintf("v2=%x", mac.Sum(nil)))');
   const hasGo = await exec('go', ['version']).then(
     () => true,
     () => false,
@@ -91,8 +92,15 @@ test('Go signs as the page says, and publishes where there is a Go', async () =>
 });
 
 test('the page has a vector of the signature', () => {
-  const [, secret, timestamp, body, wanted] =
-    page.match(/The secret `(.+?)`, the timestamp `(.+?)` and the body `(.+?)` make\n`v1=(\w+)`/) ?? [];
-  const signature = createHmac('sha256', secret ?? '').update(`${timestamp}.${body}`);
+  const [, secret, bus, timestamp, key, body, wanted] =
+    page.match(
+      /The secret `(.+?)`, the bus `(.+?)`, the timestamp `(.+?)`, the key `(.+?)` and the body `(.+?)` make\n`v2=(\w+)`/,
+    ) ?? [];
+  const signature = createHmac('sha256', secret ?? '').update(['POST', bus, timestamp, key, body].join('\n'));
   expect(wanted).toBe(signature.digest('hex'));
+});
+
+test('the secret of a tenant is what the line of the page prints', async () => {
+  const [, line = ''] = page.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
+  expect((await run('sh', 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
 });

@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -39,6 +40,14 @@ describe.each([
     await Promise.all([listener.close(), other.close()]);
   });
 
+  test('is reached from this machine alone', async () => {
+    const { url } = await started(example, command, args);
+    const { port } = new URL(url);
+    for (const address of elsewhere()) {
+      await expect(fetch(`http://${address}:${port}/mcp`)).rejects.toThrow();
+    }
+  });
+
   test('ends its streams without a result when it is told to stop, and exits', async () => {
     const { child, url } = await started(example, command, args);
     const stream = await listen(url, LAMP);
@@ -48,6 +57,13 @@ describe.each([
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });
 });
+
+/** Addresses of this machine but the one of the examples: those under which others reach it, too. */
+function elsewhere(): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const outer = all.filter(({ family, internal }) => family === 'IPv4' && !internal);
+  return ['127.0.0.2', ...outer.map(({ address }) => address)];
+}
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 const children: Child[] = [];

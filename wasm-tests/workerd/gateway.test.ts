@@ -21,7 +21,7 @@ beforeAll(async () => {
   behind = createServer((incoming, outgoing) => void answer(incoming, outgoing));
   await once(behind.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${portOf(behind)}/mcp`;
-  gate = await GatewayFixture.start(url, { TENANTS: 'path', UPSTREAM_WATCH: 'off' });
+  gate = await GatewayFixture.start(url, { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off' });
 });
 afterAll(async () => {
   await gate?.stop();
@@ -192,9 +192,13 @@ describe('tenants', () => {
   });
 
   test('that there are none of are a 404', async () => {
-    for (const path of ['/mcp', '/a%20b/mcp', '/acme/shard-1/mcp', '/acme/more/publish']) {
-      const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
+    const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
+    for (const path of ['/mcp', '/a%20b/mcp', '/acme/shard-1/mcp', '/unknown/mcp']) {
       expect([path, (await fetch(gate.origin() + path, init)).status]).toEqual([path, 404]);
+    }
+    // A publisher is not told whether there is a tenant, or whether its secret is wrong.
+    for (const path of ['/acme/publish', '/acme/more/publish', '/unknown/publish']) {
+      expect([path, (await fetch(gate.origin() + path, init)).status]).toEqual([path, 401]);
     }
   });
 });

@@ -16,7 +16,7 @@ let streams: WireStream[] = [];
 let rung = 0;
 
 beforeAll(async () => {
-  workerd = await startWorkerd({ bundle: workerBundle, edges: 2 });
+  workerd = await startWorkerd({ bundle: workerBundle, edges: 2, text: { CONSOLE: 'on', NOTEBOOK_WRITE: 'on' } });
   [here = '', there = ''] = workerd.edges.map((origin) => `${origin}/mcp`);
   await ring();
 }, 60_000);
@@ -308,7 +308,8 @@ describe('bad input', () => {
 
 test('a change that cannot be announced is written, and its caller is told', async () => {
   const durableObjects = [{ binding: 'NOTEBOOK', className: 'Notebook' }];
-  const busless = await startWorkerd({ bundle: workerBundle, durableObjects, edges: 1 });
+  const text = { NOTEBOOK_WRITE: 'on' };
+  const busless = await startWorkerd({ bundle: workerBundle, durableObjects, edges: 1, text });
   onTestFinished(() => busless.stop());
   const url = `${busless.edges[0]}/mcp`;
   const result = await callTool(url, 'edit_note', { name: 'todo', text: 'buy oat milk' });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -29,16 +30,45 @@ describe('npm start', () => {
     expect((await once(child, 'exit'))[0]).toBe(0);
     await expect(fetch(page)).rejects.toThrow();
   });
+
+  test('serves no other host than this machine, at any path', async () => {
+    const child = startScript('0');
+    const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+    for (const path of ['/', '/stats', '/publish', '/mcp', '/.well-known/x', '/other']) {
+      expect([path, await statusOf(new URL(path, endpoint), 'evil.example')]).toEqual([path, 403]);
+    }
+    expect(await statusOf(new URL('/stats', endpoint), new URL(endpoint).host)).toBe(200);
+  });
+
+  test.each([
+    [{ TENANTS: 'Path', TENANT_NAMES: 'acme' }, 'TENANTS'],
+    [{ PUBLISH_TOKEN: 'weak' }, 'PUBLISH_TOKEN'],
+  ])('does not start with %o, and says why', async (variables, name) => {
+    const { code, stderr } = await start('0', { UPSTREAM: 'http://127.0.0.1:1/mcp', ...variables });
+    expect(code).toBe(1);
+    expect(stderr).toContain(name);
+  });
 });
 
-function startScript(port: string) {
-  const child = spawn(process.execPath, [join(root, 'scripts', 'start.mjs')], { env: { ...process.env, PORT: port } });
+/** Asks with a Host of the test's choice, which `fetch` would not send. */
+function statusOf(url: URL, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).once('error', reject);
+  });
+}
+
+function startScript(port: string, variables: Record<string, string> = {}) {
+  const env = { ...process.env, ...variables, PORT: port };
+  const child = spawn(process.execPath, [join(root, 'scripts', 'start.mjs')], { env });
   onTestFinished(() => void child.kill());
   return child;
 }
 
-async function start(port: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = startScript(port);
+async function start(port: string, variables: Record<string, string> = {}) {
+  const child = startScript(port, variables);
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code, stdout, stderr };
 }

@@ -1,0 +1,33 @@
+import { createHmac } from 'node:crypto';
+
+/** The secret of publishers that tests use. */
+export const SECRET = 'open-sesame-open-sesame';
+
+/** What a publisher signs. */
+export interface Signing {
+  body: string;
+  bus?: string;
+  key?: string;
+  method?: string;
+  secret?: string;
+  /** Seconds since it was signed. */
+  agoSeconds?: number;
+}
+
+/** The header fields of a signed publish. */
+export function signed(signing: Signing): Record<string, string> {
+  const { agoSeconds = 0, body, bus = 'mcp-listen', key, method = 'POST', secret = SECRET } = signing;
+  const timestamp = String(Math.floor(Date.now() / 1_000) - agoSeconds);
+  const text = [method, bus, timestamp, key ?? '', body].join('\n');
+  return {
+    'content-type': 'application/json',
+    'mcp-listen-timestamp': timestamp,
+    'mcp-listen-signature': `v2=${createHmac('sha256', secret).update(text).digest('hex')}`,
+    ...(key !== undefined && { 'idempotency-key': key }),
+  };
+}
+
+/** The secret of a tenant of the Worker that is deployed. */
+export function tenantSecret(bus: string, token = SECRET): string {
+  return createHmac('sha256', token).update(`mcp-listen publish ${bus}`).digest('hex');
+}
