@@ -5,6 +5,7 @@ export type ListenErrorCode =
   | 'authorizer-timeout'
   | 'body-consumed'
   | 'bus-frame-dropped'
+  | 'bus-full'
   | 'bus-lost'
   | 'bus-overloaded'
   | 'bus-released'
@@ -24,6 +25,11 @@ export type ListenErrorCode =
   | 'upstream-redirected'
   | 'upstream-timeout'
   | 'upstream-unreachable';
+
+/** Whether a bus that fails so is to be asked again later than others. */
+export function isBusy(code: string | undefined): boolean {
+  return code === 'bus-overloaded' || code === 'bus-full';
+}
 
 /** Every error that this package throws or reports. */
 export class ListenError extends Error {

@@ -328,7 +328,7 @@ impl World {
             let interest = former.kept[&edge].clone();
             let restored = woken
                 .shard
-                .restore(interest.clone(), former.shard.last(edge), None);
+                .restore(&interest, former.shard.last(edge), None);
             woken.sockets.insert(restored, listener);
             woken.kept.insert(restored, interest);
         }
