@@ -127,8 +127,8 @@ impl Hub {
     }
 
     /// A connection that attached before this bus was restarted, with what [`Hub::last`] said of it.
-    pub fn restore(&mut self, interest: Interest, last: Option<Position>) -> EdgeId {
-        self.restored(&Keys::of(&interest), last)
+    pub fn restore(&mut self, interest: &Interest, last: Option<Position>) -> EdgeId {
+        self.restored(&Keys::of(interest), last)
     }
 
     /// As [`Hub::restore`], from the texts of [`Hub::kept`] and the changes that [`Received::Adjusted`] told since.

@@ -1,5 +1,4 @@
-use crate::{
-    event::ServerEvent, filter::SubscriptionFilter, json::Node, scope::Scope, uri::Uri};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, json::Node, scope::Scope, uri::Uri};
 
 use super::protocol::{EDGE_LIMITS, ProtocolError, parse};
 

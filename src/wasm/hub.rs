@@ -81,7 +81,6 @@ impl Hub {
         self.core.kept(EdgeId(edge))
     }
 
-
     /// The log has let go of events: it holds every one after `floor`.
     pub fn trimmed(&mut self, floor: f64) {
         self.core.handle_trimmed(at(floor));

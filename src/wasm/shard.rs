@@ -83,7 +83,6 @@ impl Shard {
         self.0.kept(EdgeId(edge))
     }
 
-
     /// A connection that attached before this shard was put aside: what `kept` gave of it, then each `change` since.
     pub fn restore(
         &mut self,

@@ -2,6 +2,7 @@
 
 mod faults;
 mod protocol;
+mod room;
 mod runs;
 mod stream;
 mod world;

@@ -69,6 +69,16 @@ impl World {
         self
     }
 
+    /// Bounds the names at the bus.
+    pub(super) fn bound(&mut self, most: usize, edges: usize) {
+        self.hub = Hub::new(mark(0, 0)).with_room(most, edges);
+    }
+
+    /// So much of the room at the bus is taken by others.
+    pub(super) fn crowd(&mut self, bytes: usize) {
+        self.hub.set_elsewhere(bytes);
+    }
+
     /// One more stream; the answer is its place among all.
     pub(super) fn open(&mut self, filter: SubscriptionFilter) -> usize {
         let interest = Interest::Filter(filter.clone());

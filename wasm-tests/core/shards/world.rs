@@ -286,7 +286,7 @@ impl World {
         self.own.clear();
         for (interest, last, listener) in kept {
             if keeps_sockets {
-                let edge = self.hub.restore(interest, last);
+                let edge = self.hub.restore(&interest, last);
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
