@@ -90,7 +90,7 @@ test.each([
   for (let number = 0; number < count; number += 1) {
     const request = listenRequest({ toolsListChanged: true });
     request.headers.set('cf-connecting-ip', '203.0.113.7');
-    Object.defineProperty(request, 'cf', { value: {} });
+    Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });
     statuses.push((await server.fetch(request)).status);
   }
   expect(statuses.at(-1)).toBe(status);
@@ -100,6 +100,6 @@ test('a caller that is named counts by its name, whatever its address', async ()
   const server = serving({ limits: { streamsPerAddress: 0 }, principal: () => 'ann' });
   const request = listenRequest({ toolsListChanged: true });
   request.headers.set('cf-connecting-ip', '203.0.113.7');
-  Object.defineProperty(request, 'cf', { value: {} });
+  Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });
   expect((await server.fetch(request)).status).toBe(200);
 });

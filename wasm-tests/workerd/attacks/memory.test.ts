@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
 import { bundled } from '../../host/bundle.ts';
 import { Fixture, useFixture } from '../../host/fixture.ts';
-import { LISTEN_HEADERS, listenBody, type WireStream } from '../../host/listen.ts';
-import { acknowledged, updated } from '../../host/call.ts';
+import { acknowledged, LISTEN_HEADERS, listenBody, updated, type WireStream } from '../../host/listen.ts';
 import { heapOf } from '../../faults/heap.ts';
 
 describe.each(['each', 'shared'])('an attacker who fills the bus object, sockets: %s', (sockets) => {
