@@ -318,7 +318,7 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ..SubscriptionFilter::default()
     };
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
-    let mut replay = Replay::new(Interest::Filter(filter), Position(0));
+    let mut replay = Replay::new(&Interest::Filter(filter), Position(0));
     for (position, event) in (1..).zip([
         task(r#"{"taskId":"t","status":"working"}"#),
         ServerEvent::ToolsListChanged,

@@ -62,7 +62,7 @@ impl Memory {
                 let interest = Interest::from_json(text).unwrap();
                 let last = attachment.last;
                 let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-                self.hub.restore(interest, last)
+                self.hub.restore(&interest, last)
             }
         };
         self.enter(socket, edge);
