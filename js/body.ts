@@ -1,3 +1,7 @@
+import { atMost } from './at-most.js';
+import { ListenError } from './error.js';
+import { timer } from './times.js';
+
 /** The beginning of a request's body, and what was not read of it. */
 export interface BodyStart {
   /** What was read: the whole body, or more than the limit of it. */
@@ -6,10 +10,39 @@ export interface BodyStart {
   rest?: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 }
 
-/** Reads a body until it ends or exceeds `limit` bytes; nothing beyond the chunk that did so is read. */
-export async function readStart(request: Request, limit: number): Promise<BodyStart> {
+/**
+ * Reads a body until it ends or exceeds `limit` bytes; nothing beyond the chunk that did so is read. A body for which that
+ * takes longer than `ms` milliseconds is cancelled (default 0; below 1: no deadline).
+ *
+ * @throws ListenError `body-timeout`.
+ */
+export async function readStart(request: Request, limit: number, ms = 0): Promise<BodyStart> {
   const reader = request.body?.getReader();
   if (reader === undefined) return { bytes: new Uint8Array() };
+  const deadline = timer(ms);
+  if (deadline === 0) return readUpTo(limit, reader);
+  try {
+    return await atMost(deadline, readUpTo(limit, reader), bodyTimeout);
+  } catch (error) {
+    // Nobody waits for what the other end of a body does about it.
+    void reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+/** Whether reading a body was given up at its deadline. */
+export function isBodyTimeout(error: unknown): boolean {
+  return error instanceof ListenError && error.code === 'body-timeout';
+}
+
+function bodyTimeout(): ListenError {
+  return new ListenError('body-timeout', 'the body did not arrive in time');
+}
+
+async function readUpTo(
+  limit: number,
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+): Promise<BodyStart> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   while (length <= limit) {
@@ -19,12 +52,6 @@ export async function readStart(request: Request, limit: number): Promise<BodySt
     length += value.byteLength;
   }
   return { bytes: concat(chunks, length), rest: reader };
-}
-
-/** A body of which nothing has been read, because there is too much of it. */
-export function unread(request: Request): BodyStart {
-  const rest = request.body?.getReader();
-  return rest === undefined ? { bytes: new Uint8Array() } : { bytes: new Uint8Array(), rest };
 }
 
 /** The request as it came, but with an empty body for somebody who is not to read it. */

@@ -4,6 +4,7 @@ export type ListenErrorCode =
   | 'authorizer-failed'
   | 'authorizer-timeout'
   | 'body-consumed'
+  | 'body-timeout'
   | 'bus-frame-dropped'
   | 'bus-lost'
   | 'bus-overloaded'

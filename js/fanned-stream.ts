@@ -14,7 +14,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   readonly grant: Grant | undefined;
   readonly keepAliveMs: number;
   /** When what names its caller expires, in milliseconds since 1970; undefined: never. */
-  readonly expiresAt: number | undefined;
+  expiresAt: number | undefined;
   /** What it is made of; undefined once it has begun to end: its last words may have been said. */
   memo: string | undefined;
   /** Whether its client has been written anything; the acknowledgment comes first. */

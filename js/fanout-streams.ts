@@ -3,7 +3,7 @@ import { CommonTexts } from './common-texts.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
 import { FannedStream, type Planned } from './fanned-stream.js';
-import type { Grant } from './grant.js';
+import type { Grant, Granted } from './grant.js';
 import type { StreamEnding } from './held-stream.js';
 import { type Outlet, Outlets } from './outlets.js';
 import { Renewed } from './renewed.js';
@@ -102,8 +102,7 @@ export class FanoutStreams implements EventFeed {
     const id = this.#enter(() => this.#core.open(accepted, known, permit, scope, keepAliveMs, now));
     this.#core.attached(id, now);
     const stream = new FannedStream(this, id, { expiresAt, grant, keepAliveMs });
-    const memo = this.#core.memo(id);
-    stream.memo = memo && this.#memos.kept(memo);
+    stream.memo = this.#memoOf(stream);
     if (maxAgeMs > 0) stream.planned = { at: now + maxAgeMs, why: Retirement.Rotated };
     this.#limit(stream);
     if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
@@ -199,17 +198,29 @@ export class FanoutStreams implements EventFeed {
   /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
   #ask(stream: FannedStream, grant: Grant): void {
     const question = this.#core.question(stream.id);
-    if (question !== undefined) void grant.ask(question).then((authorized) => this.#renew(stream, grant, authorized));
+    if (question !== undefined) void grant.ask(question).then((granted) => this.#renew(stream, grant, granted));
   }
 
-  #renew(stream: FannedStream, grant: Grant, authorized: string | undefined): void {
+  #renew(stream: FannedStream, grant: Grant, granted: Granted | undefined): void {
     if (this.#isLapsed || !this.#holds(stream)) return;
     let wrong: string | undefined;
     surviving(() => {
-      wrong = this.#core.renew(stream.id, authorized, performance.now());
+      wrong = this.#core.renew(stream.id, granted?.filter, performance.now());
+      if (granted !== undefined) this.#renewed(stream, granted.expiresAt);
       this.#catchUp(stream);
     });
     grant.refuse(wrong);
+  }
+
+  #renewed(stream: FannedStream, expiresAt: number | undefined): void {
+    stream.expiresAt = expiresAt;
+    this.#core.expireAt(stream.id, expiresAt === undefined ? undefined : expiry(expiresAt));
+    if (stream.memo !== undefined) stream.memo = this.#memoOf(stream);
+  }
+
+  #memoOf({ id }: FannedStream): string | undefined {
+    const memo = this.#core.memo(id);
+    return memo && this.#memos.kept(memo);
   }
 
   /** Why the core says that a stream has ended, which it knows no longer then. */

@@ -17,7 +17,8 @@ export type Screen = (request: Request, inner: () => Response | Promise<Response
 
 /**
  * Puts requests that do not go through `serveListen` behind its rules for hosts and pages: the other paths of a Worker. Refuses
- * with 403 as `serveListen` does. HEAD counts as GET.
+ * with 403 as `serveListen` does. HEAD counts as GET, and a visit of a page (a browser that loads a document) may come from
+ * everywhere, as a link does.
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
  */
@@ -25,9 +26,33 @@ export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();
   const front = new Front(options, false, new Refusals(() => {}));
   return (request, inner) => {
-    const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
-    return front.guard(request, headers, async () => inner(), request.method === 'HEAD' ? 'GET' : request.method);
+    const judged = {
+      method: request.method === 'HEAD' ? 'GET' : request.method,
+      headers: linesOf(judgedHeaders(request)),
+    };
+    return front.guard(request, judged, async () => inner());
   };
+}
+
+/** Header fields as the core reads them: lines `name: value`. */
+export function linesOf(headers: Headers): string {
+  return [...headers].map((field) => field.join(': ')).join('\n');
+}
+
+/** A visit is judged as if the browser said nothing of where its link was. */
+function judgedHeaders({ headers }: Request): Headers {
+  const isVisit = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
+  if (!isVisit) return headers;
+  const judged = new Headers(headers);
+  judged.delete('sec-fetch-site');
+  return judged;
+}
+
+/** What of a request the policy judges, beside its URL. */
+export interface Judged {
+  method: string;
+  /** Lines `name: value`. */
+  headers: string;
 }
 
 /** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
@@ -42,18 +67,13 @@ export class Front {
    */
   constructor({ allowedOrigins = [], allowedHosts }: FrontOptions, isModernOnly: boolean, refusals: Refusals) {
     this.#refusals = refusals;
-    const hosts = allowedHosts && linesOf(allowedHosts);
-    const origins = linesOf(allowedOrigins);
+    const hosts = allowedHosts && entriesOf(allowedHosts);
+    const origins = entriesOf(allowedOrigins);
     this.#policy = new Renewed(() => calling(() => new Policy(origins, hosts, isModernOnly)));
   }
 
-  /** Answers what goes no further; everything else `inner` answers. `headers` are lines `name: value`. */
-  async guard(
-    request: Request,
-    headers: string,
-    inner: () => Promise<Response>,
-    method = request.method,
-  ): Promise<Response> {
+  /** Answers what goes no further; everything else `inner` answers. */
+  async guard(request: Request, { headers, method }: Judged, inner: () => Promise<Response>): Promise<Response> {
     const screening = this.#policy.value.screen(method, request.url, headers);
     const fields = fieldsOf(screening);
     const { body, kind, status } = screening;
@@ -69,7 +89,7 @@ export class Front {
 }
 
 /** An empty entry would be no line. */
-function linesOf(entries: readonly string[]): string {
+function entriesOf(entries: readonly string[]): string {
   const isList = Array.isArray(entries) && entries.every((entry) => typeof entry === 'string' && /^\S+$/.test(entry));
   if (!isList) throw new ListenError('invalid-options', 'allowedOrigins and allowedHosts must be lists of texts');
   return entries.join('\n');

@@ -1,30 +1,70 @@
 import { type Asker, type AuthorizeContext, type Authorizing, permitOf } from './authorize.js';
+import { bodiless } from './body.js';
 import { ListenError } from './error.js';
+import type { SubscriptionFilter } from './filter.js';
+import { callerOf, type Naming } from './principal.js';
 import { guarded } from './report.js';
 
-/** What a stream needs to ask again what its caller may hear. */
+/** What a stream needs to ask again who its caller is and what it may hear. */
 export interface Grant {
   /** Milliseconds for which an answer holds. */
   readonly ms: number;
-  /** Asks about a filter, given as JSON text, and answers with one; undefined: nothing may be heard. */
-  ask(requested: string): Promise<string | undefined>;
+  /** Asks about a filter, given as JSON text; undefined: nothing may be heard. */
+  ask(requested: string): Promise<Granted | undefined>;
   /** What the core found wrong with an answer. */
   refuse(wrong: string | undefined): void;
 }
 
-/** How a stream asks again on behalf of `asker`; undefined where everybody may hear everything, or an answer holds for ever. */
-export function grantOf(authorizing: Authorizing<AuthorizeContext>, asker: Asker, ms: number): Grant | undefined {
-  if (authorizing.authorize === undefined || ms === 0) return undefined;
-  // Nobody would catch what it throws, and the stream would wait for ever.
-  const onerror = guarded(authorizing.onerror);
+/** What a caller may hear. */
+export interface Granted {
+  /** A filter with the audiences of the caller, as JSON text. */
+  filter: string;
+  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  expiresAt: number | undefined;
+}
+
+/** Whom a stream asks again. */
+export interface Granting {
+  naming: Naming;
+  authorizing: Authorizing<AuthorizeContext>;
+  /** Milliseconds for which an answer holds; 0: for as long as the stream. */
+  ms: number;
+}
+
+/**
+ * How a stream asks again on behalf of `asker`, with a copy of its request that has no body; undefined where there is no one to
+ * ask, or an answer holds for as long as the stream.
+ */
+export function grantOf(granting: Granting, asker: Asker): Grant | undefined {
+  if (!isAskedAgain(granting)) return undefined;
+  // Nothing would catch what it throws, and the stream would wait until its end.
+  const onerror = guarded(granting.authorizing.onerror);
+  const kept = { ...asker, request: bodiless(asker.request) };
+  const again = { ...granting, naming: { ...granting.naming, onerror } };
   return {
-    ms,
-    ask: async (requested) => {
-      const permit = await permitOf({ ...authorizing, onerror }, { ...asker, requested: JSON.parse(requested) });
-      return permit.filter;
-    },
+    ms: granting.ms,
+    ask: (requested) => renewed(again, kept, JSON.parse(requested) as SubscriptionFilter),
     refuse: (wrong) => {
       if (wrong !== undefined) onerror(new ListenError('invalid-filter', wrong));
     },
   };
+}
+
+/** Whether streams keep the requests that opened them. */
+export function isAskedAgain({ authorizing, ms, naming }: Granting): boolean {
+  return ms > 0 && (authorizing.authorize !== undefined || naming.principal !== undefined);
+}
+
+/** Another name than before is a denial: the stream was opened by someone else. */
+async function renewed(
+  { authorizing, naming }: Granting,
+  asker: Asker,
+  requested: SubscriptionFilter,
+): Promise<Granted | undefined> {
+  const { audiences, expiresAt, name, refusal } = await callerOf(naming, asker.request);
+  if (refusal !== undefined || name !== asker.principal) return undefined;
+  const context = { ...asker, audiences, expiresAt, requested };
+  const permit = await permitOf({ ...authorizing, onerror: naming.onerror }, context);
+  if (permit.refusal !== undefined) return undefined;
+  return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };
 }

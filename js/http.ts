@@ -7,14 +7,14 @@ import {
   ask,
   permitOf,
 } from './authorize.js';
-import { readStart, unread } from './body.js';
+import { isBodyTimeout, readStart } from './body.js';
 import type { ListenBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
 import { Discovery } from './discover.js';
 import { calling, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
-import { Front } from './front.js';
+import { Front, linesOf } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
 import { type Exchange, pass, refuse } from './legacy/exchange.js';
 import { LegacyFront } from './legacy/legacy-front.js';
@@ -26,7 +26,7 @@ import { notifierOn } from './notify.js';
 import { offering } from './offered.js';
 import { Openings } from './openings.js';
 import type { ListenOptions, ListenServer } from './options.js';
-import { type Caller, callerOf, type Principal } from './principal.js';
+import { type Caller, callerOf, type Naming, type Principal } from './principal.js';
 import { Refusals } from './refusals.js';
 import { Renewed } from './renewed.js';
 import { onceEach, report } from './report.js';
@@ -88,11 +88,12 @@ class ListenFront {
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
-    const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
+    const { method } = request;
+    const headers = linesOf(request.headers);
     try {
-      return await this.#front.guard(request, headers, () => this.#answer(request, headers, rest));
+      return await this.#front.guard(request, { method, headers }, () => this.#answer({ request, headers, rest }));
     } catch (error) {
-      return this.#afterTrap(error);
+      return this.#afterFailure(error);
     }
   };
 
@@ -107,8 +108,9 @@ class ListenFront {
 
   readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
 
-  /** A request that the core cannot go on with, because it has begun anew, may be made again. */
-  #afterTrap(error: unknown): Response {
+  /** A body that is late is refused. A request that the core cannot go on with, because it has begun anew, may be made again. */
+  #afterFailure(error: unknown): Response {
+    if (isBodyTimeout(error)) return this.#refusals.answer(this.#acceptor.refuse(Refusal.BodyTimeout));
     if (!serverLife.isOfTrap(error)) throw error;
     this.#onerror(error as Error);
     return this.#refusals.answer(this.#acceptor.refuse(Refusal.Unavailable));
@@ -118,32 +120,73 @@ class ListenFront {
     return this.#core.value;
   }
 
-  async #answer(request: Request, headers: string, rest: unknown[]): Promise<Response> {
-    if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) {
-      return this.#other({ request, headers, rest });
-    }
-    const isTooLarge = this.#acceptor.declaresTooLarge(headers);
-    const body = isTooLarge ? unread(request) : await readStart(request, this.#acceptor.bodyBytes);
-    const exchange = { request, headers, body, rest };
-    const claim = this.#acceptor.claim(request.method, headers, body.bytes);
-    const { isListen, rejection } = claim;
-    if (isListen) return this.#judge(claim, exchange);
-    claim.free();
-    return rejection === undefined ? this.#other(exchange) : refuse(this.#refusals.answer(rejection), exchange);
+  async #answer(exchange: Exchange): Promise<Response> {
+    const { headers, request } = exchange;
+    if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) return this.#other(exchange);
+    return this.#acceptor.claimsByHeader(headers) ? this.#claimed(exchange) : this.#read(exchange);
   }
 
-  /** Whoever asks is named, or denied, before the body is looked at. */
-  async #judge(claim: Claim, { headers, request, rest }: Exchange): Promise<Response> {
-    const { audiences, expiresAt, name, refusal, wwwAuthenticate } = await this.#caller(request);
-    if (refusal !== undefined) {
+  /** A listen by its header fields: who asks is named, or denied, before a byte of the body is read. */
+  async #claimed(exchange: Exchange): Promise<Response> {
+    const refused = this.#refused(exchange) ?? (await this.#named(exchange));
+    if (refused instanceof Response) {
+      await exchange.request.body?.cancel();
+      return refused;
+    }
+    const read = await this.#withBody(exchange);
+    return this.#judged(refused, this.#claim(read), read);
+  }
+
+  /** What only its body can show to be a listen; its caller is named before that body is judged. */
+  async #read(exchange: Exchange): Promise<Response> {
+    const read = await this.#withBody(exchange);
+    const claim = this.#claim(read);
+    const caller = claim.isListen ? await this.#named(read) : undefined;
+    if (caller !== undefined && !(caller instanceof Response)) return this.#judged(caller, claim, read);
+    const { rejection } = claim;
+    claim.free();
+    const refused = caller ?? (rejection && this.#refusals.answer(rejection));
+    return refused === undefined ? this.#other(read) : refuse(refused, read);
+  }
+
+  /** Judges what is a listen to its end. */
+  async #judged(caller: Caller, claim: Claim, exchange: Exchange): Promise<Response> {
+    const { headers, request, rest } = exchange;
+    const { rejection: ofHttp } = claim;
+    if (ofHttp !== undefined) {
       claim.free();
-      return this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
+      return refuse(this.#refusals.answer(ofHttp), exchange);
     }
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;
     verdict.free();
+    const { audiences, expiresAt, name } = caller;
     if (accepted !== undefined) return this.#listen(accepted, { request, principal: name, expiresAt, audiences }, rest);
     return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
+  }
+
+  #claim({ body, headers, request }: Exchange): Claim {
+    return this.#acceptor.claim(request.method, headers, body?.bytes ?? new Uint8Array());
+  }
+
+  /** What HTTP alone refuses of a listen, whose body nobody has read. */
+  #refused(exchange: Exchange): Response | undefined {
+    const claim = this.#claim(exchange);
+    const { rejection } = claim;
+    claim.free();
+    return rejection && this.#refusals.answer(rejection);
+  }
+
+  /** Who asks, or the answer to who is denied. */
+  async #named({ request }: Exchange): Promise<Caller | Response> {
+    const caller = await this.#caller(request);
+    const { refusal, wwwAuthenticate } = caller;
+    return refusal === undefined ? caller : this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
+  }
+
+  async #withBody(exchange: Exchange): Promise<Exchange> {
+    const body = await readStart(exchange.request, this.#acceptor.bodyBytes, this.#limits.bodyMs);
+    return { ...exchange, body };
   }
 
   #openingsOf(options: ListenOptions): Openings {
@@ -152,6 +195,7 @@ class ListenFront {
       limits: this.#limits,
       times: timesOf(options),
       authorizing: this.#authorizing,
+      naming: this.#naming,
       witness: this.#witness,
       discovery: this.#discovery,
       onerror: this.#onerror,
@@ -182,9 +226,12 @@ class ListenFront {
     return new SessionFront(host, sessionsOf(this.bus));
   }
 
+  get #naming(): Naming {
+    return { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
+  }
+
   #caller(request: Request): Promise<Caller> {
-    const naming = { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
-    return callerOf(naming, request);
+    return callerOf(this.#naming, request);
   }
 
   /** Whatever is no listen. */

@@ -2,6 +2,16 @@
 export interface ListenLimits {
   /** Bytes of a listen request's body (default 65,536). */
   bodyBytes?: number;
+  /**
+   * Milliseconds in which a body that is read here has to arrive, up to the limit of its bytes; a later one is a 408
+   * (default 10,000; below 1: no deadline).
+   */
+  bodyMs?: number;
+  /**
+   * Bytes of the header fields of a request whose stream keeps them, to have `principal` or `authorize` asked again; more is
+   * a 431 (default 16,384).
+   */
+  headerBytes?: number;
   /** Nesting of arrays and objects in it (default 64). */
   depth?: number;
   /** Bytes of a request id (default 256). */
@@ -32,6 +42,8 @@ export interface ListenLimits {
 
 /** The limits that apply where none are given. */
 export const DEFAULT_LIMITS = {
+  bodyMs: 10_000,
+  headerBytes: 16_384,
   streams: 4_000,
   streamsPerPrincipal: 16,
   sessions: 10_000,

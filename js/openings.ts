@@ -6,11 +6,12 @@ import type { Discovery } from './discover.js';
 import { calling, fromCore, ListenError } from './error.js';
 import type { FannedStream } from './fanned-stream.js';
 import { FanoutStreams } from './fanout-streams.js';
-import { grantOf } from './grant.js';
+import { type Grant, type Granting, grantOf, isAskedAgain } from './grant.js';
 import type { HeldStream, StreamEnding } from './held-stream.js';
 import { host } from './host.js';
 import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
+import type { Naming } from './principal.js';
 import { ListenStream } from './stream.js';
 import type { StreamOptions } from './stream-options.js';
 import { type ListenStats, Streams } from './streams.js';
@@ -25,6 +26,8 @@ export interface OpeningOptions {
   times: Required<Times>;
   /** Who says what callers may hear. */
   authorizing: Authorizing<AuthorizeContext>;
+  /** Who names callers. */
+  naming: Naming;
   /** Tells others what becomes of streams. */
   witness: Witness;
   /** Tells what the server notifies about. */
@@ -62,8 +65,9 @@ export class Openings {
   }
 
   /** Why no further stream can be opened now for this caller. */
-  refusal({ principal }: Asker): Refusal | undefined {
+  refusal({ principal, request }: Asker): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
+    if (isAskedAgain(this.#granting) && this.#areTooLarge(request.headers)) return Refusal.HeadersTooLarge;
     const { streams, streamsPerPrincipal } = this.#options.limits;
     if (this.#streams.size + this.#opening >= streams) return Refusal.TooManyStreams;
     return this.#callers.count(principal) >= streamsPerPrincipal ? Refusal.TooManyOfCaller : undefined;
@@ -155,11 +159,11 @@ export class Openings {
     asker: Asker,
     rest: unknown[],
   ): Promise<FannedStream> {
-    const { authorizing, bus, discovery, limits, times, witness } = this.#options;
+    const { bus, discovery, limits, times, witness } = this.#options;
     const { expiresAt, request } = asker;
     await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
     const ages = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(times.maxAgeMs) };
-    const grant = grantOf(authorizing, asker, times.grantMs);
+    const grant = this.#grant(asker);
     return discovery.use(request, rest, (known) => {
       const stream = fanout.open({
         accepted,
@@ -204,8 +208,8 @@ export class Openings {
 
   #streamOptions(asker: Asker): StreamOptions {
     const { expiresAt, request } = asker;
-    const { authorizing, bus, limits, onerror, times } = this.#options;
-    const { grantMs, maxAgeMs, stallMs, verifyMs } = times;
+    const { bus, limits, onerror, times } = this.#options;
+    const { maxAgeMs, stallMs, verifyMs } = times;
     return {
       bus,
       onerror,
@@ -218,9 +222,25 @@ export class Openings {
       attachMs: limits.attachMs,
       maxAgeMs: scattered(maxAgeMs),
       verifyMs: scattered(verifyMs),
-      grant: grantOf(authorizing, asker, grantMs),
+      grant: this.#grant(asker),
       continent: continentOf(request),
     };
+  }
+
+  get #granting(): Granting {
+    const { authorizing, naming, times } = this.#options;
+    return { authorizing, naming, ms: times.authorizationTtlMs };
+  }
+
+  #grant(asker: Asker): Grant | undefined {
+    return grantOf(this.#granting, asker);
+  }
+
+  /** A stream that keeps its request keeps no more of it than this. */
+  #areTooLarge(headers: Headers): boolean {
+    let left = this.#options.limits.headerBytes;
+    for (const [name, value] of headers) left -= name.length + value.length;
+    return left < 0;
   }
 
   #keepAliveMs(): number {

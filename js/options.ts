@@ -24,10 +24,11 @@ export interface ListenOptions extends FrontOptions {
   /** Says what a caller may hear (default: everything). */
   authorize?: Authorize;
   /**
-   * Milliseconds for which an answer of `authorize` holds. When it is older, the next notification waits until `authorize` has answered
-   * again, and the stream of a caller that may not hear any more all it was promised ends without a result (default 30,000; below 1: for ever).
+   * Milliseconds for which the answers of `principal` and `authorize` hold while a stream is open. When they are older, the next
+   * notification waits until both have answered again. The stream ends without a result where the caller is denied, has another name,
+   * or may not receive all that it was promised (default 30,000; below 1: as long as the stream).
    */
-  grantMs?: number;
+  authorizationTtlMs?: number;
   /**
    * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
    * notifications, each of which a `handler` that keeps sessions itself has one for. `stateless`: whatever `handler` answers. `reject`: an error,
@@ -36,7 +37,8 @@ export interface ListenOptions extends FrontOptions {
    */
   legacy?: 'sessions' | 'stateless' | 'reject';
   /**
-   * Names the caller of a request, or denies it, before the body is understood. `authorize` is told the name, and a
+   * Names the caller of a request, or denies it: before the body is read where the header fields call it a listen, otherwise before
+   * the body is judged. `authorize` is told the name, and a
    * session is its principal's alone (default: nobody is named, and a session is whoever's knows its id).
    */
   principal?: Principal;

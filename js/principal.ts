@@ -4,8 +4,9 @@ import { ListenError } from './error.js';
 import { Refusal } from './wasm.js';
 
 /**
- * Names the caller of a request, or denies it: called once for each listen request, and for each request that has to
- * do with a session of an earlier revision, before its body is understood. The request that it gets has no body.
+ * Names the caller of a request, or denies it: called once for each listen request, before its body is read where the header fields call
+ * it one, and for each request that has to do with a session of an earlier revision, before its body is judged; again while a stream is
+ * open, by `authorizationTtlMs`. The request that it gets has no body.
  */
 export type Principal = (request: Request) => PrincipalAnswer | Promise<PrincipalAnswer>;
 

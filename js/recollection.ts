@@ -19,9 +19,11 @@ export class Recollection {
   readonly #options: StreamOptions;
   #planned: Retiring | undefined;
   #recalledAt = Number.NEGATIVE_INFINITY;
+  #expiresAt: number | undefined;
 
   constructor(options: StreamOptions) {
     this.#options = options;
+    this.#expiresAt = options.expiresAt;
   }
 
   /** Of several moments the earliest counts. */
@@ -36,11 +38,17 @@ export class Recollection {
     edge.countIn(tally(), Date.now() - performance.now());
   }
 
+  /** Who the caller is was asked again: what a new core would be told, and when its credentials expire. */
+  renew(edge: Edge, expiresAt: number | undefined): void {
+    this.#expiresAt = expiresAt;
+    edge.expireAt(expiresAt === undefined ? undefined : expiry(expiresAt));
+    if (this.memo !== undefined) this.memo = edge.memo;
+  }
+
   /** Says to the core when the stream is to end by itself. */
   limit(edge: Edge): void {
-    const { expiresAt, stallMs } = this.#options;
-    edge.stallAfter(stallMs);
-    if (expiresAt !== undefined) edge.expireAt(expiry(expiresAt));
+    edge.stallAfter(this.#options.stallMs);
+    if (this.#expiresAt !== undefined) edge.expireAt(expiry(this.#expiresAt));
     if (this.#planned !== undefined) edge.retireAt(this.#planned.at, this.#planned.why);
   }
 

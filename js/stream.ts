@@ -4,7 +4,7 @@ import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
-import type { Grant } from './grant.js';
+import type { Grant, Granted } from './grant.js';
 import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
 import { Recollection, type Retiring, tallyOf } from './recollection.js';
 import type { SharedFrames } from './shared-frames.js';
@@ -276,14 +276,17 @@ export class ListenStream implements HeldStream {
   #ask(): void {
     const { grant } = this.#options;
     const question = grant && this.#edge.question();
-    if (question !== undefined) void grant?.ask(question).then((authorized) => this.#renew(grant, authorized));
+    if (question !== undefined) void grant?.ask(question).then((granted) => this.#renew(grant, granted));
   }
 
-  #renew(grant: Grant, authorized: string | undefined): void {
+  #renew(grant: Grant, granted: Granted | undefined): void {
     if (this.#isIdle) return;
     let wrong: string | undefined;
     surviving(() => {
-      wrong = this.#edge.renew(authorized, performance.now());
+      wrong = this.#edge.renew(granted?.filter, performance.now());
+      if (granted !== undefined) this.#recollection.renew(this.#edge, granted.expiresAt);
+      // Further audiences are asked of the bus.
+      this.#line.tend(this.#edge);
       this.#pump();
     });
     grant.refuse(wrong);

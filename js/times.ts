@@ -6,19 +6,19 @@ export interface Times {
   stallMs?: number;
   maxAgeMs?: number;
   verifyMs?: number;
-  grantMs?: number;
+  authorizationTtlMs?: number;
 }
 
 /** The times with their defaults; 0 where there is none. */
 export function timesOf(options: Times): Required<Times> {
   const { keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = host.maxAgeMs } = options;
-  const { verifyMs = 0, grantMs = 30_000 } = options;
+  const { verifyMs = 0, authorizationTtlMs = 30_000 } = options;
   return {
     keepAliveMs: timer(keepAliveMs),
     stallMs: timer(stallMs),
     maxAgeMs: timer(maxAgeMs),
     verifyMs: timer(verifyMs),
-    grantMs: timer(grantMs),
+    authorizationTtlMs: timer(authorizationTtlMs),
   };
 }
 
@@ -32,8 +32,8 @@ export function expiry(at: number): number {
   return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
 }
 
-/** Hosts fire timers that are too long for them at once. */
-function timer(ms: number): number {
+/** Milliseconds that a timer can wait; 0 for none. Hosts fire timers that are too long for them at once. */
+export function timer(ms: number): number {
   return ms >= 1 && ms <= LONGEST_TIMER ? ms : 0;
 }
 

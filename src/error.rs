@@ -80,6 +80,10 @@ pub enum Reason {
     GatewayTimeout,
     /// A gateway has no server under this name.
     UnknownServer,
+    /// The body did not arrive in time.
+    BodyTimeout,
+    /// The header fields are larger than what an open stream may keep of its request.
+    HeadersTooLarge,
 }
 
 impl Rejection {
@@ -100,10 +104,12 @@ impl Reason {
             Self::GatewayTimeout => 504,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
+            Self::BodyTimeout => 408,
             Self::StreamTaken => 409,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::TooManyOfCaller => 429,
+            Self::HeadersTooLarge => 431,
             reason if reason.is_passing() => 503,
             _ => 400,
         }
@@ -155,9 +161,12 @@ impl Reason {
     /// Which kind of refusal it counts as.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::MethodNotAllowed | Self::UnsupportedMediaType | Self::NotAcceptable => "http",
+            Self::MethodNotAllowed
+            | Self::UnsupportedMediaType
+            | Self::NotAcceptable
+            | Self::BodyTimeout => "http",
             Self::ForbiddenHost | Self::ForbiddenOrigin => "origin",
-            Self::BodyTooLarge | Self::LimitExceeded { .. } => "size",
+            Self::BodyTooLarge | Self::HeadersTooLarge | Self::LimitExceeded { .. } => "size",
             Self::ParseError
             | Self::InvalidRequest(_)
             | Self::HeaderMismatch(_)
@@ -209,6 +218,8 @@ impl Reason {
             Self::BadGateway => "bad-gateway",
             Self::GatewayTimeout => "gateway-timeout",
             Self::UnknownServer => "unknown-server",
+            Self::BodyTimeout => "body-timeout",
+            Self::HeadersTooLarge => "headers-too-large",
         }
     }
 
@@ -251,6 +262,8 @@ impl Reason {
             Self::BadGateway => "The server behind this gateway cannot be reached",
             Self::GatewayTimeout => "The server behind this gateway took too long",
             Self::UnknownServer => "There is no such server here",
+            Self::BodyTimeout => "The body did not arrive in time",
+            Self::HeadersTooLarge => "The header fields are too large",
         }
     }
 }

@@ -56,7 +56,10 @@ export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHand
     if (outgoing.closed) gone.abort();
     try {
       held.request = requestOf(incoming, body, gone.signal);
-      await send(await answer(server, incoming, held.request), outgoing);
+      const response = await answer(server, incoming, held.request);
+      // The rest of a body that was late is not waited for either.
+      if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
+      await send(response, outgoing);
     } catch (error) {
       if (!gone.signal.aborted) fail(outgoing, error as Error, tell);
     }
@@ -75,3 +78,5 @@ function fail(outgoing: ServerResponse, error: Error, tell: (error: Error) => vo
   if (outgoing.headersSent) outgoing.destroy();
   else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal Server Error');
 }
+
+const REQUEST_TIMEOUT = 408;

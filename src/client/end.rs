@@ -31,6 +31,8 @@ pub enum Loss {
     NotAcknowledged,
     /// The open stream gave no sign of life for too long.
     Silence,
+    /// The server sends the client elsewhere, and its credentials are not for there.
+    Redirected,
     /// The event stream cannot be read on.
     Stream(DecodeError),
 }
@@ -72,6 +74,7 @@ impl Loss {
             Self::MalformedAcknowledgment => "malformed-acknowledgment",
             Self::NotAcknowledged => "not-acknowledged",
             Self::Silence => "silence",
+            Self::Redirected => "redirected",
             Self::Stream(error) => error.code(),
         }
     }
@@ -87,6 +90,7 @@ impl fmt::Display for Loss {
             Self::MalformedAcknowledgment => "the acknowledgment names no filter",
             Self::NotAcknowledged => "the subscription was not acknowledged in time",
             Self::Silence => "the stream was silent for too long",
+            Self::Redirected => "the server redirects, and credentials go to no other place",
             Self::Stream(error) => return error.fmt(formatter),
         })
     }

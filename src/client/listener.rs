@@ -113,7 +113,12 @@ impl Listener {
     }
 
     /// The answer to `call` begins.
+    ///
+    /// A redirect that was not followed (in browsers its status is 0) is the end: whoever holds credentials follows none.
     pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
+        if is_redirect(status) && !self.is_ended() {
+            return self.end(End::Lost(Loss::Redirected), None);
+        }
         match &mut self.step {
             Step::Asking {
                 call: own, reply, ..
@@ -353,6 +358,11 @@ impl Listener {
         self.retry_after = retry_after;
         self.step = Step::Ended(Some(end));
     }
+}
+
+/// 304 is none: it has no place to go to.
+fn is_redirect(status: u16) -> bool {
+    matches!(status, 0 | 301 | 302 | 303 | 307 | 308)
 }
 
 /// No version in common is the same tomorrow.

@@ -1,6 +1,9 @@
 use crate::clock::Millis;
 
-use super::{backoff::Backoff, end::End};
+use super::{
+    backoff::Backoff,
+    end::{End, Loss},
+};
 
 /// When a subscription that has ended is opened again, if at all; whatever carries it.
 ///
@@ -58,7 +61,7 @@ impl Renewal {
 fn is_final(end: &End, is_empty: bool) -> bool {
     match end {
         End::Graceful => is_empty,
-        End::Lost(_) => false,
+        End::Lost(loss) => *loss == Loss::Redirected,
         End::Refused(refusal) => {
             matches!(refusal.status, 401 | 403)
                 || refusal.code.is_some_and(|code| JUDGMENTS.contains(&code))

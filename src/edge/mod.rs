@@ -99,6 +99,12 @@ impl Edge {
         self.stream.scope_to(scope);
     }
 
+    /// The caller has further audiences: [`Edge::poll_call`] asks for another attachment, with these and from where this one is.
+    pub fn handle_scope(&mut self, scope: Scope, now: Millis) {
+        self.stream.scope_to(scope);
+        self.follower.handle_moved(now);
+    }
+
     /// Counts what happens in `tally`. `epoch` is how much the clock of 1970 is ahead of the one of the other calls.
     pub fn count_in(&mut self, tally: Arc<Tally>, epoch: Millis) {
         self.stream.count_in(tally);

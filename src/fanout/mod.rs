@@ -15,6 +15,7 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
+    scope::Scope,
     sorted::{Map, Set},
     sse,
     tally::Tally,
@@ -74,10 +75,27 @@ impl Fanout {
         let honored = self.kept(stream.shared_honored());
         stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);
         let id = self.slots.insert(stream, group);
-        for key in Key::of_filter(&honored) {
-            self.members.insert((self.keys.enter(&key), id));
-        }
+        self.enter(id, &honored);
         id
+    }
+
+    /// The caller of a stream has other audiences from now on.
+    pub fn handle_scope(&mut self, id: StreamId, scope: Scope) {
+        let Some(held) = self.slots.get_mut(id) else {
+            return;
+        };
+        let former = held.stream.shared_honored().clone();
+        held.stream.scope_to(scope);
+        let stamp = held.stream.stamp().clone();
+        let honored = held.stream.shared_honored().clone();
+        let kept = self.kept(&honored);
+        drop(honored);
+        if let Some(held) = self.slots.get_mut(id) {
+            held.stream.share(self.stamps.kept(&stamp), &kept);
+        }
+        self.leave(id, &former);
+        self.enter(id, &kept);
+        self.forget(&former);
     }
 
     /// The bus has confirmed that events come: the acknowledgment may go out.
@@ -92,17 +110,11 @@ impl Fanout {
             self.deadlines.remove(&(at, id));
         }
         self.stamps.leave(held.stream.stamp());
-        for key in Key::of_filter(held.stream.honored()) {
-            if let Some(key) = self.keys.leave(&key) {
-                self.members.remove(&(key, id));
-            }
-        }
         let ending = held.stream.ending();
         let honored = held.stream.shared_honored().clone();
         drop(held);
-        if Arc::strong_count(&honored) == OURS {
-            self.filters.remove(&honored);
-        }
+        self.leave(id, &honored);
+        self.forget(&honored);
         ending
     }
 
@@ -290,6 +302,29 @@ impl Fanout {
         }
         for id in waiting {
             self.plan(id);
+        }
+    }
+
+    /// Lists a stream under what it honors.
+    fn enter(&mut self, id: StreamId, honored: &SubscriptionFilter) {
+        for key in Key::of_filter(honored) {
+            self.members.insert((self.keys.enter(&key), id));
+        }
+    }
+
+    /// Takes a stream off the lists of what it honored.
+    fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter) {
+        for key in Key::of_filter(honored) {
+            if let Some(key) = self.keys.leave(&key) {
+                self.members.remove(&(key, id));
+            }
+        }
+    }
+
+    /// Of a filter that no stream has any more nothing is kept.
+    fn forget(&mut self, honored: &Arc<SubscriptionFilter>) {
+        if Arc::strong_count(honored) == OURS {
+            self.filters.remove(honored);
         }
     }
 

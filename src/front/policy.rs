@@ -75,7 +75,7 @@ impl Policy {
 
     /// Judges a request by its method, then its host, then its origin; `url` is absolute.
     pub fn screen(&self, method: &str, url: &str, headers: &Headers<'_>) -> Screening {
-        let caller = self.caller(url, headers);
+        let caller = self.caller(method, url, headers);
         let mut fields = match &caller {
             Ok(Caller::Elsewhere(origin)) => cors::answer(origin),
             _ => Vec::new(),
@@ -98,10 +98,20 @@ impl Policy {
         }
     }
 
-    fn caller<'h>(&self, url: &str, headers: &Headers<'h>) -> Result<Caller<'h>, Reason> {
+    fn caller<'h>(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &Headers<'h>,
+    ) -> Result<Caller<'h>, Reason> {
         let own = self.own(url, headers).ok_or(Reason::ForbiddenHost)?;
         let Some(text) = headers.get("origin") else {
-            return Ok(Caller::Ours);
+            let is_foreign = method == GET && is_of_other_page(headers) && !self.origins.every;
+            return if is_foreign {
+                Err(Reason::ForbiddenOrigin)
+            } else {
+                Ok(Caller::Ours)
+            };
         };
         let origin = headers.single("origin").and_then(Origin::parse);
         let origin = origin.ok_or(Reason::ForbiddenOrigin)?;
@@ -201,7 +211,15 @@ impl fmt::Display for PolicyError {
 
 impl std::error::Error for PolicyError {}
 
+/// Whether a browser says that a page of another origin asks: it sends no `Origin` with the GET of an image or a link
+/// (Fetch Metadata Request Headers, Section 2.3).
+fn is_of_other_page(headers: &Headers<'_>) -> bool {
+    let site = headers.get("sec-fetch-site");
+    site.is_some_and(|site| !matches!(site, "same-origin" | "none"))
+}
+
 const METHODS: &str = "GET, POST, DELETE, OPTIONS";
+const GET: &str = "GET";
 const POST: &str = "POST";
 /// Never refused: it is how browsers ask.
 const OPTIONS: &str = "OPTIONS";

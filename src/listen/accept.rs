@@ -69,7 +69,8 @@ pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bo
 
 /// Judges an HTTP request as far as HTTP alone decides it (content type, accept, size): what comes after
 /// that comes after the caller has been named. A body longer than `limits.body_bytes` may be given cut off
-/// anywhere beyond that, or, where `Content-Length` says so, not at all.
+/// anywhere beyond that, or, where `Content-Length` says so, not at all. Where [`claims_by_header`], only its
+/// length is looked at: a body of which nothing has been read yet is given as an empty one.
 ///
 /// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
 pub fn claim(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Claim {
@@ -78,15 +79,17 @@ pub fn claim(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
     }
     let is_whole = body.len() <= limits.body_bytes && !headers.declare_more_than(limits.body_bytes);
     let checked = check_http(headers, is_whole);
-    let is_claimed = claims_by_header(headers);
-    if is_claimed && checked.is_ok() {
-        return Claim::Unread;
+    if claims_by_header(headers) {
+        return match checked {
+            Ok(()) => Claim::Unread,
+            Err(reason) => Claim::Rejected(Rejection::new(reason, None)),
+        };
     }
     let document = is_whole
         .then(|| json::read(body, limits.depth).ok())
         .flatten();
     let read = document.as_ref();
-    if !is_claimed && !read.is_some_and(|read| claims_by_body(headers, read)) {
+    if !read.is_some_and(|read| claims_by_body(headers, read)) {
         return Claim::NotOurs;
     }
     match (checked, read) {
@@ -173,7 +176,8 @@ fn check_message(
     Ok(Accepted { id, requested })
 }
 
-fn claims_by_header(headers: &Headers<'_>) -> bool {
+/// Whether the header fields alone call a request a listen, so that [`claim`] does not look at its body.
+pub fn claims_by_header(headers: &Headers<'_>) -> bool {
     headers.get("mcp-method") == Some(LISTEN)
 }
 

@@ -64,6 +64,10 @@ impl Lifetime {
         self.expiry = Some(at);
     }
 
+    pub(super) fn never_expire(&mut self) {
+        self.expiry = None;
+    }
+
     pub(super) fn has_expired(&self, now: Millis) -> bool {
         self.expiry.is_some_and(|at| at <= now)
     }

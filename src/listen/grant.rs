@@ -115,6 +115,18 @@ impl ServerStream {
         true
     }
 
+    /// The scope of the caller where it has audiences in `allowed` that the stream does not receive yet: whoever holds the stream
+    /// registers it again, with these. `None`: the stream has all, or it is closing.
+    pub fn wider_scope(&self, allowed: &SubscriptionFilter) -> Option<Scope> {
+        let scope = &self.honored.scope;
+        let audiences = &allowed.scope.audiences;
+        let has_all = audiences.iter().all(|name| scope.audiences.contains(name));
+        (self.is_open() && !has_all).then(|| Scope {
+            audiences: audiences.clone(),
+            ..scope.clone()
+        })
+    }
+
     /// What the caller hears of what is not for everybody. To be said before the stream is registered anywhere.
     pub fn scope_to(&mut self, scope: Scope) {
         let honored = SubscriptionFilter::clone(&self.honored);

@@ -27,4 +27,9 @@ impl ServerStream {
     pub fn expire_at(&mut self, at: Millis) {
         self.lifetime.expire_at(at);
     }
+
+    /// Takes back [`ServerStream::expire_at`].
+    pub fn never_expire(&mut self) {
+        self.lifetime.never_expire();
+    }
 }

@@ -71,6 +71,10 @@ pub enum Refusal {
     GatewayTimeout,
     /// 404: there is no server of this name.
     UnknownServer,
+    /// 408: the body did not arrive in time.
+    BodyTimeout,
+    /// 431: the header fields are larger than what an open stream may keep.
+    HeadersTooLarge,
 }
 
 #[wasm_bindgen]
@@ -87,10 +91,10 @@ impl Acceptor {
         listen::may_be_listen(method, &Headers::new(headers), &self.limits)
     }
 
-    /// Whether the body is announced as too large, and need not be read to be judged.
-    #[wasm_bindgen(js_name = declaresTooLarge)]
-    pub fn declares_too_large(&self, headers: &str) -> bool {
-        Headers::new(headers).declare_more_than(self.limits.body_bytes)
+    /// Whether the header fields alone call the request a listen: its caller is named before its body is read.
+    #[wasm_bindgen(js_name = claimsByHeader)]
+    pub fn claims_by_header(&self, headers: &str) -> bool {
+        listen::claims_by_header(&Headers::new(headers))
     }
 
     /// The largest body of a listen request, in bytes.
@@ -227,6 +231,8 @@ impl Refusal {
             Self::BadGateway => error::Reason::BadGateway,
             Self::GatewayTimeout => error::Reason::GatewayTimeout,
             Self::UnknownServer => error::Reason::UnknownServer,
+            Self::BodyTimeout => error::Reason::BodyTimeout,
+            Self::HeadersTooLarge => error::Reason::HeadersTooLarge,
         }
     }
 }

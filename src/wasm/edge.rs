@@ -9,7 +9,7 @@ use crate::{
 };
 
 use super::{
-    grant::{question_of, renew, scope_of},
+    grant::{expire, question_of, renew, scope_of},
     millis,
     tally::Tally,
     time,
@@ -55,15 +55,15 @@ impl Edge {
     }
 
     /// The stream of a `memo` that was open, and whose client has heard the acknowledgment or not; undefined where it is none.
-    /// Before anything is told it is asked what its caller may hear, which holds for `grantMs`; 0: for ever. It attaches anew, and tells its client to read everything again.
+    /// Before anything is told it is asked what its caller may hear, which holds for `authorizationTtlMs`; 0: for ever. It attaches anew, and tells its client to read everything again.
     pub fn recalled(
         memo: &str,
         #[wasm_bindgen(js_name = isAcknowledged)] is_acknowledged: bool,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
-        #[wasm_bindgen(js_name = grantMs)] grant_ms: f64,
+        #[wasm_bindgen(js_name = authorizationTtlMs)] authorization_ttl_ms: f64,
         now: f64,
     ) -> Option<Edge> {
-        let spans = (millis(keep_alive_ms), millis(grant_ms));
+        let spans = (millis(keep_alive_ms), millis(authorization_ttl_ms));
         let stream = memo::recalled(memo, is_acknowledged, spans, millis(now))?;
         let edge = edge::Edge::recalled(stream);
         Some(Self { edge })
@@ -183,10 +183,10 @@ impl Edge {
         self.edge.stream().stall_after(millis(ms));
     }
 
-    /// At that moment the stream ends at once, whatever waits.
+    /// At that moment the stream ends at once, whatever waits; undefined: never.
     #[wasm_bindgen(js_name = expireAt)]
-    pub fn expire_at(&mut self, at: f64) {
-        self.edge.stream().expire_at(millis(at));
+    pub fn expire_at(&mut self, at: Option<f64>) {
+        expire(self.edge.stream(), at);
     }
 
     /// What the caller hears of what is not for everybody, as JSON text: `audiences`, and its name in `principals`. To be said before it is
@@ -215,10 +215,15 @@ impl Edge {
         self.edge.stream().is_asking()
     }
 
-    /// What the caller may hear now, as JSON text of a filter; undefined: nothing. A stream that was promised more ends at once. The
+    /// What the caller may hear now, as JSON text of a filter; undefined: nothing. A stream that was promised more ends at once, and one
+    /// whose caller has further audiences is to be attached again: see `call`. The
     /// answer says what is wrong with a text that is no filter, which counts as nothing.
     pub fn renew(&mut self, authorized: Option<String>, now: f64) -> Option<String> {
-        renew(self.edge.stream(), authorized.as_deref(), millis(now))
+        let renewed = renew(self.edge.stream(), authorized.as_deref(), millis(now));
+        if let Some(scope) = renewed.scope {
+            self.edge.handle_scope(scope, millis(now));
+        }
+        renewed.wrong
     }
 
     /// Ends at that moment, without a result, after what is pending then. Of several moments the earliest counts.

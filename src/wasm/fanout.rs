@@ -12,7 +12,7 @@ use super::{
     accept::{Accepted, filter_of},
     discovered::Discovered,
     edge::Retirement,
-    grant::{question_of, renew, scope_of},
+    grant::{Renewed, expire, question_of, renew, scope_of},
     millis,
     tally::Tally,
     text::event_of,
@@ -71,16 +71,16 @@ impl Fanout {
 
     /// Holds the stream of a `memo` that was open when the core began anew, and whose client has heard the acknowledgment or not;
     /// undefined where it is none. It is to be polled: whatever it honors is cued once, as soon as
-    /// somebody has said that its caller may hear it, which holds for `grantMs`; 0: nobody has to.
+    /// somebody has said that its caller may hear it, which holds for `authorizationTtlMs`; 0: nobody has to.
     pub fn recall(
         &mut self,
         memo: &str,
         #[wasm_bindgen(js_name = isAcknowledged)] is_acknowledged: bool,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
-        #[wasm_bindgen(js_name = grantMs)] grant_ms: f64,
+        #[wasm_bindgen(js_name = authorizationTtlMs)] authorization_ttl_ms: f64,
         now: f64,
     ) -> Option<u32> {
-        let spans = (millis(keep_alive_ms), millis(grant_ms));
+        let spans = (millis(keep_alive_ms), millis(authorization_ttl_ms));
         let mut stream = memo::recalled(memo, is_acknowledged, spans, millis(now))?;
         stream.handle_loss();
         stream.stall_after(self.stall);
@@ -148,11 +148,15 @@ impl Fanout {
 
     /// As `Edge.renew`, of a stream; it is to be polled.
     pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
-        let mut wrong = None;
-        self.core.tend(StreamId(stream), |stream| {
-            wrong = renew(stream, authorized.as_deref(), millis(now));
+        let id = StreamId(stream);
+        let mut renewed = Renewed::default();
+        self.core.tend(id, |stream| {
+            renewed = renew(stream, authorized.as_deref(), millis(now));
         });
-        wrong
+        if let Some(scope) = renewed.scope {
+            self.core.handle_scope(id, scope);
+        }
+        renewed.wrong
     }
 
     /// Events may have been missed: every stream is to be polled.
@@ -196,11 +200,11 @@ impl Fanout {
         self.core.tend(StreamId(stream), ServerStream::close);
     }
 
-    /// At that moment a stream ends at once, whatever waits.
+    /// At that moment a stream ends at once, whatever waits; undefined: never.
     #[wasm_bindgen(js_name = expireAt)]
-    pub fn expire_at(&mut self, stream: u32, at: f64) {
+    pub fn expire_at(&mut self, stream: u32, at: Option<f64>) {
         self.core
-            .tend(StreamId(stream), |stream| stream.expire_at(millis(at)));
+            .tend(StreamId(stream), |stream| expire(stream, at));
     }
 
     /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.

@@ -2,30 +2,49 @@ use wasm_bindgen::JsValue;
 
 use crate::{clock::Millis, listen::ServerStream, scope::Scope};
 
-use super::{accept::read_filter, error::coded};
+use super::{accept::read_filter, error::coded, millis};
 
 /// The filter, as JSON text, of which somebody has to say whether the caller may still hear it; undefined: nobody has to.
 pub(super) fn question_of(stream: &mut ServerStream) -> Option<String> {
     stream.poll_question().map(|filter| filter.to_json())
 }
 
-/// Somebody has said what the caller may hear; without it, or where it is no filter, that is nothing. The answer says what was
-/// wrong with it.
-pub(super) fn renew(
-    stream: &mut ServerStream,
-    authorized: Option<&str>,
-    now: Millis,
-) -> Option<String> {
+/// What came of an answer about what a caller may hear.
+#[derive(Default)]
+pub(super) struct Renewed {
+    /// What was wrong with it.
+    pub(super) wrong: Option<String>,
+    /// The scope of the stream, where the caller has further audiences now.
+    pub(super) scope: Option<Scope>,
+}
+
+/// Somebody has said what the caller may hear; without it, or where it is no filter, that is nothing.
+pub(super) fn renew(stream: &mut ServerStream, authorized: Option<&str>, now: Millis) -> Renewed {
     match authorized.map(read_filter) {
         Some(Ok(mut allowed)) => {
             allowed.scope = authorized.and_then(Scope::from_json).unwrap_or_default();
             stream.handle_granted(&allowed, now);
-            None
+            Renewed {
+                wrong: None,
+                scope: stream.wider_scope(&allowed),
+            }
         }
         refused => {
             stream.handle_denied();
-            refused?.err().map(|error| error.to_string())
+            let error = refused.and_then(Result::err);
+            Renewed {
+                wrong: error.map(|error| error.to_string()),
+                scope: None,
+            }
         }
+    }
+}
+
+/// A stream ends at that moment; `None`: never.
+pub(super) fn expire(stream: &mut ServerStream, at: Option<f64>) {
+    match at {
+        Some(at) => stream.expire_at(millis(at)),
+        None => stream.never_expire(),
     }
 }
 

@@ -53,6 +53,11 @@ export class Fixture {
     return this.subscribeAt(`${this.#workerd.edges[edge]}/flaky?flaw=${text}`, filter);
   }
 
+  /** Where a server of its own in an edge isolate answers, one for each set of options. */
+  urlWith(edge: number, options: object): string {
+    return this.#with(edge, options, '');
+  }
+
   #with(edge: number, options: object, question: string): string {
     const text = encodeURIComponent(JSON.stringify(options));
     return `${this.#workerd.edges[edge]}/with?options=${text}${question}`;

@@ -128,16 +128,19 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     await closed;
   });
 
-  test.each([0, Number.POSITIVE_INFINITY])('is asked about once with grantMs %s', async (grantMs) => {
-    const rights = changeable();
-    const server = served({ authorize: rights.authorize, grantMs });
-    const stream = await open(server, TOOLS);
-    await stream.message();
-    await vi.advanceTimersByTimeAsync(3_600_000);
-    await server.notify.toolsChanged();
-    expect(await stream.message()).toBe(CUE);
-    expect(rights.asked).toHaveLength(1);
-  });
+  test.each([0, Number.POSITIVE_INFINITY])(
+    'is asked about once with authorizationTtlMs %s',
+    async (authorizationTtlMs) => {
+      const rights = changeable();
+      const server = served({ authorize: rights.authorize, authorizationTtlMs });
+      const stream = await open(server, TOOLS);
+      await stream.message();
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      await server.notify.toolsChanged();
+      expect(await stream.message()).toBe(CUE);
+      expect(rights.asked).toHaveLength(1);
+    },
+  );
 });
 
 describe('the stream of a session', () => {

@@ -201,7 +201,7 @@ describe('keys', () => {
   test('whose caller loses its key is told nothing more', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const issuer = await tokenIssuer();
-    const { listen, server } = guarded(issuer.jwks, { grantMs: 1 });
+    const { listen, server } = guarded(issuer.jwks, { authorizationTtlMs: 1 });
     const stream = await heardOf(await listen(await issuer.token({ exp: seconds(3_600) })));
     await stream.message();
     await issuer.rotate('second');

@@ -56,9 +56,7 @@ describe('a listen', () => {
       const request = new Request(URL, { method: 'POST', headers: { ...LISTEN_HEADERS, ...init.headers }, body: '{' });
       statuses.push((await server.fetch(request)).status);
     }
-    const body = ' '.repeat(65_537);
-    statuses.push((await server.fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }))).status);
-    expect(statuses).toEqual([415, 406, 413, 403, 413]);
+    expect(statuses).toEqual([415, 406, 413, 403]);
     expect(named).not.toHaveBeenCalled();
   });
 

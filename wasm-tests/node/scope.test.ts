@@ -68,7 +68,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   test('who loses an audience is told nothing more', async () => {
     let audiences = ['acme'];
     const authorize: ListenOptions['authorize'] = ({ requested }) => ({ ...requested, audiences });
-    const server = serving({ bus: busOf(), principal, authorize, grantMs: 1 });
+    const server = serving({ bus: busOf(), principal, authorize, authorizationTtlMs: 1 });
     const stream = await opened(server, 'ann');
     audiences = [];
     await new Promise((resolve) => setTimeout(resolve, 20));

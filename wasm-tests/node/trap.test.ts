@@ -114,7 +114,7 @@ describe.each(BUSES)('%s streams of which something is not known any more', (_, 
   test('ask again what their caller may hear, however lately that was asked', async () => {
     let mayHear = true;
     const authorize = () => (mayHear ? TOOLS : { denied: 403 as const });
-    const { bus, server: under } = server(busOf(), { authorize, grantMs: 3_600_000 });
+    const { bus, server: under } = server(busOf(), { authorize, authorizationTtlMs: 3_600_000 });
     const stream = await acknowledgedStream(under);
     mayHear = false;
     await trap((event) => bus.publish(event));

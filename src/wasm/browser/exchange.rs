@@ -11,7 +11,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     AbortController, Headers, ReadableStreamDefaultReader, ReadableStreamReadResult, Request,
-    RequestCache, RequestInit, Response,
+    RequestCache, RequestInit, RequestRedirect, Response,
 };
 
 use crate::client::HttpRequest;
@@ -99,6 +99,10 @@ impl Target {
         init.set_headers_headers(&self.headers(request)?);
         // A DELETE that Chromium (156) finds the stream of its session in the cache for, it may send twice.
         init.set_cache(RequestCache::NoStore);
+        // Wherever a redirect leads, it is not where the credentials are for.
+        if self.holds_credentials() {
+            init.set_redirect(RequestRedirect::Manual);
+        }
         if let Some(controller) = controller {
             init.set_signal(Some(&controller.signal()));
         }
@@ -106,6 +110,10 @@ impl Target {
             init.set_body(&body.into());
         }
         Request::new_with_str_and_init(&self.url, &init)
+    }
+
+    fn holds_credentials(&self) -> bool {
+        self.options.token.is_some() || !self.options.headers.is_empty()
     }
 
     /// The caller's header fields, and over them those of the protocol.

@@ -1,0 +1,158 @@
+import { type AuthorizeContext, InMemoryBus, type ListenBus, type ListenOptions, type PrincipalAnswer } from 'mcp-listen';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { LegacySession } from '../../host/legacy.ts';
+import { listChanged } from '../../host/listen.ts';
+import { BreakableBus } from '../breakable-bus.ts';
+import { sessionServer } from '../legacy-serving.ts';
+import { listenRequest, open, serving, TOOLS } from '../serving.ts';
+
+const BOTH = { toolsListChanged: true, promptsListChanged: true };
+const CUE = listChanged('1', 'tools');
+const TTL = 30_000;
+const BUSES: [name: string, busOf: () => ListenBus][] = [
+  ['a bus of the process', () => new InMemoryBus()],
+  ['a bus elsewhere', () => new BreakableBus()],
+];
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A principal that answers as `answer` says at the moment. */
+function changeable(first: PrincipalAnswer) {
+  const caller = {
+    answer: (): PrincipalAnswer | Promise<PrincipalAnswer> => first,
+    principal: vi.fn((_request: Request) => caller.answer()),
+  };
+  return caller;
+}
+
+const FAILURES: [why: string, answer: () => PrincipalAnswer | Promise<PrincipalAnswer>, code?: string][] = [
+  ['denies', () => ({ denied: 401 })],
+  ['names someone else', () => 'eve'],
+  ['names no one', () => undefined],
+  ['says that it has expired', () => ({ name: 'ann', expiresAt: 1 })],
+  ['takes an audience away', () => ({ name: 'ann', audiences: ['bolt'] })],
+  ['throws', () => Promise.reject(new Error('secret')), 'authorizer-failed'],
+  ['is late', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+];
+
+describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
+  const served = (options: ListenOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+
+  test.each(FAILURES)('where that then %s, the stream ends without the cue and without a result', async (...row) => {
+    const [, answer, code] = row;
+    const onerror = vi.fn();
+    const caller = changeable({ name: 'ann', audiences: ['acme'] });
+    const server = served({ principal: caller.principal, onerror });
+    const stream = await open(server, TOOLS);
+    await stream.message();
+    await vi.advanceTimersByTimeAsync(TTL);
+    caller.answer = answer;
+    await server.notify.toolsChanged({ audience: 'acme' });
+    const next = stream.message();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await next).toBeUndefined();
+    expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1 } });
+    expect(onerror.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
+  });
+
+  test('it is asked once for each age, with a request that has its header fields and no body', async () => {
+    const caller = changeable('ann');
+    const server = served({ principal: caller.principal });
+    const response = await server.fetch(listenRequest(TOOLS, { headers: { authorization: 'Bearer x' } }));
+    const reader = response.body?.getReader();
+    await reader?.read();
+    for (const age of [TTL - 1, 1, TTL - 1, 1]) {
+      await vi.advanceTimersByTimeAsync(age);
+      await server.notify.toolsChanged();
+      await reader?.read();
+    }
+    expect(caller.principal).toHaveBeenCalledTimes(3);
+    const kept = caller.principal.mock.calls[2]?.[0];
+    expect([kept?.headers.get('authorization'), await kept?.text()]).toEqual(['Bearer x', '']);
+  });
+
+  test('further audiences are received from then on', async () => {
+    const caller = changeable({ name: 'ann', audiences: ['acme'] });
+    const server = served({ principal: caller.principal });
+    const stream = await open(server, BOTH);
+    await stream.message();
+    await vi.advanceTimersByTimeAsync(TTL);
+    caller.answer = () => ({ name: 'ann', audiences: ['acme', 'bolt'] });
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(CUE);
+    await vi.advanceTimersByTimeAsync(0);
+    await server.notify.promptsChanged({ audience: 'bolt' });
+    expect(await stream.message()).toBe(listChanged('1', 'prompts'));
+    await server.notify.toolsChanged({ audience: 'acme' });
+    expect(await stream.message()).toBe(CUE);
+    await server.revoke('ann');
+    expect(await stream.message()).toBeUndefined();
+    expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, frames: 3 });
+  });
+
+  test('the moment of expiry moves, or is gone', async () => {
+    const caller = changeable({ name: 'ann', expiresAt: Date.now() + 60_000 });
+    const server = served({ principal: caller.principal });
+    const stream = await open(server, TOOLS);
+    await stream.message();
+    caller.answer = () => ({ name: 'ann', expiresAt: Date.now() + 60_000 });
+    await vi.advanceTimersByTimeAsync(TTL);
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(CUE);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(server.stats().open).toBe(1);
+    caller.answer = () => ({ name: 'ann' });
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toBe(CUE);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(server.stats().open).toBe(1);
+  });
+});
+
+test('with both, principal is asked first, and authorize is told its answer', async () => {
+  const caller = changeable({ name: 'ann', audiences: ['acme'], expiresAt: 4e12 });
+  const asked: AuthorizeContext[] = [];
+  const authorize: ListenOptions['authorize'] = (context) => {
+    asked.push(context);
+    return context.requested;
+  };
+  const server = serving({ principal: caller.principal, authorize, keepAliveMs: 0 });
+  const stream = await open(server, TOOLS);
+  await stream.message();
+  await vi.advanceTimersByTimeAsync(TTL);
+  caller.answer = () => ({ name: 'ann', audiences: ['acme', 'bolt'], expiresAt: 5e12 });
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(CUE);
+  expect(asked[1]).toMatchObject({ principal: 'ann', audiences: ['acme', 'bolt'], expiresAt: 5e12, requested: TOOLS });
+  caller.answer = () => ({ denied: 403 });
+  await vi.advanceTimersByTimeAsync(TTL);
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBeUndefined();
+  expect(asked).toHaveLength(2);
+});
+
+test('the stream of a session ends where its principal is another one then', async () => {
+  const caller = changeable('ann');
+  const { send, server } = sessionServer({ principal: caller.principal, keepAliveMs: 0 });
+  const session = await LegacySession.begin(send);
+  const stream = await session.open();
+  await stream.event();
+  await vi.advanceTimersByTimeAsync(TTL);
+  caller.answer = () => 'eve';
+  await server.notify.toolsChanged();
+  expect(await stream.event()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
+});
+
+test.each([
+  [{ principal: () => 'ann' }, 431],
+  [{ authorize: ({ requested }: AuthorizeContext) => requested }, 431],
+  [{ principal: () => 'ann', authorizationTtlMs: 0 }, 200],
+  [{}, 200],
+])('a request that a stream would have to keep has no more than 16 KiB of header fields: %o', async (options, status) => {
+  const server = serving(options);
+  const [large, small] = [{ 'x-pad': 'a'.repeat(16_384) }, { 'x-pad': 'a'.repeat(16_000) }];
+  const answers = [large, small].map((headers) => server.fetch(listenRequest(TOOLS, { headers })));
+  expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([status, 200]);
+});

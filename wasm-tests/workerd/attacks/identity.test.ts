@@ -1,0 +1,74 @@
+import type { ListenStats } from 'mcp-listen';
+import { describe, expect, test } from 'vitest';
+import { useFixture } from '../../host/fixture.ts';
+import { LegacySession } from '../../host/legacy.ts';
+import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
+
+const TOOLS = { toolsListChanged: true };
+const CUE = listChanged('1', 'tools');
+/** An answer is old at once; nothing but principal is asked. */
+const OPTIONS = { names: true, authorizationTtlMs: 1, limits: { attachMs: 2_000, authorizeMs: 300 } };
+
+describe.each(['each', 'shared'])('where streams have a socket %s', (SOCKETS) => {
+  const fixture = useFixture({ SOCKETS });
+  const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
+
+  async function opened(caller: string): Promise<WireStream> {
+    const stream = await fixture().subscribeWith(0, OPTIONS, TOOLS, { headers: { 'x-user': caller } });
+    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+    return stream;
+  }
+
+  /** Says in both isolates what principal answers for a caller from now on. */
+  async function name(caller: string, answer: unknown): Promise<void> {
+    for (const edge of [0, 1]) await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(answer));
+  }
+
+  test.each([
+    ['is denied', { denied: 401 }],
+    ['is someone else', 'mallory'],
+    ['is no one', null],
+  ])('who then %s receives nothing more, and others do', async (_, answer) => {
+    const former = (await stats()).ended.denied;
+    const others = await opened('dan');
+    const stream = await opened('eve');
+    await name('eve', answer);
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await others.message()).toBe(CUE);
+    expect(await stream.message()).toBeUndefined();
+    await expect.poll(async () => (await stats()).ended.denied).toBe(former + 1);
+    await name('eve', 'eve');
+  });
+
+  test('who has further audiences receives what is for them', async () => {
+    await name('fay', { name: 'fay', audiences: ['acme'] });
+    const stream = await opened('fay');
+    await name('fay', { name: 'fay', audiences: ['acme', 'bolt'] });
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await stream.message()).toBe(CUE);
+    const event = { kind: 'for_audience', audience: 'bolt', event: { kind: 'tools_list_changed' } };
+    // The bus replays what is published while the stream attaches again.
+    await fixture().publish(1, event);
+    expect(await stream.message()).toBe(CUE);
+    await name('fay', { name: 'fay', audiences: ['acme'] });
+    await fixture().publish(1, event);
+    expect(await stream.message()).toBeUndefined();
+  });
+});
+
+describe('the stream of a session', () => {
+  const fixture = useFixture();
+
+  test('ends where its caller is denied', async () => {
+    const send = (init: RequestInit) => {
+      const headers = { ...Object.fromEntries(new Headers(init.headers)), 'x-user': 'gus' };
+      return fixture().sendWith(0, OPTIONS, { ...init, headers });
+    };
+    const session = await LegacySession.begin(send);
+    const stream = await session.open();
+    await stream.event();
+    await fixture().post(0, '/names?caller=gus', JSON.stringify({ denied: 403 }));
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await stream.event()).toBeUndefined();
+  });
+});
