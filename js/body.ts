@@ -16,8 +16,8 @@ export interface BodyStart {
  *
  * @throws ListenError `body-timeout`.
  */
-export async function readStart(request: Request, limit: number, ms = 0): Promise<BodyStart> {
-  const reader = request.body?.getReader();
+export async function readStart({ body }: Pick<Request, 'body'>, limit: number, ms = 0): Promise<BodyStart> {
+  const reader = body?.getReader();
   if (reader === undefined) return { bytes: new Uint8Array() };
   const deadline = timer(ms);
   if (deadline === 0) return readUpTo(limit, reader);

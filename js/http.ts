@@ -11,6 +11,7 @@ import { isBodyTimeout, readStart } from './body.js';
 import type { ListenBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
+import { Credentials } from './credentials.js';
 import { Discovery } from './discover.js';
 import { calling, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
@@ -73,15 +74,20 @@ class ListenFront {
     const onerror = onceEach(options.onerror ?? report);
     this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
     this.#isOffering = capabilities === 'offered';
-    this.#handler = this.#isOffering ? offering(handler) : handler;
     const stated = JSON.stringify(limits);
     this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#handler = this.#isOffering ? offering(handler, { limits: this.#limits, onerror }) : handler;
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
     this.#principal = principal;
     this.#onerror = onerror;
     this.#witness = new Witness({ onlog: options.onlog, tracer: options.tracer, onerror });
-    this.#discovery = new Discovery(this.#handler, capabilities === 'offered' ? undefined : capabilities, serverInfo);
+    this.#discovery = new Discovery(this.#handler, {
+      capabilities: capabilities === 'offered' ? undefined : capabilities,
+      serverInfo,
+      credentials: new Credentials(options.credentialHeaders),
+      limits: this.#limits,
+    });
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
     this.#openings = this.#openingsOf(options);
     this.#legacy = this.#legacyFront(options);
@@ -128,13 +134,17 @@ class ListenFront {
 
   /** A listen by its header fields: who asks is named, or denied, before a byte of the body is read. */
   async #claimed(exchange: Exchange): Promise<Response> {
-    const refused = this.#refused(exchange) ?? (await this.#named(exchange));
-    if (refused instanceof Response) {
+    const refused = this.#refused(exchange);
+    if (refused !== undefined) {
       await exchange.request.body?.cancel();
       return refused;
     }
+    const caller = await this.#named(exchange);
+    // Cancelled while its first bytes arrive, the body of a host that makes it with `Readable.toWeb` (Node 24) throws where
+    // nothing catches: what is not read is the host's to discard.
+    if (caller instanceof Response) return caller;
     const read = await this.#withBody(exchange);
-    return this.#judged(refused, this.#claim(read), read);
+    return this.#judged(caller, this.#claim(read), read);
   }
 
   /** What only its body can show to be a listen; its caller is named before that body is judged. */
@@ -180,8 +190,8 @@ class ListenFront {
   /** Who asks, or the answer to who is denied. */
   async #named({ request }: Exchange): Promise<Caller | Response> {
     const caller = await this.#caller(request);
-    const { refusal, wwwAuthenticate } = caller;
-    return refusal === undefined ? caller : this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
+    const { refusal, ...fields } = caller;
+    return refusal === undefined ? caller : this.#refusals.denied(this.#acceptor.refuse(refusal), fields);
   }
 
   async #withBody(exchange: Exchange): Promise<Exchange> {
@@ -213,8 +223,7 @@ class ListenFront {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
-      limits: this.#limits,
-      uris: this.#acceptor.uris,
+      limits: { ...this.#limits, uris: this.#acceptor.uris, unnamedShare: this.#principal === undefined ? 1 : 0.5 },
       onerror: this.#onerror,
       refusals: this.#refusals,
       caller: this.#caller.bind(this),

@@ -28,8 +28,25 @@ export interface ListenLimits {
   streams?: number;
   /** Streams that it holds at once for one caller that `principal` named (default 16). */
   streamsPerPrincipal?: number;
-  /** Sessions of clients of earlier revisions that are alive at once (default 10,000). */
+  /**
+   * Sessions of clients of earlier revisions that are alive at once (default 10,000). Where there
+   * is a `principal`, callers that it does not name may hold half of them, and half of
+   * `busUriBytes`. Below 1: none may begin.
+   */
   sessions?: number;
+  /**
+   * Sessions of one caller that `principal` named, or of one network address where a caller has no
+   * name and the host tells the address (default 16). A caller that begins one more loses its least
+   * recently used one, if possible one without a stream. Below 1: these callers may begin none.
+   */
+  sessionsPerPrincipal?: number;
+  /** Bytes of the URIs that one session watches, 64 more for each (default 65,536; 0: none). */
+  sessionUriBytes?: number;
+  /**
+   * Bytes of the URIs that all sessions of a bus watch, 64 more for each (default 16,777,216; 0:
+   * none).
+   */
+  busUriBytes?: number;
   /** Milliseconds without a request or a stream after which such a session is over (default 1,800,000). */
   sessionIdleMs?: number;
   /** Milliseconds that `authorize` may take (default 2,000). */
@@ -38,6 +55,10 @@ export interface ListenLimits {
   attachMs?: number;
   /** Milliseconds that `close` waits for readers to take what is pending (default 5,000). */
   closeMs?: number;
+  /** Bytes of an answer of the handler to `server/discover`, `initialize` or a listen that are read (default 1,048,576; 0: none). */
+  answerBytes?: number;
+  /** Milliseconds for which the body of such an answer is read (default 10,000; 0: it must be there at once). */
+  answerMs?: number;
 }
 
 /** The limits that apply where none are given. */
@@ -47,8 +68,13 @@ export const DEFAULT_LIMITS = {
   streams: 4_000,
   streamsPerPrincipal: 16,
   sessions: 10_000,
+  sessionsPerPrincipal: 16,
+  sessionUriBytes: 65_536,
+  busUriBytes: 16_777_216,
   sessionIdleMs: 1_800_000,
   authorizeMs: 2_000,
   attachMs: 5_000,
   closeMs: 5_000,
+  answerBytes: 1_048_576,
+  answerMs: 10_000,
 };

@@ -38,6 +38,7 @@ export interface StreamOptions {
 export function joiningOf({ continent, session }: StreamOptions, since: string | undefined): Joining {
   return {
     ...(session && { session: session.id }),
+    ...(session?.principal !== undefined && { principal: session.principal }),
     ...(since !== undefined && { since }),
     ...(continent !== undefined && { continent }),
   };

@@ -44,8 +44,10 @@ function everythingOn(token) {
  * @returns {Record<string, string>}
  */
 function fromEnvironment(environment) {
-  const gateway = ['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'TENANTS', 'TENANT_NAMES'];
-  const names = [...gateway, 'ALLOWED_HOSTS'];
+  const names = [
+    ...['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'UPSTREAM_RIGHTS', 'TENANTS', 'TENANT_NAMES'],
+    ...['CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
+  ];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 

@@ -1,22 +1,52 @@
 import { env } from 'cloudflare:workers';
-import { gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
+import { type GatewayOptions, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { settings } from './settings.js';
+import { listOf, settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
-const { MCP_BUS, UPSTREAM, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
+const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
 
-const options = { ...tenancy(env), listen: settings.front };
+/** What callers may hear: with a token of our own, what the server acknowledges for each, unless that is given up. */
+const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
+const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
 /** Stands in front of the MCP server at UPSTREAM; undefined: there is none, and the notebook is served. */
-export const gate = UPSTREAM ? gateway(UPSTREAM, MCP_BUS, options) : undefined;
+export const gate = UPSTREAM ? gateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
 
 /** The bus of both: behind a gateway it watches the server, too. */
 export class SubscriptionBus extends PlainBus {
   static override watcher = watchUpstream(watched);
 }
 
+function gateOptions(): GatewayOptions {
+  return {
+    ...tenancy(env),
+    listen: settings.front,
+    rights: rightsOfCallers(),
+    credentialHeaders: listOf(CREDENTIAL_HEADERS ?? ''),
+    admitsUnknownMethod: oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
+  };
+}
+
+/** Without a token the server tells the watch what it tells anybody, and publishers decide about the rest. */
+function rightsOfCallers(): 'acknowledged' | 'admitted' {
+  return rights ?? (UPSTREAM_TOKEN ? 'acknowledged' : 'admitted');
+}
+
 function watched(): Upstream | undefined {
-  if (!UPSTREAM || UPSTREAM_WATCH === 'off') return undefined;
-  return { url: UPSTREAM, ...(UPSTREAM_TOKEN && { token: UPSTREAM_TOKEN }) };
+  if (!UPSTREAM || !isWatching) return undefined;
+  const tasks = rightsOfCallers() === 'acknowledged';
+  return { url: UPSTREAM, tasks, ...(UPSTREAM_TOKEN && { token: UPSTREAM_TOKEN }) };
+}
+
+/** A variable that has one of these values, or is not set: a Worker with any other value does not start. */
+function oneOf<Value extends string>(
+  name: string,
+  value: string | undefined,
+  values: readonly Value[],
+): Value | undefined {
+  if (!value) return undefined;
+  const known = values.find((other) => other === value);
+  if (known === undefined) throw new Error(`${name} must be ${values.join(' or ')}`);
+  return known;
 }

@@ -82,6 +82,8 @@ export interface BusTally {
 export interface Joining {
   /** The session whose stream it is: what that watches is added, and an earlier stream of it is let go. */
   session?: string;
+  /** Whose the session is: the stream of any other is let go. Without it, the session belongs to no principal. */
+  principal?: string;
   /** What the stream has heard already, in words of the core: the bus goes on from there where it can. */
   since?: string;
   /** On which continent the client is, as a code of two letters: a bus may have objects near it. */

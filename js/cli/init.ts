@@ -7,7 +7,7 @@ import { exportingBus } from './entry.js';
 import { readJsonc, withJson } from './jsonc.js';
 import { newProject } from './new-project.js';
 import { Refusal } from './refusal.js';
-import { environmentsOf, missingIn } from './wrangler-config.js';
+import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
 /** What is to be done to a folder. */
 export interface Plan {
@@ -48,10 +48,26 @@ async function added(folder: string, file: string): Promise<Plan> {
   const missing = missingIn(config);
   const changes = [{ path: file, before: text, after: editedConfig(file, text, config, missing) }];
   if (missing.isOwn) changes.push(await entryChange(folder, file, config.main));
-  changes.push(await manifestChange(folder));
+  const manifest = await manifestOf(folder);
+  changes.push(manifestChange(manifest));
+  return { isNew: false, changes, notes: [...environmentNotes(config), ...routerNotes(manifest)] };
+}
+
+function environmentNotes(config: WranglerConfig): string[] {
   const environments = environmentsOf(config).join(', ');
-  const inherited = `environments inherit no bindings: repeat that of the bus in ${environments}`;
-  return { isNew: false, changes, notes: environments === '' ? [] : [inherited] };
+  if (environments === '') return [];
+  return [`environments inherit no bindings: repeat that of the bus in ${environments}`];
+}
+
+/** Names the packages whose routers send requests of clients to every Durable Object. */
+function routerNotes({ dependencies }: Manifest): string[] {
+  const routers = ROUTERS.filter((name) => dependencies[name] !== undefined).join(', ');
+  if (routers === '') return [];
+  return [
+    `${routers} can route requests of clients to every Durable Object binding. The bus refuses them by itself.
+To keep them from starting its object at all, refuse its binding in the router: see "Routers that reach every object"
+in docs/hosts.md.`,
+  ];
 }
 
 async function entryChange(folder: string, file: string, main: string | undefined) {
@@ -61,15 +77,19 @@ async function entryChange(folder: string, file: string, main: string | undefine
   return { path: main, before, after: exportingBus(main, before) };
 }
 
-async function manifestChange(folder: string) {
-  const path = 'package.json';
-  const before = await text(folder, path, 'the package is to be named in package.json');
-  const { dependencies, devDependencies } = readJsonc(path, before) as Record<
+async function manifestOf(folder: string): Promise<Manifest> {
+  const before = await text(folder, MANIFEST, 'the package is to be named in package.json');
+  const { dependencies, devDependencies } = readJsonc(MANIFEST, before) as Record<
     string,
     Record<string, string> | undefined
   >;
-  const isThere = { ...dependencies, ...devDependencies }['mcp-listen'] !== undefined;
-  return { path, before, after: isThere ? before : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`) };
+  return { before, dependencies: { ...dependencies, ...devDependencies } };
+}
+
+function manifestChange({ before, dependencies }: Manifest) {
+  const isThere = dependencies['mcp-listen'] !== undefined;
+  const after = isThere ? before : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`);
+  return { path: MANIFEST, before, after };
 }
 
 async function text(folder: string, path: string, why: string): Promise<string> {
@@ -80,3 +100,13 @@ async function text(folder: string, path: string, why: string): Promise<string> 
     throw error;
   }
 }
+
+/** The package.json of a project. */
+interface Manifest {
+  before: string;
+  /** Those for development among them. */
+  dependencies: Record<string, string>;
+}
+
+const MANIFEST = 'package.json';
+const ROUTERS = ['agents', 'hono-agents', 'partyserver'];

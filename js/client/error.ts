@@ -14,6 +14,7 @@ export type ListenErrorCode =
   | 'malformed-acknowledgment'
   | 'not-loaded'
   | 'not-supported'
+  | 'redirected'
   | 'refused'
   | 'silence';
 

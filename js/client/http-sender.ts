@@ -19,12 +19,22 @@ export class HttpSender {
   /** The answer; a 401 is asked about once, where somebody can give another token. */
   async send(method: string, lines: string, body: string | null, signal: AbortSignal): Promise<Response> {
     const { token, fetch = globalThis.fetch } = this.#options;
-    const request = async () =>
-      fetch(await this.#request({ method, headers: await this.#headers(lines), body, signal }));
+    const { redirect } = this;
+    const request = async () => {
+      const made = await this.#request({ method, headers: await this.#headers(lines), body, signal, redirect });
+      // What a function of the caller's has made may say something else.
+      return redirect === 'manual' ? fetch(made, { redirect }) : fetch(made);
+    };
     const response = await request();
     if (response.status !== 401 || typeof token !== 'function') return response;
     await response.body?.cancel();
     return request();
+  }
+
+  /** Credentials are for one place alone: with any of them no redirect is followed, and the core takes it for the end. */
+  get redirect(): 'follow' | 'manual' {
+    const { headers, token } = this.#options;
+    return headers === undefined && token === undefined ? 'follow' : 'manual';
   }
 
   async #headers(lines: string): Promise<Headers> {

@@ -21,9 +21,9 @@ export interface ListenOptions {
   signal?: AbortSignal;
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
-  /** Header fields for every request; those of the protocol come before them. */
+  /** Header fields for every request; those of the protocol come before them. With any given, redirects are not followed (`redirected`). */
   headers?: HeadersInit;
-  /** Authorizes every request. */
+  /** Authorizes every request. With it, redirects are not followed (`redirected`). */
   token?: TokenProvider;
   /** Milliseconds that the acknowledgment may take (default 30,000; 0: for ever). */
   ackTimeoutMs?: number;

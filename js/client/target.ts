@@ -7,6 +7,8 @@ export interface RequestParts {
   headers: Headers;
   body: string | null;
   signal: AbortSignal;
+  /** `manual` where `token` or `headers` are given: credentials go to no other place. */
+  redirect: 'follow' | 'manual';
 }
 
 /** Makes the request that carries these parts; whatever it leaves out is not sent. */

@@ -114,6 +114,8 @@ export class WatchLoop implements WatchLine {
   #until(end: CoreEnd): number | undefined {
     const { code, status = 0, rpcCode, retryAfterMs } = end;
     if (code === 'core-trapped') return this.#renewal.trapped();
+    // The next attempt would be sent to the same other place.
+    if (code === 'redirected') return undefined;
     if (code === 'graceful') return this.#renewal.next((core, time) => core.closed(time));
     if (code !== 'refused') return this.#renewal.next((core, time) => core.lost(retryAfterMs, time));
     // What is refused in the way that the server was known to speak is asked anew in the other way first.

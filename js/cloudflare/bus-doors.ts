@@ -1,13 +1,9 @@
 import { ListenError } from '../error.js';
-import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
+import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, KEY_HEADER, SHARD_HEADER } from './bus-header.js';
+import { ATTEMPTS, type BusDoor, DoorKeys } from './door-keys.js';
 import { type ShardAddress, shardAddress, shardName } from './shard-name.js';
 import { objectOf } from './shard-stub.js';
 import { retrying } from './stub-error.js';
-
-/** What can be asked of an object for one stream. */
-export interface BusDoor {
-  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
-}
 
 /** A socket, and where it leads. */
 export interface Opened {
@@ -18,7 +14,7 @@ export interface Opened {
 
 /**
  * The ways to a bus from one isolate: through the bus object, which sends edges on to a shard, and straight to the
- * shard that an edge of the same continent was sent to before.
+ * shard that an edge of the same continent was sent to before. Each object opens to its key, which is asked for once.
  */
 export class BusDoors {
   /** Keeps the request alive that asks, also after it was cancelled: for half a minute then. */
@@ -26,6 +22,7 @@ export class BusDoors {
   readonly #namespace: DurableObjectNamespace;
   readonly #bus: string;
   readonly #shards = new Map<string, ShardAddress>();
+  readonly #keys = new DoorKeys();
 
   constructor(namespace: DurableObjectNamespace, bus: string, waitUntil: (what: Promise<void>) => void) {
     this.waitUntil = waitUntil;
@@ -45,7 +42,7 @@ export class BusDoors {
       const shard = this.#shards.get(continent) ?? (await this.#ask(continent, isWanted, full));
       if ('socket' in shard) return shard;
       const stub = () => objectOf<BusDoor>(this.#namespace, shard, continent);
-      const response = await this.#fetch(wanted(stub, isWanted), continent);
+      const response = await this.#fetch(shardName(shard), wanted(stub, isWanted), continent);
       if (response.status !== GONE) return { socket: socketOf(response), shard };
       this.forget(continent, shard);
       full = shard;
@@ -53,26 +50,48 @@ export class BusDoors {
     throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
   }
 
+  /** The key of the bus object, see {@link DoorKeys.key}. */
+  key(): Promise<string | undefined> {
+    return this.#keys.key(this.#bus, () => this.#root());
+  }
+
+  /** The same where it may be another one by now, see {@link DoorKeys.newerKey}. */
+  newerKey(): Promise<string | undefined> {
+    return this.#keys.newerKey(this.#bus, () => this.#root());
+  }
+
   /** A shard takes no more streams: the next one asks the bus object. */
-  forget(continent: string, { shard }: ShardAddress): void {
-    if (this.#shards.get(continent)?.shard === shard) this.#shards.delete(continent);
+  forget(continent: string, address: ShardAddress): void {
+    if (this.#shards.get(continent)?.shard === address.shard) this.#shards.delete(continent);
+    this.#keys.forget(shardName(address));
   }
 
   /** Asks the bus object, which takes the stream itself or says where to go. */
   async #ask(continent: string, isWanted: () => boolean, full?: ShardAddress): Promise<Opened | ShardAddress> {
-    const stub = () => this.#namespace.getByName(this.#bus) as unknown as BusDoor;
-    const response = await this.#fetch(wanted(stub, isWanted), continent, full);
+    const response = await this.#fetch(
+      this.#bus,
+      wanted(() => this.#root(), isWanted),
+      continent,
+      full,
+    );
     const shard = response.status === MISDIRECTED ? shardAddress(response.headers.get(SHARD_HEADER) ?? '') : undefined;
     if (shard === undefined) return { socket: socketOf(response), shard };
     this.#shards.set(continent, shard);
     return shard;
   }
 
-  #fetch(door: () => BusDoor, continent: string, full?: ShardAddress): Promise<Response> {
+  #root(): BusDoor {
+    return this.#namespace.getByName(this.#bus) as unknown as BusDoor;
+  }
+
+  #fetch(name: string, door: () => BusDoor, continent: string, full?: ShardAddress): Promise<Response> {
     const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: VERSION };
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
-    return retrying(ATTEMPTS, () => door().fetch(BUS_URL, { headers }));
+    return this.#keys.using(name, door, (key) => {
+      const keyed = key === undefined ? headers : { ...headers, [KEY_HEADER]: key };
+      return retrying(ATTEMPTS, () => door().fetch(BUS_URL, { headers: keyed }));
+    });
   }
 }
 
@@ -89,13 +108,11 @@ function socketOf({ status, webSocket }: Response): WebSocket {
   throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
 }
 
-/** Edges of this version can be sent to a shard. */
+/** What an object of a version before keys asks for: the edge can be sent to a shard. */
 const VERSION = '2';
 const MISDIRECTED = 421;
 const GONE = 410;
 /** A shard may fill up while an edge is on its way there. */
 const MOST_HOPS = 4;
-/** An object that is being moved answers the second time. A stream that is open comes back later anyway. */
-const ATTEMPTS = 2;
 /** Objects are addressed by their stub; the URL is a formality. */
 const BUS_URL = 'https://mcp-listen.internal/attach';

@@ -1,7 +1,6 @@
-/**
- * On every upgrade of an edge: a socket without it is not one of ours. Its value is the version of what the edge
- * understands: from 2 on it can be sent to a shard.
- */
+/** On the upgrade of an edge: the key of the object, without which it is refused. */
+export const KEY_HEADER = 'mcp-listen-key';
+/** On the upgrade of an edge: 2. Objects of versions before keys ask for this one alone. */
 export const BUS_HEADER = 'mcp-listen-bus';
 /** On the upgrade of an edge: on which continent its client is. */
 export const CONTINENT_HEADER = 'mcp-listen-continent';
@@ -9,11 +8,3 @@ export const CONTINENT_HEADER = 'mcp-listen-continent';
 export const FULL_HEADER = 'mcp-listen-full';
 /** With a 421: the name of the shard where the edge has to go. */
 export const SHARD_HEADER = 'mcp-listen-shard';
-
-/** Whether the request is an edge's for a socket; otherwise the answer that refuses it. */
-export function refusalOf({ headers }: Request): Response | undefined {
-  if (headers.get('upgrade')?.toLowerCase() !== 'websocket') {
-    return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
-  }
-  return headers.has(BUS_HEADER) ? undefined : new Response(null, { status: 403 });
-}

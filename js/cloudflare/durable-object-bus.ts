@@ -9,11 +9,13 @@ import type { Log } from '../log.js';
 import { safely } from '../outage.js';
 import { report } from '../report.js';
 import { attachMessage } from '../wasm.js';
-import { type BusDoor, BusDoors } from './bus-doors.js';
+import { BusDoors } from './bus-doors.js';
 import { BusLines } from './bus-lines.js';
 import { BusListener } from './bus-listener.js';
 import { BusSocket } from './bus-socket.js';
+import type { BusDoor } from './door-keys.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
+import { claimText } from './session-claim.js';
 import { shardAddress } from './shard-name.js';
 import { retrying, unavailable } from './stub-error.js';
 import type { SubscriptionBus } from './subscription-bus.js';
@@ -54,7 +56,7 @@ interface BusStub extends BusDoor, SessionStub {
 
 class DurableObjectBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
-  readonly sessions: SessionStore = new DurableObjectSessions(() => this.#stub());
+  readonly sessions: SessionStore;
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #doors: BusDoors;
@@ -69,6 +71,7 @@ class DurableObjectBus implements ListenBus {
     this.#namespace = namespace;
     this.#name = name;
     this.#doors = new BusDoors(namespace as DurableObjectNamespace, name, waitUntil);
+    this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
     this.#onerror = onerror;
     const lines = { doors: this.#doors, onerror, onlog: safely(onlog, onerror), isTried: sockets !== 'shared' };
     this.#lines = sockets === 'each' ? undefined : new BusLines(lines);
@@ -142,8 +145,9 @@ class DurableObjectBus implements ListenBus {
   }
 }
 
-function frameOf(interest: string, { session, since }: Joining): string {
-  return calling(() => attachMessage(interest, session, since));
+function frameOf(interest: string, { principal, session, since }: Joining): string {
+  const claim = session && claimText({ id: session, principal });
+  return calling(() => attachMessage(interest, claim, since));
 }
 
 /**

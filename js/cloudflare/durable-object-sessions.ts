@@ -1,33 +1,49 @@
 import { ListenError } from '../error.js';
-import type { NewSession, SessionState, SessionStore } from '../legacy/session-store.js';
+import type { NewSession, SessionLimits, SessionState, SessionStore, UriLimit } from '../legacy/session-store.js';
+import { isMaced } from './session-mac.js';
 
 /** What the bus object answers about sessions. */
 export interface SessionStub {
-  createSession(session: NewSession, limit: number): Promise<boolean>;
+  createSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   findSession(id: string, principal: string | undefined): Promise<SessionState | undefined>;
   initializeSession(id: string): Promise<void>;
   watchedInSession(id: string): Promise<string[]>;
-  watchInSession(id: string, uri: string, limit: number): Promise<boolean>;
+  watchInSession(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined>;
   unwatchInSession(id: string, uri: string): Promise<void>;
   endSession(id: string): Promise<void>;
+}
+
+/** The key of the bus object, as an edge knows it. */
+export interface ObjectKeys {
+  /** Undefined where the object is of a version before keys: it has no sessions that can be used. */
+  key(): Promise<string | undefined>;
+  /** The same where it may be another one by now. */
+  newerKey(): Promise<string | undefined>;
 }
 
 /** Sessions in the bus object: every isolate sees the same ones. */
 export class DurableObjectSessions implements SessionStore {
   readonly isShared = true;
+  readonly #bus: string;
+  readonly #keys: ObjectKeys;
   readonly #stub: () => SessionStub;
 
-  /** @param stub - a fresh stub for each call: one that has failed once may go on failing. */
-  constructor(stub: () => SessionStub) {
+  /**
+   * @param bus - the name of the bus.
+   * @param stub - a fresh stub for each call: one that has failed once may go on failing.
+   */
+  constructor(bus: string, keys: ObjectKeys, stub: () => SessionStub) {
+    this.#bus = bus;
+    this.#keys = keys;
     this.#stub = stub;
   }
 
-  create(session: NewSession, limit: number): Promise<boolean> {
-    return this.#asking((stub) => stub.createSession(session, limit));
+  create(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    return this.#asking((stub) => stub.createSession(session, limits));
   }
 
   find(id: string, principal: string | undefined): Promise<SessionState | undefined> {
-    return this.#asking((stub) => stub.findSession(id, principal));
+    return this.#asking(async (stub) => ((await this.#isOurs(id)) ? stub.findSession(id, principal) : undefined));
   }
 
   initialized(id: string): Promise<void> {
@@ -38,8 +54,8 @@ export class DurableObjectSessions implements SessionStore {
     return this.#asking((stub) => stub.watchedInSession(id));
   }
 
-  watch(id: string, uri: string, limit: number): Promise<boolean> {
-    return this.#asking((stub) => stub.watchInSession(id, uri, limit));
+  watch(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
+    return this.#asking((stub) => stub.watchInSession(id, uri, limits));
   }
 
   unwatch(id: string, uri: string): Promise<void> {
@@ -48,6 +64,14 @@ export class DurableObjectSessions implements SessionStore {
 
   end(id: string): Promise<void> {
     return this.#asking((stub) => stub.endSession(id));
+  }
+
+  /** Whether the bus object made the id. One that is made up reaches nothing. */
+  async #isOurs(id: string): Promise<boolean> {
+    const known = await this.#keys.key();
+    if (known !== undefined && (await isMaced(known, this.#bus, id))) return true;
+    const newer = await this.#keys.newerKey();
+    return newer !== undefined && newer !== known && isMaced(newer, this.#bus, id);
   }
 
   async #asking<T>(question: (stub: SessionStub) => Promise<T>): Promise<T> {

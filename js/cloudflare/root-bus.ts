@@ -2,7 +2,8 @@ import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
-import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, refusalOf, SHARD_HEADER } from './bus-header.js';
+import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
+import type { BusKey } from './bus-key.js';
 import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
 import { together, type WatchedBus } from './bus-watcher.js';
 import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
@@ -38,6 +39,7 @@ export class RootBus implements WatchedBus {
   readonly sessions: RootSessions;
   readonly #ctx: DurableObjectState;
   readonly #bus: string;
+  readonly #key: BusKey;
   readonly #log: EventLog;
   readonly #interests: Interests;
   readonly #hub: Hub;
@@ -48,10 +50,11 @@ export class RootBus implements WatchedBus {
   readonly #once: OnceTable;
   #dropped = 0;
 
-  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions, key: BusKey) {
     const { sql } = ctx.storage;
     this.#ctx = ctx;
     this.#bus = ctx.id.name ?? '';
+    this.#key = key;
     this.#log = new EventLog(sql, options);
     this.#once = new OnceTable(sql, options);
     this.#interests = new Interests(sql);
@@ -66,17 +69,14 @@ export class RootBus implements WatchedBus {
     for (const socket of sockets) this.#restore(socket);
   }
 
-  /** Takes the socket of one edge, or tells it where to go. */
-  fetch(request: Request): Response {
-    const refusal = refusalOf(request);
-    if (refusal !== undefined) return refusal;
-    const mayMove = Number(request.headers.get(BUS_HEADER)) >= MOVABLE;
-    const shard = mayMove ? this.#place(request.headers) : undefined;
+  /** Accepts the socket of one edge and tags it, or says to which shard the edge has to go. */
+  accept({ headers }: Request, tag: string): Response {
+    const shard = this.#place(headers);
     if (shard !== undefined) {
       return new Response(null, { status: 421, headers: { [SHARD_HEADER]: shardName({ bus: this.#bus, shard }) } });
     }
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#ctx.acceptWebSocket(server, mayMove ? [MOVABLE_TAG] : []);
+    this.#ctx.acceptWebSocket(server, [tag]);
     this.#edges.enter(server, this.#hub.connect());
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -179,6 +179,8 @@ export class RootBus implements WatchedBus {
       sql: this.#ctx.storage.sql,
       alarm: this.#alarm,
       hub: this.#hub,
+      bus: this.#bus,
+      key: this.#key,
       edges: this.#edges,
       interests: this.#interests,
       shards: this.#shards,
@@ -192,9 +194,9 @@ export class RootBus implements WatchedBus {
     return this.#shards?.place(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
   }
 
-  /** Edges that understand it come back and are sent to shards; what they miss meanwhile they are told there. */
+  /** Edges come back and are sent to shards; what they miss meanwhile is replayed there. */
   #moveOut(): void {
-    for (const socket of this.#ctx.getWebSockets(MOVABLE_TAG)) this.#leave(socket, MOVED);
+    for (const socket of this.#ctx.getWebSockets()) this.#leave(socket, MOVED);
   }
 
   /** Writes a publish to the log, unless it was made before. */
@@ -275,7 +277,3 @@ interface Frame {
   edges: Uint32Array;
   message: string;
 }
-
-/** The version from which on an edge can be sent to a shard. */
-const MOVABLE = 2;
-const MOVABLE_TAG = '2';

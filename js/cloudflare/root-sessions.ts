@@ -1,11 +1,16 @@
-import type { NewSession, SessionState } from '../legacy/session-store.js';
+import { newSessionId } from '../legacy/session-id.js';
+import { surplus } from '../legacy/session-room.js';
+import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
 import { report } from '../report.js';
 import { type FollowReply, type Hub, type Root, sessionChanged, sessionReleased } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
+import type { BusKey } from './bus-key.js';
 import { RELEASED } from './close-code.js';
 import type { EdgeSockets } from './edge-sockets.js';
 import type { Interests } from './interests.js';
 import type { RootShards } from './root-shards.js';
+import { claimOf, claimText } from './session-claim.js';
+import { macedId } from './session-mac.js';
 import { SessionTable } from './session-table.js';
 
 /** What the sessions of a root need of it. */
@@ -13,6 +18,10 @@ export interface SessionHost {
   sql: SqlStorage;
   alarm: AlarmClock;
   hub: Hub;
+  /** The name of the bus. */
+  bus: string;
+  /** The key of the bus object. */
+  key: BusKey;
   edges: EdgeSockets;
   interests: Interests;
   /** Undefined where there can be no shards. */
@@ -35,7 +44,7 @@ export class RootSessions {
 
   /** How many sessions are held. */
   get count(): number {
-    return this.#table.count;
+    return this.#table.room.sessions;
   }
 
   /** When the next session will have idled for too long; undefined where there is none. */
@@ -43,13 +52,14 @@ export class RootSessions {
     return this.#table.nextEnd;
   }
 
-  /** Begins a session; answers false where there are `limit` of them already. */
-  async create(session: NewSession, limit: number): Promise<boolean> {
-    if (this.#table.count >= limit) this.endIdle();
-    if (this.#table.count >= limit) return false;
-    this.#table.create(session, this.#host.hub.place);
+  /** Begins a session and resolves with its id; with undefined where there is no room. */
+  async create(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    const { bus, key } = this.#host;
+    const id = await macedId(key.issue(), bus, newSessionId());
+    if (!this.#makeRoom(session, limits)) return undefined;
+    this.#table.create(id, session, this.#host.hub.place);
     await this.#host.alarm.wakeBy(Date.now() + session.idleMs);
-    return true;
+    return id;
   }
 
   /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
@@ -71,14 +81,11 @@ export class RootSessions {
     return this.#table.uris(id);
   }
 
-  /** Watches a resource; answers false where the session watches `limit` of them already. */
-  async watch(id: string, uri: string, limit: number): Promise<boolean> {
-    const uris = this.#table.uris(id);
-    const isWatched = uris.includes(uri);
-    if (!isWatched && uris.length >= limit) return false;
-    if (!isWatched) this.#table.watch(id, uri);
-    await this.#tell(id);
-    return true;
+  /** Watches a resource, unless that would exceed a limit: resolves with which one. */
+  async watch(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
+    const excess = this.#table.watch(id, uri, limits);
+    if (excess === undefined) await this.#tell(id);
+    return excess;
   }
 
   /** Watches a resource no longer. */
@@ -90,7 +97,7 @@ export class RootSessions {
   /** Ends a session and its stream. */
   async end(id: string): Promise<void> {
     const shard = this.#table.shard(id);
-    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionReleased(id));
+    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionReleased(this.#claim(id)));
     this.#table.end(id);
     this.#leaveHere(id);
   }
@@ -103,19 +110,21 @@ export class RootSessions {
     }
   }
 
-  /** A socket came back from hibernation. */
-  restore(id: string, socket: WebSocket, edge: number): void {
+  /** A socket that attached with this claim came back from hibernation. */
+  restore(claim: string, socket: WebSocket, edge: number): void {
+    const { id } = claimOf(claim);
     this.#streams.set(id, socket);
     this.#host.hub.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
   }
 
   /**
    * The stream of a session is here now, in place of an earlier one, and hears what the session watches before it
-   * hears that it is attached; answers false where the session is over.
+   * hears that it is attached; answers false where the session is over, or belongs to another principal than claimed.
    */
-  takeOver(id: string, socket: WebSocket): boolean {
+  takeOver(claim: string, socket: WebSocket): boolean {
     const { leave } = this.#host;
-    if (!this.#table.has(id)) {
+    const id = this.#owned(claim);
+    if (id === undefined) {
       leave(socket, RELEASED);
       return false;
     }
@@ -131,33 +140,67 @@ export class RootSessions {
 
   /** A socket has gone. */
   leave(socket: WebSocket): void {
-    const session = this.#host.interests.session(socket);
-    if (session === undefined || this.#streams.get(session) !== socket) return;
-    this.#streams.delete(session);
-    this.#table.touch(session);
+    const claim = this.#host.interests.session(socket);
+    const id = claim === undefined ? undefined : claimOf(claim).id;
+    if (id === undefined || this.#streams.get(id) !== socket) return;
+    this.#streams.delete(id);
+    this.#table.touch(id);
   }
 
   /** What a shard tells of the streams of sessions; it is told what they watch. */
   join(shard: number, reply: FollowReply, root: Root): void {
     if (reply.isFresh) this.forget(shard);
-    for (const id of reply.left) {
-      if (this.#table.shard(id) !== shard) continue;
+    for (const claim of reply.left) {
+      const id = this.#owned(claim);
+      if (id === undefined || this.#table.shard(id) !== shard) continue;
       this.#table.settle(id, undefined);
       this.#table.touch(id);
     }
-    for (const id of reply.joined) {
-      if (!this.#table.has(id)) continue;
+    for (const claim of reply.joined) {
+      const id = this.#owned(claim);
+      if (id === undefined) continue;
       const former = this.#table.shard(id);
       if (former !== undefined && former !== shard) this.#release(former, id);
       this.#leaveHere(id);
       this.#table.settle(id, shard);
-      reply.pushWatch(root, id, this.#table.uris(id), this.#table.isHeld(id));
+      reply.pushWatch(root, claim, this.#table.uris(id), this.#table.isHeld(id));
     }
   }
 
   /** A shard holds no streams any more. */
   forget(shard: number): void {
     this.#table.unsettle(shard);
+  }
+
+  /** Makes room for one more session of a caller, at its own expense alone. */
+  #makeRoom(session: NewSession, limits: SessionLimits): boolean {
+    const own = this.#table.ofCaller(session)?.map((each) => ({ ...each, isStreaming: this.#isStreaming(each.id) }));
+    if (own !== undefined) {
+      if (limits.sessionsPerPrincipal < 1) return false;
+      for (const id of surplus(own, limits.sessionsPerPrincipal)) this.#evict(id);
+    }
+    const isNamed = session.principal !== undefined;
+    if (!this.#table.room.hasRoom(isNamed, limits)) this.endIdle();
+    return this.#table.room.hasRoom(isNamed, limits);
+  }
+
+  /** Ends a session within this turn, so that no other request counts it once more. */
+  #evict(id: string): void {
+    const shard = this.#table.shard(id);
+    if (shard !== undefined) this.#release(shard, id);
+    this.#table.end(id);
+    this.#leaveHere(id);
+  }
+
+  /** The session that a claim names; undefined where it is over, or belongs to another principal. */
+  #owned(claim: string): string | undefined {
+    const { id, principal } = claimOf(claim);
+    return this.#table.find(id, principal) && id;
+  }
+
+  /** What the stream of a session has claimed, by which a shard knows it. */
+  #claim(id: string): string {
+    return claimText({ id, principal: this.#table.principal(id) });
   }
 
   #isStreaming(id: string): boolean {
@@ -168,7 +211,7 @@ export class RootSessions {
   async #tell(id: string): Promise<void> {
     this.#follow(id);
     const shard = this.#table.shard(id);
-    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionChanged(id));
+    if (shard !== undefined) await this.#host.shards?.tellSession(shard, sessionChanged(this.#claim(id)));
   }
 
   #follow(id: string): void {
@@ -187,6 +230,6 @@ export class RootSessions {
 
   /** Where this fails, a stream stays open that its client has given up. */
   #release(shard: number, id: string): void {
-    this.#host.shards?.tellSession(shard, sessionReleased(id)).catch(report);
+    this.#host.shards?.tellSession(shard, sessionReleased(this.#claim(id))).catch(report);
   }
 }

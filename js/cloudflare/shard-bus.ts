@@ -3,7 +3,6 @@ import { type Deferred, deferred } from '../deferred.js';
 import { calling } from '../error.js';
 import { report } from '../report.js';
 import { type FollowCall, Parting, Shard, type ShardOutput, ShardOutputKind } from '../wasm.js';
-import { refusalOf } from './bus-header.js';
 import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
 import { MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
@@ -52,14 +51,12 @@ export class ShardBus {
     for (const socket of sockets) this.#restore(socket);
   }
 
-  /** Takes the socket of one edge, while there is room. */
-  fetch(request: Request): Response {
-    const refusal = refusalOf(request);
-    if (refusal !== undefined) return refusal;
+  /** Accepts the socket of one edge and tags it, while there is room. */
+  accept(_request: Request, tag: string): Response {
     const isOpen = this.#namespace !== undefined && !this.#shard.isRetired;
     if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#ctx.acceptWebSocket(server);
+    this.#ctx.acceptWebSocket(server, [tag]);
     this.#edges.enter(server, this.#shard.connect());
     return new Response(null, { status: 101, webSocket: client });
   }

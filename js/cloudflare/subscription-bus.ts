@@ -1,6 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import { deferred } from '../deferred.js';
-import type { NewSession, SessionState } from '../legacy/session-store.js';
+import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
+import { KEY_HEADER } from './bus-header.js';
+import { BusKey } from './bus-key.js';
 import type { SubscriptionBusOptions } from './bus-options.js';
 import { whenBusTraps } from './bus-trap.js';
 import type { BusWatcher, WatcherMaker } from './bus-watcher.js';
@@ -15,37 +17,35 @@ import { shardAddress } from './shard-name.js';
  * it from the Worker. It logs each event in SQLite, sends it to the sockets of the streams that want it,
  * and hibernates between events. When it holds more streams than one object should, it opens shards: further
  * objects of this class, by other names, that hold them.
+ *
+ * It may be called by RPC alone. A request that a Worker routes to it gets status 403, and reads and writes no storage.
  */
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Options for every bus of this class: override it in a class of your own. */
   static options: SubscriptionBusOptions = {};
   /** Brings changes from elsewhere to each bus of this class, as `watchUpstream` does; nothing does by default. */
   static watcher: WatcherMaker | undefined = undefined;
-  readonly #lapsed = deferred();
-  readonly #role: RootBus | ShardBus;
-  readonly #watcher: BusWatcher | undefined;
+  readonly #key: BusKey;
+  #made: Role | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    // In the object's own context, whoever has called the core.
-    void this.#lapsed.promise.then(() => ctx.abort('the core has trapped'));
-    whenBusTraps(ctx.id.toString(), this.#lapsed.resolve);
-    const own = new.target as typeof SubscriptionBus;
-    const name = ctx.id.name ?? '';
-    const address = shardAddress(name);
-    if (address === undefined) {
-      const root = new RootBus(ctx, env, own.options);
-      this.#role = root;
-      this.#watcher = own.watcher?.(name, root);
-      if (ctx.getWebSockets().length > 0) this.#watcher?.stir();
-    } else {
-      this.#role = new ShardBus(ctx, env, address, own.options);
-    }
+    this.#key = new BusKey(ctx);
   }
 
-  /** Takes the socket of one edge, or tells it where to go. */
-  override fetch(request: Request): Response {
-    return this.#role.fetch(request);
+  /** Accepts the socket of one edge, or says to which shard it has to go. Refuses whatever does not carry the key. */
+  override async fetch(request: Request): Promise<Response> {
+    const { headers } = request;
+    if (!(await this.#key.is(headers.get(KEY_HEADER) ?? ''))) return new Response(null, { status: 403 });
+    if (headers.get('upgrade')?.toLowerCase() !== 'websocket') {
+      return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
+    }
+    return this.#role.bus.accept(request, this.#key.tag);
+  }
+
+  /** Returns the key that upgrades have to carry. */
+  door(): string {
+    return this.#key.issue();
   }
 
   /**
@@ -80,13 +80,13 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   /** What this bus is doing, or this shard. */
   stats(): BusStats {
-    return this.#role.stats();
+    return this.#role.bus.stats();
   }
 
   /** A shard of this bus told what it follows, in words of the core. */
   follow(shard: number, call: string): string {
     const answer = this.#root.follow(shard, call);
-    this.#watcher?.stir();
+    this.#role.watcher?.stir();
     return answer;
   }
 
@@ -100,9 +100,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     await this.#shard.tellSession(call);
   }
 
-  /** Begins a session; answers false where there are `limit` of them already. */
-  createSession(session: NewSession, limit: number): Promise<boolean> {
-    return this.#sessions.create(session, limit);
+  /** Begins a session and resolves with its id; with undefined where there is no room. */
+  createSession(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    return this.#sessions.create(session, limits);
   }
 
   /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
@@ -120,57 +120,94 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#sessions.watched(id);
   }
 
-  /** Watches a resource in a session; answers false where it watches `limit` of them already. */
-  async watchInSession(id: string, uri: string, limit: number): Promise<boolean> {
-    const isWatched = await this.#sessions.watch(id, uri, limit);
-    this.#watcher?.stir();
-    return isWatched;
+  /** Watches a resource in a session, unless that would exceed a limit: resolves with which one. */
+  async watchInSession(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
+    const excess = await this.#sessions.watch(id, uri, limits);
+    this.#role.watcher?.stir();
+    return excess;
   }
 
   /** Watches a resource in a session no longer. */
   async unwatchInSession(id: string, uri: string): Promise<void> {
     await this.#sessions.unwatch(id, uri);
-    this.#watcher?.stir();
+    this.#role.watcher?.stir();
   }
 
   /** Ends a session and its stream. */
   async endSession(id: string): Promise<void> {
     await this.#sessions.end(id);
-    this.#watcher?.stir();
+    this.#role.watcher?.stir();
   }
 
   /** Does what waited for its time. */
   override async alarm(): Promise<void> {
-    if (this.#role instanceof RootBus) await this.#role.alarm();
-    await this.#watcher?.alarm();
+    const { bus } = this.#role;
+    if (bus instanceof RootBus) await bus.alarm();
+    await this.#role.watcher?.alarm();
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
-    this.#role.receive(socket, frame);
-    this.#watcher?.stir();
+    this.#role.bus.receive(socket, frame);
+    this.#role.watcher?.stir();
   }
 
   override webSocketClose(socket: WebSocket): void {
-    this.#role.closed(socket);
-    this.#watcher?.stir();
+    this.#role.bus.closed(socket);
+    this.#role.watcher?.stir();
   }
 
   override webSocketError(socket: WebSocket): void {
-    this.#role.closed(socket);
-    this.#watcher?.stir();
+    this.#role.bus.closed(socket);
+    this.#role.watcher?.stir();
+  }
+
+  /** What the object is, made when it is first used: a request that is refused makes no tables. */
+  get #role(): Role {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  #make(): Role {
+    const { ctx, env } = this;
+    const { options, watcher: watcherOf } = this.constructor as typeof SubscriptionBus;
+    this.#whenTrapped();
+    this.#key.issue();
+    const name = ctx.id.name ?? '';
+    const address = shardAddress(name);
+    if (address !== undefined) return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
+    const bus = new RootBus(ctx, env, options, this.#key);
+    const watcher = watcherOf?.(name, bus);
+    if (ctx.getWebSockets().length > 0) watcher?.stir();
+    return { bus, watcher };
+  }
+
+  /** Resets the object in its own context, whichever one has called the core. */
+  #whenTrapped(): void {
+    const lapsed = deferred();
+    void lapsed.promise.then(() => this.ctx.abort('the core has trapped'));
+    whenBusTraps(this.ctx.id.toString(), lapsed.resolve);
   }
 
   get #root(): RootBus {
-    if (this.#role instanceof RootBus) return this.#role;
+    const { bus } = this.#role;
+    if (bus instanceof RootBus) return bus;
     throw new Error('this object is a shard: its root has to be asked');
   }
 
   get #shard(): ShardBus {
-    if (this.#role instanceof ShardBus) return this.#role;
+    const { bus } = this.#role;
+    if (bus instanceof ShardBus) return bus;
     throw new Error('this object is no shard');
   }
 
   get #sessions(): RootSessions {
     return this.#root.sessions;
   }
+}
+
+/** What an object is by its name. */
+interface Role {
+  bus: RootBus | ShardBus;
+  /** Brings changes from elsewhere; undefined at shards, and where the class has none. */
+  watcher: BusWatcher | undefined;
 }

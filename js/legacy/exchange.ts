@@ -17,19 +17,24 @@ export function pass(handler: FetchHandler, { body, request, rest }: Exchange): 
   return handler(body === undefined ? request : replay(request, body), ...rest);
 }
 
-/** The same in a session that the handler knows by an id of its own: it hears that one, the client that of the session. */
-export async function passInSession(
-  handler: FetchHandler,
-  { body, request, rest }: Exchange,
-  { session, behind }: { session: string; behind: string },
-): Promise<Response> {
-  const asItCame = body === undefined ? request : replay(request, body);
-  const headers = new Headers(request.headers);
-  headers.set('mcp-session-id', behind);
-  const response = await handler(new Request(asItCame, { headers }), ...rest);
-  if (!response.headers.has('mcp-session-id')) return response;
+/**
+ * Hands a request to the handler behind where sessions are served here. The handler gets `session`
+ * as `Mcp-Session-Id`, whatever the client wrote there; undefined: none. `Last-Event-ID` concerns
+ * streams of ours and is not forwarded.
+ */
+export async function send(handler: FetchHandler, exchange: Exchange, session: string | undefined): Promise<Response> {
+  return handler(readdressed(exchange, session), ...exchange.rest);
+}
+
+/**
+ * The answer as the client gets it: `session` stands where the handler behind named one of its own;
+ * undefined: none.
+ */
+export function renamed(response: Response, session: string | undefined): Response {
+  if (!response.headers.has(SESSION)) return response;
   const named = new Response(response.body, response);
-  named.headers.set('mcp-session-id', session);
+  if (session === undefined) named.headers.delete(SESSION);
+  else named.headers.set(SESSION, session);
   return named;
 }
 
@@ -38,3 +43,17 @@ export async function refuse(answer: Response, { body }: Exchange): Promise<Resp
   await body?.rest?.cancel();
   return answer;
 }
+
+function readdressed({ body, request }: Exchange, session: string | undefined): Request {
+  const asItCame = body === undefined ? request : replay(request, body);
+  const { headers: own, method, signal, url } = request;
+  if (own.get(SESSION) === (session ?? null) && !own.has(LAST_EVENT)) return asItCame;
+  const headers = new Headers(own);
+  for (const name of [SESSION, LAST_EVENT]) headers.delete(name);
+  if (session !== undefined) headers.set(SESSION, session);
+  // What a host has read itself it hands on beside the request.
+  return asItCame.bodyUsed ? new Request(url, { method, headers, signal }) : new Request(asItCame, { headers });
+}
+
+const SESSION = 'mcp-session-id';
+const LAST_EVENT = 'last-event-id';

@@ -1,8 +1,10 @@
+import { addressOf } from '../address.js';
+import type { AnswerLimits } from '../answer.js';
 import { type Asker, type Authorization, type AuthorizeContext, denial, type Right } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
-import { raised } from '../offered.js';
+import { buffered, raised } from '../offered.js';
 import type { Caller } from '../principal.js';
 import { json, type Refusals } from '../refusals.js';
 import type { ListenStream } from '../stream.js';
@@ -16,16 +18,14 @@ import {
   Refusal,
   type Rejection,
 } from '../wasm.js';
-import { type Exchange, pass, passInSession, refuse } from './exchange.js';
-import { idBehind, newSessionId } from './session-id.js';
-import type { NewSession, SessionState, SessionStore, SessionStream } from './session-store.js';
+import { type Exchange, refuse, renamed, send } from './exchange.js';
+import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStream } from './session-store.js';
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
-  /** How many resources one session may watch. */
-  readonly uris: number;
-  readonly limits: { sessions: number; sessionIdleMs: number };
+  /** How much sessions may take, and how much is read of answers. */
+  readonly limits: SessionLimits & { sessionIdleMs: number } & AnswerLimits;
   readonly onerror: (error: Error) => void;
   readonly refusals: Refusals;
   /** Whether changes are told of all that the handler offers. */
@@ -63,10 +63,10 @@ export class SessionFront {
     if (rejection?.isOfHttp === true) return refuse(this.#host.refusals.answer(rejection), exchange);
     if (rejection === undefined && legacy?.isOfSessions !== true) return this.#pass(exchange);
     const caller = await this.#host.caller(exchange.request);
-    const { refusal, wwwAuthenticate } = caller;
+    const { refusal } = caller;
     if (refusal !== undefined) {
       rejection?.free();
-      return refuse(this.#host.refusals.denied(this.#host.refuse(refusal), { wwwAuthenticate }), exchange);
+      return refuse(this.#host.refusals.denied(this.#host.refuse(refusal), caller), exchange);
     }
     if (rejection !== undefined) return refuse(this.#host.refusals.answer(rejection), exchange);
     return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, caller, exchange);
@@ -85,28 +85,34 @@ export class SessionFront {
     }
     const state = await this.#guarded(legacy, asker, () => this.#find(legacy, session, asker));
     if (state instanceof Response) return refuse(state, exchange);
-    if (call === LegacyCall.Other) return this.#passInSession(session, exchange);
+    if (call === LegacyCall.Other) return this.#passInSession(session, state, exchange);
     return this.#guarded(legacy, asker, async () => {
-      const refused = await this.#tellBehind(call, session, exchange);
+      const refused = await this.#tellBehind(call, session, state, exchange);
       return refused ?? this.#inSession(legacy, session, state, asker);
     });
   }
 
   /** A handler that keeps the session too hears that its client is ready, and that it is over. */
-  async #tellBehind(call: LegacyCall, session: string, exchange: Exchange): Promise<Response | undefined> {
-    if (idBehind(session) === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
-    const response = await this.#passInSession(session, exchange);
-    if (call === LegacyCall.Initialized && !response.ok) return response;
+  async #tellBehind(
+    call: LegacyCall,
+    session: string,
+    state: SessionState,
+    exchange: Exchange,
+  ): Promise<Response | undefined> {
+    if (state.behind === undefined || ![LegacyCall.Initialized, LegacyCall.End].includes(call)) return undefined;
+    const response = await this.#passInSession(session, state, exchange);
+    const { ok, status } = response;
+    // One that has no such session any more, or lets no client end one, keeps none of ours alive.
+    const isOver = call === LegacyCall.End && [404, 405].includes(status);
+    if (!ok && !isOver) return response;
     await response.body?.cancel();
     return undefined;
   }
 
-  async #passInSession(session: string, exchange: Exchange): Promise<Response> {
-    const behind = idBehind(session);
-    if (behind === undefined) return this.#pass(exchange);
-    const response = await passInSession(this.#host.handler, exchange, { session, behind });
+  async #passInSession(session: string, { behind = session }: SessionState, exchange: Exchange): Promise<Response> {
+    const response = renamed(await send(this.#host.handler, exchange, behind), session);
     // To its client that means that the session is over, so it is.
-    if (response.status === 404) await this.#sessions.end(session);
+    if (response.status === 404 && behind !== session) await this.#sessions.end(session);
     return response;
   }
 
@@ -135,16 +141,16 @@ export class SessionFront {
   }
 
   async #initialize(legacy: LegacyRequest, asker: Asker, exchange: Exchange): Promise<Response> {
-    const passed = await this.#pass(exchange);
-    if (!passed.ok) return passed;
-    const response = this.#host.isOffering ? await raised(passed) : passed;
+    const passed = await send(this.#host.handler, exchange, undefined);
+    if (!passed.ok) return renamed(passed, undefined);
+    const read = this.#host.isOffering ? raised : buffered;
+    const response = await read(exchange.request, passed, this.#host);
+    if (!response.ok) return response;
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
     const initialized = legacy.initialized(bytes, known);
-    const headers = new Headers(response.headers);
-    // They told of the body as it came, which has been read and decoded.
-    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-    if (initialized === undefined) return new Response(bytes, { status: response.status, headers });
+    const { headers } = response;
+    if (initialized === undefined) return renamed(new Response(bytes, { status: response.status, headers }), undefined);
     return this.#guarded(legacy, asker, () => this.#begin(legacy, initialized, headers, asker));
   }
 
@@ -152,21 +158,21 @@ export class SessionFront {
     legacy: LegacyRequest,
     initialized: LegacyInitialized,
     headers: Headers,
-    { principal }: Asker,
+    { principal, request }: Asker,
   ): Promise<Response> {
     const { answer: text, capabilities } = initialized;
     initialized.free();
     const { limits } = this.#host;
-    const session: NewSession = {
-      id: newSessionId(headers.get('mcp-session-id')),
-      capabilities,
-      idleMs: limits.sessionIdleMs,
-    };
+    const session: NewSession = { capabilities, idleMs: limits.sessionIdleMs };
+    const behind = headers.get('mcp-session-id');
+    if (behind !== null) session.behind = behind;
+    const address = addressOf(request);
     if (principal !== undefined) session.principal = principal;
-    if (!(await this.#sessions.create(session, limits.sessions)))
-      return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
+    else if (address !== undefined) session.address = address;
+    const id = await this.#sessions.create(session, limits);
+    if (id === undefined) return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
-    headers.set('mcp-session-id', session.id);
+    headers.set('mcp-session-id', id);
     return new Response(text, { headers });
   }
 
@@ -180,7 +186,7 @@ export class SessionFront {
     const { invalid, uri } = legacy;
     if (invalid !== undefined || uri === undefined)
       return this.#host.refusals.inBand(invalid ?? legacy.refuse(Refusal.MethodNotFound));
-    const { uris } = this.#host;
+    const { limits } = this.#host;
     if (legacy.call === LegacyCall.Unsubscribe) {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
@@ -192,8 +198,10 @@ export class SessionFront {
       await this.#sessions.unwatch(session, uri);
       return done(legacy);
     }
-    if (await this.#sessions.watch(session, uri, uris)) return done(legacy);
-    return this.#host.refusals.inBand(legacy.refuseUri(uris));
+    const excess = await this.#sessions.watch(session, uri, limits);
+    return excess === undefined
+      ? done(legacy)
+      : this.#host.refusals.inBand(legacy.refuseUri(limits[excess], excess !== 'uris'));
   }
 
   /** A stream that comes back takes the place of the one it was, whose end may not have been noticed yet. */
@@ -216,7 +224,10 @@ export class SessionFront {
     const make = (keepAliveMs: number): Edge =>
       calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
     const { audiences = asker.audiences } = permit ?? {};
-    const opened = await this.#host.open({ ...asker, audiences }, make, { id: session });
+    const opened = await this.#host.open({ ...asker, audiences }, make, {
+      id: session,
+      principal: asker.principal,
+    });
     return typeof opened === 'number' ? this.#host.refusals.answer(legacy.refuse(opened)) : opened.response();
   }
 
@@ -224,8 +235,8 @@ export class SessionFront {
   async #permit(legacy: LegacyRequest, context: AuthorizeContext): Promise<Right | undefined | Response> {
     const authorization = await this.#host.authorize?.(context);
     if (authorization === undefined || !('denied' in authorization)) return authorization;
-    const { refusal, wwwAuthenticate } = denial(authorization);
-    return this.#host.refusals.denied(legacy.refuse(refusal), { wwwAuthenticate });
+    const { refusal, ...fields } = denial(authorization);
+    return this.#host.refusals.denied(legacy.refuse(refusal), fields);
   }
 
   /** What fails on our side is reported, and tells the caller nothing but to come back. */
@@ -240,8 +251,9 @@ export class SessionFront {
     }
   }
 
-  #pass(exchange: Exchange): Response | Promise<Response> {
-    return pass(this.#host.handler, exchange);
+  /** What has to do with no session of ours has to do with none of the handler behind either. */
+  async #pass(exchange: Exchange): Promise<Response> {
+    return renamed(await send(this.#host.handler, exchange, undefined), undefined);
   }
 }
 

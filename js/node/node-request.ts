@@ -19,12 +19,12 @@ export function requestOf(incoming: NodeRequest, body: IncomingBody, signal: Abo
   return new Request(url, { method, headers, signal, body: content, duplex: 'half' } as RequestInit);
 }
 
+/** The URL of a request whose host is one, and whose target is a path; undefined: they make no address, or another one than they say. */
 function addressOf({ headers, originalUrl, socket, url }: NodeRequest): URL | undefined {
+  const { host = 'localhost' } = headers;
   const target = originalUrl ?? url ?? '';
-  const scheme = 'encrypted' in socket ? 'https' : 'http';
-  // A target that does not begin so would be read as a part of the host.
-  if (!target.startsWith('/')) return undefined;
-  const address = `${scheme}://${headers.host ?? 'localhost'}${target}`;
+  if (!HOST.test(host) || !TARGET.test(target)) return undefined;
+  const address = `${'encrypted' in socket ? 'https' : 'http'}://${host}${target}`;
   return URL.canParse(address) ? new URL(address) : undefined;
 }
 
@@ -38,3 +38,7 @@ function headersOf(fields: IncomingHttpHeaders): Headers {
 
 /** What described the body before it was parsed. */
 const FRAMING = ['content-encoding', 'content-length', 'transfer-encoding'];
+/** A name or an address, and perhaps a port: nothing that would be read as a part of a path, or as credentials. */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+/** A path from the root. Two slashes, or a backslash in place of one, would begin a host; what follows a `#` would be cut off. */
+const TARGET = /^\/(?![/\\])[^\\#]*$/;

@@ -83,25 +83,18 @@ impl Call {
     }
 }
 
-/// Whether a request can be one of an earlier revision; where it is a POST, its body tells.
-pub fn may_be_legacy(method: &str, headers: &Headers<'_>) -> bool {
-    match method {
-        "POST" => headers.declare_json(),
-        "GET" | "DELETE" => headers.get(SESSION).is_some(),
-        _ => false,
-    }
-}
-
 /// Judges a request that is no listen; a body longer than `limits.body_bytes` may be cut off.
 ///
 /// A request with the envelope of 2026-07-28, or with its version in the header and no session,
-/// is not ours, whatever its method.
+/// is not ours, whatever its method. Every other one that names a session is, whatever its method
+/// and its media type: only we know whether that session is its caller's.
 pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
-    if !may_be_legacy(method, headers) {
+    let session: Option<Box<str>> = headers.get(SESSION).map(Into::into);
+    let is_message = method == "POST" && headers.declare_json();
+    if session.is_none() && !is_message {
         return Verdict::NotOurs;
     }
-    let session = headers.get(SESSION).map(Into::into);
-    let document = (method == "POST" && body.len() <= limits.body_bytes)
+    let document = (is_message && body.len() <= limits.body_bytes)
         .then(|| json::read(body, limits.depth).ok())
         .flatten();
     let root = document.as_ref().map(|document| &document.root);

@@ -55,12 +55,6 @@ pub struct LegacyInitialized(legacy::Initialized);
 
 #[wasm_bindgen]
 impl Acceptor {
-    /// Whether a request can be one of an earlier revision; `headers` are lines `name: value`.
-    #[wasm_bindgen(js_name = mayBeLegacy)]
-    pub fn may_be_legacy(&self, method: &str, headers: &str) -> bool {
-        legacy::may_be_legacy(method, &Headers::new(headers))
-    }
-
     /// Judges a request that is no listen; a body over the limit may be cut off anywhere beyond it.
     #[wasm_bindgen(js_name = judgeLegacy)]
     pub fn judge_legacy(&self, method: &str, headers: &str, body: &[u8]) -> LegacyVerdict {
@@ -171,13 +165,19 @@ impl LegacyRequest {
         }
     }
 
-    /// The refusal where the session holds as many URIs as it may.
+    /// The refusal where the session watches as many URIs as it may, or, with `isOfBytes`, as many bytes of them.
     #[wasm_bindgen(js_name = refuseUri)]
-    pub fn refuse_uri(&self, limit: usize) -> Rejection {
-        self.rejection(Reason::LimitExceeded {
-            what: "Too many resource URIs",
-            limit,
-        })
+    pub fn refuse_uri(
+        &self,
+        limit: usize,
+        #[wasm_bindgen(js_name = isOfBytes)] is_of_bytes: bool,
+    ) -> Rejection {
+        let what = if is_of_bytes {
+            "Too many bytes of resource URIs"
+        } else {
+            "Too many resource URIs"
+        };
+        self.rejection(Reason::LimitExceeded { what, limit })
     }
 
     /// The refusal where no earlier revision is served.

@@ -46,6 +46,8 @@ struct Expect {
     data: Option<String>,
     ack: Option<Text>,
     headers: BTreeMap<String, Option<String>>,
+    /// Fields that the glue drops on their way to the handler behind.
+    dropped: Vec<String>,
 }
 
 #[test]

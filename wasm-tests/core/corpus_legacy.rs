@@ -53,6 +53,8 @@ struct Expect {
     session: bool,
     events: Vec<String>,
     end: bool,
+    /// Fields that the glue drops on their way to the handler behind.
+    dropped: Vec<String>,
 }
 
 #[test]

@@ -32,6 +32,32 @@ fn options_that_are_no_origins_or_hosts_are_refused() {
     }
 }
 
+/// Browsers send no `Origin` with the GET of an image or a link, but say where it comes from.
+#[test]
+fn a_get_of_another_page_is_refused() {
+    let passes = |origins: &str, method: &str, headers: &str| {
+        let policy = Policy::new(origins, None).unwrap();
+        let screening = policy.screen(method, "https://mcp.example/mcp", &Headers::new(headers));
+        matches!(screening, Screening::Passed(_))
+    };
+    for site in ["same-origin", "none"] {
+        assert!(
+            passes("", "GET", &format!("Sec-Fetch-Site: {site}")),
+            "{site}"
+        );
+    }
+    for site in ["cross-site", "same-site", "", "Same-Origin"] {
+        let headers = format!("Sec-Fetch-Site: {site}");
+        assert!(!passes("", "GET", &headers), "{site}");
+        assert!(!passes("https://app.example", "GET", &headers), "{site}");
+        assert!(passes("*", "GET", &headers), "{site}");
+        assert!(passes("", "POST", &headers), "{site}");
+    }
+    assert!(passes("", "GET", ""));
+    let listed = "Origin: https://app.example\nSec-Fetch-Site: cross-site";
+    assert!(passes("https://app.example", "GET", listed));
+}
+
 #[test]
 fn any_request_gets_a_screening() {
     let policy = Policy::new("https://app.example", None).unwrap();

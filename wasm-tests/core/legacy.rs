@@ -43,6 +43,36 @@ fn the_version_asked_for_is_the_bodys_or_the_headers_or_the_one_to_assume() {
 }
 
 #[test]
+fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+    let (plain, enveloped) = (request("tools/list", "{}"), request("tools/list", meta));
+    let methods = ["POST", "GET", "DELETE", "OPTIONS", "HEAD", "PUT", "x"];
+    let types = ["application/json; charset=latin1", "text/plain", ""];
+    for method in methods {
+        for (media, body) in types
+            .map(|media| (media, &enveloped))
+            .iter()
+            .chain(&[("application/json", &plain)])
+        {
+            let lines =
+                format!("content-type: {media}\naccept: text/event-stream\nmcp-session-id: s");
+            let verdict = judge(
+                method,
+                &Headers::new(&lines),
+                body.as_bytes(),
+                &Limits::default(),
+            );
+            assert_eq!(
+                legacy(verdict).session.as_deref(),
+                Some("s"),
+                "{method} {media}"
+            );
+        }
+    }
+    assert_eq!(post(SESSION, &enveloped), Verdict::NotOurs);
+}
+
+#[test]
 fn any_bytes_get_a_verdict() {
     check(
         (vec(any::<u8>(), 0..64), "\\PC{0,32}"),

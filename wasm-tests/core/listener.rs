@@ -196,6 +196,33 @@ fn questions_have_a_limit_of_time_and_of_bytes() {
     );
 }
 
+/// 0 is what browsers say of a redirect that was not followed.
+#[test]
+fn a_redirect_ends_it_wherever_it_stands() {
+    for status in [0, 301, 302, 303, 307, 308] {
+        for approach in [ASK, Approach::Modern, Approach::Legacy] {
+            let mut host = Host::new(approach);
+            let (call, _) = host.request();
+            host.head(call, status, "location: https://evil.example/");
+            assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
+            assert!(host.listener.is_ended());
+        }
+        let (mut host, stream) = Host::open();
+        host.end(stream);
+        host.wait();
+        let (call, _) = host.request();
+        host.head(call, status, "");
+        assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
+    }
+    let mut host = Host::new(Approach::Modern);
+    let (call, _) = host.request();
+    host.answer(call, 304, "", "");
+    assert!(!matches!(
+        host.told()[..],
+        [Output::Ended(End::Lost(Loss::Redirected))]
+    ));
+}
+
 #[test]
 fn a_session_is_open_once_every_resource_is_answered_for() {
     let (mut host, stream) = Host::session();

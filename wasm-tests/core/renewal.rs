@@ -55,6 +55,7 @@ fn it_is_over_where_the_same_request_would_end_the_same_way() {
         refused(401, None),
         refused(403, None),
         refused(404, Some(-32_601)),
+        End::Lost(Loss::Redirected),
     ] {
         assert_eq!(Renewal::new(1).handle_end(&end, None, Millis(0)), None);
     }

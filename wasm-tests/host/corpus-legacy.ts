@@ -83,7 +83,7 @@ class Conversation {
     const response = await this.#host.send(method === 'POST' ? { ...init, body: new Uint8Array(bytes) } : init);
     if (wanted.events !== undefined) this.#opened(new WireStream(response, abort));
     else if (wanted.status !== undefined) await this.#answered(response, wanted);
-    else expectPassed({ method, headers: fields, body: bytes }, passedIn(await response.text()));
+    else expectPassed({ method, headers: fields, body: bytes }, passedIn(await response.text()), wanted.dropped);
   }
 
   async #answered(response: Response, wanted: Expected): Promise<void> {
@@ -156,6 +156,7 @@ interface Expected {
   session?: boolean;
   events?: string[];
   end?: boolean;
+  dropped?: string[];
 }
 
 const ANY_ID = 'id: *\n';

@@ -1,10 +1,10 @@
-import { get, type IncomingMessage } from 'node:http';
 import type { ListenStats } from 'mcp-listen';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { bundled } from './bundle.ts';
 import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
+import { opened, upgradeStatus } from './upgrade.ts';
 
 /** The fixture Worker on real workerd: edge isolates, and the bus in one more. */
 export class Fixture {
@@ -116,33 +116,14 @@ export class Fixture {
     return (await (await this.post(edge, '/stats')).json()) as ListenStats;
   }
 
-  /** Asks the bus for a socket with these header fields; resolves with the HTTP status. */
-  upgrade(edge: number, headers: Record<string, string>, query = ''): Promise<number> {
-    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
-    const key = { 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
-    return new Promise((resolve, reject) => {
-      const asked = get(`${this.#workerd.edges[edge]}/bus/socket${query}`, {
-        headers: { ...upgrade, ...key, ...headers },
-      });
-      const settle = ({ statusCode = 0 }: IncomingMessage): void => {
-        resolve(statusCode);
-        asked.destroy();
-      };
-      asked.once('response', settle).once('upgrade', settle).once('error', reject);
-    });
+  /** Asks the bus for a socket, with its key; resolves with the HTTP status. `raw-socket` sends no key. */
+  upgrade(edge: number, query = '', route = 'socket'): Promise<number> {
+    return upgradeStatus(`${this.#workerd.edges[edge]}/bus/${route}${query}`, {});
   }
 
   /** A socket to the bus as edges have it, without an edge behind it. */
-  async rawEdge(edge: number, version = '1', query = ''): Promise<WebSocket> {
-    const url = `${this.#workerd.edges[edge]}/bus/socket${query}`.replace('http', 'ws');
-    // Node takes header fields for a WebSocket, which the type does not know.
-    const init = { headers: { 'mcp-listen-bus': version } } as unknown as string[];
-    const socket = new WebSocket(url, init);
-    await new Promise((resolve, reject) => {
-      socket.addEventListener('open', resolve);
-      socket.addEventListener('error', reject);
-    });
-    return socket;
+  rawEdge(edge: number, query = ''): Promise<WebSocket> {
+    return opened(`${this.#workerd.edges[edge]}/bus/socket${query}`, {});
   }
 
   /** Resolves once the bus knows just so many streams and has no other socket. */

@@ -170,25 +170,15 @@ describe('a request by node:http', () => {
     await expect.poll(() => signal?.aborted).toBe(true);
   });
 
-  test.each(['http://elsewhere.example/mcp', '*', '//elsewhere.example'])(
-    'for %s is refused or stays here',
-    async (target) => {
-      const url = vi.fn();
-      const origin = await served(
-        toNodeHandler({
-          fetch: (request) => {
-            url(request.url);
-            return new Response('served');
-          },
-        }),
-      );
-      const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-      socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: here.example\r\nconnection: close\r\n\r\n`);
-      const answer = await text(socket);
-      if (target.startsWith('//')) expect(url).toHaveBeenCalledWith('http://here.example//elsewhere.example');
-      else expect(answer).toContain('400 Bad Request');
-    },
-  );
+  test.each(['http://elsewhere.example/mcp', '*', '//elsewhere.example'])('for %s is refused', async (target) => {
+    const fetched = vi.fn(() => new Response('served'));
+    const origin = await served(toNodeHandler({ fetch: fetched }));
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: here.example\r\nconnection: close\r\n\r\n`);
+    const answer = await text(socket);
+    expect(answer).toContain('400 Bad Request');
+    expect(fetched).not.toHaveBeenCalled();
+  });
 
   test('brings what a middleware says of its token', async () => {
     const fetched = vi.fn(() => new Response());

@@ -6,6 +6,7 @@ import { sessionServer } from './legacy-serving.ts';
 import { listenRequest, open, refusal, serving, TOOLS, URL } from './serving.ts';
 
 const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
+const SESSION = { 'mcp-session-id': 'x' };
 const ANN = { 'x-user': 'ann' };
 const INIT: RequestInit = { method: 'POST', headers: { 'content-type': 'application/json' } };
 
@@ -86,7 +87,6 @@ describe('what is no listen and nothing of a session', () => {
     ['a tool list', {}, { jsonrpc: '2.0', id: 1, method: 'tools/list' }],
     ['a ping of nobody', {}, PING],
     ['an envelope of 2026-07-28, whatever session it names', { 'mcp-session-id': 'x' }, enveloped()],
-    ['no JSON, whatever session it names', { 'content-type': 'text/plain', 'mcp-session-id': 'x' }, 'hello'],
   ])('%s reaches the handler, and nobody is asked', async (_name, headers, message) => {
     const named = vi.fn(principal);
     const handler = vi.fn(() => new Response());
@@ -133,6 +133,12 @@ describe('a session', () => {
     ['an unknown version', (send) => posted(send, PING, { 'mcp-session-id': 'x', 'mcp-protocol-version': 'y' })],
     ['an unknown session to be ended', (send) => send({ method: 'DELETE', headers: { 'mcp-session-id': 'x' } })],
     ['a stream', (send) => send({ headers: { accept: 'text/event-stream', 'mcp-session-id': 'x' } })],
+    ['a text that names a session', (send) => posted(send, 'x', { 'content-type': 'text/plain', ...SESSION })],
+    [
+      'another charset',
+      (send) => posted(send, PING, { 'content-type': 'application/json; charset=latin1', ...SESSION }),
+    ],
+    ['another method', (send) => send({ method: 'OPTIONS', headers: SESSION })],
   ])('is denied before it is looked at: %s', async (_name, ask) => {
     const response = await ask(sessionServer({ principal }).send);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');

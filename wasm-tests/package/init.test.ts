@@ -143,6 +143,15 @@ test('environments are named, since they inherit no bindings', async () => {
   expect(await init(folder)).toContain('in staging');
 });
 
+test.each(['agents', 'hono-agents', 'partyserver'])('%s is named, whose router reaches every object', async (name) => {
+  const files = freshWorker('js', 'toml');
+  const manifest = JSON.parse(files['package.json'] ?? '{}') as { dependencies?: Record<string, string> };
+  manifest.dependencies = { ...manifest.dependencies, [name]: '*' };
+  const folder = await projectOf({ ...files, 'package.json': JSON.stringify(manifest) });
+  expect(await init(folder)).toContain(`${name} can route requests of clients to every Durable Object binding`);
+  expect(await init(await projectOf(files))).not.toContain('can route requests');
+});
+
 describe('what is not understood is refused, and nothing is written', () => {
   const files = freshWorker('js', 'toml');
   const config = files['wrangler.toml'] ?? '';

@@ -54,9 +54,9 @@ test('the log is a window: old events leave it in batches', async () => {
 });
 
 test('a bus accepts sockets only, and only those of edges', async () => {
-  const plain = await fixture().post(0, '/bus/socket');
-  expect(plain.status).toBe(426);
-  expect(await fixture().upgrade(0, {})).toBe(403);
+  expect((await fixture().post(0, '/bus/socket')).status).toBe(426);
+  expect((await fixture().post(0, '/bus/raw-socket')).status).toBe(403);
+  expect(await fixture().upgrade(0, '', 'raw-socket')).toBe(403);
 });
 
 test('frames that are not ours are dropped and counted, and the socket is kept', async () => {

@@ -58,7 +58,7 @@ test('a stream that was lost with its shard and does not come back frees its ses
   const session = await fixture().session(0);
   const { shards } = await fixture().bus<BusStats>('stats');
   const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
-  const lost = await fixture().rawEdge(0, '2', `?shard=${shard}`);
+  const lost = await fixture().rawEdge(0, `?shard=${shard}`);
   lost.send(`{"v":1,"type":"attach","interest":{"toolsListChanged":true},"session":"${session.id}"}`);
   await new Promise((resolve) => lost.addEventListener('message', resolve, { once: true }));
   expect((await fixture().open(session, 1)).response.status).toBe(409);

@@ -99,37 +99,16 @@ test('root and shards hibernate, and wake to deliver', async () => {
   expect(await healed()).toBe(before);
 });
 
-test('edges of the version before stay at the root, and hear what they want', async () => {
-  const before = await formerEdge();
-  await opened(2 * PER_SHARD);
-  const after = await formerEdge();
-  await fixture().publish(1, TOOLS);
-  for (const { frames } of [before, after]) await expect.poll(() => frames.length).toBe(2);
-  expect(await fixture().bus('stats')).toMatchObject({ sockets: 2 });
-  for (const { socket } of [before, after]) socket.close();
-});
-
 test('an edge is sent to a shard with its name, and a shard that is full or unknown sends it back', async () => {
   await opened(2 * PER_SHARD);
-  expect(await fixture().upgrade(0, { 'mcp-listen-bus': '2' })).toBe(421);
-  expect(await fixture().upgrade(0, {})).toBe(403);
+  expect(await fixture().upgrade(0)).toBe(421);
   const [shard = 0] = await shards();
   const query = `?shard=${shard}`;
   await expect.poll(async () => (await fixture().shard<BusStats>(shard, 'stats')).sockets).toBe(PER_SHARD);
-  expect(await fixture().upgrade(0, { 'mcp-listen-bus': '2' }, query)).toBe(410);
-  expect(await fixture().upgrade(0, {}, query)).toBe(403);
+  expect(await fixture().upgrade(0, query)).toBe(410);
+  expect(await fixture().upgrade(0, query, 'raw-socket')).toBe(403);
   expect((await fixture().post(0, `/bus/socket${query}`)).status).toBe(426);
 });
-
-/** An edge that knows nothing of shards, attached, and what it was sent. */
-async function formerEdge(): Promise<{ socket: WebSocket; frames: string[] }> {
-  const socket = await fixture().rawEdge(0);
-  const frames: string[] = [];
-  socket.addEventListener('message', ({ data }) => frames.push(data as string));
-  socket.send('{"v":1,"type":"attach","interest":{"toolsListChanged":true}}');
-  await expect.poll(() => frames.length).toBe(1);
-  return { socket, frames };
-}
 
 interface Opened {
   stream: WireStream;

@@ -15,9 +15,10 @@ use super::token::Token;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ListenOptions {
-    /// Goes with each request as `Authorization: Bearer`.
+    /// Goes with each request as `Authorization: Bearer`. With it redirects are not followed ([`Loss::Redirected`](crate::client::Loss)).
     pub token: Option<Token>,
-    /// Further header fields of each request: name, value. Those of the protocol cannot be replaced.
+    /// Further header fields of each request: name, value. Those of the protocol cannot be replaced. With any of
+    /// them redirects are not followed either.
     pub headers: Vec<(String, String)>,
     /// How the server is approached; `None`: it is asked with `server/discover`.
     pub approach: Option<Approach>,

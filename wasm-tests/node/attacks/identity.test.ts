@@ -1,4 +1,10 @@
-import { type AuthorizeContext, InMemoryBus, type ListenBus, type ListenOptions, type PrincipalAnswer } from 'mcp-listen';
+import {
+  type AuthorizeContext,
+  InMemoryBus,
+  type ListenBus,
+  type ListenOptions,
+  type PrincipalAnswer,
+} from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged } from '../../host/listen.ts';
@@ -145,14 +151,17 @@ test('the stream of a session ends where its principal is another one then', asy
   expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
 });
 
-test.each([
+test.each<[ListenOptions, number]>([
   [{ principal: () => 'ann' }, 431],
   [{ authorize: ({ requested }: AuthorizeContext) => requested }, 431],
   [{ principal: () => 'ann', authorizationTtlMs: 0 }, 200],
   [{}, 200],
-])('a request that a stream would have to keep has no more than 16 KiB of header fields: %o', async (options, status) => {
-  const server = serving(options);
-  const [large, small] = [{ 'x-pad': 'a'.repeat(16_384) }, { 'x-pad': 'a'.repeat(16_000) }];
-  const answers = [large, small].map((headers) => server.fetch(listenRequest(TOOLS, { headers })));
-  expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([status, 200]);
-});
+])(
+  'a request that a stream would have to keep has no more than 16 KiB of header fields: %o',
+  async (options, status) => {
+    const server = serving(options);
+    const [large, small] = [{ 'x-pad': 'a'.repeat(16_384) }, { 'x-pad': 'a'.repeat(16_000) }];
+    const answers = [large, small].map((headers) => server.fetch(listenRequest(TOOLS, { headers })));
+    expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([status, 200]);
+  },
+);

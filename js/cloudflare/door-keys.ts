@@ -1,0 +1,76 @@
+import { retrying } from './stub-error.js';
+
+/** What can be asked of an object for one stream. */
+export interface BusDoor {
+  /** The key that upgrades have to carry. */
+  door(): Promise<string>;
+  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
+}
+
+/** The keys of bus objects that one isolate knows, by the names of the objects. */
+export class DoorKeys {
+  readonly #keys = new Map<string, Known>();
+
+  /**
+   * Asks with the key of the object `name`, and once more with a fresh one where that was refused. `ask` is given
+   * undefined where the object is of a version before keys. `door` has to return a fresh stub on each call.
+   *
+   * @throws what a stub throws.
+   */
+  async using(
+    name: string,
+    door: () => BusDoor,
+    ask: (key: string | undefined) => Promise<Response>,
+  ): Promise<Response> {
+    const response = await ask(await this.key(name, door));
+    if (response.status !== FORBIDDEN) return response;
+    return ask(await this.#fresh(name, door));
+  }
+
+  /** The key of the object `name`; undefined where that is of a version before keys. */
+  async key(name: string, door: () => BusDoor): Promise<string | undefined> {
+    return this.#keys.get(name)?.key ?? (await this.#fresh(name, door));
+  }
+
+  /** The same where the key may be another one by now: it is asked for again, at most once in ten seconds. */
+  async newerKey(name: string, door: () => BusDoor): Promise<string | undefined> {
+    const known = this.#keys.get(name);
+    if (known === undefined || Date.now() - known.askedAt < RENEWAL_MS) return known?.key;
+    known.askedAt = Date.now();
+    return this.#fresh(name, door);
+  }
+
+  /** The object `name` is not needed any more. */
+  forget(name: string): void {
+    this.#keys.delete(name);
+  }
+
+  async #fresh(name: string, door: () => BusDoor): Promise<string | undefined> {
+    try {
+      const key = await retrying(ATTEMPTS, () => door().door());
+      this.#keys.set(name, { key, askedAt: Date.now() });
+      return key;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      this.#keys.delete(name);
+      return undefined;
+    }
+  }
+}
+
+interface Known {
+  key: string;
+  /** In milliseconds since 1970. */
+  askedAt: number;
+}
+
+/** Whether the object has no method `door`: workerd says so in the message alone (2026-11). */
+function isMissing(error: unknown): boolean {
+  return /does not implement the method "door"/.test((error as Error | undefined)?.message ?? '');
+}
+
+const FORBIDDEN = 403;
+/** Milliseconds for which a key is taken for the latest one. */
+const RENEWAL_MS = 10_000;
+/** An object that is being moved answers the second time. A stream that is open comes back later anyway. */
+export const ATTEMPTS = 2;

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { toNodeHandler } from 'mcp-listen/node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { portOf } from '../../host/port.ts';
+
+const onerror: Error[] = [];
+const paths: string[] = [];
+const handler = toNodeHandler(
+  {
+    fetch: (request) => {
+      paths.push(request.url);
+      return new Response(new URL(request.url).pathname);
+    },
+  },
+  { onerror: (error) => void onerror.push(error) },
+);
+const server = createServer((request, response) => void handler(request, response));
+
+beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
+afterAll(() => void server.close());
+
+/** The status line of the answer, and what stands after its header fields. */
+async function asked(target: string, host: string): Promise<{ status: number; body: string }> {
+  const socket = connect(portOf(server), '127.0.0.1');
+  socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const answer = await text(socket);
+  return { status: Number(answer.split(' ')[1]), body: answer.slice(answer.indexOf('\r\n\r\n') + 4) };
+}
+
+test.each([
+  ['/public', 'good.example/admin?x='],
+  ['/public', 'good.example\\admin'],
+  ['/public', 'good.example#'],
+  ['/public', 'good.example?'],
+  ['/public', 'ann:secret@good.example'],
+  ['/public', 'good example'],
+  ['/public', 'good.example:80:90'],
+  ['/public', 'good.example:port'],
+  ['/public', '[::1'],
+  ['/public', '[good.example]'],
+  ['/public', ''],
+  ['http://other.example/admin', 'good.example'],
+  ['//other.example/admin', 'good.example'],
+  ['/\\other.example/admin', 'good.example'],
+  ['/public\\..\\admin', 'good.example'],
+  ['/public#/admin', 'good.example'],
+])('%s at the host "%s" is a 400 that reaches nothing', async (target, host) => {
+  expect((await asked(target, host)).status).toBe(400);
+  expect([paths, onerror]).toEqual([[], []]);
+});
+
+test.each([
+  ['/public?x=//y', 'good.example', 'http://good.example/public?x=//y'],
+  ['/public', 'good_host.example:8443', 'http://good_host.example:8443/public'],
+  ['/a//b', '[::1]:80', 'http://[::1]/a//b'],
+  ['/', '127.0.0.1', 'http://127.0.0.1/'],
+])('%s at the host "%s" is served', async (target, host, url) => {
+  expect((await asked(target, host)).status).toBe(200);
+  expect(paths.splice(0)).toEqual([url]);
+});

@@ -1,0 +1,72 @@
+import { ListenError, screen, serveListen } from 'mcp-listen';
+import { describe, expect, test, vi } from 'vitest';
+import { CAPABILITIES } from '../serving.ts';
+
+const URL = 'https://mcp.example/notes';
+
+function get(headers: Record<string, string>, method = 'GET', url = URL): Request {
+  return new Request(url, { method, headers });
+}
+
+describe('a GET without Origin', () => {
+  test.each([
+    ['cross-site', 403],
+    ['same-site', 403],
+    ['same-origin', 200],
+    ['none', 200],
+    [undefined, 200],
+  ])('that a browser calls %s is a %d', async (site, status) => {
+    const handler = vi.fn(() => new Response());
+    const server = serveListen(handler, { capabilities: CAPABILITIES });
+    const response = await server.fetch(get(site === undefined ? {} : { 'sec-fetch-site': site }));
+    expect([response.status, handler.mock.calls.length]).toEqual([status, status === 200 ? 1 : 0]);
+    expect(server.stats().refused.origin).toBe(status === 200 ? 0 : 1);
+  });
+
+  test('passes where every origin may ask', async () => {
+    const server = serveListen(() => new Response(), { capabilities: CAPABILITIES, allowedOrigins: ['*'] });
+    expect((await server.fetch(get({ 'sec-fetch-site': 'cross-site' }))).status).toBe(200);
+  });
+});
+
+describe('another path behind screen', () => {
+  const screened = screen({ allowedHosts: ['mcp.example'], allowedOrigins: ['https://app.example'] });
+  const asked = async (request: Request) => {
+    const inner = vi.fn(() => new Response('numbers'));
+    const { headers, status } = await screened(request, inner);
+    expect(inner).toHaveBeenCalledTimes(status === 200 ? 1 : 0);
+    return [status, headers.get('access-control-allow-origin')];
+  };
+
+  test.each([
+    ['a host that is not ours', get({}, 'GET', 'https://evil.example/notes')],
+    ['a host that is not ours in the header field', get({ host: 'evil.example' })],
+    ['an image of another page', get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })],
+    [
+      'a frame of another page',
+      get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }),
+    ],
+    ['HEAD by another page', get({ 'sec-fetch-site': 'cross-site' }, 'HEAD')],
+    ['a foreign page', get({ origin: 'https://evil.example' }, 'POST')],
+  ])('refuses %s', async (_, request) => {
+    expect(await asked(request)).toEqual([403, null]);
+  });
+
+  test.each([
+    ['who is no page', get({}), null],
+    ['HEAD', get({}, 'HEAD'), null],
+    ['its own page', get({ origin: 'https://mcp.example' }, 'POST'), null],
+    ['a listed page', get({ origin: 'https://app.example' }, 'POST'), 'https://app.example'],
+    [
+      'a link',
+      get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }),
+      null,
+    ],
+  ])('lets %s pass', async (_, request, origin) => {
+    expect(await asked(request)).toEqual([200, origin]);
+  });
+
+  test('is not made of what is no list of hosts', () => {
+    expect(() => screen({ allowedHosts: ['https://mcp.example'] })).toThrow(ListenError);
+  });
+});

@@ -1,0 +1,76 @@
+import { type ListenOptions, type ListenTarget, listen, watch } from 'mcp-listen/client';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hostile, type Turn } from '../../host/hostile.ts';
+
+const TOOLS = { toolsListChanged: true };
+const CREDENTIALS: [kind: string, options: ListenOptions][] = [
+  ['a token', { token: 'secret' }],
+  ['a function for tokens', { token: async () => 'secret' }],
+  ['header fields', { headers: { 'x-api-key': 'secret' } }],
+];
+
+/** A server that sends its clients elsewhere, and what was asked there. */
+async function leading(status: number, from = 0) {
+  const seen: string[] = [];
+  const elsewhere = await hostile((turn) => {
+    seen.push(JSON.stringify([turn.request.headers, turn.body]));
+    turn.begin().acknowledge();
+  });
+  const here = await hostile((turn: Turn) => {
+    if (turn.before >= from) return turn.refuse(status, { location: elsewhere.url });
+    return turn.begin().acknowledge().drop();
+  });
+  onTestFinished(async () => {
+    await here.stop();
+    await elsewhere.stop();
+  });
+  return { here, seen };
+}
+
+describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
+  test.each([301, 302, 303, 307, 308])('does not follow a %d to another origin', async (status) => {
+    const { here, seen } = await leading(status);
+    for (const era of ['auto', '2026-07-28', '2025'] as const) {
+      await expect(listen(here.url, TOOLS, { ...credentials, era })).rejects.toMatchObject({ code: 'redirected' });
+    }
+    expect(seen).toEqual([]);
+    expect(here.requests()).toBe(3);
+  });
+
+  test('does not follow one that comes later, and watches no longer', async () => {
+    const { here, seen } = await leading(307, 1);
+    const stopped = Promise.withResolvers<void>();
+    const watched = watch(here.url, TOOLS, () => {}, { ...credentials, era: '2026-07-28' });
+    watched.subscribe(() => void (watched.state === 'stopped' && stopped.resolve()));
+    await stopped.promise;
+    expect(watched.error).toMatchObject({ code: 'redirected' });
+    expect([seen, here.requests()]).toEqual([[], 2]);
+  });
+
+  test('does not where a function makes its requests either, whatever that leaves out', async () => {
+    const { here, seen } = await leading(307);
+    const targets: ListenTarget[] = [
+      ({ body, ...parts }) => new Request(here.url, { ...parts, ...(body !== null && { body }) }),
+      ({ body, headers, method }) => new Request(here.url, { method, headers, ...(body !== null && { body }) }),
+    ];
+    for (const target of targets) {
+      await expect(listen(target, TOOLS, credentials)).rejects.toMatchObject({ code: 'redirected' });
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test('takes what a browser gives it of a redirect for one', async () => {
+    const opaque = Object.defineProperty(new Response(), 'status', { value: 0 });
+    const { fetch } = { fetch: async () => opaque };
+    await expect(listen('http://localhost/mcp', TOOLS, { ...credentials, fetch })).rejects.toMatchObject({
+      code: 'redirected',
+    });
+  });
+});
+
+test('a client without credentials follows a redirect', async () => {
+  const { here, seen } = await leading(307);
+  const subscription = await listen(here.url, TOOLS, { era: '2026-07-28' });
+  await subscription.close();
+  expect(seen).toHaveLength(1);
+});

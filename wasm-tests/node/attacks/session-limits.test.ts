@@ -1,0 +1,40 @@
+import { InMemoryBus, type ListenLimits, serveListen } from 'mcp-listen';
+import { expect, test } from 'vitest';
+import { behind } from '../../host/behind.ts';
+import { initialize, post } from '../../host/legacy.ts';
+import { testSessionLimits, type Who } from '../../host/session-limits.ts';
+import { CAPABILITIES, URL } from '../serving.ts';
+
+const bus = new InMemoryBus();
+
+testSessionLimits((limits, who) => (init) => serverOf(limits).fetch(requestOf(init, who)));
+
+test('what is kept of capabilities has a few words, whatever the server behind says', async () => {
+  const capabilities = { tools: { listChanged: true }, experimental: { much: 'x'.repeat(1_000_000) } };
+  const answer = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'behind', version: '1.0.0' } };
+  const handler = behind(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer }));
+  const server = serveListen(handler, { bus, legacy: 'sessions', capabilities });
+  const response = await post((init) => server.fetch(new Request(URL, init)), initialize('2025-11-25'));
+  const kept = await bus.sessions.find(response.headers.get('mcp-session-id') ?? '', undefined);
+  expect(kept?.capabilities.length).toBeLessThan(256);
+});
+
+function serverOf(limits: ListenLimits) {
+  const principal = (request: Request) => request.headers.get('x-user') ?? undefined;
+  return serveListen(behind(INITIALIZED), { bus, capabilities: CAPABILITIES, legacy: 'sessions', limits, principal });
+}
+
+function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Who): Request {
+  const fields = new Headers(headers);
+  if (user !== undefined) fields.set('x-user', user);
+  const told = address ?? claimed;
+  if (told !== undefined) fields.set('cf-connecting-ip', told);
+  const request = new Request(URL, { ...init, headers: fields });
+  return address === undefined ? request : Object.assign(request, { cf: {} });
+}
+
+const INITIALIZED = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'behind', version: '1.0.0' } },
+});

@@ -1,0 +1,105 @@
+import { DurableObject, env } from 'cloudflare:workers';
+import { routeAgentRequest } from 'agents';
+import { type ListenBus, type ListenOptions, type ServerEvent, serveListen } from 'mcp-listen';
+import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
+import { behind } from '../../../host/behind.js';
+import { counted } from './counted.js';
+
+/** The bus as users deploy it, which a test can reset. */
+export class RoutedBus extends SubscriptionBus {
+  /** Resets the object, as a deploy does. */
+  reset(): void {
+    this.ctx.abort('reset by a test');
+  }
+
+  /** Deletes what the object has stored, and resets it. */
+  async wipe(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+    this.reset();
+  }
+}
+
+/** A bus object of a version before keys: it accepts whatever carries the header field of that time. */
+export class FormerBus extends DurableObject {
+  override fetch({ headers }: Request): Response {
+    if (headers.get('mcp-listen-bus') !== '2') return new Response(null, { status: 403 });
+    const { 0: client, 1: server } = new WebSocketPair();
+    server.accept();
+    server.addEventListener('message', () => server.send('{"v":1,"type":"attached","epoch":"former","position":0}'));
+    return new Response(null, { status: 101, webSocket: client });
+  }
+}
+
+/** An object that does nothing, to see what the runtime itself writes. */
+export class Idle extends DurableObject {
+  override fetch(): Response {
+    return new Response(null, { status: 403 });
+  }
+}
+
+const { FORMER_BUS, IDLE, MCP_BUS } = env as unknown as {
+  FORMER_BUS: DurableObjectNamespace;
+  IDLE: DurableObjectNamespace<Idle>;
+  MCP_BUS: DurableObjectNamespace<RoutedBus>;
+};
+
+const INITIALIZED = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'routed', version: '1.0.0' } },
+});
+const { namespace, calls } = counted(MCP_BUS);
+const options: ListenOptions = {
+  capabilities: {
+    tools: { listChanged: true },
+    prompts: { listChanged: true },
+    resources: { listChanged: true, subscribe: true },
+  },
+  serverInfo: { name: 'routed', version: '1.0.0' },
+  keepAliveMs: 500,
+  principal: (request) => request.headers.get('x-user') ?? undefined,
+};
+const server = serveListen(behind(INITIALIZED), { ...options, bus: busOf('mcp-listen') });
+const others = new Map(
+  ['other', 'lost'].map((name) => [name, serveListen(behind(INITIALIZED), { ...options, bus: busOf(name) })]),
+);
+const former = serveListen(behind(INITIALIZED), { ...options, bus: durableObjectBus(FORMER_BUS, { sockets: 'each' }) });
+
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const [, route = '', ...names] = pathname.split('/').map(decodeURIComponent);
+    const stub = MCP_BUS.getByName(names.join('/'));
+    switch (route) {
+      case 'agents':
+        return (await routeAgentRequest(request, env)) ?? new Response(null, { status: 404 });
+      case 'raw':
+        return await stub.fetch(request);
+      case 'copied':
+        return await stub.fetch('https://mcp-listen.internal/attach', { headers: request.headers });
+      case 'former':
+        return former.fetch(request);
+      case 'idle':
+        return await IDLE.getByName(names.join('/')).fetch(request);
+      case 'key':
+        return new Response(await stub.door());
+      case 'reset':
+        await stub.reset().catch(() => {});
+        return new Response();
+      case 'wipe':
+        await stub.wipe().catch(() => {});
+        return new Response();
+      case 'publish':
+        await server.bus.publish((await request.json()) as ServerEvent);
+        return new Response();
+      case 'calls':
+        return Response.json(calls(searchParams.has('clear')));
+      default:
+        return (others.get(route) ?? server).fetch(request);
+    }
+  },
+};
+
+function busOf(name: string): ListenBus {
+  return durableObjectBus(namespace, { name, sockets: 'each' });
+}

@@ -1,0 +1,60 @@
+import type { BusStats } from 'mcp-listen/cloudflare';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useFixture } from '../../host/fixture.ts';
+import { LegacySession } from '../../host/legacy.ts';
+
+const ANN = { 'x-user': 'ann' };
+const RELEASED = 4001;
+
+describe.each([
+  ['the root', undefined],
+  ['a shard', '4'],
+])('at %s', (_name, perShard) => {
+  const fixture = useFixture(perShard === undefined ? {} : { EDGES_PER_SHARD: perShard });
+
+  // With these, streams are at shards.
+  beforeEach(async () => {
+    if (perShard === undefined) return;
+    for (let edge = 0; edge < 5; edge += 1)
+      await (await fixture().subscribe(edge % 2, { promptsListChanged: true })).message();
+    await expect.poll(async () => (await fixture().bus<BusStats>('stats')).sockets).toBe(0);
+  });
+
+  test("a stream that is attached for another principal than the session's is released, and is sent nothing", async () => {
+    const session = await LegacySession.begin(fixture().via(0, ANN));
+    const stream = await fixture().open(session, 0, undefined, ANN);
+    await stream.event();
+    for (const claim of [`${session.id} bob`, session.id, `${session.id} `, `${session.id}  ann`])
+      expect(await attached(claim)).toEqual({ code: RELEASED, frames: [] });
+    const own = await LegacySession.begin(fixture().via(0));
+    expect(await attached(`${own.id} ann`)).toEqual({ code: RELEASED, frames: [] });
+    // The owner's stream goes on, until its owner attaches again.
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await stream.event()).toContain('tools/list_changed');
+    const { frames } = await attached(`${session.id} ann`);
+    expect(frames.join()).toContain('"type":"attached"');
+    expect(await stream.event()).toBeUndefined();
+  });
+
+  /** What a socket was sent that attached with this claim, up to its end or to the answer. */
+  async function attached(claim: string): Promise<{ code: number; frames: string[] }> {
+    const socket = await fixture().rawEdge(0, await place());
+    const frames: string[] = [];
+    return new Promise((resolve) => {
+      socket.addEventListener('close', ({ code }) => resolve({ code, frames }));
+      socket.addEventListener('message', ({ data }) => {
+        frames.push(data as string);
+        if (frames.join().includes('"type":"attached"')) socket.close();
+      });
+      const attach = { v: 1, type: 'attach', interest: { toolsListChanged: true }, session: claim };
+      socket.send(JSON.stringify(attach));
+    });
+  }
+
+  /** The shard that has most room, where the bus has shards. */
+  async function place(): Promise<string> {
+    const { shards } = await fixture().bus<BusStats>('stats');
+    const [emptiest] = shards.sort((one, other) => (one.attached ?? 0) - (other.attached ?? 0));
+    return emptiest === undefined ? '' : `?shard=${emptiest.shard}`;
+  }
+});
