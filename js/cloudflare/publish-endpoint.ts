@@ -1,6 +1,5 @@
 import { addressOf } from '../address.js';
-import { atMost } from '../at-most.js';
-import { readStart } from '../body.js';
+import { isBodyTimeout, readStart } from '../body.js';
 import { type FrontOptions, type Screen, screen } from '../front.js';
 import { guarded, report } from '../report.js';
 import { Published } from '../wasm.js';
@@ -34,7 +33,7 @@ export interface PublishOptions extends FrontOptions {
    * for each of these. The next ones are refused with 429. Each isolate counts for itself. Below 1: any number.
    */
   failuresPerMinute?: number;
-  /** Milliseconds that a body may take to arrive (default 10,000). */
+  /** Milliseconds that a body may take to arrive (default 10,000; below 1: any number). */
   bodyMs?: number;
   /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
   onerror?: (error: Error) => void;
@@ -211,8 +210,9 @@ async function proven(
 }
 
 async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffer>> {
-  const start = readStart(request, MOST_BYTES);
-  const { bytes, rest } = await atMost(ms, start, () => new PublishRefusal('body-timeout'));
+  const { bytes, rest } = await readStart(request, MOST_BYTES, ms).catch((error: unknown) => {
+    throw isBodyTimeout(error) ? new PublishRefusal('body-timeout') : error;
+  });
   await rest?.cancel();
   if (rest !== undefined || bytes.byteLength > MOST_BYTES) throw new PublishRefusal('body-too-large');
   return bytes;
