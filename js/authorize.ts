@@ -38,8 +38,10 @@ export interface Right extends SubscriptionFilter {
 
 /** A caller who may not listen at all. */
 export interface Denial {
-  /** 401: say who you are. 403: not you. */
-  denied: 401 | 403;
+  /** 401: say who you are. 403: not you. 503: nobody can tell now; ask again. */
+  denied: 401 | 403 | 503;
+  /** The `Retry-After` header of the answer; goes with 503 (default: a few seconds). */
+  retryAfter?: string;
   /** The `WWW-Authenticate` header of the answer. */
   wwwAuthenticate?: string;
 }
@@ -49,6 +51,8 @@ export interface Denied {
   refusal: Refusal;
   /** The `WWW-Authenticate` header of the answer. */
   wwwAuthenticate?: string | undefined;
+  /** The `Retry-After` header of the answer. */
+  retryAfter?: string | undefined;
 }
 
 /** What became of asking. */
@@ -85,8 +89,8 @@ export async function permitOf<Context extends object>(
 }
 
 /** A denial as the refusal that answers it. */
-export function denial({ denied, wwwAuthenticate }: Denial): Denied {
-  return { refusal: denied === 401 ? Refusal.Unauthorized : Refusal.Forbidden, wwwAuthenticate };
+export function denial({ denied, retryAfter, wwwAuthenticate }: Denial): Denied {
+  return { refusal: REFUSALS[denied] ?? Refusal.Forbidden, wwwAuthenticate, retryAfter };
 }
 
 /**
@@ -118,3 +122,5 @@ export async function within<T>(ms: number, name: string, question: () => T | Pr
     throw new ListenError('authorizer-failed', `${name} threw`, { cause });
   }
 }
+
+const REFUSALS: Partial<Record<number, Refusal>> = { 401: Refusal.Unauthorized, 503: Refusal.AuthorizerFailed };

@@ -7,8 +7,8 @@ export interface BodyStart {
 }
 
 /** Reads a body until it ends or exceeds `limit` bytes; nothing beyond the chunk that did so is read. */
-export async function readStart(request: Request, limit: number): Promise<BodyStart> {
-  const reader = request.body?.getReader();
+export async function readStart({ body }: Pick<Request, 'body'>, limit: number): Promise<BodyStart> {
+  const reader = body?.getReader();
   if (reader === undefined) return { bytes: new Uint8Array() };
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -1,5 +1,8 @@
+import { type AnswerLimits, wholeBody } from './answer.js';
+import type { Credentials } from './credentials.js';
 import { calling, ListenError } from './error.js';
 import type { FetchHandler } from './handler.js';
+import { type Asked, questionFor } from './question.js';
 import { Renewed } from './renewed.js';
 import { Discovered, discoverHeaders, discoverRequest } from './wasm.js';
 
@@ -12,17 +15,32 @@ export interface ListenCapabilities {
   extensions?: { [name: string]: object };
 }
 
+/** How the server behind is asked. */
+export interface DiscoveryOptions {
+  /** What tells its callers apart. */
+  credentials: Credentials;
+  /** How much of its answers is read. */
+  limits: AnswerLimits;
+  /** What it notifies about, where that is not asked. */
+  capabilities?: ListenCapabilities | undefined;
+  serverInfo?: ServerInfo | undefined;
+}
+
 /** What is known of the server behind: asked of it, and asked again when that no longer holds. */
 export class Discovery {
   readonly #handler: FetchHandler;
+  readonly #credentials: Credentials;
+  readonly #limits: AnswerLimits;
   readonly #declared: Renewed<Discovered> | undefined;
   #asked: Renewed<Discovered | undefined> | undefined;
   /** On whose behalf it was asked for. */
   #caller = '';
 
   /** @throws ListenError `invalid-options`. */
-  constructor(handler: FetchHandler, capabilities?: ListenCapabilities, serverInfo?: ServerInfo) {
+  constructor(handler: FetchHandler, { capabilities, credentials, limits, serverInfo }: DiscoveryOptions) {
     this.#handler = handler;
+    this.#credentials = credentials;
+    this.#limits = limits;
     this.#declared = capabilities && new Renewed(() => declared(capabilities, serverInfo));
   }
 
@@ -54,16 +72,29 @@ export class Discovery {
 
   async #ask<T>(request: Request, rest: unknown[], action: (known: Discovered | undefined) => T): Promise<T> {
     const now = performance.now();
-    const caller = credentialsOf(request);
+    const caller = this.#credentials.keyOf(request);
     const known = this.#known;
     if (known?.isFresh(now) && (known.isPublic || caller === this.#caller)) return action(known);
-    const told = Discovered.fromAnswer(await discover(this.#handler, request, rest), now);
+    const told = Discovered.fromAnswer(await this.#discover(request, rest), now);
     if (told !== undefined) {
       this.#known?.free();
       this.#asked = remembered(told);
       this.#caller = caller;
     }
     return action(told);
+  }
+
+  /** Asks the handler with `server/discover`, on behalf of `request`: its credentials come along. */
+  async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
+    try {
+      const answer = await this.#handler(questionFor(request, this.#credentials, discovering()), ...rest);
+      if (answer.ok) return await wholeBody(answer, this.#limits);
+      await answer.body?.cancel();
+      return new Uint8Array();
+    } catch (cause) {
+      if (cause instanceof ListenError) throw cause;
+      throw new ListenError('discover-failed', 'the handler threw when it was asked server/discover', { cause });
+    }
   }
 }
 
@@ -93,29 +124,7 @@ function remembered(told: Discovered): Renewed<Discovered | undefined> {
   });
 }
 
-/** What tells callers apart, as far as a server's answer may depend on it. */
-function credentialsOf({ headers }: Request): string {
-  return JSON.stringify([headers.get('authorization'), headers.get('cookie')]);
-}
-
-/** Asks the handler with `server/discover`, on behalf of `request`: its credentials come along. */
-async function discover(handler: FetchHandler, request: Request, rest: unknown[]): Promise<Uint8Array> {
-  try {
-    const answer = await handler(discoverQuestion(request), ...rest);
-    return new Uint8Array(await answer.arrayBuffer());
-  } catch (cause) {
-    throw new ListenError('discover-failed', 'the handler threw when it was asked server/discover', { cause });
-  }
-}
-
-/** `server/discover`, asked on behalf of `request`: its credentials come along, its session does not. */
-export function discoverQuestion(request: Request): Request {
-  const headers = new Headers(request.headers);
-  for (const name of ['content-length', 'mcp-session-id', 'last-event-id']) headers.delete(name);
-  for (const line of discoverHeaders().split('\n')) {
-    const [name = '', value = ''] = line.split(': ');
-    headers.set(name, value);
-  }
-  const { signal, url } = request;
-  return new Request(url, { method: 'POST', headers, body: discoverRequest(), signal });
+/** `server/discover` as it is asked of the handler behind. */
+export function discovering(): Asked {
+  return { headers: discoverHeaders(), body: discoverRequest() };
 }

@@ -23,6 +23,7 @@ export type ListenErrorCode =
   | 'upstream-lost'
   | 'upstream-redirected'
   | 'upstream-timeout'
+  | 'upstream-too-large'
   | 'upstream-unreachable';
 
 /** Every error that this package throws or reports. */

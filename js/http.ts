@@ -11,6 +11,7 @@ import { readStart, unread } from './body.js';
 import type { ListenBus } from './bus/bus.js';
 import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
+import { Credentials } from './credentials.js';
 import { Discovery } from './discover.js';
 import { calling, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
@@ -73,15 +74,20 @@ class ListenFront {
     const onerror = onceEach(options.onerror ?? report);
     this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
     this.#isOffering = capabilities === 'offered';
-    this.#handler = this.#isOffering ? offering(handler) : handler;
     const stated = JSON.stringify(limits);
     this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#handler = this.#isOffering ? offering(handler, { limits: this.#limits, onerror }) : handler;
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
     this.#principal = principal;
     this.#onerror = onerror;
     this.#witness = new Witness({ onlog: options.onlog, tracer: options.tracer, onerror });
-    this.#discovery = new Discovery(this.#handler, capabilities === 'offered' ? undefined : capabilities, serverInfo);
+    this.#discovery = new Discovery(this.#handler, {
+      capabilities: capabilities === 'offered' ? undefined : capabilities,
+      serverInfo,
+      credentials: new Credentials(options.credentialHeaders),
+      limits: this.#limits,
+    });
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
     this.#openings = this.#openingsOf(options);
     this.#legacy = this.#legacyFront(options);
@@ -134,10 +140,10 @@ class ListenFront {
 
   /** Whoever asks is named, or denied, before the body is looked at. */
   async #judge(claim: Claim, { headers, request, rest }: Exchange): Promise<Response> {
-    const { audiences, expiresAt, name, refusal, wwwAuthenticate } = await this.#caller(request);
+    const { audiences, expiresAt, name, refusal, ...fields } = await this.#caller(request);
     if (refusal !== undefined) {
       claim.free();
-      return this.#refusals.denied(this.#acceptor.refuse(refusal), { wwwAuthenticate });
+      return this.#refusals.denied(this.#acceptor.refuse(refusal), fields);
     }
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;

@@ -45,6 +45,10 @@ export interface ListenLimits {
   attachMs?: number;
   /** Milliseconds that `close` waits for readers to take what is pending (default 5,000). */
   closeMs?: number;
+  /** Bytes of an answer of the handler to `server/discover`, `initialize` or a listen that are read (default 1,048,576; 0: none). */
+  answerBytes?: number;
+  /** Milliseconds for which the body of such an answer is read (default 10,000; 0: it must be there at once). */
+  answerMs?: number;
 }
 
 /** The limits that apply where none are given. */
@@ -59,4 +63,6 @@ export const DEFAULT_LIMITS = {
   authorizeMs: 2_000,
   attachMs: 5_000,
   closeMs: 5_000,
+  answerBytes: 1_048_576,
+  answerMs: 10_000,
 };

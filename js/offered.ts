@@ -1,24 +1,44 @@
+import { type AnswerLimits, unanswered, wholeBody } from './answer.js';
 import type { FetchHandler } from './handler.js';
 import { discoverHeaders, raisedAnswer } from './wasm.js';
 
+/** How answers of the handler behind are read. */
+export interface Reading {
+  readonly limits: AnswerLimits;
+  readonly onerror: (error: Error) => void;
+}
+
 /** The handler, whose answers to `server/discover` tell of changes of all that it offers. */
-export function offering(handler: FetchHandler): FetchHandler {
+export function offering(handler: FetchHandler, reading: Reading): FetchHandler {
   const fields = discoverHeaders().split('\n');
   return async (request, ...rest) => {
     const isDiscover = fields.includes(`mcp-method: ${request.headers.get('mcp-method')}`);
     const response = await handler(request, ...rest);
-    return isDiscover ? raised(response) : response;
+    return isDiscover && response.ok ? raised(request, response, reading) : response;
   };
 }
 
 /** An answer with capabilities as one that tells of changes of all that is offered. */
-export async function raised(response: Response): Promise<Response> {
+export async function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
+  const response = await buffered(request, answer, reading);
   if (!response.ok) return response;
   const bytes = new Uint8Array(await response.arrayBuffer());
   const text = raisedAnswer(bytes);
-  const headers = new Headers(response.headers);
-  // They told of the body as it came, which has been read and decoded.
-  for (const name of ['content-length', 'content-encoding']) headers.delete(name);
-  if (text !== undefined) headers.set('content-type', 'application/json');
-  return new Response(text ?? bytes, { status: response.status, headers });
+  if (text !== undefined) response.headers.set('content-type', 'application/json');
+  return new Response(text ?? bytes, { status: response.status, headers: response.headers });
+}
+
+/** The answer to `request` with a body that has been read within the limits, or an answer that says that it was not. */
+export async function buffered(request: Request, answer: Response, { limits, onerror }: Reading): Promise<Response> {
+  try {
+    const bytes = await wholeBody(answer, limits);
+    const headers = new Headers(answer.headers);
+    // They told of the body as it came, which has been read and decoded.
+    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+    return new Response(bytes, { status: answer.status, headers });
+  } catch (error) {
+    // A client that has left is nobody's error, and hears no answer.
+    if (!request.signal.aborted) onerror(error as Error);
+    return unanswered(error);
+  }
 }

@@ -40,6 +40,11 @@ export interface ListenOptions extends FrontOptions {
    * session is its principal's alone (default: nobody is named, and a session is whoever's knows its id).
    */
   principal?: Principal;
+  /**
+   * Names of header fields that tell callers apart beside `Authorization` and `Cookie`, such as `X-API-Key`: they go along when the
+   * handler is asked `server/discover` for a caller, and what it answers to one caller is not used for another (default: none).
+   */
+  credentialHeaders?: readonly string[];
   /** Upper bounds. */
   limits?: ListenLimits;
   /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */

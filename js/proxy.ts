@@ -1,9 +1,8 @@
+import { unanswered } from './answer.js';
 import { deferred } from './deferred.js';
-import { ListenError, type ListenErrorCode } from './error.js';
-import { json } from './refusals.js';
-import { Renewed } from './renewed.js';
+import { ListenError } from './error.js';
+import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
 import { guarded, report } from './report.js';
-import { Acceptor, Refusal } from './wasm.js';
 
 /** How requests are forwarded. */
 export interface ProxyOptions {
@@ -13,25 +12,30 @@ export interface ProxyOptions {
   fetch?: (request: Request) => Promise<Response>;
   /** Told of every request that the server behind did not answer (default: `console.error`). */
   onerror?: (error: Error) => void;
+  /**
+   * Tells the address of a request's client, for `X-Forwarded-For`; undefined: it is not known (default: `CF-Connecting-IP` of
+   * requests that came by Cloudflare, which have `request.cf.colo`). Whatever a client says there itself proves nothing.
+   */
+  clientIp?: (request: Request) => string | undefined;
 }
 
 /**
- * The handler that forwards each request to the one URL `upstream`, and nowhere else: a query is added, a redirect is
- * not followed. Bodies stream both ways, and a client that leaves ends the request upstream.
+ * The handler that forwards each request to the one URL `upstream`, and nowhere else: a query is added, but for
+ * parameters that `upstream` has itself, and a redirect is not followed. Bodies stream both ways, and a client that leaves ends the request upstream.
  *
  * @throws ListenError `invalid-options`.
  */
 export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (request: Request) => Promise<Response> {
-  const { fetch = (request) => globalThis.fetch(request), timeoutMs = 120_000 } = options;
+  const { clientIp = cloudflareIp, fetch = (request) => globalThis.fetch(request), timeoutMs = 120_000 } = options;
   const onerror = guarded(options.onerror ?? report);
   const url = upstreamUrl(upstream);
   return async (request) => {
     try {
-      return answered(await sent(fetch, forwarded(request, url), request.signal, timeoutMs));
+      return answered(await sent(fetch, forwarded(request, url, clientIp(request)), request.signal, timeoutMs));
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
       if (!request.signal.aborted) onerror(error as Error);
-      return refused(isLate(error) ? Refusal.GatewayTimeout : Refusal.BadGateway);
+      return unanswered(error);
     }
   };
 }
@@ -47,36 +51,11 @@ export function upstreamUrl(upstream: string | URL): URL {
   throw new ListenError('invalid-options', 'the upstream is no URL of http or https without a user');
 }
 
-/** The answer of a gateway that says by itself that a request is not served. */
-export function refused(refusal: Refusal): Response {
-  refuser ??= new Renewed(() => new Acceptor());
-  const rejection = refuser.value.refuse(refusal);
-  const { body, retryAfter, status } = rejection;
-  rejection.free();
-  const response = json(body, status);
-  if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
-  return response;
-}
-
 /** The request as the server behind gets it. */
-function forwarded(request: Request, upstream: URL): RequestInit & { url: URL } {
-  const { protocol, search, host } = new URL(request.url);
-  const headers = withoutHops(request.headers);
-  for (const name of NOT_FORWARDED) headers.delete(name);
-  for (const name of [...headers.keys()].filter((field) => /^(x-forwarded-|sec-fetch-)/.test(field)))
-    headers.delete(name);
-  headers.set('x-forwarded-host', host);
-  headers.set('x-forwarded-proto', protocol.slice(0, -1));
-  const client = request.headers.get('cf-connecting-ip');
-  if (client !== null) headers.set('x-forwarded-for', client);
-  // What compresses an event stream may hold it back.
-  headers.set('accept-encoding', 'identity');
-  const url = new URL(upstream);
-  url.search = [upstream.search, search]
-    .map((part) => part.slice(1))
-    .filter(Boolean)
-    .join('&');
+function forwarded(request: Request, upstream: URL, clientIp: string | undefined): RequestInit & { url: URL } {
   const { body, method } = request;
+  const headers = forwardedHeaders({ request, clientIp });
+  const url = forwardedUrl(upstream, request);
   // Node takes a stream as a body only with `duplex`, which the type does not know.
   return { url, method, headers, body, redirect: 'manual', duplex: 'half' } as RequestInit & { url: URL };
 }
@@ -118,24 +97,3 @@ function answered(response: Response): Response {
   }
   return new Response(body, { status, statusText, headers });
 }
-
-/** The header fields but those that concern one connection only (RFC 9110, 7.6.1). */
-function withoutHops(headers: Headers): Headers {
-  const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim());
-  const all = new Headers(headers);
-  for (const name of [...HOP_BY_HOP, ...named.filter((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name))]) all.delete(name);
-  return all;
-}
-
-function isLate(error: unknown): boolean {
-  return error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
-}
-
-let refuser: Renewed<Acceptor> | undefined;
-
-const HOP_BY_HOP = [
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
-  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
-];
-/** What the runtime says by itself, and what was judged here: the server behind knows neither our host nor its pages. */
-const NOT_FORWARDED = ['host', 'origin', 'content-length', 'expect', 'forwarded'];

@@ -16,6 +16,12 @@ export type RefusalKind =
   | 'unavailable'
   | 'closing';
 
+/** The header fields of an answer to a caller whom `authorize` or `principal` denied. */
+export interface DenialFields {
+  retryAfter?: string | undefined;
+  wwwAuthenticate?: string | undefined;
+}
+
 /** Makes refusals into answers, and counts them. */
 export class Refusals {
   /** How many there were of each kind. */
@@ -54,9 +60,10 @@ export class Refusals {
   }
 
   /** A refusal as the answer to a caller whom `authorize` denied; frees it. */
-  denied(rejection: Rejection, { wwwAuthenticate }: { wwwAuthenticate?: string | undefined }): Response {
+  denied(rejection: Rejection, { retryAfter, wwwAuthenticate }: DenialFields): Response {
     const response = this.answer(rejection);
     if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
+    if (retryAfter !== undefined) response.headers.set('retry-after', retryAfter);
     return response;
   }
 }

@@ -5,6 +5,7 @@ import { serverLife } from './trap.js';
 export * from '../pkg/mcp_listen.js';
 
 // The methods of classes are watched where the core is loaded; constructors and functions cannot be changed in place.
+export const acknowledgedFilter = serverLife.noticing(core.acknowledgedFilter);
 export const attachMessage = serverLife.noticing(core.attachMessage);
 export const attachedMessage = serverLife.noticing(core.attachedMessage);
 export const detachMessage = serverLife.noticing(core.detachMessage);
@@ -12,6 +13,10 @@ export const discoverHeaders = serverLife.noticing(core.discoverHeaders);
 export const discoverRequest = serverLife.noticing(core.discoverRequest);
 export const eventIn = serverLife.noticing(core.eventIn);
 export const eventMessage = serverLife.noticing(core.eventMessage);
+export const initializeRequest = serverLife.noticing(core.initializeRequest);
+export const isUnknownAnswer = serverLife.noticing(core.isUnknownAnswer);
+export const listenHeaders = serverLife.noticing(core.listenHeaders);
+export const listenRequest = serverLife.noticing(core.listenRequest);
 export const listsOf = serverLife.noticing(core.listsOf);
 export const normalizeEvent = serverLife.noticing(core.normalizeEvent);
 export const offersSubscribe = serverLife.noticing(core.offersSubscribe);

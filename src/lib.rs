@@ -22,6 +22,7 @@
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
+//! - [`probe`]: what a gateway asks the server behind it on behalf of one caller
 //! - `wasm` (wasm32 only): the bindings for JavaScript, and with the feature `browser` the module
 //!   `browser`: listening from a page, in Rust
 //!
@@ -63,6 +64,7 @@ pub mod message;
 pub mod name;
 pub mod offer;
 pub mod position;
+pub mod probe;
 pub mod publish;
 pub mod scope;
 #[doc(hidden)]

@@ -1,13 +1,20 @@
-import { asFetch } from '../handler.js';
+import { refused } from '../answer.js';
+import { Credentials } from '../credentials.js';
+import { ListenError } from '../error.js';
+import { Front } from '../front.js';
 import { serveListen } from '../http.js';
+import { DEFAULT_LIMITS } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
-import { type ProxyOptions, proxyTo, refused, upstreamUrl } from '../proxy.js';
+import { type ProxyOptions, proxyTo, upstreamUrl } from '../proxy.js';
+import { Refusals } from '../refusals.js';
 import { guarded, report } from '../report.js';
 import { Refusal } from '../wasm.js';
 import { admittedBy } from './admission.js';
+import { Behind } from './behind.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from './bus-name.js';
 import { type BusNamespace, durableObjectBus } from './durable-object-bus.js';
 import { type PublishOptions, publishEndpoint } from './publish-endpoint.js';
+import { acknowledgedBy } from './rights.js';
 
 /** How a {@link gateway} serves. */
 export interface GatewayOptions extends ProxyOptions {
@@ -19,10 +26,27 @@ export interface GatewayOptions extends ProxyOptions {
   /** Whoever knows it may publish at `/publish`, see {@link PublishOptions.secret} (default: nobody). */
   publishSecret?: PublishOptions['secret'];
   /**
-   * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
-   * publishers; and by default a `principal` lets in whom the server behind answers.
+   * What an admitted caller may hear of what it names. `acknowledged` (default): what the server behind acknowledges for that
+   * caller, asked with its credentials, and asked again as every `authorize`; of a server without `subscriptions/listen`
+   * that is nothing. `admitted`: everything that is published or watched. `authorize` in `listen` takes the place of both.
    */
-  listen?: Omit<ListenOptions, 'bus'>;
+  rights?: 'acknowledged' | 'admitted';
+  /**
+   * Names of header fields that say who a caller is, beside `Authorization` and `Cookie`, such as `X-API-Key`: the server behind is
+   * asked about a caller with these alone (default: none).
+   */
+  credentialHeaders?: readonly string[];
+  /**
+   * Admits a caller, too, to whom the server behind answers `server/discover` with a JSON-RPC error that says that it has no such
+   * method or revision (default false: a server that looks at methods before it looks at credentials would admit everybody).
+   */
+  admitsUnknownMethod?: boolean;
+  /**
+   * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
+   * publishers; by default a `principal` admits whom the server behind serves, and names them by a digest of their credentials;
+   * and `authorize` is what `rights` says.
+   */
+  listen?: Omit<ListenOptions, 'bus' | 'credentialHeaders'>;
 }
 
 /** Stands in front of an MCP server. */
@@ -31,6 +55,8 @@ export interface Gateway {
   fetch: (request: Request) => Promise<Response>;
   /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
   server: (busName?: string) => ListenServer;
+  /** How callers with the credentials of a request are named by default, for `revoke` of a server; undefined: not at all. */
+  nameOf: (request: Request) => Promise<string | undefined>;
 }
 
 /**
@@ -40,8 +66,8 @@ export interface Gateway {
  * @throws ListenError `invalid-options`.
  */
 export function gateway(upstream: string | URL, namespace: BusNamespace, options: GatewayOptions = {}): Gateway {
-  const { fetch, server } = new Gate(upstreamUrl(upstream), namespace, options);
-  return { fetch, server };
+  const { fetch, nameOf, server } = new Gate(upstreamUrl(upstream), namespace, options);
+  return { fetch, server, nameOf };
 }
 
 class Gate implements Gateway {
@@ -51,23 +77,28 @@ class Gate implements Gateway {
   readonly #onerror: (error: Error) => void;
   readonly #busName: BusName | string;
   readonly #proxy: (request: Request) => Promise<Response>;
+  readonly #behind: Behind;
+  readonly #front: Front;
   readonly #publish: (request: Request) => Promise<Response>;
   readonly #servers = new Map<string, ListenServer>();
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
-    const { busName = DEFAULT_BUS, onerror = report, publishSecret } = options;
+    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report, publishSecret } = options;
+    expectRights(options);
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
     this.#onerror = guarded(onerror);
     this.#busName = busName;
     this.#proxy = proxyTo(upstream, options);
+    this.#behind = new Behind(this.#proxy, new Credentials(credentialHeaders), { ...DEFAULT_LIMITS, ...listen.limits });
+    this.#front = new Front(listen, false, new Refusals(() => {}));
     this.#publish = publishEndpoint(namespace, { secret: publishSecret, busName, onerror });
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);
-    if (WELL_KNOWN.test(pathname)) return proxyTo(new URL(pathname, this.#upstream), this.#options)(request);
+    if (WELL_KNOWN.test(pathname)) return this.#wellKnown(request, pathname);
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // What stands before is the tenant's: without tenants there is nothing.
     const isHere = leaf !== undefined && (before === '' || typeof this.#busName === 'function');
@@ -85,6 +116,20 @@ class Gate implements Gateway {
     return server;
   };
 
+  /** Who authorizes its clients the server behind says itself, to whom the endpoint is open. */
+  #wellKnown(request: Request, pathname: string): Promise<Response> {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const headers = [...request.headers].map((field) => field.join(': ')).join('\n');
+    // The policy of the endpoint, which has no HEAD.
+    const screened = request.method === 'HEAD' ? new Request(request, { method: 'GET' }) : request;
+    return this.#front.guard(screened, headers, async () => {
+      if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
+      return proxyTo(new URL(pathname, this.#upstream), this.#options)(request);
+    });
+  }
+
+  readonly nameOf = (request: Request): Promise<string | undefined> => this.#behind.credentials.nameOf(request);
+
   async #serve(request: Request): Promise<Response> {
     let name: string | undefined;
     try {
@@ -98,12 +143,14 @@ class Gate implements Gateway {
 
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
-    const { listen, publishSecret } = this.#options;
+    const { admitsUnknownMethod = false, credentialHeaders, listen, publishSecret, rights } = this.#options;
     return serveListen(this.#proxy, {
-      principal: admittedBy(asFetch(this.#proxy)),
+      principal: admittedBy(this.#behind, admitsUnknownMethod),
       onerror,
+      ...(rights !== 'admitted' && { authorize: acknowledgedBy(this.#behind, onerror) }),
       ...(publishSecret && { capabilities: 'offered' }),
       ...listen,
+      ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
     });
   }
@@ -114,6 +161,12 @@ class Gate implements Gateway {
     const [idle] = [...this.#servers].find(([, server]) => server.stats().open === 0) ?? [];
     if (idle !== undefined) this.#servers.delete(idle);
   }
+}
+
+/** What is neither of its values would be neither of them to a reader. */
+function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
+  if (rights === 'acknowledged' || rights === 'admitted') return;
+  throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
 }
 
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */

@@ -18,6 +18,11 @@ export interface Upstream {
   headers?: HeadersInit;
   /** Authorizes every request to it: what it tells this caller, all streams may hear. */
   token?: TokenProvider;
+  /**
+   * Listens to tasks, too, whose states come with their results. Only where the streams of the bus have an `authorize`, as that of
+   * a gateway whose `rights` are `acknowledged`: otherwise any caller may name any task (default false).
+   */
+  tasks?: boolean;
   /** Used in place of the global `fetch`: that of a service binding, for example. */
   fetch?: typeof fetch;
   /** Told when it could not be listened to, and why (default: `console.error`). */
@@ -43,6 +48,7 @@ class UpstreamWatch implements BusWatcher {
   readonly #bus: WatchedBus;
   readonly #target: RequestFactory;
   readonly #options: ListenOptions;
+  readonly #watchesTasks: boolean;
   readonly #onerror: (error: Error) => void;
   #line: UpstreamLine | undefined;
   /** Takes the place of the line once it is open: until then that one is heard. */
@@ -50,10 +56,11 @@ class UpstreamWatch implements BusWatcher {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(bus: WatchedBus, { onerror = report, url, ...options }: Upstream) {
+  constructor(bus: WatchedBus, { onerror = report, tasks = false, url, ...options }: Upstream) {
     const upstream = upstreamUrl(url);
     this.#bus = bus;
     this.#options = options;
+    this.#watchesTasks = tasks;
     this.#onerror = guarded(onerror);
     // A redirect would take the credentials along to wherever it leads.
     this.#target = ({ body, ...parts }) => new Request(upstream, { ...parts, body, redirect: 'manual' });
@@ -72,7 +79,7 @@ class UpstreamWatch implements BusWatcher {
 
   /** Listens to what is wanted now, unless what is listened to `suffices`. */
   async #follow(suffices: (heard: SubscriptionFilter, wanted: SubscriptionFilter) => boolean): Promise<void> {
-    const wanted = together(this.#bus.wanted, {});
+    const wanted = this.#wanted;
     if (Object.keys(wanted).length === 0) {
       this.#rest();
       return;
@@ -84,6 +91,11 @@ class UpstreamWatch implements BusWatcher {
     }
     // Where the object is forgotten meanwhile, it begins anew.
     await this.#bus.wakeBy(Date.now() + BEAT_MS);
+  }
+
+  get #wanted(): SubscriptionFilter {
+    const { taskIds: _, ...others } = this.#bus.wanted;
+    return together(this.#watchesTasks ? this.#bus.wanted : others, {});
   }
 
   #rest(): void {

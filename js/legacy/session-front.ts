@@ -1,9 +1,10 @@
 import { addressOf } from '../address.js';
+import type { AnswerLimits } from '../answer.js';
 import { type Asker, type Authorization, type AuthorizeContext, denial, type Right } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
-import { raised } from '../offered.js';
+import { buffered, raised } from '../offered.js';
 import type { Caller } from '../principal.js';
 import { json, type Refusals } from '../refusals.js';
 import type { ListenStream } from '../stream.js';
@@ -23,8 +24,8 @@ import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStre
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
-  /** How much sessions may take. */
-  readonly limits: SessionLimits & { sessionIdleMs: number };
+  /** How much sessions may take, and how much is read of answers. */
+  readonly limits: SessionLimits & AnswerLimits & { sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
   readonly refusals: Refusals;
   /** Whether changes are told of all that the handler offers. */
@@ -62,10 +63,10 @@ export class SessionFront {
     if (rejection?.isOfHttp === true) return refuse(this.#host.refusals.answer(rejection), exchange);
     if (rejection === undefined && legacy?.isOfSessions !== true) return this.#pass(exchange);
     const caller = await this.#host.caller(exchange.request);
-    const { refusal, wwwAuthenticate } = caller;
+    const { refusal } = caller;
     if (refusal !== undefined) {
       rejection?.free();
-      return refuse(this.#host.refusals.denied(this.#host.refuse(refusal), { wwwAuthenticate }), exchange);
+      return refuse(this.#host.refusals.denied(this.#host.refuse(refusal), caller), exchange);
     }
     if (rejection !== undefined) return refuse(this.#host.refusals.answer(rejection), exchange);
     return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, caller, exchange);
@@ -142,13 +143,13 @@ export class SessionFront {
   async #initialize(legacy: LegacyRequest, asker: Asker, exchange: Exchange): Promise<Response> {
     const passed = await send(this.#host.handler, exchange, undefined);
     if (!passed.ok) return renamed(passed, undefined);
-    const response = this.#host.isOffering ? await raised(passed) : passed;
+    const read = this.#host.isOffering ? raised : buffered;
+    const response = await read(exchange.request, passed, this.#host);
+    if (!response.ok) return renamed(response, undefined);
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
     const initialized = legacy.initialized(bytes, known);
-    const headers = new Headers(response.headers);
-    // They told of the body as it came, which has been read and decoded.
-    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+    const { headers } = response;
     if (initialized === undefined) return renamed(new Response(bytes, { status: response.status, headers }), undefined);
     return this.#guarded(legacy, asker, () => this.#begin(legacy, initialized, headers, asker));
   }
@@ -231,8 +232,8 @@ export class SessionFront {
   async #permit(legacy: LegacyRequest, context: AuthorizeContext): Promise<Right | undefined | Response> {
     const authorization = await this.#host.authorize?.(context);
     if (authorization === undefined || !('denied' in authorization)) return authorization;
-    const { refusal, wwwAuthenticate } = denial(authorization);
-    return this.#host.refusals.denied(legacy.refuse(refusal), { wwwAuthenticate });
+    const { refusal, ...fields } = denial(authorization);
+    return this.#host.refusals.denied(legacy.refuse(refusal), fields);
   }
 
   /** What fails on our side is reported, and tells the caller nothing but to come back. */

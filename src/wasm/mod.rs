@@ -39,6 +39,8 @@ mod line;
 #[cfg(feature = "server")]
 mod listener;
 #[cfg(feature = "server")]
+mod probe;
+#[cfg(feature = "server")]
 mod publish;
 #[cfg(feature = "server")]
 mod root;

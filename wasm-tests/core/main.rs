@@ -55,6 +55,7 @@ mod offer;
 mod options;
 mod over_http;
 mod overtaken;
+mod probe;
 mod publish;
 mod recent;
 mod renewal;

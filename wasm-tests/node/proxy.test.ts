@@ -98,6 +98,22 @@ describe('a request', () => {
   });
 });
 
+test.each([
+  ['Cloudflare tells it', { colo: 'FRA' }, {}, '6.6.6.6'],
+  ['a runtime elsewhere leaves it to the client', { clientIp: '127.0.0.1:1' }, {}, null],
+  ['there is no such runtime', undefined, {}, null],
+  ['the operator says it', undefined, { clientIp: () => '7.7.7.7' }, '7.7.7.7'],
+])('a request names the address of its client where %s', async (_name, cf, options, expected) => {
+  const told: (string | null)[] = [];
+  const fetch = (request: Request) => {
+    told.push(request.headers.get('x-forwarded-for'), request.headers.get('cf-connecting-ip'));
+    return Promise.resolve(new Response());
+  };
+  const request = new Request('https://gateway.example/mcp', { headers: { 'cf-connecting-ip': '6.6.6.6' } });
+  await proxyTo('https://origin.example/mcp', { fetch, ...options })(Object.assign(request, { cf }));
+  expect(told).toEqual([expected, null]);
+});
+
 describe('an answer', () => {
   test('streams, and its end by the client reaches the upstream', async () => {
     const gone = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../host/call.ts';
 import { GatewayFixture } from '../host/gateway.ts';
-import { change, heard, listChange } from '../host/legacy.ts';
+import { change, heard, LegacySession, listChange } from '../host/legacy.ts';
 import { acknowledged, listChanged, updated } from '../host/listen.ts';
 import { portOf } from '../host/port.ts';
 
@@ -151,7 +151,7 @@ describe('what the server behind offers', () => {
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="behind"']);
     const admitted = await gate.subscribe(filter, { tenant: '/acme', headers: BEARER });
     expect(admitted.response.status).toBe(200);
-    const session = await gate.session({ tenant: '/acme' });
+    const session = await LegacySession.begin(gate.via({ tenant: '/acme' }), BEARER);
     expect((await session.get({ authorization: 'Bearer bad' })).status).toBe(401);
     expect((await session.get(BEARER)).status).toBe(200);
   });

@@ -1,0 +1,30 @@
+import { bodyUntil } from '../answer.js';
+import type { Authorize } from '../authorize.js';
+import { ListenError } from '../error.js';
+import type { SubscriptionFilter } from '../filter.js';
+import { acknowledgedFilter, isUnknownAnswer, listenHeaders, listenRequest } from '../wasm.js';
+import { type Behind, isDenial } from './behind.js';
+
+/**
+ * Allows a caller what the server behind acknowledges for it: the caller's filter is asked for there, with its
+ * credentials, and that subscription is ended at once. A server that cannot be asked acknowledges nothing.
+ */
+export function acknowledgedBy(behind: Behind, onerror: (error: Error) => void): Authorize {
+  return async ({ request, requested }) => {
+    const text = JSON.stringify(requested);
+    if (text === '{}') return {};
+    const answer = await behind.ask(request, { headers: listenHeaders(), body: listenRequest(text) });
+    if (isDenial(answer)) return answer;
+    const { bytes, found } = await bodyUntil(answer, behind.limits, acknowledgedFilter);
+    if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
+    if (answer.ok && !isUnknownAnswer(bytes))
+      throw new ListenError('discover-failed', 'the server behind did not acknowledge a subscription');
+    onerror(
+      new ListenError(
+        'discover-failed',
+        'the server behind serves no subscriptions, so nothing is honored: see rights',
+      ),
+    );
+    return {};
+  };
+}

@@ -1,0 +1,87 @@
+/** What a forwarded request says of the one that came. */
+export interface Arrival {
+  /** The one that came. */
+  request: Request;
+  /** The address of its client, where it is known. */
+  clientIp: string | undefined;
+}
+
+/** The header fields that the server behind gets: the client's, but for those that are about the way it took. */
+export function forwardedHeaders({ clientIp, request }: Arrival): Headers {
+  const { host, protocol } = new URL(request.url);
+  const headers = withoutHops(request.headers);
+  for (const name of [...headers.keys()]) if (isClaim(name)) headers.delete(name);
+  headers.set('x-forwarded-host', host);
+  headers.set('x-forwarded-proto', protocol.slice(0, -1));
+  if (clientIp !== undefined) headers.set('x-forwarded-for', clientIp);
+  // What compresses an event stream may hold it back.
+  headers.set('accept-encoding', 'identity');
+  return headers;
+}
+
+/** The URL of the server behind with the client's query, but for parameters that the URL has itself. */
+export function forwardedUrl(upstream: URL, request: Request): URL {
+  const url = new URL(upstream);
+  const own = new Set(parametersOf(upstream.search).flatMap(namesOf));
+  const added = parametersOf(new URL(request.url).search);
+  const kept = added.filter((parameter) => !namesOf(parameter).some((name) => own.has(name)));
+  url.search = [...parametersOf(upstream.search), ...kept].join('&');
+  return url;
+}
+
+/**
+ * The address of the client, which Cloudflare tells: anywhere else the header field is the client's own. The runtime
+ * alone, wherever it runs, sets `request.cf`, but no `colo` in it.
+ */
+export function cloudflareIp(request: Request): string | undefined {
+  const { cf } = request as { cf?: { colo?: unknown } };
+  return (cf?.colo !== undefined && request.headers.get('cf-connecting-ip')) || undefined;
+}
+
+/** The header fields but those that concern one connection only (RFC 9110, 7.6.1). */
+export function withoutHops(headers: Headers): Headers {
+  const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim());
+  const all = new Headers(headers);
+  for (const name of [...HOP_BY_HOP, ...named.filter((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name))]) all.delete(name);
+  return all;
+}
+
+function parametersOf(search: string): string[] {
+  return search.slice(1).split('&').filter(Boolean);
+}
+
+/**
+ * What servers may take a parameter's name for: some split at semicolons, ignore case or blanks, read `a[]` as `a`, end
+ * names at NUL, or write `_` for a dot.
+ */
+function namesOf(parameter: string): string[] {
+  return parameter.split(';').map((part) => {
+    const [name = ''] = new URLSearchParams(part).keys();
+    const [plain = ''] = name.trim().toLowerCase().split(/[[\0]/);
+    return plain.trim().replaceAll(/[. ]/g, '_');
+  });
+}
+
+/** Some servers take an underscore for a hyphen. */
+function isClaim(name: string): boolean {
+  const plain = name.replaceAll('_', '-');
+  return plain !== ACCESS_TOKEN && (CLAIMS.includes(plain) || CLAIM_FAMILIES.test(plain));
+}
+
+const HOP_BY_HOP = [
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+];
+/**
+ * What the runtime says by itself, what was judged here (the server behind knows neither our host nor its pages), and
+ * what proxies say about clients, addresses, methods and paths: from a client it proves nothing.
+ */
+const CLAIMS = [
+  ...['host', 'origin', 'content-length', 'expect', 'forwarded', 'x-forwarded', 'x-host'],
+  ...['client-ip', 'x-client-ip', 'x-real-ip', 'true-client-ip', 'x-cluster-client-ip', 'x-remote-ip', 'x-remote-addr'],
+  ...['x-originating-ip', 'fastly-client-ip', 'fly-client-ip', 'x-appengine-user-ip', 'x-azure-clientip'],
+  ...['x-azure-socketip', 'x-rewrite-url', 'x-http-method', 'x-http-method-override', 'x-method-override'],
+];
+const CLAIM_FAMILIES = /^(x-forwarded-|x-original-|sec-fetch-|cf-)/;
+/** Proves itself by its signature, unlike all else that begins like this. */
+const ACCESS_TOKEN = 'cf-access-jwt-assertion';

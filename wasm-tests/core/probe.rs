@@ -1,0 +1,70 @@
+use mcp_listen::{
+    filter::SubscriptionFilter,
+    limits::Limits,
+    probe::{acknowledged, initialize_request, is_unknown, listen_request},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const ACK: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:probe"},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["note://é"],"audiences":["all"]}}}"#;
+const UPDATE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:probe"}}}"#;
+
+fn filter(text: &str) -> SubscriptionFilter {
+    SubscriptionFilter::from_json(text, &Limits::default()).expect("a filter")
+}
+
+#[test]
+fn the_questions_are_requests_of_their_revisions() {
+    let initialize = initialize_request();
+    assert!(
+        initialize.contains(r#""method":"initialize","params":{"protocolVersion":"2025-11-25""#)
+    );
+    let listen = listen_request(&filter(r#"{"taskIds":["t"]}"#));
+    assert!(listen.contains(r#""method":"subscriptions/listen""#));
+    assert!(listen.contains(r#""notifications":{"taskIds":["t"]}"#));
+    assert!(listen.contains("io.modelcontextprotocol/tasks"));
+}
+
+#[test]
+fn the_first_message_says_what_is_honored() {
+    let honored = filter(r#"{"toolsListChanged":true,"resourceSubscriptions":["note://é"]}"#);
+    let stream = format!(": hello\n\nevent: message\ndata: {ACK}\n\n");
+    for rest in ["", "event: mess", "data: {}\n\n"] {
+        let body = format!("{stream}{rest}");
+        assert_eq!(acknowledged(body.as_bytes()), Some(honored.clone()));
+    }
+    let cut = [stream.as_bytes(), &[0xc3]].concat();
+    assert_eq!(acknowledged(&cut), Some(honored));
+}
+
+#[test]
+fn anything_else_honors_nothing() {
+    let elsewhere = ACK.replace("mcp-listen:probe", "another");
+    for body in [
+        String::new(),
+        format!("data: {ACK}"),
+        format!("data: {elsewhere}\n\n"),
+        format!("data: {UPDATE}\n\ndata: {ACK}\n\n"),
+        ACK.to_owned(),
+    ] {
+        assert_eq!(acknowledged(body.as_bytes()), None, "{body}");
+    }
+}
+
+#[test]
+fn only_errors_of_no_such_method_or_revision_say_so() {
+    let error = |code: i32| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#)
+    };
+    for code in [-32_601, -32_022, -32_000] {
+        assert!(is_unknown(error(code).as_bytes()), "{code}");
+        let stream = format!("data: {}\n\n", error(code));
+        assert!(is_unknown(stream.as_bytes()), "{code}");
+    }
+    for code in [-32_600, -32_603, -32_001, -32_003, -32_020, 401] {
+        assert!(!is_unknown(error(code).as_bytes()), "{code}");
+    }
+    let result = br#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#;
+    assert!(!is_unknown(result));
+    assert!(!is_unknown(b"Not found"));
+}

@@ -1,0 +1,82 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { type ListenOptions, serveListen } from 'mcp-listen';
+import { describe, expect, test } from 'vitest';
+import { initialize, post } from '../../host/legacy.ts';
+import { sdkServer, sendTo } from '../legacy-serving.ts';
+import { listenRequest, TOOLS } from '../serving.ts';
+
+/** A server whose handler answers so, and the codes of the errors that it reports. */
+function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenOptions = {}) {
+  const codes: unknown[] = [];
+  const onerror = (error: Error) => codes.push((error as { code?: unknown }).code);
+  const limits = { answerBytes: 1_000, answerMs: 50 };
+  return { codes, server: serveListen(answer, { onerror, limits, ...options }) };
+}
+
+/** A body that begins and is never over; tells when it is cancelled. */
+function endless(oncancel: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"jsonrpc":')),
+    cancel: oncancel,
+  });
+}
+
+describe.each([
+  ['too long', () => '{'.repeat(2_000), 'upstream-too-large', 502],
+  ['without an end', endless, 'upstream-timeout', 504],
+])('an answer of the handler that is %s', (_name, bodyOf, code, status) => {
+  test('to server/discover refuses the listen that asked, and is given up', async () => {
+    const cancelled = Promise.withResolvers<void>();
+    const { codes, server } = answering(() => new Response(bodyOf(cancelled.resolve)));
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
+    expect(codes).toEqual([code]);
+    if (bodyOf === endless) await cancelled.promise;
+  });
+
+  test.each([['offered'], [undefined]] as const)(
+    'to initialize is no session, with capabilities %s',
+    async (capabilities) => {
+      const options = { legacy: 'sessions' as const, ...(capabilities && { capabilities }) };
+      const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
+      const answer = await post(sendTo(server), initialize('2025-11-25'));
+      expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
+      expect(codes).toEqual([code]);
+    },
+  );
+});
+
+test('the question about a listen takes credentials along, and nothing else that its caller chose', async () => {
+  const seen: string[][] = [];
+  const handler = createMcpHandler(() => sdkServer());
+  const { server } = answering(
+    (request) => {
+      seen.push([...request.headers.keys()].sort());
+      return handler.fetch(request);
+    },
+    { credentialHeaders: ['X-API-Key'], limits: {} },
+  );
+  const headers = { authorization: 'Bearer t', cookie: 'a=b', 'x-api-key': 'k', 'x-pad': 'p', 'x-http-method': 'PUT' };
+  expect((await server.fetch(listenRequest(TOOLS, { headers }))).status).toBe(200);
+  const ours = ['accept', 'content-type', 'mcp-method', 'mcp-protocol-version'];
+  expect(seen).toEqual([['authorization', 'cookie', 'x-api-key', ...ours].sort()]);
+});
+
+test('what the handler offers one caller is not offered to another that only a named header field tells apart', async () => {
+  let asked = 0;
+  const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {}, ttlMs: 60_000 };
+  const { server } = answering(
+    () => {
+      asked += 1;
+      return Response.json({ jsonrpc: '2.0', id: 'mcp-listen:discover', result });
+    },
+    { credentialHeaders: ['X-API-Key'] },
+  );
+  for (const key of ['ann', 'ann', 'ben']) await server.fetch(listenRequest(TOOLS, { headers: { 'x-api-key': key } }));
+  expect(asked).toBe(2);
+});
+
+test.each([[['x y']], [['']], ['x-api-key']])('credential header fields %j are refused', (credentialHeaders) => {
+  expect(() => answering(() => new Response(), { credentialHeaders: credentialHeaders as string[] })).toThrow(
+    expect.objectContaining({ code: 'invalid-options' }),
+  );
+});

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { GatewayFixture } from '../../host/gateway.ts';
+import { GuardedServer, json, type Trick } from '../../host/guarded.ts';
+import { LegacySession } from '../../host/legacy.ts';
+import { acknowledged } from '../../host/listen.ts';
+import { sdkSessions } from '../../host/sdk-sessions.ts';
+
+const SECRET = { resourceSubscriptions: ['hr://salaries'] };
+const BOB = { authorization: 'Bearer bob' };
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+/** Answers `server/discover` and `initialize`, with which callers are admitted, and nothing else. */
+function admission(answer: (...args: Parameters<Trick>) => void, methods = ['server/discover', 'initialize']): Trick {
+  return (incoming, outgoing, method) => {
+    const isAsked = methods.includes(method);
+    if (isAsked) answer(incoming, outgoing, method);
+    return isAsked;
+  };
+}
+
+function errorText(code: number): string {
+  return `{"jsonrpc":"2.0","id":"mcp-listen:discover","error":{"code":${code},"message":"x"}}`;
+}
+
+/** A Worker in front of a server that knows Bob. */
+function gated(text: Record<string, string> = {}) {
+  const behind = new GuardedServer({ bob: {} });
+  let gate: GatewayFixture;
+  beforeAll(async () => {
+    gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_WATCH: 'off', ...text });
+  });
+  beforeEach(() => {
+    behind.trick = () => false;
+  });
+  afterAll(async () => {
+    await gate?.stop();
+    behind.stop();
+  });
+  return { behind, gate: () => gate };
+}
+
+describe('a listen', () => {
+  const { behind, gate } = gated();
+
+  /** The answer to a listen, at an isolate that knows the server's capabilities. */
+  async function listened(headers: Record<string, string>, trick: Trick = () => false): Promise<Response> {
+    await gate().subscribe({ toolsListChanged: true }, { headers: BOB });
+    behind.trick = trick;
+    return (await gate().subscribe(SECRET, { headers })).response;
+  }
+
+  test('cannot make the server refuse the question before it looks at credentials', async () => {
+    const response = await listened({ 'x-pad': 'a'.repeat(20_000) });
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="behind"']);
+  });
+
+  test.each(['authorization', 'cookie'])('whose %s is longer than the server reads is refused', async (name) => {
+    expect((await listened({ [name]: `Bearer ${'a'.repeat(20_000)}` })).status).toBe(503);
+  });
+
+  test.each([
+    [200, '{}', 503],
+    [200, errorText(-32601), 503],
+    [200, errorText(-32001), 503],
+    [202, '', 503],
+    [302, '', 503],
+    [400, errorText(-32601), 503],
+    [400, errorText(-32000), 503],
+    [400, errorText(-32022), 503],
+    [401, '', 401],
+    [403, '', 403],
+    [404, errorText(-32601), 503],
+    [404, 'Not found', 503],
+    [405, '', 503],
+    [408, '', 503],
+    [413, '', 503],
+    [414, '', 503],
+    [415, '', 503],
+    [418, '', 503],
+    [429, '', 503],
+    [431, '', 503],
+    [500, '', 503],
+    [503, '', 503],
+  ])('of a caller to whom the server answers %i %s is answered %i', async (status, text, expected) => {
+    const trick = admission((_incoming, outgoing) => json(outgoing, status, text));
+    const headers = { authorization: `Bearer bob-${status}-${text.length}` };
+    expect((await listened(headers, trick)).status).toBe(expected);
+  });
+
+  test('that the server has no time for is answered with its Retry-After', async () => {
+    const trick = admission((_incoming, outgoing) => json(outgoing, 429, '', { 'retry-after': '77' }));
+    const { headers, status } = await listened({ authorization: 'Bearer hurried' }, trick);
+    expect([status, headers.get('retry-after')]).toEqual([503, '77']);
+  });
+
+  test('is refused while the answer of the server does not end', async () => {
+    const trick = admission((_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
+    });
+    expect((await listened({ authorization: 'Bearer endless' }, trick)).status).toBe(503);
+  });
+
+  test.each([[undefined], ['2025-11-25'], ['2025-11-25, 2026-07-28'], ['2026-07-28, 2025-11-25'], ['2026-07-29']])(
+    'with the version %s does not get past it',
+    async (version) => {
+      const stream = await gate().subscribe(SECRET, { headers: { 'mcp-protocol-version': version } });
+      expect([400, 401]).toContain(stream.response.status);
+    },
+  );
+});
+
+describe('in a session', () => {
+  const { gate } = gated();
+
+  test('everything that the gateway answers by itself needs credentials', async () => {
+    const session = await LegacySession.begin(gate().via(), BOB);
+    const requests = ['ping', 'resources/subscribe', 'resources/unsubscribe', 'notifications/initialized'];
+    for (const method of requests) {
+      const id = method.startsWith('notifications/') ? {} : { id: 1 };
+      const response = await session.post({ jsonrpc: '2.0', ...id, method, params: { uri: 'note://a' } });
+      expect([method, response.status]).toEqual([method, 401]);
+    }
+    expect((await session.get()).status).toBe(401);
+    expect((await session.end()).status).toBe(401);
+    expect((await session.post(PING, BOB)).status).toBe(200);
+  });
+});
+
+describe('a server of 2025 that routes before it authenticates', () => {
+  const unknown = admission((_incoming, outgoing) => json(outgoing, 400, errorText(-32601)), ['server/discover']);
+
+  describe('is asked to initialize', () => {
+    const { behind, gate } = gated();
+
+    test('and what it answers to that counts', async () => {
+      behind.trick = unknown;
+      const session = await LegacySession.begin(gate().via(), BOB);
+      expect((await session.post(PING)).status).toBe(401);
+      expect((await session.post(PING, BOB)).status).toBe(200);
+    });
+  });
+
+  describe('admits everybody where the operator says that its errors do', () => {
+    const { behind, gate } = gated({ UNKNOWN_METHOD: 'admitted' });
+
+    test('and nobody is let into the session of another', async () => {
+      behind.trick = unknown;
+      const session = await LegacySession.begin(gate().via(), BOB);
+      expect((await session.post(PING)).status).toBe(404);
+      expect((await session.post(PING, BOB)).status).toBe(200);
+      expect(behind.count('bob initialize')).toBe(1);
+    });
+  });
+});
+
+test('a server of the 2025 SDK with sessions keeps none of those that it was asked in', async () => {
+  const behind = await sdkSessions();
+  const gate = await GatewayFixture.start(behind.url, { UPSTREAM_WATCH: 'off' });
+  const session = await gate.session();
+  expect((await session.post(PING)).status).toBe(200);
+  expect(behind.sessions()).toBe(1);
+  await gate.stop();
+  await behind.stop();
+});
+
+describe('callers with API keys', () => {
+  const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'X-API-Key, X-Tenant' });
+  const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
+
+  test('are told apart: what the server offers one is not offered to another', async () => {
+    behind.trick = admission(({ headers }, outgoing) => {
+      const capabilities = headers['x-api-key'] === 'ann' ? { tools: {}, resources: {} } : { tools: {} };
+      const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities, ttlMs: 600_000 };
+      json(outgoing, 200, JSON.stringify({ jsonrpc: '2.0', id: 'mcp-listen:discover', result }));
+    });
+    const ann = await gate().subscribe(filter, { headers: { 'x-api-key': 'ann' } });
+    expect(await ann.message()).toBe(acknowledged('1', filter));
+    const ben = await gate().subscribe(filter, { headers: { 'x-api-key': 'ben' } });
+    expect(await ben.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+  });
+
+  test('have streams of their own to use up', async () => {
+    const opened = async (key: string) => {
+      const stream = await gate().subscribe({ toolsListChanged: true }, { headers: { 'x-api-key': key } });
+      return stream.response.status;
+    };
+    behind.rights['cat'] = {};
+    const statuses = [];
+    for (let count = 0; count < 17; count += 1) statuses.push(await opened('bob'));
+    expect(statuses).toEqual([...Array.from({ length: 16 }, () => 200), 429]);
+    expect(await opened('cat')).toBe(200);
+  });
+});

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { call } from '../../host/call.ts';
+import { GatewayFixture } from '../../host/gateway.ts';
+import { GuardedServer } from '../../host/guarded.ts';
+import { initialize, post } from '../../host/legacy.ts';
+
+const behind = new GuardedServer({ ann: {} });
+const ANN = { authorization: 'Bearer ann' };
+let gate: GatewayFixture;
+
+beforeAll(async () => {
+  gate = await GatewayFixture.start(await behind.start('/mcp?tenant=a&key='), { UPSTREAM_WATCH: 'off' });
+});
+beforeEach(() => {
+  behind.requests.length = 0;
+  behind.trick = () => false;
+});
+afterAll(async () => {
+  await gate?.stop();
+  behind.stop();
+});
+
+/** What of a client's claims about itself arrives: the names of the header fields. */
+const CLAIMS = [
+  ...['forwarded', 'x-forwarded', 'x-forwarded-for', 'x-forwarded-user', 'x_forwarded_for', 'x-original-forwarded-for'],
+  ...['x-real-ip', 'x-client-ip', 'client-ip', 'true-client-ip', 'x-cluster-client-ip', 'fastly-client-ip'],
+  ...['x-original-url', 'x-original-uri', 'x-original-host', 'x-rewrite-url', 'x-host'],
+  ...['x-http-method', 'x-http-method-override', 'x-method-override', 'X-HTTP_METHOD-Override'],
+  ...['cf-connecting-ip', 'cf-connecting-ipv6', 'cf-pseudo-ipv4', 'cf-ipcountry', 'cf-ray', 'cf-visitor'],
+  ...['cf-access-authenticated-user-email', 'cf-worker'],
+];
+
+describe('a request', () => {
+  test('takes along nothing that its client says about how it came', async () => {
+    const claims = Object.fromEntries(CLAIMS.map((name) => [name, '6.6.6.6']));
+    const own = { 'x-own': '1', 'cf-access-jwt-assertion': 'e.e.e', 'content-type': 'application/json' };
+    await fetch(gate.mcp(), { method: 'POST', body: '{"id":1}', headers: { ...ANN, ...own, ...claims } });
+    const [seen] = behind.requests;
+    expect(seen?.headers).toMatchObject({ ...ANN, ...own });
+    const forged = Object.entries(seen?.headers ?? {}).filter(([, value]) => String(value).includes('6.6.6.6'));
+    expect(forged).toEqual([]);
+  });
+
+  test.each([
+    ['?tenant=b', '?tenant=a&key='],
+    ['?TENANT=b&x=1', '?tenant=a&key=&x=1'],
+    ['?%74enant=b&tenant[]=c&tenant%00=d&+tenant=e&x=%2F', '?tenant=a&key=&x=%2F'],
+    ['?x=1;tenant=b&key', '?tenant=a&key='],
+    ['?tenants=1', '?tenant=a&key=&tenants=1'],
+  ])('whose query is %s has %s behind', async (query, expected) => {
+    await fetch(gate.mcp() + query, { method: 'POST', body: '{"id":1}', headers: ANN });
+    expect(behind.requests.map(({ url }) => url)).toEqual([`/mcp${expected}`]);
+  });
+});
+
+describe('what says who authorizes clients', () => {
+  const path = '/.well-known/oauth-protected-resource/mcp';
+
+  test('is read with GET and HEAD, and nothing is sent there', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      const body = method === 'DELETE' ? null : '{}';
+      const response = await fetch(gate.origin() + path, { method, headers: { cookie: 'a=b' }, body });
+      expect([method, response.status]).toEqual([method, 405]);
+    }
+    expect(behind.requests).toEqual([]);
+    behind.trick = (_incoming, outgoing) => {
+      outgoing.end('{}');
+      return true;
+    };
+    for (const method of ['GET', 'HEAD']) expect((await fetch(gate.origin() + path, { method })).status).toBe(200);
+    expect(behind.requests.map(({ method, url }) => [method, url])).toEqual([
+      ['GET', path],
+      ['HEAD', path],
+    ]);
+  });
+
+  test('is told to no page that the endpoint refuses', async () => {
+    const response = await fetch(gate.origin() + path, { headers: { origin: 'https://evil.example', cookie: 'a=b' } });
+    expect(response.status).toBe(403);
+    expect(behind.requests).toEqual([]);
+  });
+});
+
+describe('an answer of the server behind that is read whole', () => {
+  const chunk = 'a'.repeat(1 << 20);
+
+  test.each([['server/discover'], ['initialize']])('to %s is a 502 beyond a MiB', async (method) => {
+    let sent = 0;
+    behind.trick = (_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc":"2.0","id":1,"result":{"a":"');
+      const more = (): void => {
+        while (!outgoing.destroyed && sent < 100) {
+          sent += 1;
+          if (!outgoing.write(chunk)) return void outgoing.once('drain', more);
+        }
+        outgoing.end('"}}');
+      };
+      more();
+      return true;
+    };
+    expect(await status(method)).toBe(502);
+    expect(sent).toBeLessThan(50);
+  });
+
+  test.each([['server/discover'], ['initialize']])('to %s is a 504 where it does not end', async (method) => {
+    behind.trick = (_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
+      return true;
+    };
+    expect(await status(method)).toBe(504);
+  });
+
+  async function status(method: string): Promise<number> {
+    if (method !== 'initialize') return (await call(gate.mcp(), method)).status;
+    return (await post((init) => fetch(gate.mcp(), init), initialize('2025-11-25'))).status;
+  }
+});

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { bundled } from '../../host/bundle.ts';
+import { GatewayFixture } from '../../host/gateway.ts';
+import { GuardedServer, json } from '../../host/guarded.ts';
+import { LegacySession } from '../../host/legacy.ts';
+import { acknowledged, listen, updated, WITH_TASKS, type WireStream } from '../../host/listen.ts';
+import { WatchedServer } from '../../host/watched.ts';
+
+const SALARIES = 'hr://salaries';
+const NOTE = 'note://a';
+const BOB = { authorization: 'Bearer bob' };
+const ADMIN = { authorization: 'Bearer admin' };
+
+/** Bob may read the note, and the administrator everything. */
+function guarded(): GuardedServer {
+  return new GuardedServer({ bob: { uris: [NOTE] }, admin: { uris: [NOTE, SALARIES], taskIds: ['t-9f'] } });
+}
+
+/** A Worker that watches that server as the administrator. */
+function watching(text: Record<string, string> = {}) {
+  const behind = guarded();
+  let gate: GatewayFixture;
+  beforeAll(async () => {
+    gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_TOKEN: 'admin', ...text });
+  });
+  afterAll(async () => {
+    await gate?.stop();
+    behind.stop();
+  });
+  return { behind, gate: () => gate };
+}
+
+describe('a gateway that watches with a token of its own', () => {
+  const { behind, gate } = watching();
+
+  test('tells a caller what the server acknowledges for that caller, and nothing else', async () => {
+    const filter = { resourceSubscriptions: [SALARIES, NOTE] };
+    const admin = await gate().subscribe(filter, { headers: ADMIN, edge: 1 });
+    expect(await admin.message()).toBe(acknowledged('1', filter));
+    const bob = await gate().subscribe(filter, { headers: BOB });
+    expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
+    // The watch listens to both, and cues what may have been missed.
+    expect([await admin.message(), await admin.message()].sort()).toEqual([updated('1', SALARIES), updated('1', NOTE)]);
+    expect(await bob.message()).toBe(updated('1', NOTE));
+    behind.update(SALARIES);
+    expect(await admin.message()).toBe(updated('1', SALARIES));
+    await gate().publish({ kind: 'resource_updated', uri: SALARIES });
+    expect(await admin.message()).toBe(updated('1', SALARIES));
+    behind.update(NOTE);
+    expect(await bob.message()).toBe(updated('1', NOTE));
+  });
+
+  test('honors nothing where the caller may hear nothing of what it names', async () => {
+    const bob = await gate().subscribe({ resourceSubscriptions: [SALARIES] }, { headers: BOB });
+    expect(await bob.message()).toBe(acknowledged('1', {}));
+  });
+
+  test('tells no caller of a task of another, and listens to those that a caller may hear of', async () => {
+    const bob = await gate().subscribe({ taskIds: ['t-9f'], resourceSubscriptions: [NOTE] }, init(BOB));
+    expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
+    const admin = await gate().subscribe({ taskIds: ['t-9f'] }, init(ADMIN));
+    expect(await admin.message()).toBe(acknowledged('1', { taskIds: ['t-9f'] }));
+    await expect.poll(() => behind.count(/^admin subscriptions.*note.*t-9f/)).toBe(1);
+    behind.advance('t-9f');
+    expect(await admin.message()).toContain('"taskId":"t-9f"');
+  });
+
+  test('holds sessions to the same', async () => {
+    const [bob, admin] = await Promise.all([BOB, ADMIN].map((headers) => LegacySession.begin(gate().via(), headers)));
+    const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: SALARIES } };
+    expect((await bob?.post(message, BOB))?.status).toBe(200);
+    expect((await admin?.post(message, ADMIN))?.status).toBe(200);
+    const abort = new AbortController();
+    const streams = await Promise.all([bob?.get(BOB, abort.signal), admin?.get(ADMIN, abort.signal)]);
+    await gate().publish({ kind: 'resource_updated', uri: SALARIES });
+    behind.update(SALARIES);
+    await gate().publish({ kind: 'tools_list_changed' });
+    expect(await until(streams[1], SALARIES)).toContain(SALARIES);
+    expect(behind.count(/^bob subscriptions\/listen .*hr:\/\/salaries/)).toBeGreaterThan(0);
+    expect(await until(streams[0], 'tools/list_changed')).not.toContain(SALARIES);
+    abort.abort();
+  });
+
+  test('keeps the session of one caller from another', async () => {
+    const session = await LegacySession.begin(gate().via(), ADMIN);
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    expect((await session.post(ping, BOB)).status).toBe(404);
+    expect((await session.get(BOB)).status).toBe(404);
+    expect((await session.post(ping, ADMIN)).status).toBe(200);
+  });
+
+  test('honors nothing where the server behind serves no subscriptions, and says so to the operator', async () => {
+    behind.trick = (_incoming, outgoing, method) => {
+      const isListen = method === 'subscriptions/listen';
+      if (isListen)
+        json(outgoing, 404, '{"jsonrpc":"2.0","id":"mcp-listen:probe","error":{"code":-32601,"message":"x"}}');
+      return isListen;
+    };
+    const stream = await gate().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
+    expect(await stream.message()).toBe(acknowledged('1', {}));
+    expect(gate().log()).toContain('serves no subscriptions');
+    behind.trick = () => false;
+  });
+});
+
+describe('where the operator lets admitted callers hear everything', () => {
+  const { behind, gate } = watching({ UPSTREAM_RIGHTS: 'admitted' });
+
+  test('the watch asks for no task', async () => {
+    const bob = await gate().subscribe({ taskIds: ['t-9f'], resourceSubscriptions: [SALARIES] }, init(BOB));
+    expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [SALARIES], taskIds: ['t-9f'] }));
+    expect(await bob.message()).toBe(updated('1', SALARIES));
+    expect(behind.count(/^admin subscriptions.*salaries/)).toBe(1);
+    expect(behind.count(/t-9f/)).toBe(0);
+  });
+});
+
+describe('rights that hold for a moment', () => {
+  const behind = guarded();
+  let workerd: Workerd;
+  const streams: WireStream[] = [];
+
+  beforeAll(async () => {
+    const bundle = await bundled('wasm-tests/workerd/fixture');
+    const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
+    const text = { UPSTREAM: await behind.start() };
+    workerd = await startWorkerd({ bundle, durableObjects, edges: 1, text, reachesLocal: true });
+  });
+  afterAll(async () => {
+    for (const stream of streams) stream.drop();
+    await workerd?.stop();
+    behind.stop();
+  });
+
+  async function opened(headers: Record<string, string>): Promise<WireStream> {
+    const stream = await listen(`${workerd.edges[0]}/gated/mcp`, { resourceSubscriptions: [NOTE] }, { headers });
+    streams.push(stream);
+    expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
+    return stream;
+  }
+
+  /** Publishes from another request of the isolate that holds the streams. */
+  function publish(): Promise<Response> {
+    const body = JSON.stringify({ kind: 'resource_updated', uri: NOTE });
+    return fetch(`${workerd.edges[0]}/publish`, { method: 'POST', body });
+  }
+
+  test('are asked again before anything is told, and who has lost them hears no more', async () => {
+    const [bob, admin] = [await opened(BOB), await opened(ADMIN)];
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await publish();
+    for (const stream of [bob, admin]) expect(await stream.message()).toBe(updated('1', NOTE));
+    expect(behind.count(/^bob subscriptions/)).toBe(2);
+    behind.rights['bob'] = {};
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await publish();
+    expect(await bob.message()).toBeUndefined();
+    expect(await admin.message()).toBe(updated('1', NOTE));
+  });
+});
+
+test.each([
+  [{ UPSTREAM_TOKEN: 'admin', TENANTS: 'path' }, 'tenants do not share a token'],
+  [{ UPSTREAM_TOKEN: 'admin', UPSTREAM_RIGHTS: 'Admitted' }, 'UPSTREAM_RIGHTS must be acknowledged or admitted'],
+  [{ UPSTREAM_WATCH: 'Off' }, 'UPSTREAM_WATCH must be on or off'],
+  [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],
+])('the Worker does not start with %j', async (text, error) => {
+  await expect(GatewayFixture.start('http://127.0.0.1:1/mcp', text)).rejects.toThrow(error);
+});
+
+test('a server of the official SDK acknowledges everything, and all of it is honored and heard', async () => {
+  const behind = new WatchedServer();
+  const gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_TOKEN: 'own' });
+  const filter = { toolsListChanged: true, resourceSubscriptions: [NOTE] };
+  const stream = await gate.subscribe(filter, { headers: BOB });
+  expect(await stream.message()).toBe(acknowledged('1', filter));
+  // What may have been missed before the watch.
+  await stream.message();
+  await stream.message();
+  behind.notify.resourceUpdated(NOTE);
+  expect(await stream.message()).toBe(updated('1', NOTE));
+  await gate.stop();
+  await behind.stop();
+});
+
+function init(headers: Record<string, string>) {
+  return { headers, capabilities: WITH_TASKS };
+}
+
+/** Reads a stream until `wanted` has come. */
+async function until(response: Response | undefined, wanted: string): Promise<string> {
+  const reader = response?.body?.pipeThrough(new TextDecoderStream() as never).getReader();
+  let text = '';
+  while (!text.includes(wanted)) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: '' };
+    if (done) return text;
+    text += value as string;
+  }
+  return text;
+}
