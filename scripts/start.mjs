@@ -35,7 +35,10 @@ async function start() {
  * @returns {Record<string, string>}
  */
 function gateway(environment) {
-  const names = ['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'TENANTS'];
+  const names = [
+    ...['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'UPSTREAM_RIGHTS', 'TENANTS'],
+    ...['CREDENTIAL_HEADERS', 'UNKNOWN_METHOD'],
+  ];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
 }
 
