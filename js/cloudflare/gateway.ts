@@ -3,6 +3,7 @@ import { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
 import { type Screen, screen } from '../front.js';
 import { serveListen } from '../http.js';
+import { renamed, send } from '../legacy/exchange.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
 import { type ProxyOptions, proxyTo, upstreamUrl } from '../proxy.js';
@@ -122,7 +123,9 @@ class Gate implements Gateway {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return this.#screen(request, () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
-      return proxyTo(new URL(pathname, this.#upstream), this.#options)(request);
+      const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
+      // It is nothing of a session: the server behind hears of none, and the client of none of its own.
+      return renamed(await send(proxy, { request, headers, rest: [] }, undefined), undefined);
     });
   }
 
