@@ -143,13 +143,15 @@ class Gate implements Gateway {
 
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
-    const { admitsUnknownMethod = false, credentialHeaders, listen, publishSecret, rights } = this.#options;
+    const { admitsUnknownMethod = false, credentialHeaders, listen = {}, publishSecret, rights } = this.#options;
+    // What stands there as undefined is not given: it opens nothing.
+    const authorize = listen.authorize ?? (rights === 'admitted' ? undefined : acknowledgedBy(this.#behind, onerror));
     return serveListen(this.#proxy, {
-      principal: admittedBy(this.#behind, admitsUnknownMethod),
       onerror,
-      ...(rights !== 'admitted' && { authorize: acknowledgedBy(this.#behind, onerror) }),
       ...(publishSecret && { capabilities: 'offered' }),
       ...listen,
+      principal: listen.principal ?? admittedBy(this.#behind, admitsUnknownMethod),
+      ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
     });
