@@ -151,13 +151,15 @@ class Gate implements Gateway {
 
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
-    const { admitsUnknownMethod = false, credentialHeaders, listen, rights } = this.#options;
+    const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
+    // What stands there as undefined is not given: it opens nothing.
+    const authorize = listen.authorize ?? (rights === 'admitted' ? undefined : acknowledgedBy(this.#behind, onerror));
     return serveListen(this.#proxy, {
-      principal: admittedBy(this.#behind, admitsUnknownMethod),
       onerror,
-      ...(rights !== 'admitted' && { authorize: acknowledgedBy(this.#behind, onerror) }),
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
+      principal: listen.principal ?? admittedBy(this.#behind, admitsUnknownMethod),
+      ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
     });

@@ -224,7 +224,10 @@ export class SessionFront {
     const make = (keepAliveMs: number): Edge =>
       calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
     const { audiences = asker.audiences } = permit ?? {};
-    const opened = await this.#host.open({ ...asker, audiences }, make, { id: session });
+    const opened = await this.#host.open({ ...asker, audiences }, make, {
+      id: session,
+      principal: asker.principal,
+    });
     return typeof opened === 'number' ? this.#host.refusals.answer(legacy.refuse(opened)) : opened.response();
   }
 
