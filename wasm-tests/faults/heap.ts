@@ -5,7 +5,10 @@
  */
 export async function heapOf(inspector: string, wake: () => Promise<unknown>, service = ''): Promise<number> {
   const waking = setInterval(() => void wake().catch(() => {}), WAKE_MS);
-  const targets = (await (await fetch(`${inspector}/json`)).json()) as { title: string; webSocketDebuggerUrl: string }[];
+  const targets = (await (await fetch(`${inspector}/json`)).json()) as {
+    title: string;
+    webSocketDebuggerUrl: string;
+  }[];
   const target = targets.find(({ title }) => title.includes(service));
   const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
   await new Promise((resolve) => socket.addEventListener('open', resolve));
