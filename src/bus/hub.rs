@@ -178,9 +178,9 @@ impl Hub {
 
     /// The session of an attached edge watches these URIs now, and while it `is_held` its client is not ready
     /// to hear of them; the frame tells the edge so.
-    pub fn watch(&mut self, edge: EdgeId, uris: Vec<Uri>, is_held: bool) -> Option<String> {
-        self.edges.watch(edge, &uris)?;
-        let interest = self.edges.get(edge)?.keys().with_uris(&uris);
+    pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_held: bool) -> Option<String> {
+        self.edges.watch(edge, uris)?;
+        let interest = self.edges.get(edge)?.keys().with_uris(uris);
         Some(BusMessage::Interest { interest, is_held }.to_json())
     }
 

@@ -32,14 +32,11 @@ impl Index {
     /// Enters `edge` under `key`. Returns the key as the index has it: edges that keep that one share its text.
     pub fn insert(&mut self, edge: EdgeId, key: Key) -> Key {
         self.operations += 1;
-        let shared = match self.edges.key(&key) {
-            Some(known) => known.clone(),
-            None => {
-                self.principals += usize::from(key.is_principal());
-                self.names += key.followed_names();
-                key
-            }
-        };
+        let shared = self.edges.key(&key).cloned().unwrap_or_else(|| {
+            self.principals += usize::from(key.is_principal());
+            self.names += key.followed_names();
+            key
+        });
         if let Some(ids) = self.edges.or_default(shared.clone()) {
             ids.insert(edge);
         }

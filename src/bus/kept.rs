@@ -46,5 +46,5 @@ pub(crate) fn keys_in<'t>(mut texts: impl Iterator<Item = &'t str>) -> Result<Ke
     Ok(keys)
 }
 
-/// A row of SQLite has 2 MB; each character of a name takes six bytes of JSON at most.
+/// A row of `SQLite` has 2 MB; each character of a name takes six bytes of JSON at most.
 const PIECE_BYTES: usize = 131_072;

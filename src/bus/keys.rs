@@ -1,4 +1,4 @@
-use crate::{event::ServerEvent, sorted::Set, uri::Uri};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, sorted::Set, uri::Uri};
 
 use super::{
     adjust::{Adjust, filter_of},
@@ -90,13 +90,13 @@ impl Keys {
 
     /// The same as an interest with `uris` in place of those that it names; everything stays everything.
     pub fn with_uris(&self, uris: &[Uri]) -> Interest {
-        let interest = match self.contains(&Key::Everything) {
-            true => Interest::Everything,
-            false => {
-                let keys = self.iter();
-                Interest::Filter(filter_of(keys.filter(|key| !key.is_resource()).cloned()))
-            }
-        };
-        interest.with_uris(uris.to_vec())
+        if self.contains(&Key::Everything) {
+            return Interest::Everything;
+        }
+        let others = self.iter().filter(|key| !key.is_resource());
+        Interest::Filter(SubscriptionFilter {
+            resource_subscriptions: uris.to_vec(),
+            ..filter_of(others.cloned())
+        })
     }
 }

@@ -123,7 +123,7 @@ impl Hub {
         uris: Vec<String>,
         #[wasm_bindgen(js_name = isHeld)] is_held: bool,
     ) -> Option<String> {
-        self.core.watch(EdgeId(edge), uris_of(&uris), is_held)
+        self.core.watch(EdgeId(edge), &uris_of(&uris), is_held)
     }
 
     /// The event id that says "everything published so far".

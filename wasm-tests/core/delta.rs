@@ -124,7 +124,7 @@ impl Twin {
                 }
             }
             (Step::Watch(uris), Some(edge)) => {
-                self.hub.watch(edge, uris.clone(), false).unwrap();
+                self.hub.watch(edge, &uris, false).unwrap();
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 *wanted = wanted.with_uris(uris);
                 self.edges.get_mut(&place).unwrap().1 = self.hub.kept(edge);

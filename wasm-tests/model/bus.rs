@@ -318,7 +318,7 @@ impl Bus {
             return;
         };
         let edge = memory.edges.get(&socket).copied();
-        if let Some(frame) = edge.and_then(|edge| memory.hub.watch(edge, uris, is_held)) {
+        if let Some(frame) = edge.and_then(|edge| memory.hub.watch(edge, &uris, is_held)) {
             self.send(socket, frame, Note::Interest, now);
         }
     }

@@ -69,7 +69,7 @@ impl Memory {
         if let Some(session) = attachment.session {
             self.streams.insert(session, socket);
             if let Some(session) = disk.session(session) {
-                self.hub.watch(edge, session.uris(), session.is_held);
+                self.hub.watch(edge, &session.uris(), session.is_held);
             }
         }
     }

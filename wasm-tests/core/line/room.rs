@@ -6,7 +6,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::updated;
 
-use super::{cues, watching, world::World};
+use super::{cues, stream::Stream, watching, world::World};
 
 /// A line on a bus that has room for 10,000 bytes of names on each connection, and for 200 in any case.
 fn bounded() -> World {
@@ -34,7 +34,7 @@ fn a_line_has_room_up_to_the_last_byte() {
         world.open(large(mark, 2_000));
     }
     world.settle();
-    assert!(world.streams.iter().all(|stream| stream.is_acknowledged()));
+    assert!(world.streams.iter().all(Stream::is_acknowledged));
     let left = 10_000 - 65 - 8_000;
     assert!(has_room(&world, &large("f", left - 1)) && has_room(&world, &large("f", left)));
     assert!(!has_room(&world, &large("f", left + 1)));
