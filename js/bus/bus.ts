@@ -82,7 +82,7 @@ export interface BusTally {
 export interface Joining {
   /** The session whose stream it is: what that watches is added, and an earlier stream of it is let go. */
   session?: string;
-  /** Whose the session is: the stream of any other is let go. Without it, the session belongs to no principal. */
+  /** Whose the session is, or the stream is let go; undefined: it belongs to no principal. */
   principal?: string;
   /** What the stream has heard already, in words of the core: the bus goes on from there where it can. */
   since?: string;

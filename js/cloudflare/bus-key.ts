@@ -2,8 +2,9 @@ import { isSameSecret } from '../bearer.js';
 import { hex } from './hex.js';
 
 /**
- * The key of one bus object, which accepts no upgrade without it. It is random, lies in the object's storage, and
- * leaves the object by RPC alone, which nothing that arrives over HTTP can call.
+ * The key of one bus object, which accepts no upgrade without it. It is random, lies in the
+ * object's storage, and leaves the object by RPC alone, which nothing that arrives over HTTP can
+ * call.
  */
 export class BusKey {
   readonly #ctx: DurableObjectState;
@@ -20,8 +21,8 @@ export class BusKey {
   }
 
   /**
-   * Whether `given` is the key, compared in constant time. Reads no storage: an object that has neither issued its key
-   * since it woke nor has a socket that was accepted with it takes nothing for its key.
+   * Whether `given` is the key, compared in constant time. Reads no storage: until the key is
+   * issued in this life of the object, or a socket is left that was accepted with it, nothing is.
    */
   async is(given: string): Promise<boolean> {
     this.#key ??= this.#tagged();

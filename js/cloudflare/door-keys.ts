@@ -12,8 +12,9 @@ export class DoorKeys {
   readonly #keys = new Map<string, Known>();
 
   /**
-   * Asks with the key of the object `name`, and once more with a fresh one where that was refused. `ask` is given
-   * undefined where the object is of a version before keys. `door` has to return a fresh stub on each call.
+   * Calls `ask` with the key of the object `name`, and once more with a fresh one where the object
+   * refused. The key is undefined where the object is of a version before keys. `door` has to
+   * return a fresh stub on each call.
    *
    * @throws what a stub throws.
    */
@@ -32,7 +33,7 @@ export class DoorKeys {
     return this.#keys.get(name)?.key ?? (await this.#fresh(name, door));
   }
 
-  /** The same where the key may be another one by now: it is asked for again, at most once in ten seconds. */
+  /** The same where the key may have changed: asks for it again, at most once in ten seconds. */
   async newerKey(name: string, door: () => BusDoor): Promise<string | undefined> {
     const known = this.#keys.get(name);
     if (known === undefined || Date.now() - known.askedAt < RENEWAL_MS) return known?.key;
@@ -72,5 +73,5 @@ function isMissing(error: unknown): boolean {
 const FORBIDDEN = 403;
 /** Milliseconds for which a key is taken for the latest one. */
 const RENEWAL_MS = 10_000;
-/** An object that is being moved answers the second time. A stream that is open comes back later anyway. */
+/** Calls of one kind: an object that is being moved answers the second time. */
 export const ATTEMPTS = 2;

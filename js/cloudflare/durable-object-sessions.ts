@@ -15,7 +15,7 @@ export interface SessionStub {
 
 /** The key of the bus object, as an edge knows it. */
 export interface ObjectKeys {
-  /** Undefined where the object is of a version before keys: it has no sessions that can be used. */
+  /** Undefined where the object is of a version before keys: no session of it is known. */
   key(): Promise<string | undefined>;
   /** The same where it may be another one by now. */
   newerKey(): Promise<string | undefined>;

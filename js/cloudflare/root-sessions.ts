@@ -192,7 +192,7 @@ export class RootSessions {
     this.#leaveHere(id);
   }
 
-  /** The session that a claim names; undefined where it is over, or belongs to another principal. */
+  /** The session that a claim names; undefined: it is over, or another principal's. */
   #owned(claim: string): string | undefined {
     const { id, principal } = claimOf(claim);
     return this.#table.find(id, principal) && id;

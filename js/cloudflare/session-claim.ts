@@ -6,7 +6,7 @@ export interface SessionClaim {
   principal?: string | undefined;
 }
 
-/** The claim as one text, which the core carries and never reads: the id and, after a space, the principal. */
+/** The claim as one text, which the core only carries: the id and, after a space, the principal. */
 export function claimText({ id, principal }: SessionClaim): string {
   return principal === undefined ? id : `${id} ${principal}`;
 }

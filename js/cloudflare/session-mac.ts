@@ -2,12 +2,13 @@ import { isSameSecret } from '../bearer.js';
 import { hex } from './hex.js';
 
 /**
- * Adds to a random id of a session its MAC, HMAC-SHA-256 by the key of the bus object: `<random>.<mac>`. With the key
- * an edge refuses ids that are made up, without a call.
+ * Adds to a random id of a session its MAC, HMAC-SHA-256 by the key of the bus object:
+ * `<random>.<mac>`. With the key an edge refuses ids that are made up, without a call.
  */
 export async function macedId(key: string, bus: string, random: string): Promise<string> {
   const imported = await crypto.subtle.importKey('raw', ENCODER.encode(key), HMAC, false, ['sign']);
-  const mac = await crypto.subtle.sign('HMAC', imported, ENCODER.encode(`session ${random} ${bus}`));
+  const signed = ENCODER.encode(`session ${random} ${bus}`);
+  const mac = await crypto.subtle.sign('HMAC', imported, signed);
   return `${random}.${hex(new Uint8Array(mac))}`;
 }
 

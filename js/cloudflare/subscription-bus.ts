@@ -18,7 +18,7 @@ import { shardAddress } from './shard-name.js';
  * and hibernates between events. When it holds more streams than one object should, it opens shards: further
  * objects of this class, by other names, that hold them.
  *
- * It may be called by RPC alone. A request that a Worker routes to it gets status 403, and reads and writes no storage.
+ * A request that a Worker routes to it gets status 403, and neither reads nor writes its storage.
  */
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Options for every bus of this class: override it in a class of your own. */
@@ -33,7 +33,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     this.#key = new BusKey(ctx);
   }
 
-  /** Accepts the socket of one edge, or says to which shard it has to go. Refuses whatever does not carry the key. */
+  /** Accepts the socket of an edge that has the key, or names the shard where it has to go. */
   override async fetch(request: Request): Promise<Response> {
     const { headers } = request;
     if (!(await this.#key.is(headers.get(KEY_HEADER) ?? ''))) return new Response(null, { status: 403 });
