@@ -6,6 +6,9 @@ import { tenancy } from './tenants.js';
 
 const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
 
+// Judged without a server behind, too: tenants of a notebook would be a mistake.
+const tenants = tenancy(env);
+
 /** What callers may hear: with a token of our own, what the server acknowledges for each, unless that is given up. */
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
@@ -20,7 +23,7 @@ export class SubscriptionBus extends PlainBus {
 
 function gateOptions(): GatewayOptions {
   return {
-    ...tenancy(env),
+    ...tenants,
     listen: settings.front,
     rights: rightsOfCallers(),
     credentialHeaders: listOf(CREDENTIAL_HEADERS ?? ''),
