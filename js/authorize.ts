@@ -25,6 +25,8 @@ export interface Asker {
 export interface AuthorizeContext extends Asker {
   /** What is asked for. */
   requested: SubscriptionFilter;
+  /** True where a stream of the request is open, and it is asked again; otherwise undefined. */
+  isOpen?: true;
 }
 
 /** What the caller may hear: only what is both requested and named here is honored. Or a denial. */

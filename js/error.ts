@@ -6,6 +6,7 @@ export type ListenErrorCode =
   | 'body-consumed'
   | 'body-timeout'
   | 'bus-frame-dropped'
+  | 'bus-full'
   | 'bus-lost'
   | 'bus-overloaded'
   | 'bus-released'
@@ -26,6 +27,11 @@ export type ListenErrorCode =
   | 'upstream-timeout'
   | 'upstream-too-large'
   | 'upstream-unreachable';
+
+/** Whether a bus that fails so is to be asked again later than others. */
+export function isBusy(code: string | undefined): boolean {
+  return code === 'bus-overloaded' || code === 'bus-full';
+}
 
 /** Every error that this package throws or reports. */
 export class ListenError extends Error {

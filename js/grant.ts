@@ -61,9 +61,9 @@ async function renewed(
   asker: Asker,
   requested: SubscriptionFilter,
 ): Promise<Granted | undefined> {
-  const { audiences, expiresAt, name, refusal } = await callerOf(naming, asker.request);
+  const { audiences, expiresAt, name, refusal } = await callerOf(naming, asker.request, true);
   if (refusal !== undefined || name !== asker.principal) return undefined;
-  const context = { ...asker, audiences, expiresAt, requested };
+  const context: AuthorizeContext = { ...asker, audiences, expiresAt, requested, isOpen: true };
   const permit = await permitOf({ ...authorizing, onerror: naming.onerror }, context);
   if (permit.refusal !== undefined) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };

@@ -30,7 +30,7 @@ export { type MetricsOptions, metrics } from './metrics.js';
 export { type BusNumbers, metricsText } from './metrics-text.js';
 export type { Notifier, NotifyOptions } from './notify.js';
 export type { ListenOptions, ListenServer } from './options.js';
-export type { Principal, PrincipalAnswer } from './principal.js';
+export type { Asked, Principal, PrincipalAnswer } from './principal.js';
 export { type ProxyOptions, proxyTo } from './proxy.js';
 export { type PublishChangesOptions, publishChanges } from './publish-changes.js';
 export type { RefusalKind } from './refusals.js';

@@ -29,6 +29,19 @@ export interface ListenLimits {
   /** Streams that it holds at once for one caller that `principal` named (default 16). */
   streamsPerPrincipal?: number;
   /**
+   * Streams that it holds at once for one address whose callers nobody named (default 256; 0: none). A whole office may
+   * share an address: a server with many such callers and no `principal` raises it. Only Cloudflare tells addresses: of an IPv6
+   * address the first 64 bits count.
+   */
+  streamsPerAddress?: number;
+  /**
+   * Bytes that the names of all streams that it holds may count together (default 16,777,216): of each URI and task that a
+   * stream asks for, and each audience and principal of its caller, its bytes and 64 more. Each stream finds a small room in any
+   * case: 4,096 bytes, or its part of half of all where that is less. One caller, by name or by address, gets an eighth of all
+   * at most, and 429 beyond; where all is gone, streams that need more than the small room get 503. 0: only streams without names.
+   */
+  namesBytes?: number;
+  /**
    * Sessions of clients of earlier revisions that are alive at once (default 10,000). Where there
    * is a `principal`, callers that it does not name may hold half of them, and half of
    * `busUriBytes`. Below 1: none may begin.
@@ -67,6 +80,8 @@ export const DEFAULT_LIMITS = {
   headerBytes: 16_384,
   streams: 4_000,
   streamsPerPrincipal: 16,
+  streamsPerAddress: 256,
+  namesBytes: 16_777_216,
   sessions: 10_000,
   sessionsPerPrincipal: 16,
   sessionUriBytes: 65_536,

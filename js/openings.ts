@@ -1,7 +1,7 @@
 import { atMost } from './at-most.js';
 import type { Asker, AuthorizeContext, Authorizing } from './authorize.js';
 import type { ListenBus } from './bus/bus.js';
-import { Callers } from './callers.js';
+import { Callers, type Seat } from './callers.js';
 import type { Discovery } from './discover.js';
 import { calling, fromCore, ListenError } from './error.js';
 import type { FannedStream } from './fanned-stream.js';
@@ -41,7 +41,7 @@ export class Openings {
   readonly #streams: Streams;
   /** Those whose bus is of this process. */
   readonly #fanout: FanoutStreams | undefined;
-  readonly #callers = new Callers();
+  readonly #callers: Callers;
   #opening = 0;
   #isClosing = false;
   #isDraining = false;
@@ -49,6 +49,7 @@ export class Openings {
   constructor(options: OpeningOptions) {
     this.#options = options;
     this.#streams = new Streams(options.limits.closeMs);
+    this.#callers = new Callers(options.limits);
     this.#fanout = host.fansOut ? this.#fanoutOn(options.bus) : undefined;
   }
 
@@ -64,13 +65,12 @@ export class Openings {
     return stats;
   }
 
-  /** Why no further stream can be opened now for this caller. */
-  refusal({ principal, request }: Asker): Refusal | undefined {
+  /** Why no further stream can be opened now for this caller, the names of which count so many bytes. */
+  refusal(asker: Asker, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    if (isAskedAgain(this.#granting) && this.#areTooLarge(request.headers)) return Refusal.HeadersTooLarge;
-    const { streams, streamsPerPrincipal } = this.#options.limits;
-    if (this.#streams.size + this.#opening >= streams) return Refusal.TooManyStreams;
-    return this.#callers.count(principal) >= streamsPerPrincipal ? Refusal.TooManyOfCaller : undefined;
+    if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers)) return Refusal.HeadersTooLarge;
+    if (this.#streams.size + this.#opening >= this.#options.limits.streams) return Refusal.TooManyStreams;
+    return this.#callers.refusal(asker, names);
   }
 
   /** Ends all streams gracefully, and opens none from now on. */
@@ -97,19 +97,22 @@ export class Openings {
     asker: Asker,
     rest: unknown[],
   ): Promise<Response | Refusal> {
-    const { principal, request } = asker;
+    const names = accepted.names(scopeOf(asker));
+    const refusal = this.refusal(asker, names);
+    if (refusal !== undefined) return refusal;
     this.#opening += 1;
-    this.#callers.enter(principal);
+    const seat = this.#callers.enter(asker, names);
     try {
       const stream =
         this.#fanout === undefined
-          ? await this.#openAlone(accepted, permit, asker, rest)
-          : await this.#openFanned(this.#fanout, accepted, permit, asker, rest);
+          ? await this.#openAlone(accepted, permit, asker, seat, rest)
+          : await this.#openFanned(this.#fanout, accepted, permit, asker, seat, rest);
       return stream.response();
     } catch (error) {
-      this.#callers.leave(principal);
+      this.#callers.leave(seat);
       // A client that left while its stream was opening is nobody's error, and hears no answer.
-      if (!request.signal.aborted) this.#options.onerror(error as Error);
+      if (!asker.request.signal.aborted) this.#options.onerror(error as Error);
+      if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
     } finally {
       this.#opening -= 1;
@@ -125,13 +128,13 @@ export class Openings {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
-    this.#callers.enter(asker.principal);
+    const seat = this.#callers.enter(asker, 0);
     try {
       const edge = scoped(make(this.#keepAliveMs()), asker);
       const stream = await ListenStream.open(edge, { ...this.#streamOptions(asker), session });
-      return this.#alone(stream, asker, this.#options.witness.opened('session', asker.request));
+      return this.#alone(stream, seat, this.#options.witness.opened('session', asker.request));
     } catch (error) {
-      this.#callers.leave(asker.principal);
+      this.#callers.leave(seat);
       throw error;
     } finally {
       this.#opening -= 1;
@@ -142,6 +145,7 @@ export class Openings {
     accepted: Accepted,
     permit: string | undefined,
     asker: Asker,
+    seat: Seat,
     rest: unknown[],
   ): Promise<ListenStream> {
     const { discovery, witness } = this.#options;
@@ -149,7 +153,7 @@ export class Openings {
       scoped(this.#edge(accepted, known, permit), asker),
     );
     const stream = await ListenStream.open(edge, this.#streamOptions(asker));
-    return this.#alone(stream, asker, witness.opened('listen', asker.request));
+    return this.#alone(stream, seat, witness.opened('listen', asker.request));
   }
 
   async #openFanned(
@@ -157,6 +161,7 @@ export class Openings {
     accepted: Accepted,
     permit: string | undefined,
     asker: Asker,
+    seat: Seat,
     rest: unknown[],
   ): Promise<FannedStream> {
     const { bus, discovery, limits, times, witness } = this.#options;
@@ -175,7 +180,7 @@ export class Openings {
         grant,
         signal: request.signal,
       });
-      this.#hold(stream, asker, witness.opened('listen', request));
+      this.#hold(stream, seat, witness.opened('listen', request));
       return stream;
     });
   }
@@ -192,8 +197,8 @@ export class Openings {
   }
 
   /** Holds a stream that has an end of its own to tell. */
-  #alone(stream: ListenStream, asker: Asker, witness: StreamWitness | undefined): ListenStream {
-    this.#hold(stream, asker, witness);
+  #alone(stream: ListenStream, seat: Seat, witness: StreamWitness | undefined): ListenStream {
+    this.#hold(stream, seat, witness);
     void stream.ended.then((ending) => this.#release(stream, ending));
     return stream;
   }
@@ -252,9 +257,9 @@ export class Openings {
     this.#callers.release(stream);
   }
 
-  #hold(stream: HeldStream, { principal }: Asker, witness: StreamWitness | undefined): void {
+  #hold(stream: HeldStream, seat: Seat, witness: StreamWitness | undefined): void {
     this.#streams.hold(stream, witness);
-    this.#callers.hold(stream, principal);
+    this.#callers.hold(stream, seat);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }

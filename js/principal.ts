@@ -8,7 +8,13 @@ import { Refusal } from './wasm.js';
  * it one, and for each request that has to do with a session of an earlier revision, before its body is judged; again while a stream is
  * open, by `authorizationTtlMs`. The request that it gets has no body.
  */
-export type Principal = (request: Request) => PrincipalAnswer | Promise<PrincipalAnswer>;
+export type Principal = (request: Request, asked?: Asked) => PrincipalAnswer | Promise<PrincipalAnswer>;
+
+/** On whose behalf `principal` is asked. */
+export interface Asked {
+  /** Whether a stream of the request is open, and its caller is named again. */
+  isOpen: boolean;
+}
 
 /** The caller's name, nobody in particular, either with a moment at which that expires, or a denial. */
 export type PrincipalAnswer = string | undefined | Named | Denial;
@@ -41,10 +47,10 @@ export interface Naming {
 }
 
 /** Asks `principal`, if there is one; its errors become a refusal. */
-export async function callerOf({ principal, ms, onerror }: Naming, request: Request): Promise<Caller> {
+export async function callerOf({ principal, ms, onerror }: Naming, request: Request, isOpen = false): Promise<Caller> {
   if (principal === undefined) return {};
   try {
-    return caller(await within(ms, 'principal', () => principal(bodiless(request))));
+    return caller(await within(ms, 'principal', () => principal(bodiless(request), { isOpen })));
   } catch (error) {
     // A client that has left is nobody's error.
     if (!request.signal.aborted) onerror(error as Error);

@@ -2,7 +2,7 @@ import type { BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
-import { ListenError } from './error.js';
+import { isBusy, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant, Granted } from './grant.js';
 import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
@@ -182,7 +182,7 @@ export class ListenStream implements HeldStream {
       return;
     }
     surviving(() => {
-      this.#edge.lose(performance.now(), Math.random(), code === 'bus-overloaded');
+      this.#edge.lose(performance.now(), Math.random(), isBusy(code));
       this.#look();
       this.#pump();
     });

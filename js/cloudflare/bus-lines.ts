@@ -42,7 +42,7 @@ export class BusLines {
   /** Takes a stream in, or passes it to `alone`, which attaches it without a line, where lines do not work here. */
   attach(continent: string, filter: string, link: BusLink, alone: () => BusAttachment): BusAttachment {
     const line = this.#line(continent);
-    if (this.#verdict === false || !line.hasRoom) return alone();
+    if (this.#verdict === false || !line.hasRoomFor(filter)) return alone();
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
     if (this.#verdict === true || holder === undefined) return line.attach(filter, link);

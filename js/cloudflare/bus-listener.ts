@@ -2,7 +2,7 @@ import type { BusLink } from '../bus/bus.js';
 import { BusLine, type LineAttachment } from '../bus/bus-line.js';
 import { DeadlineTimer } from '../deadline-timer.js';
 import { deferred } from '../deferred.js';
-import { ListenError } from '../error.js';
+import { isBusy, ListenError } from '../error.js';
 import type { ServerEvent } from '../event.js';
 import { CALM_MS, surviving, whenTrapped } from '../trap.js';
 import { Listener } from '../wasm.js';
@@ -73,7 +73,7 @@ export class BusListener {
   }
 
   #lose(error: Error): void {
-    const isOverloaded = error instanceof ListenError && error.code === 'bus-overloaded';
+    const isOverloaded = error instanceof ListenError && isBusy(error.code);
     this.#listener.lose(performance.now(), Math.random(), isOverloaded);
     this.#timer.arm(this.#listener.deadline);
   }

@@ -9,6 +9,23 @@ export interface SubscriptionBusOptions extends LogOptions, OnceOptions {
    * shards. At most 32,768, the runtime's limit for sockets.
    */
   edgesPerShard?: number;
+  /**
+   * Bytes that the names of all streams may count together at one object, the bus or a shard (default 33,554,432): of each URI,
+   * task, audience and principal its bytes and 64 more, for each stream or shared socket that names it, and at the bus for each
+   * shard that follows it. Beyond them, streams are refused with 503. Each stream or socket finds 4,096 of them in any
+   * case, or its part of half of them where that is less, and one alone gets a 32nd part of them at most.
+   */
+  namesBytes?: number;
+}
+
+/**
+ * Bytes that the names of all streams of one object may count.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOptions): number {
+  if (Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= MOST_BYTES) return bytes;
+  throw new ListenError('invalid-options', `namesBytes is not a whole number from 0 to ${MOST_BYTES}`);
 }
 
 /**
@@ -22,3 +39,5 @@ export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusO
 }
 
 const MOST_SOCKETS = 32_768;
+/** All the memory of an object. */
+const MOST_BYTES = 134_217_728;

@@ -2,7 +2,7 @@ import type { BusLink } from '../bus/bus.js';
 import { ListenError } from '../error.js';
 import { detachMessage } from '../wasm.js';
 import type { BusDoors, Opened } from './bus-doors.js';
-import { MOVED, NORMAL, RELEASED } from './close-code.js';
+import { FULL, MOVED, NORMAL, RELEASED } from './close-code.js';
 import { unavailable } from './stub-error.js';
 
 /** Whose stream a socket is for. */
@@ -95,6 +95,10 @@ export class BusSocket {
     const lost = new ListenError('bus-lost', `the bus closed the socket with ${code}`);
     if (code === MOVED && this.#link.sentOn !== undefined) {
       this.#end(this.#link.sentOn, lost);
+      return;
+    }
+    if (code === FULL) {
+      this.#lose(new ListenError('bus-full', 'the bus has no room for what the stream names'));
       return;
     }
     const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);

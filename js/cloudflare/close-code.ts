@@ -4,5 +4,7 @@ export const RELEASED = 4_001;
 export const NORMAL = 1_000;
 /** The bus cannot keep the stream now: it comes back. */
 export const TRY_AGAIN_LATER = 1_013;
+/** The bus has no room for the names of the stream: it comes back, and not soon. */
+export const FULL = 4_013;
 /** The bus keeps the stream no more, but a shard of it does: it comes back at once, by way of the root. */
 export const MOVED = 1_012;

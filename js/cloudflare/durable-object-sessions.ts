@@ -1,6 +1,6 @@
 import { ListenError } from '../error.js';
 import type { NewSession, SessionLimits, SessionState, SessionStore, UriLimit } from '../legacy/session-store.js';
-import { isMaced } from './session-mac.js';
+import { hasForm, isMaced } from './session-mac.js';
 
 /** What the bus object answers about sessions. */
 export interface SessionStub {
@@ -68,6 +68,7 @@ export class DurableObjectSessions implements SessionStore {
 
   /** Whether the bus object made the id. One that is made up reaches nothing. */
   async #isOurs(id: string): Promise<boolean> {
+    if (!hasForm(id)) return false;
     const known = await this.#keys.key();
     if (known !== undefined && (await isMaced(known, this.#bus, id))) return true;
     const newer = await this.#keys.newerKey();

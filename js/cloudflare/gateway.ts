@@ -3,6 +3,7 @@ import { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
 import { type Screen, screen } from '../front.js';
 import { serveListen } from '../http.js';
+import { renamed, send } from '../legacy/exchange.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
 import { type ProxyOptions, proxyTo, upstreamUrl } from '../proxy.js';
@@ -122,7 +123,9 @@ class Gate implements Gateway {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return this.#screen(request, () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
-      return proxyTo(new URL(pathname, this.#upstream), this.#options)(request);
+      const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
+      // It is nothing of a session: the server behind hears of none, and the client of none of its own.
+      return renamed(await send(proxy, { request, headers, rest: [] }, undefined), undefined);
     });
   }
 
@@ -148,13 +151,15 @@ class Gate implements Gateway {
 
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
-    const { admitsUnknownMethod = false, credentialHeaders, listen, rights } = this.#options;
+    const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
+    // What stands there as undefined is not given: it opens nothing.
+    const authorize = listen.authorize ?? (rights === 'admitted' ? undefined : acknowledgedBy(this.#behind, onerror));
     return serveListen(this.#proxy, {
-      principal: admittedBy(this.#behind, admitsUnknownMethod),
       onerror,
-      ...(rights !== 'admitted' && { authorize: acknowledgedBy(this.#behind, onerror) }),
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
+      principal: listen.principal ?? admittedBy(this.#behind, admitsUnknownMethod),
+      ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
     });

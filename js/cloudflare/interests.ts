@@ -1,22 +1,39 @@
 /**
- * What each hibernating socket wants to hear, and what it was sent last: in the socket's attachment, or,
- * where an interest is large, in SQLite. Both outlive the object's memory.
+ * What each hibernating socket wants, and what it was sent last: in the socket's attachment or, where an interest is
+ * large, in SQLite, as parts: what the edge attached for, then each change since. A change writes one row, however
+ * much is held. Both outlive the object's memory.
  */
 export class Interests {
   readonly #sql: SqlStorage;
+  readonly #sizes = new Map<number, Size>();
+  #next: number;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    sql.exec('CREATE TABLE IF NOT EXISTS interest (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)');
+    sql.exec(SCHEMA);
+    this.#next = sql.exec<{ next: number }>(NEXT).one().next;
   }
 
-  /** Remembers the interest of a socket, and the session whose stream it belongs to. */
-  put(socket: WebSocket, text: string, session?: string): void {
+  /** Remembers the interest of a socket, as the core's `kept` gives it, and the session whose stream it belongs to. */
+  put(socket: WebSocket, parts: string[], session?: string): void {
     const { last, row } = attachmentOf(socket);
-    const isKept = row !== undefined && this.get(socket) === text;
+    const isKept = row !== undefined && same(this.#parts(row), parts);
     if (row !== undefined && !isKept) this.delete(socket);
-    const interest = isKept ? { row } : this.#stored(text);
+    const interest = isKept ? { row } : this.#stored(parts);
     socket.serializeAttachment({ ...interest, session, last });
+  }
+
+  /** Remembers that the interest of a socket has changed; `whole` gives all of it, and is asked for rarely where it is large. */
+  change(socket: WebSocket, change: string, whole: () => string[]): void {
+    const { row, session } = attachmentOf(socket);
+    const size = row === undefined ? undefined : this.#size(row);
+    if (row === undefined || size === undefined || size.changes > Math.max(size.whole, LEAST_CHANGES)) {
+      this.put(socket, whole(), session);
+      return;
+    }
+    this.#insert(row, size.parts, change);
+    size.parts += 1;
+    size.changes += change.length;
   }
 
   /** Remembers the position of the last frame that a socket was sent. */
@@ -35,31 +52,56 @@ export class Interests {
     return attachmentOf(socket).last;
   }
 
-  /** The interest of a socket, even of one that attached before a restart; `undefined` if it has not attached. Throws if it is lost. */
-  get(socket: WebSocket): string | undefined {
+  /** The parts of a socket's interest, even of one that attached before a restart; `undefined` if it has not attached. */
+  get(socket: WebSocket): string[] | undefined {
     const { row, text } = attachmentOf(socket);
-    if (row === undefined) return text;
-    return this.#sql.exec<{ text: string }>('SELECT text FROM interest WHERE id = ?', row).one().text;
+    if (row === undefined) return text === undefined ? undefined : [text];
+    return this.#parts(row);
   }
 
   /** Forgets the interest of a socket. */
   delete(socket: WebSocket): void {
     const { row } = attachmentOf(socket);
-    if (row !== undefined) this.#sql.exec('DELETE FROM interest WHERE id = ?', row);
+    if (row === undefined) return;
+    this.#sql.exec('DELETE FROM interest_part WHERE interest = ?', row);
+    this.#sizes.delete(row);
   }
 
   /** Forgets what belongs to no socket any more: sockets do not outlive a restart of the object. */
   keepOnly(sockets: WebSocket[]): void {
     const rows = sockets.flatMap((socket) => attachmentOf(socket).row ?? []);
-    this.#sql.exec('DELETE FROM interest WHERE id NOT IN (SELECT value FROM json_each(?))', JSON.stringify(rows));
+    const kept = JSON.stringify(rows);
+    this.#sql.exec('DELETE FROM interest_part WHERE interest NOT IN (SELECT value FROM json_each(?))', kept);
   }
 
-  #stored(text: string): Attachment {
-    return text.length <= ATTACHED_CHARACTERS ? { text } : { row: this.#insert(text) };
+  #stored(parts: string[]): Attachment {
+    const [text = ''] = parts;
+    if (parts.length === 1 && text.length <= ATTACHED_CHARACTERS) return { text };
+    const row = this.#next;
+    this.#next += 1;
+    for (const [part, text] of parts.entries()) this.#insert(row, part, text);
+    const whole = parts.reduce((sum, { length }) => sum + length, 0);
+    this.#sizes.set(row, { parts: parts.length, whole, changes: 0 });
+    return { row };
   }
 
-  #insert(text: string): number {
-    return this.#sql.exec<{ id: number }>('INSERT INTO interest (text) VALUES (?) RETURNING id', text).one().id;
+  #insert(row: number, part: number, text: string): void {
+    this.#sql.exec('INSERT INTO interest_part VALUES (?, ?, ?)', row, part, text);
+  }
+
+  /** Empty where it is lost, which no interest is. */
+  #parts(row: number): string[] {
+    const parts = this.#sql.exec<{ text: string }>(PARTS, row).toArray();
+    return parts.map(({ text }) => text);
+  }
+
+  /** After a restart all that there is counts as whole. */
+  #size(row: number): Size | undefined {
+    const known = this.#sizes.get(row);
+    if (known !== undefined) return known;
+    const size = { ...this.#sql.exec<Size>(SIZE, row).one() };
+    if (size.parts > 0) this.#sizes.set(row, size);
+    return size.parts > 0 ? size : undefined;
   }
 }
 
@@ -70,9 +112,26 @@ interface Attachment {
   last?: number;
 }
 
+/** How many parts there are, and how many characters were stored at once and have come since. */
+type Size = { parts: number; whole: number; changes: number };
+
 function attachmentOf(socket: WebSocket): Attachment {
   return (socket.deserializeAttachment() as Attachment | null) ?? {};
 }
 
+function same(one: string[], other: string[]): boolean {
+  return one.length === other.length && one.every((text, place) => text === other[place]);
+}
+
 /** An attachment is written anew after each burst of events, and may not be larger than 16,384 bytes. */
 const ATTACHED_CHARACTERS = 2_048;
+/** Changes of fewer characters are not worth storing all anew. */
+const LEAST_CHANGES = 65_536;
+
+const SCHEMA = `CREATE TABLE IF NOT EXISTS interest_part (
+  interest INTEGER NOT NULL, part INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (interest, part)
+) WITHOUT ROWID`;
+const NEXT = 'SELECT COALESCE(MAX(interest), 0) + 1 AS next FROM interest_part';
+const PARTS = 'SELECT text FROM interest_part WHERE interest = ? ORDER BY part';
+const SIZE = `SELECT COALESCE(MAX(part), -1) + 1 AS parts, COALESCE(SUM(LENGTH(text)), 0) AS whole, 0 AS changes
+  FROM interest_part WHERE interest = ?`;

@@ -4,9 +4,9 @@ import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
-import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
+import { edgesPerShard, namesBytes, type SubscriptionBusOptions } from './bus-options.js';
 import { together, type WatchedBus } from './bus-watcher.js';
-import { MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
+import { FULL, MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
@@ -59,7 +59,8 @@ export class RootBus implements WatchedBus {
     this.#once = new OnceTable(sql, options);
     this.#interests = new Interests(sql);
     this.#alarm = new AlarmClock(ctx.storage);
-    this.#hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
+    const hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
+    this.#hub = hub.bounded(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#hub, this.#interests);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
     this.sessions = this.#sessionsOf();
@@ -140,6 +141,7 @@ export class RootBus implements WatchedBus {
     if (received.dropped !== undefined) this.#dropped += 1;
     this.#attach(socket, edge, received);
     if (received.isDetached) this.#leave(socket, NORMAL);
+    if (received.isFull) this.#leave(socket, FULL);
     received.free();
   }
 
@@ -169,6 +171,7 @@ export class RootBus implements WatchedBus {
       bus: this.#bus,
       namespace,
       edgesPerShard: perShard,
+      room: this.#hub,
       onopened: () => this.#moveOut(),
       onclosed: (shard) => this.sessions.forget(shard),
     });
@@ -225,9 +228,9 @@ export class RootBus implements WatchedBus {
   /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
   #restore(socket: WebSocket): void {
     try {
-      const interest = this.#interests.get(socket);
+      const kept = this.#interests.get(socket);
       const last = this.#interests.last(socket);
-      const edge = interest === undefined ? this.#hub.connect() : this.#hub.restore(interest, last);
+      const edge = kept === undefined ? this.#hub.connect() : this.#hub.restore(kept, last);
       this.#edges.enter(socket, edge);
       const session = this.#interests.session(socket);
       if (session !== undefined) this.sessions.restore(session, socket, edge);
@@ -236,9 +239,12 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  #attach(socket: WebSocket, edge: number, { answer, interest, replayAfter, session }: Received): void {
-    if (interest === undefined || answer === undefined) return;
-    this.#interests.put(socket, interest, session);
+  #attach(socket: WebSocket, edge: number, received: Received): void {
+    const { answer, change, isAttached, replayAfter, session } = received;
+    if (answer === undefined) return;
+    const kept = (): string[] => this.#hub.kept(edge);
+    if (change !== undefined) this.#interests.change(socket, change, kept);
+    if (isAttached) this.#interests.put(socket, kept(), session);
     if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
     this.#send(edge, answer);
     if (replayAfter !== undefined) this.#replay(edge, replayAfter);

@@ -27,6 +27,8 @@ export interface ShardHost {
   bus: string;
   namespace: DurableObjectNamespace;
   edgesPerShard: number;
+  /** What the root's own edges leave for the names that shards follow, and what those take of it. */
+  room: { readonly spare: number; setElsewhere(bytes: number): void };
   /** The root's own edges have to come back, and are then sent on. */
   onopened(): void;
   /** There is one shard less. */
@@ -48,6 +50,7 @@ export class RootShards {
     this.#root = new Root(epoch, position, settled, last, host.edgesPerShard);
     this.#table.restore(this.#root);
     if (this.#root.hasShards) this.#restoreEvents(settled, floor);
+    host.room.setElsewhere(this.#root.names);
   }
 
   /** Which shards there are. */
@@ -77,6 +80,7 @@ export class RootShards {
   /** Sends what is owed to shards. An alarm, durable with what has happened, sees to it that none of it is forgotten. */
   flush(): void {
     this.#keep();
+    this.#host.room.setElsewhere(this.#root.names);
     if (!this.#root.isSettled) this.#host.alarm.wakeWithThis(Date.now() + SETTLE_MS);
     for (let call = this.#next(); call !== undefined; call = this.#next()) void this.#call(call);
     this.#timer.set(this.#root.deadline);
@@ -92,6 +96,7 @@ export class RootShards {
   /** A shard told what it follows; `join` takes in the sessions whose streams have come and gone there. */
   follow(shard: number, call: string, join: (reply: FollowReply, root: Root) => void): string {
     const { log } = this.#host;
+    this.#root.setRoom(this.#host.room.spare);
     const reply = calling(() => this.#root.follow(shard, call, log.floor));
     join(reply, this.#root);
     const { replayAfter } = reply;

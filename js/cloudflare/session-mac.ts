@@ -11,9 +11,13 @@ export async function macedId(key: string, bus: string, random: string): Promise
   return `${random}.${hex(new Uint8Array(mac))}`;
 }
 
+/** Whether an id looks as {@link macedId} makes them. */
+export function hasForm(id: string): boolean {
+  return FORM.test(id);
+}
+
 /** Whether {@link macedId} made the id for this bus with this key. Compared in constant time. */
 export async function isMaced(key: string, bus: string, id: string): Promise<boolean> {
-  if (!FORM.test(id)) return false;
   const [random = ''] = id.split('.');
   return isSameSecret(id, await macedId(key, bus, random));
 }

@@ -3,8 +3,8 @@ import { type Deferred, deferred } from '../deferred.js';
 import { calling } from '../error.js';
 import { report } from '../report.js';
 import { type FollowCall, Parting, Shard, type ShardOutput, ShardOutputKind } from '../wasm.js';
-import { edgesPerShard, type SubscriptionBusOptions } from './bus-options.js';
-import { MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
+import { edgesPerShard, namesBytes, type SubscriptionBusOptions } from './bus-options.js';
+import { FULL, MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { Interests } from './interests.js';
 import { ownNamespace } from './own-namespace.js';
@@ -41,7 +41,8 @@ export class ShardBus {
     const sockets = ctx.getWebSockets();
     const { epoch, position, seq } = this.#state;
     // Sockets outlive hibernation only, before which the position was written down.
-    this.#shard = sockets.length > 0 && epoch !== '' ? Shard.woken(seq, epoch, position) : new Shard(seq);
+    const shard = sockets.length > 0 && epoch !== '' ? Shard.woken(seq, epoch, position) : new Shard(seq);
+    this.#shard = shard.bounded(namesBytes(options), this.#perShard);
     const ledger = {
       last: (edge: number) => this.#shard.last(edge),
       disconnect: (edge: number) => this.#shard.disconnect(edge, performance.now()),
@@ -98,10 +99,11 @@ export class ShardBus {
       return;
     }
     const received = this.#shard.receive(edge, frame, performance.now());
-    const { dropped, interest, isDetached, session } = received;
+    const { change, dropped, isAttaching, isDetached, session } = received;
     received.free();
     if (dropped !== undefined) this.#dropped += 1;
-    if (interest !== undefined) this.#interests.put(socket, interest, session);
+    if (isAttaching) this.#interests.put(socket, this.#shard.kept(edge), session);
+    if (change !== undefined) this.#interests.change(socket, change, () => this.#shard.kept(edge));
     if (isDetached) this.#leave(socket, NORMAL);
     this.#flush();
   }
@@ -115,18 +117,18 @@ export class ShardBus {
   /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
   #restore(socket: WebSocket): void {
     try {
-      const interest = this.#interests.get(socket);
-      const isLost = interest !== undefined && this.#state.epoch === '';
+      const kept = this.#interests.get(socket);
+      const isLost = kept !== undefined && this.#state.epoch === '';
       if (isLost) throw new Error('where the shard stood is not known');
-      const edge = interest === undefined ? this.#shard.connect() : this.#restored(socket, interest);
+      const edge = kept === undefined ? this.#shard.connect() : this.#restored(socket, kept);
       this.#edges.enter(socket, edge);
     } catch {
       socket.close(TRY_AGAIN_LATER);
     }
   }
 
-  #restored(socket: WebSocket, interest: string): number {
-    return this.#shard.restore(interest, this.#interests.last(socket), this.#interests.session(socket));
+  #restored(socket: WebSocket, kept: string[]): number {
+    return this.#shard.restore(kept, this.#interests.last(socket), this.#interests.session(socket));
   }
 
   #tick(): void {
@@ -145,7 +147,7 @@ export class ShardBus {
   }
 
   #do(output: ShardOutput): void {
-    const { edges, interest, kind, message, parting, ticket } = output;
+    const { change, edges, kind, message, parting, ticket } = output;
     output.free();
     switch (kind) {
       case ShardOutputKind.Send:
@@ -155,15 +157,17 @@ export class ShardBus {
         this.#tickets.get(ticket ?? 0)?.resolve();
         break;
       default:
-        this.#doTo(edges[0] ?? 0, interest, parting);
+        this.#doTo(edges[0] ?? 0, change, parting);
     }
   }
 
-  #doTo(edge: number, interest: string | undefined, parting: Parting | undefined): void {
+  #doTo(edge: number, change: string | undefined, parting: Parting | undefined): void {
     const socket = this.#edges.socket(edge);
     if (socket === undefined) return;
-    if (interest !== undefined) this.#interests.put(socket, interest, this.#interests.session(socket));
+    const kept = (): string[] => this.#shard.kept(edge);
     if (parting !== undefined) this.#leave(socket, codeOf(parting));
+    else if (change !== undefined) this.#interests.change(socket, change, kept);
+    else this.#interests.put(socket, kept(), this.#interests.session(socket));
   }
 
   /** A call that fails is made again when the core says so. */
@@ -218,6 +222,8 @@ function codeOf(parting: Parting): number {
       return MOVED;
     case Parting.Over:
       return RELEASED;
+    case Parting.Full:
+      return FULL;
     default:
       return TRY_AGAIN_LATER;
   }

@@ -1,5 +1,5 @@
 import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
-import { calling, ListenError } from '../error.js';
+import { calling, isBusy, ListenError } from '../error.js';
 import type { Log } from '../log.js';
 import { Outage } from '../outage.js';
 import { SharedFrames } from '../shared-frames.js';
@@ -50,9 +50,9 @@ export class SharedLine {
     return this.#life === coreLife();
   }
 
-  /** Whether it has room for one more stream. */
-  get hasRoom(): boolean {
-    return this.#core.weight < MOST_BYTES;
+  /** Whether the bus has room on it for one more stream, as far as is known; `filter` is JSON text. */
+  hasRoomFor(filter: string): boolean {
+    return this.#core.hasRoomFor(filter);
   }
 
   /** What holds the socket. */
@@ -162,7 +162,10 @@ export class SharedLine {
 
   #lose(holder: LineHolder, error: Error): void {
     const { code } = error as Partial<ListenError>;
-    this.#miss(holder, error, (now) => this.#core.lose(now, Math.random(), code === 'bus-overloaded'));
+    this.#miss(holder, error, (now) => {
+      if (code === 'bus-full') this.#core.full();
+      this.#core.lose(now, Math.random(), isBusy(code));
+    });
   }
 
   /** Streams that wait for the bus wait for its shard. */
@@ -206,8 +209,8 @@ export class SharedLine {
 
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
     for (let told = this.#core.output(); told !== undefined; told = this.#isSpent ? undefined : this.#core.output()) {
-      const { messages, streams } = told;
-      if (messages === undefined) this.#part(streams[0] ?? 0, why);
+      const { isRefused, messages, streams } = told;
+      if (messages === undefined) this.#part(streams[0] ?? 0, isRefused ? noRoom() : why);
       else this.#giveAll(told, streams, messages);
       told.free();
       if (this.#holder !== undefined) this.#holder.writes += streams.length;
@@ -270,14 +273,16 @@ export class SharedLine {
   }
 }
 
+function noRoom(): ListenError {
+  return new ListenError('bus-full', 'the bus has no room for what the stream names');
+}
+
 /** Milliseconds that the bus may take to confirm. */
 const ATTACH_MS = 5_000;
 /** Milliseconds from one look at the holder to the next, of all streams together. */
 const WATCH_MS = 1_000;
 /** However many streams there are, each looks once in so many turns. */
 const MOST_TURNS = 15;
-/** Bytes of the names of all that is wanted: the bus keeps them in one row of SQLite, which has 2 MB. */
-const MOST_BYTES = 524_288;
 /** Writes to all streams together after which another request takes its turn. */
 const MOST_WRITES = 100_000;
 /** Milliseconds that a request has to show that it lives. */

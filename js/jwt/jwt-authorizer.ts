@@ -1,9 +1,10 @@
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Authorization, Authorize, Denial } from '../authorize.js';
 import { ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { Principal, PrincipalAnswer } from '../principal.js';
 import { Challenge } from './challenge.js';
+import { IssuerKeys } from './issuer-keys.js';
 import { allowed, rightsOf } from './rights.js';
 import { blameOf } from './token-error.js';
 
@@ -13,7 +14,10 @@ export interface JwtOptions {
   issuer: string;
   /** For whom it has to be: its `aud`, or one of them, compared as text. */
   audience: string;
-  /** The URL of the issuer's keys, fetched when they are needed and again when a token names an unknown one; or what finds a key for `jose`. */
+  /**
+   * The URL of the issuer's keys, fetched when they are needed and again when a token names an unknown one; or what finds a key for `jose`.
+   * The URL is one of https, or of http at `localhost`, `127.0.0.1` or `[::1]`.
+   */
   jwks: string | URL | JWTVerifyGetKey;
   /** The claim that says what its caller may hear (default `mcp.listen`). */
   claim?: string;
@@ -23,6 +27,16 @@ export interface JwtOptions {
   resource?: string;
   /** What a caller has to ask its authorization server for; told to those that are denied (default: nothing is told). */
   scopes?: readonly string[];
+  /**
+   * The type that the header of a token has to name (`typ`): `at+jwt` where the authorization server issues access tokens as RFC 9068 says,
+   * so that no other kind of token passes (default: any).
+   */
+  typ?: string;
+  /**
+   * Milliseconds after the last fetch of the keys for which the tokens of open streams are checked with these, where they cannot be fetched
+   * again (default 3,600,000; below 600,000 keys count as current anyway). New requests get 503 meanwhile.
+   */
+  staleKeysMs?: number;
   /** Milliseconds by which the clocks of issuer and server may differ (default 0). */
   clockToleranceMs?: number;
 }
@@ -42,8 +56,8 @@ export interface JwtAuthorization {
 export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
   const authorizer = new Authorizer(options);
   return {
-    principal: (request) => authorizer.principal(request),
-    authorize: ({ request, requested }) => authorizer.authorize(request, requested),
+    principal: (request, asked) => authorizer.principal(request, asked?.isOpen),
+    authorize: ({ isOpen, request, requested }) => authorizer.authorize(request, requested, isOpen),
   };
 }
 
@@ -60,31 +74,42 @@ interface Claims extends JWTPayload {
 class Authorizer {
   readonly #options: JwtOptions;
   readonly #toleranceMs: number;
-  readonly #keys: JWTVerifyGetKey;
+  readonly #keys: { current: JWTVerifyGetKey; lenient: JWTVerifyGetKey };
   readonly #challenge: Challenge;
 
   constructor(options: JwtOptions) {
-    const { audience, clockToleranceMs = 0, issuer, jwks, resource = audience, scopes = [] } = options;
+    const {
+      audience,
+      clockToleranceMs = 0,
+      issuer,
+      jwks,
+      resource = audience,
+      scopes = [],
+      staleKeysMs = HOUR_MS,
+      typ,
+    } = options;
     // Without one of them jose would not look at the claim.
     if (!isName(issuer) || !isName(audience)) {
       throw new ListenError('invalid-options', 'issuer and audience must be texts that are not empty');
     }
+    if (typ !== undefined && !isName(typ))
+      throw new ListenError('invalid-options', 'typ must be a text that is not empty');
     if (!(clockToleranceMs >= 0)) throw new ListenError('invalid-options', 'clockToleranceMs must not be below 0');
     this.#options = { ...options };
     this.#toleranceMs = clockToleranceMs;
-    this.#keys = typeof jwks === 'function' ? jwks : createRemoteJWKSet(urlOf(jwks));
+    this.#keys = typeof jwks === 'function' ? { current: jwks, lenient: jwks } : new IssuerKeys(jwks, staleKeysMs);
     this.#challenge = new Challenge(resource, scopes);
   }
 
-  async principal(request: Request): Promise<PrincipalAnswer> {
-    const token = await this.#token(request);
+  async principal(request: Request, isOpen = false): Promise<PrincipalAnswer> {
+    const token = await this.#token(request, isOpen);
     if ('denied' in token) return token;
     const { exp, sub } = token.claims;
     return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs };
   }
 
-  async authorize(request: Request, requested: SubscriptionFilter): Promise<Authorization> {
-    const token = await this.#token(request);
+  async authorize(request: Request, requested: SubscriptionFilter, isOpen = false): Promise<Authorization> {
+    const token = await this.#token(request, isOpen);
     if ('denied' in token) return token;
     const { claim = 'mcp.listen', audiences: audiencesOf } = this.#options;
     const rights = rightsOf(token.claims[claim]);
@@ -93,11 +118,11 @@ class Authorizer {
     return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
   }
 
-  async #token(request: Request): Promise<Token | Denial> {
+  async #token(request: Request, isOpen: boolean): Promise<Token | Denial> {
     const text = BEARER.exec(request.headers.get('authorization') ?? '')?.[1];
     if (text === undefined) return this.#challenge.missing();
     try {
-      return { claims: await this.#verified(text) };
+      return { claims: await this.#verified(text, isOpen) };
     } catch (error) {
       const blame = blameOf(error);
       if (blame !== undefined) return this.#challenge.invalid(blame);
@@ -105,9 +130,10 @@ class Authorizer {
     }
   }
 
-  async #verified(token: string): Promise<Claims> {
-    const { audience, issuer } = this.#options;
-    const { payload } = await jwtVerify(token, this.#keys, {
+  async #verified(token: string, isOpen: boolean): Promise<Claims> {
+    const { audience, issuer, typ } = this.#options;
+    const { payload } = await jwtVerify(token, isOpen ? this.#keys.lenient : this.#keys.current, {
+      ...(typ !== undefined && { typ }),
       algorithms: ALGORITHMS,
       audience,
       clockTolerance: this.#toleranceMs / 1_000,
@@ -123,11 +149,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-function urlOf(jwks: string | URL): URL {
-  if (URL.canParse(jwks)) return new URL(jwks);
-  throw new ListenError('invalid-options', 'jwks must be a URL, or find keys');
-}
-
+const HOUR_MS = 3_600_000;
 const BEARER = /^Bearer +(.+)$/i;
 /** Signatures that only the issuer can make: with a shared secret, whoever checks tokens could issue them. */
 const ALGORITHMS = [

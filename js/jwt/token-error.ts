@@ -24,4 +24,5 @@ const OF_CLAIMS = new Map<unknown, string>([
   ['iss', 'The token is of another issuer'],
   ['nbf', 'The token is not valid yet'],
   ['sub', 'The token names nobody'],
+  ['typ', 'The token is of another type'],
 ]);

@@ -25,7 +25,7 @@ import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStre
 export interface SessionHost {
   readonly handler: FetchHandler;
   /** How much sessions may take, and how much is read of answers. */
-  readonly limits: SessionLimits & { sessionIdleMs: number } & AnswerLimits;
+  readonly limits: SessionLimits & AnswerLimits & { sessionIdleMs: number };
   readonly onerror: (error: Error) => void;
   readonly refusals: Refusals;
   /** Whether changes are told of all that the handler offers. */
@@ -145,7 +145,7 @@ export class SessionFront {
     if (!passed.ok) return renamed(passed, undefined);
     const read = this.#host.isOffering ? raised : buffered;
     const response = await read(exchange.request, passed, this.#host);
-    if (!response.ok) return response;
+    if (!response.ok) return renamed(response, undefined);
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(exchange.request, exchange.rest);
     const initialized = legacy.initialized(bytes, known);

@@ -3,7 +3,8 @@ use crate::{filter::SubscriptionFilter, json::Node, sorted::Set};
 use super::{
     interest::{Interest, push_interest},
     key::Key,
-    protocol::{ProtocolError, seq_in},
+    keys::Keys,
+    protocol::{ProtocolError, parse, seq_in},
 };
 
 /// How the filter of an edge that is attached changes: what others are sent through it comes and goes.
@@ -18,40 +19,50 @@ pub struct Adjust {
 }
 
 impl Adjust {
-    /// What an edge wants after it.
-    #[must_use]
-    pub fn applied(&self, interest: Interest) -> Interest {
-        let Interest::Filter(mut filter) = interest else {
-            return interest;
-        };
-        let Self { add, drop, .. } = self;
-        let flag = |is: bool, add: bool, drop: bool| add || (is && !drop);
-        filter.tools_list_changed = flag(
-            filter.tools_list_changed,
-            add.tools_list_changed,
-            drop.tools_list_changed,
-        );
-        filter.prompts_list_changed = flag(
-            filter.prompts_list_changed,
-            add.prompts_list_changed,
-            drop.prompts_list_changed,
-        );
-        filter.resources_list_changed = flag(
-            filter.resources_list_changed,
-            add.resources_list_changed,
-            drop.resources_list_changed,
-        );
-        change(
-            &mut filter.resource_subscriptions,
-            &add.resource_subscriptions,
-            &drop.resource_subscriptions,
-        );
-        change(&mut filter.task_ids, &add.task_ids, &drop.task_ids);
-        let (scope, add, drop) = (&mut filter.scope, &add.scope, &drop.scope);
-        scope.revocations = flag(scope.revocations, add.revocations, drop.revocations);
-        change(&mut scope.audiences, &add.audiences, &drop.audiences);
-        change(&mut scope.principals, &add.principals, &drop.principals);
-        Interest::Filter(filter)
+    /// Reads what [`Adjust::kept`] wrote.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`].
+    pub fn from_kept(text: &str) -> Result<Self, ProtocolError> {
+        let document = parse(text)?;
+        Ok(Self {
+            seq: 0,
+            add: filter_in(&document.root, "add")?,
+            drop: filter_in(&document.root, "drop")?,
+        })
+    }
+
+    /// Adds nothing: there is no room for it. What it drops is dropped, but for what it was to add too.
+    pub(crate) fn refuse(&mut self) {
+        let mut stays = Set::default();
+        for key in Key::entries_of(&self.add) {
+            stays.insert(key);
+        }
+        let dropped = Key::entries_of(&self.drop).filter(|key| !stays.contains(key));
+        self.drop = filter_of(dropped);
+        self.add = SubscriptionFilter::default();
+    }
+
+    /// What changes, as JSON text, to be kept with what the edge wanted before.
+    pub fn kept(&self) -> String {
+        let mut text = String::from("{");
+        self.push_changes(&mut text);
+        text.push('}');
+        text
+    }
+
+    /// The keys that an edge is entered under after it and was not before; of what is in both filters, it stays.
+    pub fn added<'a>(&'a self, keys: &'a Keys) -> impl Iterator<Item = Key> + 'a {
+        Key::entries_of(&self.add).filter(|key| !keys.contains(key))
+    }
+
+    /// The keys that an edge is entered under no more after it.
+    pub fn dropped<'a>(&'a self, keys: &'a Keys) -> impl Iterator<Item = Key> + 'a {
+        let mut stays = Set::default();
+        for key in Key::entries_of(&self.add) {
+            stays.insert(key);
+        }
+        Key::entries_of(&self.drop).filter(move |key| keys.contains(key) && !stays.contains(key))
     }
 
     pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
@@ -65,22 +76,17 @@ impl Adjust {
     pub(super) fn members(&self) -> String {
         let mut members = String::from("\"seq\":");
         members.push_str(&self.seq.to_string());
-        members.push_str(",\"add\":");
-        push_interest(&mut members, &self.add);
-        members.push_str(",\"drop\":");
-        push_interest(&mut members, &self.drop);
+        members.push(',');
+        self.push_changes(&mut members);
         members
     }
-}
 
-/// Names stay in their order, each once.
-fn change<N: Clone + Ord>(names: &mut Vec<N>, add: &[N], drop: &[N]) {
-    let mut gone = Set::default();
-    for name in drop.iter().chain(add) {
-        gone.insert(name);
+    fn push_changes(&self, text: &mut String) {
+        text.push_str("\"add\":");
+        push_interest(text, &self.add);
+        text.push_str(",\"drop\":");
+        push_interest(text, &self.drop);
     }
-    names.retain(|name| !gone.contains(&name));
-    names.extend_from_slice(add);
 }
 
 fn filter_in(root: &Node<'_>, member: &str) -> Result<SubscriptionFilter, ProtocolError> {
@@ -90,8 +96,8 @@ fn filter_in(root: &Node<'_>, member: &str) -> Result<SubscriptionFilter, Protoc
     }
 }
 
-/// A filter of these keys, all but everything.
-pub(crate) fn filter_of(keys: &[Key]) -> SubscriptionFilter {
+/// A filter of these keys, each of which comes once; all but everything.
+pub(crate) fn filter_of(keys: impl IntoIterator<Item = Key>) -> SubscriptionFilter {
     let mut filter = SubscriptionFilter::default();
     for key in keys {
         match key {
@@ -99,10 +105,11 @@ pub(crate) fn filter_of(keys: &[Key]) -> SubscriptionFilter {
             Key::Tools => filter.tools_list_changed = true,
             Key::Prompts => filter.prompts_list_changed = true,
             Key::Resources => filter.resources_list_changed = true,
-            Key::Resource(uri) => filter.resource_subscriptions.push(uri.clone()),
-            Key::Task(id) => filter.task_ids.push(id.clone()),
-            Key::Audience(audience) => filter.scope.audiences.push(audience.clone()),
+            Key::Resource(uri) => filter.resource_subscriptions.push(uri),
+            Key::Task(id) => filter.task_ids.push(id),
+            Key::Audience(audience) => filter.scope.audiences.push(audience),
             Key::Revocations => filter.scope.revocations = true,
+            Key::Principal(principal) => filter.scope.principals.push(principal),
         }
     }
     filter

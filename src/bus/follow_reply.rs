@@ -32,6 +32,7 @@ enum Outcome {
         after: Option<Position>,
         last: Map<Subject, (Position, ServerEvent)>,
         watches: Vec<Watched>,
+        room: usize,
     },
     Refused(FollowAnswer),
 }
@@ -51,6 +52,9 @@ impl Root {
         let outcome = match self.placement.seq(shard) {
             None => Outcome::Refused(FollowAnswer::Unknown),
             Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
+            Some(_) if !self.admits(shard, &follow) => Outcome::Refused(FollowAnswer::Full {
+                room: self.room_of(shard),
+            }),
             Some(_) => self.accept(shard, follow, floor),
         };
         Ok(FollowReply { shard, outcome })
@@ -68,6 +72,7 @@ impl Root {
             after: since.map(|since| since.max(floor).min(self.mark.position)),
             last: Map::new(),
             watches: Vec::new(),
+            room: self.room_of(shard),
         }
     }
 
@@ -139,12 +144,14 @@ impl FollowReply {
                 after,
                 last,
                 watches,
+                room,
                 ..
             } => FollowAnswer::Followed(Followed {
                 mark,
                 is_settled,
                 missed: after.map(|after| missed(after, last)),
                 watches,
+                room: (room < usize::MAX).then_some(room),
             }),
             Outcome::Refused(answer) => answer,
         };

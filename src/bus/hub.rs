@@ -9,12 +9,15 @@ use crate::{
 use super::{
     adjust::Adjust,
     delivery::Delivery,
-    edges::{Attached, Edges},
+    edges::Edges,
     index::EdgeId,
     interest::Interest,
-    protocol::{Attach, BusMessage, EdgeMessage, ProtocolError, attached_frame},
+    kept,
+    keys::Keys,
+    protocol::{Attach, BusMessage, EdgeMessage, ProtocolError, adjusted_frame, attached_frame},
     recent::Recent,
     replay::Replay,
+    room::Room,
 };
 
 /// A bus without its I/O: gives each published event a position and tells which edges
@@ -52,13 +55,15 @@ pub enum Received {
         /// position are to be replayed from the log: see [`Hub::replay`].
         replay_after: Option<Position>,
     },
-    /// What the edge wants has changed; `answer` is the frame that tells it so.
+    /// What the edge wants has changed; `answer` is the frame that tells it so, or that nothing was added for want of room.
     Adjusted {
         /// The frame to send back.
         answer: String,
-        /// As in [`Received::Attached`].
-        interest: Interest,
+        /// What has changed, to be kept with what the edge attached for.
+        change: Adjust,
     },
+    /// There is no room for what the edge wants: it is no longer known, and its connection is to be closed.
+    Full,
     /// The edge asked to be let go; it is no longer known.
     Detached,
 }
@@ -81,6 +86,33 @@ impl Hub {
         self
     }
 
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges.
+    #[must_use]
+    pub fn with_room(mut self, most: usize, edges: usize) -> Self {
+        self.edges.set_room(Room::new(most, edges));
+        self
+    }
+
+    /// So many bytes of the room are taken for what is no edge.
+    pub fn set_elsewhere(&mut self, bytes: usize) {
+        self.edges.room_mut().set_elsewhere(bytes);
+    }
+
+    /// Bytes that the names of all edges count.
+    pub fn names(&self) -> usize {
+        self.edges.room().held()
+    }
+
+    /// Bytes that are left for what is no edge.
+    pub fn spare(&self) -> usize {
+        self.edges.room().spare()
+    }
+
+    /// How many times a key of an edge was entered or taken out so far.
+    pub fn operations(&self) -> u64 {
+        self.edges.operations()
+    }
+
     /// The log has let go of events: it holds every one after `floor`.
     pub fn handle_trimmed(&mut self, floor: Position) {
         if floor > self.floor {
@@ -95,10 +127,33 @@ impl Hub {
     }
 
     /// A connection that attached before this bus was restarted, with what [`Hub::last`] said of it.
-    pub fn restore(&mut self, interest: Interest, last: Option<Position>) -> EdgeId {
-        let edge = self.connect();
-        self.enter(edge, interest, last);
-        edge
+    pub fn restore(&mut self, interest: &Interest, last: Option<Position>) -> EdgeId {
+        self.restored(&Keys::of(interest), last)
+    }
+
+    /// As [`Hub::restore`], from the texts of [`Hub::kept`] and the changes that [`Received::Adjusted`] told since.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]; nothing is restored then.
+    pub fn restore_kept<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t str>,
+        last: Option<Position>,
+    ) -> Result<EdgeId, ProtocolError> {
+        Ok(self.restored(&kept::keys_in(texts)?, last))
+    }
+
+    /// What an attached edge wants, as texts of bounded size.
+    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
+        let interest = self.interest(edge);
+        interest.map_or_else(Vec::new, |interest| kept::pieces(&interest))
+    }
+
+    /// Bytes that the names of an attached edge count.
+    pub fn held(&self, edge: EdgeId) -> usize {
+        self.edges
+            .get(edge)
+            .map_or(0, |attached| attached.keys().bytes())
     }
 
     /// A frame came from an edge.
@@ -108,7 +163,7 @@ impl Hub {
     pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
         match EdgeMessage::from_json(text)? {
             EdgeMessage::Attach(attach) => self.attach(edge, attach),
-            EdgeMessage::Adjust(adjust) => self.adjust(edge, &adjust),
+            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust),
             EdgeMessage::Detach => {
                 self.disconnect(edge);
                 Ok(Received::Detached)
@@ -123,16 +178,17 @@ impl Hub {
 
     /// The session of an attached edge watches these URIs now, and while it `is_held` its client is not ready
     /// to hear of them; the frame tells the edge so.
-    pub fn watch(&mut self, edge: EdgeId, uris: Vec<Uri>, is_held: bool) -> Option<String> {
-        let former = self.edges.leave(edge)?;
-        let interest = former.interest.with_uris(uris);
-        self.enter(edge, interest.clone(), former.last);
+    pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_held: bool) -> Option<String> {
+        self.edges.watch(edge, uris)?;
+        let interest = self.edges.get(edge)?.keys().with_uris(uris);
         Some(BusMessage::Interest { interest, is_held }.to_json())
     }
 
-    /// What an attached edge wants.
-    pub fn interest(&self, edge: EdgeId) -> Option<&Interest> {
-        self.edges.get(edge).map(|attached| &attached.interest)
+    /// What an attached edge wants, its names in order.
+    pub fn interest(&self, edge: EdgeId) -> Option<Interest> {
+        self.edges
+            .get(edge)
+            .map(|attached| attached.keys().interest())
     }
 
     /// The place of the last frame that an attached edge was sent.
@@ -171,9 +227,9 @@ impl Hub {
 
     /// Of the events after a position, those that an attached edge is to be told of, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let recent = self.recent.as_ref().zip(self.interest(edge));
-        recent.map_or_else(Vec::new, |(recent, interest)| {
-            recent.missed(interest, after)
+        let recent = self.recent.as_ref().zip(self.edges.get(edge));
+        recent.map_or_else(Vec::new, |(recent, attached)| {
+            recent.missed(attached.keys(), after)
         })
     }
 
@@ -181,7 +237,7 @@ impl Hub {
     pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
         let attached = self.edges.get(edge)?;
         let after = attached.last.unwrap_or_default();
-        Some(Replay::new(attached.interest.clone(), after))
+        Some(Replay::of(attached.keys().clone(), after))
     }
 
     /// The replay is over; these are the frames to send to the edge.
@@ -218,27 +274,37 @@ impl Hub {
             session,
             since,
         } = attach;
+        let keys = Keys::of(&interest);
+        if !self.edges.admits(edge, &keys) {
+            self.disconnect(edge);
+            return Ok(Received::Full);
+        }
         let since = since.filter(|since| self.reaches(since));
         let replay_after = since.as_ref().map(|since| since.position);
         let mark = since.unwrap_or_else(|| self.mark.clone());
-        self.edges.leave(edge);
-        self.enter(edge, interest.clone(), Some(mark.position));
+        self.edges.enter(edge, &keys, Some(mark.position), false);
         Ok(Received::Attached {
-            answer: attached_frame(&mark),
+            answer: attached_frame(&mark, self.edges.room_of(edge)),
             interest,
             session,
             replay_after: replay_after.filter(|position| *position < self.mark.position),
         })
     }
 
-    /// What was sent before stays sent: the edge goes on from where it is.
-    fn adjust(&mut self, edge: EdgeId, adjust: &Adjust) -> Result<Received, ProtocolError> {
-        let former = self.edges.leave(edge).ok_or(ProtocolError::OutOfPlace)?;
-        let interest = adjust.applied(former.interest);
-        self.enter(edge, interest.clone(), former.last);
+    /// What was sent before stays sent: the edge goes on from where it is. What is dropped is dropped in any case.
+    fn adjust(&mut self, edge: EdgeId, mut change: Adjust) -> Result<Received, ProtocolError> {
+        let delta = self.edges.delta(edge, &change);
+        let mut delta = delta.ok_or(ProtocolError::OutOfPlace)?;
+        let is_admitted = self.edges.admits_change(edge, &delta);
+        if !is_admitted {
+            delta.added.clear();
+            change.refuse();
+        }
+        self.edges.change(edge, &delta);
+        let room = self.edges.room_of(edge);
         Ok(Received::Adjusted {
-            answer: BusMessage::Adjusted(adjust.seq).to_json(),
-            interest,
+            answer: adjusted_frame(change.seq, is_admitted, room),
+            change,
         })
     }
 
@@ -248,13 +314,10 @@ impl Hub {
             && (self.floor..=self.mark.position).contains(&since.position)
     }
 
-    fn enter(&mut self, edge: EdgeId, interest: Interest, last: Option<Position>) {
-        let attached = Attached {
-            interest,
-            last,
-            is_waiting: false,
-        };
-        self.edges.enter(edge, attached);
+    fn restored(&mut self, keys: &Keys, last: Option<Position>) -> EdgeId {
+        let edge = self.connect();
+        self.edges.enter(edge, keys, last, false);
+        edge
     }
 }
 

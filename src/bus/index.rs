@@ -1,88 +1,75 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::{
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    scope::{Label, Scope},
-    task::TaskId,
-    uri::Uri,
-};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, sorted::Map};
 
-use super::{interest::Interest, key::Key};
+use super::{adjust::filter_of, interest::Interest, key::Key};
 
 /// One edge of a bus, as the bus numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeId(pub u32);
 
-/// From an event's key to the edges that want it: publishing costs what matches, not what is attached.
+/// From a key to the edges that want it. It changes by one key at a time: publishing costs what matches, and a
+/// change costs what changes, however much is held.
 #[derive(Debug, Default)]
 pub struct Index {
-    everything: BTreeSet<EdgeId>,
-    tools: BTreeSet<EdgeId>,
-    prompts: BTreeSet<EdgeId>,
-    resources: BTreeSet<EdgeId>,
-    uris: BTreeMap<Uri, BTreeSet<EdgeId>>,
-    tasks: BTreeMap<TaskId, BTreeSet<EdgeId>>,
-    audiences: BTreeMap<Label, BTreeSet<EdgeId>>,
-    principals: BTreeMap<Label, BTreeSet<EdgeId>>,
-    revocations: BTreeSet<EdgeId>,
+    edges: Map<Key, Ids>,
+    /// How many different principals are among the keys.
+    principals: usize,
+    names: usize,
+    operations: u64,
+}
+
+/// Most names are wanted by one edge alone, which takes no allocation.
+#[derive(Debug, Default)]
+enum Ids {
+    #[default]
+    None,
+    One(EdgeId),
+    Many(BTreeSet<EdgeId>),
 }
 
 impl Index {
-    /// Enters `edge` under each key of its interest.
-    pub fn insert(&mut self, edge: EdgeId, interest: &Interest) {
-        for edges in self.kinds(interest) {
-            edges.insert(edge);
+    /// Enters `edge` under `key`. Returns the key as the index has it: edges that keep that one share its text.
+    pub fn insert(&mut self, edge: EdgeId, key: Key) -> Key {
+        self.operations += 1;
+        let shared = self.edges.key(&key).cloned().unwrap_or_else(|| {
+            self.principals += usize::from(key.is_principal());
+            self.names += key.followed_names();
+            key
+        });
+        if let Some(ids) = self.edges.or_default(shared.clone()) {
+            ids.insert(edge);
         }
-        for uri in interest.uris() {
-            self.uris.entry(uri.clone()).or_default().insert(edge);
-        }
-        for task in interest.tasks() {
-            self.tasks.entry(task.clone()).or_default().insert(edge);
-        }
-        for audience in interest.audiences() {
-            let edges = self.audiences.entry(audience.clone()).or_default();
-            edges.insert(edge);
-        }
-        for principal in interest.principals() {
-            let edges = self.principals.entry(principal.clone()).or_default();
-            edges.insert(edge);
-        }
+        shared
     }
 
-    /// Takes `edge` out again; `interest` is what it was entered with.
-    pub fn remove(&mut self, edge: EdgeId, interest: &Interest) {
-        for edges in self.kinds(interest) {
-            edges.remove(&edge);
-        }
-        for uri in interest.uris() {
-            remove_from(&mut self.uris, uri, edge);
-        }
-        for task in interest.tasks() {
-            remove_from(&mut self.tasks, task, edge);
-        }
-        for audience in interest.audiences() {
-            remove_from(&mut self.audiences, audience, edge);
-        }
-        for principal in interest.principals() {
-            remove_from(&mut self.principals, principal, edge);
+    /// Takes `edge` out under `key`.
+    pub fn remove(&mut self, edge: EdgeId, key: &Key) {
+        self.operations += 1;
+        let Some(ids) = self.edges.get_mut(key) else {
+            return;
+        };
+        ids.remove(edge);
+        if matches!(ids, Ids::None) {
+            self.edges.remove(key);
+            self.principals -= usize::from(key.is_principal());
+            self.names -= key.followed_names();
         }
     }
 
     /// The edges that want `event`, each once, in ascending order.
     pub fn matching(&self, event: &ServerEvent) -> Vec<EdgeId> {
-        let of_change = self.of_change(event).into_iter().flatten().copied();
-        let mut edges: Vec<EdgeId> = of_change.collect();
-        if let ServerEvent::ForAudience { audience, .. } = event {
-            let of_audience = self.audiences.get(audience);
-            edges.retain(|edge| of_audience.is_some_and(|edges| edges.contains(edge)));
+        let mut edges: Vec<EdgeId> = self.under(&Key::entry_of(event)).collect();
+        if let Some(audience) = Key::of_audience(event) {
+            let of_audience = self.edges.get(&audience);
+            edges.retain(|edge| of_audience.is_some_and(|ids| ids.contains(*edge)));
         }
         let ascending = edges.len();
         if let ServerEvent::Revoked { .. } = event {
-            edges.extend(&self.revocations);
+            edges.extend(self.under(&Key::Revocations));
         }
-        edges.extend(&self.everything);
-        // Mostly there is nobody who wants everything.
+        edges.extend(self.under(&Key::Everything));
+        // Mostly no edge wants everything.
         if edges.len() > ascending {
             edges.sort_unstable();
             edges.dedup();
@@ -90,35 +77,14 @@ impl Index {
         edges
     }
 
-    fn of_change(&self, event: &ServerEvent) -> Option<&BTreeSet<EdgeId>> {
-        match event {
-            ServerEvent::ToolsListChanged => Some(&self.tools),
-            ServerEvent::PromptsListChanged => Some(&self.prompts),
-            ServerEvent::ResourcesListChanged => Some(&self.resources),
-            ServerEvent::ResourceUpdated { uri } => self.uris.get(uri),
-            ServerEvent::TaskStatus { task } => self.tasks.get(task.id()),
-            ServerEvent::ForAudience { event, .. } => self.of_change(event),
-            ServerEvent::Revoked { principal } => self.principals.get(principal),
-        }
-    }
-
-    /// Whether any edge is entered under `key` itself.
+    /// Whether any edge wants what `key` names; of revocations, those of one principal suffice.
     pub fn contains(&self, key: &Key) -> bool {
-        match key {
-            Key::Everything => !self.everything.is_empty(),
-            Key::Tools => !self.tools.is_empty(),
-            Key::Prompts => !self.prompts.is_empty(),
-            Key::Resources => !self.resources.is_empty(),
-            Key::Resource(uri) => self.uris.contains_key(uri),
-            Key::Task(id) => self.tasks.contains_key(id),
-            Key::Audience(audience) => self.audiences.contains_key(audience),
-            Key::Revocations => !self.principals.is_empty() || !self.revocations.is_empty(),
-        }
+        self.edges.contains_key(key) || (*key == Key::Revocations && self.principals > 0)
     }
 
-    /// What all the edges want together; which callers they want to be told of is for them to find out.
+    /// What all the edges want together; of revocations, all of them where any is wanted.
     pub fn interest(&self) -> Interest {
-        if !self.everything.is_empty() {
+        if self.contains(&Key::Everything) {
             return Interest::Everything;
         }
         Interest::Filter(self.filter())
@@ -126,55 +92,66 @@ impl Index {
 
     /// What the edges want together that do not want everything.
     pub fn filter(&self) -> SubscriptionFilter {
-        SubscriptionFilter {
-            tools_list_changed: !self.tools.is_empty(),
-            prompts_list_changed: !self.prompts.is_empty(),
-            resources_list_changed: !self.resources.is_empty(),
-            resource_subscriptions: self.uris.keys().cloned().collect(),
-            task_ids: self.tasks.keys().cloned().collect(),
-            scope: Scope {
-                audiences: self.audiences.keys().cloned().collect(),
-                principals: Vec::new(),
-                revocations: self.contains(&Key::Revocations),
-            },
-        }
+        let keys = self.edges.keys().filter(|key| !key.is_principal());
+        let mut filter = filter_of(keys.cloned());
+        filter.scope.revocations = self.contains(&Key::Revocations);
+        filter
     }
 
-    fn kinds(&mut self, interest: &Interest) -> impl Iterator<Item = &mut BTreeSet<EdgeId>> {
-        let (everything, filter) = match interest {
-            Interest::Everything => (true, None),
-            Interest::Filter(filter) => (false, Some(filter)),
-        };
-        let wants = |wanted: Option<bool>| wanted.unwrap_or_default();
-        [
-            (everything, &mut self.everything),
-            (
-                wants(filter.map(|by| by.tools_list_changed)),
-                &mut self.tools,
-            ),
-            (
-                wants(filter.map(|by| by.prompts_list_changed)),
-                &mut self.prompts,
-            ),
-            (
-                wants(filter.map(|by| by.resources_list_changed)),
-                &mut self.resources,
-            ),
-            (
-                wants(filter.map(|by| by.scope.revocations)),
-                &mut self.revocations,
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(is_wanted, edges)| is_wanted.then_some(edges))
+    /// Bytes that the names of all keys count which a bus has to follow for these edges, each name once.
+    pub fn names(&self) -> usize {
+        self.names
+    }
+
+    /// How many times a key was entered or taken out so far.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn under(&self, key: &Key) -> impl Iterator<Item = EdgeId> + '_ {
+        self.edges.get(key).into_iter().flat_map(Ids::iter)
     }
 }
 
-fn remove_from<K: Ord>(map: &mut BTreeMap<K, BTreeSet<EdgeId>>, key: &K, edge: EdgeId) {
-    if let Some(edges) = map.get_mut(key) {
-        edges.remove(&edge);
-        if edges.is_empty() {
-            map.remove(key);
+impl Ids {
+    fn insert(&mut self, edge: EdgeId) {
+        match self {
+            Self::None => *self = Self::One(edge),
+            Self::One(known) if *known == edge => {}
+            Self::One(known) => *self = Self::Many([*known, edge].into()),
+            Self::Many(edges) => {
+                edges.insert(edge);
+            }
         }
+    }
+
+    fn remove(&mut self, edge: EdgeId) {
+        match self {
+            Self::One(known) if *known == edge => *self = Self::None,
+            Self::Many(edges) => {
+                edges.remove(&edge);
+                if let (Some(first), true) = (edges.first(), edges.len() == 1) {
+                    *self = Self::One(*first);
+                }
+            }
+            Self::None | Self::One(_) => {}
+        }
+    }
+
+    fn contains(&self, edge: EdgeId) -> bool {
+        match self {
+            Self::None => false,
+            Self::One(known) => *known == edge,
+            Self::Many(edges) => edges.contains(&edge),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = EdgeId> + '_ {
+        let (one, many) = match self {
+            Self::None => (None, None),
+            Self::One(edge) => (Some(*edge), None),
+            Self::Many(edges) => (None, Some(edges)),
+        };
+        one.into_iter().chain(many.into_iter().flatten().copied())
     }
 }

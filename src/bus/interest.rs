@@ -1,11 +1,4 @@
-use crate::{
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    json::Node,
-    scope::{Label, Scope},
-    task::TaskId,
-    uri::Uri,
-};
+use crate::{event::ServerEvent, filter::SubscriptionFilter, json::Node, scope::Scope, uri::Uri};
 
 use super::protocol::{EDGE_LIMITS, ProtocolError, parse};
 
@@ -56,38 +49,6 @@ impl Interest {
         match self {
             Self::Everything => true,
             Self::Filter(filter) => filter.accepts(event),
-        }
-    }
-
-    /// The URIs that it names.
-    pub fn uris(&self) -> &[Uri] {
-        match self {
-            Self::Everything => &[],
-            Self::Filter(filter) => &filter.resource_subscriptions,
-        }
-    }
-
-    /// The tasks that it names.
-    pub fn tasks(&self) -> &[TaskId] {
-        match self {
-            Self::Everything => &[],
-            Self::Filter(filter) => &filter.task_ids,
-        }
-    }
-
-    /// The audiences that it names.
-    pub fn audiences(&self) -> &[Label] {
-        match self {
-            Self::Everything => &[],
-            Self::Filter(filter) => &filter.scope.audiences,
-        }
-    }
-
-    /// The callers that it names.
-    pub fn principals(&self) -> &[Label] {
-        match self {
-            Self::Everything => &[],
-            Self::Filter(filter) => &filter.scope.principals,
         }
     }
 

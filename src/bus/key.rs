@@ -21,6 +21,8 @@ pub enum Key {
     Audience(Label),
     /// That a caller may hear nothing any more, whichever it is.
     Revocations,
+    /// That this caller may hear nothing any more.
+    Principal(Label),
 }
 
 /// Of events with the same subject the last one says all: what it is about, and for which audience, or of which caller.
@@ -37,6 +39,74 @@ impl Key {
             ServerEvent::TaskStatus { task } => Self::Task(task.id().clone()),
             ServerEvent::ForAudience { event, .. } => Self::of(event),
             ServerEvent::Revoked { .. } => Self::Revocations,
+        }
+    }
+
+    /// What an interest in `event` is entered under; as [`Key::of`], but for what is about one caller.
+    pub(crate) fn entry_of(event: &ServerEvent) -> Self {
+        match event {
+            ServerEvent::Revoked { principal } => Self::Principal(principal.clone()),
+            ServerEvent::ForAudience { event, .. } => Self::entry_of(event),
+            event => Self::of(event),
+        }
+    }
+
+    /// The keys that an interest is entered under in an [`Index`](super::Index).
+    pub fn entries(interest: &Interest) -> impl Iterator<Item = Self> + '_ {
+        let (everything, filter) = match interest {
+            Interest::Everything => (Some(Self::Everything), None),
+            Interest::Filter(filter) => (None, Some(filter)),
+        };
+        everything
+            .into_iter()
+            .chain(filter.into_iter().flat_map(Self::entries_of))
+    }
+
+    /// As [`Key::entries`], of a filter.
+    pub fn entries_of(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> + '_ {
+        let scope = &filter.scope;
+        let followed = Self::of_filter(filter).filter(|key| *key != Self::Revocations);
+        followed
+            .chain(scope.revocations.then_some(Self::Revocations))
+            .chain(scope.principals.iter().cloned().map(Self::Principal))
+    }
+
+    /// What has to be followed for an edge that is entered under it: who wants to hear of one caller follows all.
+    pub(crate) fn followed(&self) -> Self {
+        match self {
+            Self::Principal(_) => Self::Revocations,
+            key => key.clone(),
+        }
+    }
+
+    /// Bytes that the name counts in a budget: its own, and what it takes to hold it. Lists have no names.
+    pub fn names(&self) -> usize {
+        self.name().map_or(0, |name| name.len() + NAME_BYTES)
+    }
+
+    /// As [`Key::names`], of what has to be followed for it.
+    pub(crate) fn followed_names(&self) -> usize {
+        if self.is_principal() { 0 } else { self.names() }
+    }
+
+    pub(crate) fn is_principal(&self) -> bool {
+        matches!(self, Self::Principal(_))
+    }
+
+    pub(crate) fn is_resource(&self) -> bool {
+        matches!(self, Self::Resource(_))
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Everything
+            | Self::Tools
+            | Self::Prompts
+            | Self::Resources
+            | Self::Revocations => None,
+            Self::Resource(uri) => Some(uri),
+            Self::Task(id) => Some(id),
+            Self::Audience(label) | Self::Principal(label) => Some(label),
         }
     }
 
@@ -89,20 +159,6 @@ impl Key {
             )
     }
 
-    /// About how many bytes it takes in a message.
-    pub(crate) fn weight(&self) -> usize {
-        match self {
-            Self::Everything
-            | Self::Tools
-            | Self::Prompts
-            | Self::Resources
-            | Self::Revocations => FLAG,
-            Self::Audience(audience) => audience.len() + QUOTES,
-            Self::Resource(uri) => uri.len() + QUOTES,
-            Self::Task(id) => id.len() + QUOTES,
-        }
-    }
-
     /// Reads what [`Key::to_text`] wrote; `None` where it is none.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
@@ -119,6 +175,7 @@ impl Key {
                     let uri = uri.strip_prefix(ITSELF).unwrap_or(uri);
                     Uri::new(uri, usize::MAX).ok().map(Self::Resource)
                 }
+                (PRINCIPAL, name) => Label::new(name).ok().map(Self::Principal),
                 (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
                 _ => None,
             },
@@ -127,18 +184,18 @@ impl Key {
 
     /// The key as text: `tools`, `resource:note://a`, `task:t`. No two have the same.
     pub fn to_text(&self) -> String {
-        let (kind, name) = match self {
-            Self::Everything => (EVERYTHING, None),
-            Self::Tools => (TOOLS, None),
-            Self::Prompts => (PROMPTS, None),
-            Self::Resources => (RESOURCES, None),
-            Self::Resource(uri) => (RESOURCE, Some(&**uri)),
-            Self::Task(id) => (TASK, Some(&**id)),
-            Self::Audience(audience) => (RESOURCE, Some(&**audience)),
-            Self::Revocations => (REVOCATIONS, None),
+        let kind = match self {
+            Self::Everything => EVERYTHING,
+            Self::Tools => TOOLS,
+            Self::Prompts => PROMPTS,
+            Self::Resources => RESOURCES,
+            Self::Resource(_) | Self::Audience(_) => RESOURCE,
+            Self::Task(_) => TASK,
+            Self::Principal(_) => PRINCIPAL,
+            Self::Revocations => REVOCATIONS,
         };
         let mut text = String::from(kind);
-        if let Some(name) = name {
+        if let Some(name) = self.name() {
             text.push(':');
             match self {
                 Self::Audience(_) => text.push_str(AUDIENCE),
@@ -160,11 +217,12 @@ const PROMPTS: &str = "prompts";
 const RESOURCES: &str = "resources";
 const RESOURCE: &str = "resource";
 const TASK: &str = "task";
+const PRINCIPAL: &str = "principal";
 /// A root of a version that knows neither takes them for resources that never change, and keeps them for its next version.
 const AUDIENCE: &str = "mcp-listen:audience:";
 const REVOCATIONS: &str = "resource:mcp-listen:revocations";
 /// Before a URI that begins with one of [`OURS`].
 const ITSELF: &str = "mcp-listen:resource:";
 const OURS: [&str; 3] = [AUDIENCE, ITSELF, "mcp-listen:revocations"];
-const FLAG: usize = 24;
-const QUOTES: usize = 3;
+/// What it takes to hold a name, beside its bytes.
+const NAME_BYTES: usize = 64;

@@ -56,6 +56,12 @@ pub(super) fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {
     number_in(node, "position").map(Position)
 }
 
+/// A number of bytes beyond what can be had here is no bound.
+pub(super) fn room_in(node: &Node<'_>) -> Result<Option<usize>, ProtocolError> {
+    let room = optional(node, "room")?;
+    Ok(room.map(|room| usize::try_from(room).unwrap_or(usize::MAX)))
+}
+
 pub(super) fn is_set(node: &Node<'_>, name: &str) -> bool {
     node.get(name).and_then(Node::as_bool).unwrap_or_default()
 }
@@ -126,6 +132,10 @@ pub(super) fn push_name(out: &mut String, name: &str) {
 pub(super) fn push_number(out: &mut String, name: &str, number: u64) {
     push_name(out, name);
     out.push_str(&number.to_string());
+}
+
+pub(super) fn push_room(out: &mut String, room: usize) {
+    push_number(out, "room", room as u64);
 }
 
 pub(super) fn push_position(out: &mut String, name: &str, position: Option<Position>) {

@@ -68,6 +68,8 @@ pub enum BusMessage {
     },
     /// The adjustment with this number is done: every matching event that is published from now on will be sent.
     Adjusted(u64),
+    /// There is no room for what the adjustment with this number adds: nothing of that was added. What it drops was dropped.
+    Refused(u64),
 }
 
 /// Where an event stands among those that an edge is sent.
@@ -131,6 +133,13 @@ impl BusMessage {
         read(text).map(is_set) == Ok(Some(true))
     }
 
+    /// The most bytes that the names of the edge may count, where a frame tells that.
+    pub fn room_in(text: &str) -> Option<usize> {
+        let document = read(text).ok()?;
+        let room = document.root.get("room").and_then(Node::as_u53)?;
+        usize::try_from(room).ok()
+    }
+
     /// Reads one frame.
     ///
     /// # Errors
@@ -145,6 +154,7 @@ impl BusMessage {
                 is_held: root.get("held").and_then(Node::as_bool) == Some(true),
             }),
             "adjusted" => seq_in(root).map(Self::Adjusted),
+            "refused" => seq_in(root).map(Self::Refused),
             "event" => Ok(Self::Event {
                 position: position_in(root)?,
                 previous: previous_in(root)?,
@@ -173,6 +183,9 @@ impl BusMessage {
             Self::Adjusted(seq) => {
                 format!(r#"{{"v":{VERSION},"type":"adjusted","seq":{seq}}}"#)
             }
+            Self::Refused(seq) => {
+                format!(r#"{{"v":{VERSION},"type":"refused","seq":{seq}}}"#)
+            }
             Self::Event {
                 position,
                 previous,
@@ -184,9 +197,24 @@ impl BusMessage {
 }
 
 /// The frame of [`BusMessage::Attached`] from a bus that takes an [`EdgeMessage::Adjust`].
-pub(super) fn attached_frame(mark: &Mark) -> String {
-    let mark = mark_members(mark);
-    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"adjust":true}}"#)
+pub(super) fn attached_frame(mark: &Mark, room: usize) -> String {
+    let (mark, room) = (mark_members(mark), room_member(room));
+    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"adjust":true{room}}}"#)
+}
+
+/// The frame of [`BusMessage::Adjusted`], or of [`BusMessage::Refused`].
+pub(super) fn adjusted_frame(seq: u64, is_admitted: bool, room: usize) -> String {
+    let kind = if is_admitted { "adjusted" } else { "refused" };
+    let room = room_member(room);
+    format!(r#"{{"v":{VERSION},"type":"{kind}","seq":{seq}{room}}}"#)
+}
+
+/// Nothing where there are no bounds.
+fn room_member(room: usize) -> String {
+    if room == usize::MAX {
+        return String::new();
+    }
+    format!(",\"room\":{room}")
 }
 
 /// The frame of [`BusMessage::Event`] for an event that is JSON text already.

@@ -1,11 +1,11 @@
 use crate::{
     event::ServerEvent,
     position::Position,
-    scope::{Label, Scope},
+    scope::Label,
     sorted::{Map, Set},
 };
 
-use super::{interest::Interest, key::Key};
+use super::{key::Key, keys::Keys};
 
 /// Where the log last tells of each key. With it what an edge missed is looked up: that costs what the edge wants,
 /// and not what was published meanwhile, however many edges come back at once.
@@ -33,49 +33,37 @@ impl Recent {
     }
 
     /// The last event of each key that is wanted, of those after a position, in their order.
-    pub(super) fn missed(&self, interest: &Interest, after: Position) -> Vec<Position> {
+    pub(super) fn missed(&self, wanted: &Keys, after: Position) -> Vec<Position> {
         let mut positions = Set::default();
         let mut take = |position: &Position| {
             if *position > after {
                 positions.insert(*position);
             }
         };
-        match interest {
-            Interest::Everything => {
-                let of_audiences = self.audiences.values().flat_map(Map::values);
-                let all = self.keys.values().chain(of_audiences);
-                all.chain(self.revocations.values()).for_each(take);
-            }
-            Interest::Filter(filter) => {
-                for key in Key::of_filter(filter) {
-                    self.keys.get(&key).map(&mut take);
-                }
-                self.missed_of(&filter.scope, interest, &mut take);
+        if wanted.contains(&Key::Everything) {
+            let of_audiences = self.audiences.values().flat_map(Map::values);
+            let all = self.keys.values().chain(of_audiences);
+            all.chain(self.revocations.values()).for_each(take);
+        } else {
+            for key in wanted.iter() {
+                self.missed_of(key, wanted, &mut take);
             }
         }
         positions.into_keys().collect()
     }
 
-    fn missed_of(&self, scope: &Scope, interest: &Interest, take: &mut impl FnMut(&Position)) {
-        let mut wanted = Set::default();
-        for key in Key::all_of(interest) {
-            wanted.insert(key);
-        }
-        for audience in &scope.audiences {
-            let Some(events) = self.audiences.get(audience) else {
-                continue;
-            };
-            for (key, position) in events.iter() {
-                if wanted.contains(key) {
-                    take(position);
-                }
+    fn missed_of(&self, key: &Key, wanted: &Keys, mut take: impl FnMut(&Position)) {
+        match key {
+            Key::Audience(audience) => {
+                let events = self.audiences.get(audience).into_iter();
+                let wanted = events
+                    .flat_map(Map::iter)
+                    .filter(|(key, _)| wanted.contains(key));
+                wanted.for_each(|(_, position)| take(position));
             }
-        }
-        if scope.revocations {
-            self.revocations.values().for_each(&mut *take);
-        }
-        for principal in &scope.principals {
-            self.revocations.get(principal).map(&mut *take);
+            Key::Revocations => self.revocations.values().for_each(take),
+            Key::Principal(principal) => self.revocations.get(principal).into_iter().for_each(take),
+            key => self.keys.get(key).into_iter().for_each(take),
         }
     }
 }

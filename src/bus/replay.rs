@@ -8,6 +8,7 @@ use crate::{
 use super::{
     interest::Interest,
     key::{Key, Subject},
+    keys::Keys,
     protocol::event_frame,
 };
 
@@ -15,16 +16,21 @@ use super::{
 /// the order of their positions.
 #[derive(Debug)]
 pub struct Replay {
-    interest: Interest,
+    keys: Keys,
     after: Position,
     last: Map<Subject, (Position, ServerEvent)>,
 }
 
 impl Replay {
     /// Begins a replay for an edge that wants this and has heard everything up to `after`.
-    pub fn new(interest: Interest, after: Position) -> Self {
+    pub fn new(interest: &Interest, after: Position) -> Self {
+        Self::of(Keys::of(interest), after)
+    }
+
+    /// As [`Replay::new`], with what it wants as keys.
+    pub(crate) fn of(keys: Keys, after: Position) -> Self {
         Self {
-            interest,
+            keys,
             after,
             last: Map::new(),
         }
@@ -32,7 +38,7 @@ impl Replay {
 
     /// The next event of the log.
     pub fn push(&mut self, position: Position, event: &ServerEvent) {
-        if self.interest.accepts(event) {
+        if self.keys.accepts(event) {
             let key = Key::subject_of(event);
             if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&key) {
                 return;

@@ -11,6 +11,7 @@ use crate::{
 use super::{
     change::{BatchCall, Change},
     key::Key,
+    keys::Keys,
     outbox::Outbox,
     placement::{Home, Placement, ShardId},
     post::Post,
@@ -29,6 +30,12 @@ pub struct Root {
     settled: Position,
     pub(super) placement: Placement,
     pub(super) interests: Map<Key, Vec<ShardId>>,
+    /// The same by shard, and what the names of each count.
+    keys: Map<ShardId, Keys>,
+    /// Bytes that the names of all shards count, those that more than one follows more than once.
+    names: usize,
+    /// Bytes that they may count.
+    most: usize,
     post: Post,
     changes: VecDeque<Change>,
 }
@@ -42,9 +49,22 @@ impl Root {
             settled,
             placement: Placement::new(per_shard, last),
             interests: Map::new(),
+            keys: Map::new(),
+            names: 0,
+            most: usize::MAX,
             post: Post::default(),
             changes: VecDeque::new(),
         }
+    }
+
+    /// Bounds the names of what all shards follow to `most` bytes together.
+    pub fn set_room(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// Bytes that the names of what all shards follow count.
+    pub fn names(&self) -> usize {
+        self.names
     }
 
     /// A shard that was there before a restart.
@@ -191,7 +211,7 @@ impl Root {
         for (key, _) in self.interests.iter() {
             match key {
                 // A server behind tells of changes alone, and to everybody.
-                Key::Everything | Key::Audience(_) | Key::Revocations => {}
+                Key::Everything | Key::Audience(_) | Key::Revocations | Key::Principal(_) => {}
                 Key::Tools => filter.tools_list_changed = true,
                 Key::Prompts => filter.prompts_list_changed = true,
                 Key::Resources => filter.resources_list_changed = true,
@@ -314,31 +334,66 @@ impl Root {
         }
     }
 
+    /// Whether there is room for what a call adds, once what it drops is gone.
+    pub(super) fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
+        let none = Keys::default();
+        let held = self.keys.get(&shard).unwrap_or(&none);
+        let gone: usize = if follow.is_fresh {
+            held.bytes()
+        } else {
+            let dropped = follow.drop.iter().filter(|key| held.contains(key));
+            dropped.map(Key::names).sum()
+        };
+        let added = follow.add.iter();
+        let added = added.filter(|key| follow.is_fresh || !held.contains(key));
+        let added: usize = added.map(Key::names).sum();
+        added <= gone || self.names - gone + added <= self.most
+    }
+
+    /// The most bytes that the names of a shard may come to count: half of what is left is for the others.
+    pub(super) fn room_of(&self, shard: ShardId) -> usize {
+        if self.most == usize::MAX {
+            return self.most;
+        }
+        let held = self.keys.get(&shard).map_or(0, Keys::bytes);
+        held + self.most.saturating_sub(self.names) / 2
+    }
+
     /// Whether that is new.
     fn insert(&mut self, shard: ShardId, key: Key) -> bool {
-        let Some(shards) = self.interests.or_default(key) else {
-            return false;
-        };
-        let place = shards.binary_search(&shard);
-        if let Err(place) = place {
+        let key = self.interests.key(&key).cloned().unwrap_or(key);
+        let names = key.names();
+        let keys = self.keys.or_default(shard);
+        let is_new = keys.is_some_and(|keys| keys.insert(key.clone()));
+        if is_new && let Some(shards) = self.interests.or_default(key) {
+            let place = shards.binary_search(&shard).unwrap_or_else(|place| place);
             shards.insert(place, shard);
+            self.names += names;
         }
-        place.is_err()
+        is_new
     }
 
     fn remove(&mut self, shard: ShardId, key: &Key) {
+        let keys = self.keys.get_mut(&shard);
+        if keys.is_some_and(|keys| keys.remove(key)) {
+            self.release(shard, key);
+        }
+    }
+
+    fn forget(&mut self, shard: ShardId) {
+        let keys = self.keys.remove(&shard).unwrap_or_default();
+        for key in keys.iter() {
+            self.release(shard, key);
+        }
+    }
+
+    fn release(&mut self, shard: ShardId, key: &Key) {
+        self.names -= key.names();
         if let Some(shards) = self.interests.get_mut(key) {
             shards.retain(|other| *other != shard);
             if shards.is_empty() {
                 self.interests.remove(key);
             }
         }
-    }
-
-    fn forget(&mut self, shard: ShardId) {
-        self.interests.retain(|_, shards| {
-            shards.retain(|other| *other != shard);
-            !shards.is_empty()
-        });
     }
 }

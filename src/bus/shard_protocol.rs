@@ -17,7 +17,8 @@ use super::{
     member::{
         closed, count_in, events_in, is_set, items_in, keys_in, number_in, opened, optional, parse,
         position_in, push_events, push_flag, push_keys, push_list, push_name, push_number,
-        push_position, push_text, push_texts, read, text_in, texts_in, watch_in,
+        push_position, push_room, push_text, push_texts, read, room_in, text_in, texts_in,
+        watch_in,
     },
     protocol::ProtocolError,
 };
@@ -55,6 +56,11 @@ pub enum FollowAnswer {
         /// The highest number that the root has seen.
         seq: u64,
     },
+    /// There is no room for what the call adds: nothing has changed.
+    Full {
+        /// As [`Followed::room`].
+        room: usize,
+    },
     /// The root has no such shard, or no longer.
     Unknown,
 }
@@ -70,6 +76,8 @@ pub struct Followed {
     pub missed: Option<Missed>,
     /// The sessions whose streams joined; one that is over is left out.
     pub watches: Vec<Watched>,
+    /// Bytes that the names of all that the shard follows may count; `None`: there are no bounds.
+    pub room: Option<usize>,
 }
 
 /// What a root knows of a session whose stream is at a shard.
@@ -177,6 +185,9 @@ impl FollowAnswer {
             "stale" => Ok(Self::Stale {
                 seq: number_in(root, "seq")?,
             }),
+            "full" => Ok(Self::Full {
+                room: room_in(root)?.unwrap_or_default(),
+            }),
             "unknown" => Ok(Self::Unknown),
             _ => Err(ProtocolError::UnknownType),
         }
@@ -189,6 +200,11 @@ impl FollowAnswer {
             Self::Stale { seq } => {
                 let mut out = opened("stale");
                 push_number(&mut out, "seq", *seq);
+                closed(out)
+            }
+            Self::Full { room } => {
+                let mut out = opened("full");
+                push_room(&mut out, *room);
                 closed(out)
             }
             Self::Unknown => closed(opened("unknown")),
@@ -216,6 +232,7 @@ impl Followed {
                 .iter()
                 .map(watch_in)
                 .collect::<Result<_, _>>()?,
+            room: room_in(root)?,
         })
     }
 
@@ -224,6 +241,9 @@ impl Followed {
         push_text(&mut out, "epoch", &self.mark.epoch);
         push_number(&mut out, "position", self.mark.position.0);
         push_flag(&mut out, "settled", self.is_settled);
+        if let Some(room) = self.room {
+            push_room(&mut out, room);
+        }
         if let Some(missed) = &self.missed {
             push_number(&mut out, "after", missed.after.0);
             let events = missed.events.iter();

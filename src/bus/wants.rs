@@ -93,6 +93,24 @@ impl Wants {
         }
     }
 
+    /// The bus has refused the call for want of room. What is to be dropped is dropped again, whether it was or not.
+    pub(crate) fn refuse(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
+        for key in turn.add {
+            if is_wanted(&key) {
+                self.missing.insert(key);
+            } else {
+                self.unwanted.remove(&key);
+            }
+        }
+        self.undo(
+            Turn {
+                add: Vec::new(),
+                drop: turn.drop,
+            },
+            is_wanted,
+        );
+    }
+
     /// Nobody knows whether the root has heard of the call.
     pub(crate) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
         for key in turn.add.into_iter().chain(turn.drop) {

@@ -69,6 +69,8 @@ pub enum Heard {
     },
     /// An [`Adjust`](crate::bus::Adjust) with this number is done.
     Adjusted(u64),
+    /// There is no room for what the [`Adjust`](crate::bus::Adjust) with this number adds.
+    Refused(u64),
 }
 
 /// How often a bus had to be followed anew.
@@ -145,6 +147,7 @@ impl Follower {
                 Ok(Heard::Interest { interest, is_held })
             }
             BusMessage::Adjusted(seq) => Ok(Heard::Adjusted(seq)),
+            BusMessage::Refused(seq) => Ok(Heard::Refused(seq)),
             BusMessage::Event {
                 position,
                 previous,

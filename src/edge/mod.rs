@@ -143,7 +143,7 @@ impl Edge {
         }
         let wanted = self.sent.as_ref().unwrap_or(self.stream.honored());
         match self.follower.handle_message(text, Some(wanted), now)? {
-            Heard::Nothing | Heard::Adjusted(_) => {}
+            Heard::Nothing | Heard::Adjusted(_) | Heard::Refused(_) => {}
             Heard::Attached { is_whole } => {
                 if !is_whole {
                     self.stream.handle_loss();

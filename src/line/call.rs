@@ -94,8 +94,8 @@ impl Line {
         let turn = self.wants.begin();
         let adjust = Adjust {
             seq: self.seq,
-            add: filter_of(&turn.add),
-            drop: filter_of(&turn.drop),
+            add: filter_of(turn.add.iter().cloned()),
+            drop: filter_of(turn.drop.iter().cloned()),
         };
         self.flight = Some(Flight {
             turn,

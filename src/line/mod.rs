@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 
 use crate::{
     bus::{
-        Attached, BusMessage, EdgeId, Edges, Interest, Key, Mark, Position, ProtocolError, Turn,
-        Wants,
+        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, Turn, Wants,
     },
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
@@ -36,8 +35,8 @@ pub struct Line {
     heard: Position,
     edges: Edges,
     wants: Wants,
-    /// Bytes of the names of all that they want.
-    weight: usize,
+    /// Bytes that the names of all that they want may count, as the bus told last.
+    room: usize,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
     flight: Option<Flight>,
@@ -71,7 +70,7 @@ impl Line {
             heard: Position::default(),
             edges: Edges::default(),
             wants: Wants::default(),
-            weight: 0,
+            room: FIRST_ROOM,
             waiting: Vec::new(),
             flight: None,
             seq: 0,
@@ -83,24 +82,29 @@ impl Line {
         }
     }
 
+    /// Whether the bus has room for one more stream that wants this, as far as is known.
+    pub fn has_room_for(&self, interest: &Interest) -> bool {
+        let keys = Keys::of(interest);
+        let new = self.edges.new_names(keys.iter());
+        new == 0 || self.edges.names() + new <= self.room
+    }
+
+    /// The bus has refused the connection for want of room: until it tells of some, further streams have none here.
+    pub fn handle_full(&mut self) {
+        self.room = 0;
+    }
+
     /// A stream wants this. It is told that it is attached once the bus is known to send all of it.
-    pub fn attach(&mut self, interest: Interest, now: Millis) -> EdgeId {
+    pub fn attach(&mut self, interest: &Interest, now: Millis) -> EdgeId {
         if self.edges.is_empty() && !self.is_connected {
             self.begin();
         }
         let edge = self.edges.connect();
-        for key in Key::all_of(&interest) {
-            if !self.edges.is_wanted(&key) {
-                self.weight += key.weight();
-            }
-            self.wants.want(key);
+        let keys = Keys::of(interest);
+        for key in keys.iter() {
+            self.wants.want(key.followed());
         }
-        let attached = Attached {
-            interest,
-            last: None,
-            is_waiting: true,
-        };
-        self.edges.enter(edge, attached);
+        self.edges.enter(edge, &keys, None, true);
         if !self.serve(edge) {
             self.waiting.push(edge);
             // Somebody waits: whether the bus is back is found out now.
@@ -131,9 +135,8 @@ impl Line {
         let Some(former) = self.edges.disconnect(edge) else {
             return;
         };
-        for key in Key::all_of(&former.interest) {
+        for key in former.followed() {
             if !self.edges.is_wanted(&key) {
-                self.weight = self.weight.saturating_sub(key.weight());
                 self.wants.release(key);
             }
         }
@@ -144,13 +147,18 @@ impl Line {
     /// # Errors
     /// A [`ProtocolError`]; the frame is then to be dropped.
     pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
-        match self.follower.handle_message(text, None, now)? {
+        let heard = self.follower.handle_message(text, None, now)?;
+        if let Heard::Attached { .. } | Heard::Adjusted(_) | Heard::Refused(_) = heard {
+            self.room = BusMessage::room_in(text).unwrap_or(usize::MAX);
+        }
+        match heard {
             Heard::Nothing => {}
             Heard::Attached { is_whole } => {
                 self.can_adjust = BusMessage::offers_adjust(text);
                 self.handle_attached(is_whole);
             }
             Heard::Adjusted(seq) => self.handle_adjusted(seq),
+            Heard::Refused(seq) => self.handle_refused(seq, now),
             Heard::Event { at, event, .. } => self.deliver(at, &event),
             // Streams of sessions do not share a line.
             Heard::Interest { .. } => return Err(ProtocolError::OutOfPlace),
@@ -219,9 +227,19 @@ impl Line {
         }
     }
 
-    /// Bytes of the names of all that its streams want: a bus keeps so much for it.
-    pub fn weight(&self) -> usize {
-        self.weight
+    /// Bytes that the names of all that its streams want count, each name once: a bus keeps so much for it.
+    pub fn names(&self) -> usize {
+        self.edges.names()
+    }
+
+    /// Bytes that they may count, as far as is known.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// How many times a key of a stream was entered or taken out so far.
+    pub fn operations(&self) -> u64 {
+        self.edges.operations()
     }
 
     fn handle_attached(&mut self, is_whole: bool) {
@@ -244,6 +262,36 @@ impl Line {
         if adjust.is_some_and(|(number, _)| number == seq) {
             self.confirm();
             self.serve_waiting();
+        }
+    }
+
+    /// The streams that wait for what was refused have to go; the others go on.
+    fn handle_refused(&mut self, seq: u64, now: Millis) {
+        let adjust = self.flight.as_ref().and_then(|flight| flight.adjust);
+        if adjust.is_none_or(|(number, _)| number != seq) {
+            return;
+        }
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        let add = &flight.turn.add;
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (refused, waiting): (Vec<EdgeId>, Vec<EdgeId>) = waiting.partition(|edge| {
+            let attached = self.edges.get(*edge);
+            attached.is_some_and(|attached| attached.followed().any(|key| add.contains(&key)))
+        });
+        self.waiting = waiting;
+        for edge in refused {
+            self.detach(edge);
+            self.put(LineOutput::Refuse(edge));
+        }
+        let edges = &self.edges;
+        let is_wanted = |key: &Key| edges.is_wanted(key);
+        let is_needed = flight.turn.add.iter().any(is_wanted);
+        self.wants.refuse(flight.turn, is_wanted);
+        // A stream that is open wants some of it: the bus is asked for all anew, and not at once.
+        if is_needed {
+            self.follower.handle_question(now);
         }
     }
 
@@ -271,8 +319,7 @@ impl Line {
         let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
             return false;
         };
-        let keys = Key::all_of(&attached.interest);
-        if !keys.iter().all(|key| self.wants.is_followed(key)) {
+        if !attached.followed().all(|key| self.wants.is_followed(&key)) {
             return false;
         }
         attached.last = Some(mark.position);
@@ -303,3 +350,6 @@ impl Line {
         }
     }
 }
+
+/// Bytes that the names of a line may count before the bus has told: an attach is one frame.
+const FIRST_ROOM: usize = 524_288;

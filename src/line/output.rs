@@ -18,6 +18,8 @@ pub enum LineOutput {
     },
     /// A stream is held no more: its bus is lost, or has lost something. It may come back.
     Lose(EdgeId),
+    /// A stream is held no more: the bus has no room for what it wants. It was never told that it is attached.
+    Refuse(EdgeId),
 }
 
 /// What is to be done about the bus.

@@ -47,6 +47,11 @@ impl<K: Ord> Set<K> {
     }
 
     /// The keys, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &K> {
+        self.0.keys()
+    }
+
+    /// The keys, in order.
     pub fn into_keys(self) -> impl Iterator<Item = K> {
         self.0.into_entries().map(|(key, ())| key)
     }

@@ -1,11 +1,13 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
+    bus::Key,
     error,
     filter::{FilterError, SubscriptionFilter},
     limits::Limits,
     listen::{self, Headers},
     message,
+    scope::Scope,
 };
 
 use super::{discovered::Discovered, edge::Edge, error::coded, millis};
@@ -178,6 +180,15 @@ impl Accepted {
     #[wasm_bindgen(getter)]
     pub fn requested(&self) -> String {
         self.0.requested.to_json()
+    }
+
+    /// Bytes that its names count, and those of its caller's `scope`, which is JSON text.
+    pub fn names(&self, scope: &str) -> usize {
+        let filter = SubscriptionFilter {
+            scope: Scope::from_json(scope).unwrap_or_default(),
+            ..self.0.requested.clone()
+        };
+        Key::entries_of(&filter).map(|key| key.names()).sum()
     }
 
     /// The refusal of this request.

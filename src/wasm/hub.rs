@@ -1,15 +1,14 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{self, EdgeId, Interest, Mark, ProtocolError},
+    bus::{self, EdgeId, Mark, ProtocolError},
     event::ServerEvent,
     legacy::event_id,
 };
 
 use super::{
-    at,
-    error::coded,
-    millis, number,
+    at, millis, number,
+    root::refused,
     text::{event_of, uris_of},
 };
 
@@ -44,6 +43,44 @@ impl Hub {
         }
     }
 
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges; before any edge is there.
+    #[wasm_bindgen(js_name = bounded)]
+    pub fn bounded(self, most: usize, edges: usize) -> Self {
+        Self {
+            core: self.core.with_room(most, edges),
+            ..self
+        }
+    }
+
+    /// So many bytes of the room are taken for what is no edge.
+    #[wasm_bindgen(js_name = setElsewhere)]
+    pub fn set_elsewhere(&mut self, bytes: usize) {
+        self.core.set_elsewhere(bytes);
+    }
+
+    /// Bytes that the names of all edges count.
+    #[wasm_bindgen(getter)]
+    pub fn names(&self) -> usize {
+        self.core.names()
+    }
+
+    /// Bytes that are left for what is no edge.
+    #[wasm_bindgen(getter)]
+    pub fn spare(&self) -> usize {
+        self.core.spare()
+    }
+
+    /// How many times a key of an edge was entered or taken out so far.
+    #[wasm_bindgen(getter)]
+    pub fn operations(&self) -> f64 {
+        number(bus::Position(self.core.operations()))
+    }
+
+    /// What an attached edge wants, for `restore`: JSON texts of bounded size.
+    pub fn kept(&self, edge: u32) -> Vec<String> {
+        self.core.kept(EdgeId(edge))
+    }
+
     /// The log has let go of events: it holds every one after `floor`.
     pub fn trimmed(&mut self, floor: f64) {
         self.core.handle_trimmed(at(floor));
@@ -60,12 +97,12 @@ impl Hub {
         self.core.connect().0
     }
 
-    /// A connection that attached before a restart; `interest` as `Received` gave it, `last` as
-    /// `last` did.
-    pub fn restore(&mut self, interest: &str, last: Option<f64>) -> Result<u32, JsValue> {
-        let interest = Interest::from_json(interest)
-            .map_err(|error| coded(error.code(), &error.to_string()))?;
-        Ok(self.core.restore(interest, last.map(at)).0)
+    /// A connection that attached before a restart: what `kept` gave of it, then each `change` of `Received` since;
+    /// `last` as `last` did.
+    pub fn restore(&mut self, kept: Vec<String>, last: Option<f64>) -> Result<u32, JsValue> {
+        let texts = kept.iter().map(String::as_str);
+        let edge = self.core.restore_kept(texts, last.map(at));
+        edge.map(|edge| edge.0).map_err(refused)
     }
 
     /// The position of the last frame that an attached edge was sent.
@@ -86,7 +123,7 @@ impl Hub {
         uris: Vec<String>,
         #[wasm_bindgen(js_name = isHeld)] is_held: bool,
     ) -> Option<String> {
-        self.core.watch(EdgeId(edge), uris_of(&uris), is_held)
+        self.core.watch(EdgeId(edge), &uris_of(&uris), is_held)
     }
 
     /// The event id that says "everything published so far".
@@ -176,15 +213,25 @@ impl Received {
         }
     }
 
-    /// What the edge wants from now on, as JSON text, for `restore`.
+    /// Whether the edge is attached from now on, with what `Hub.kept` gives.
+    #[wasm_bindgen(getter, js_name = isAttached)]
+    pub fn is_attached(&self) -> bool {
+        matches!(self.0, Ok(bus::Received::Attached { .. }))
+    }
+
+    /// How what the edge wants has changed, as JSON text, for `restore`.
     #[wasm_bindgen(getter)]
-    pub fn interest(&self) -> Option<String> {
+    pub fn change(&self) -> Option<String> {
         match &self.0 {
-            Ok(
-                bus::Received::Attached { interest, .. } | bus::Received::Adjusted { interest, .. },
-            ) => Some(interest.to_json()),
+            Ok(bus::Received::Adjusted { change, .. }) => Some(change.kept()),
             _ => None,
         }
+    }
+
+    /// Whether there is no room for what the edge wants: it is no longer known, and its connection is to be closed.
+    #[wasm_bindgen(getter, js_name = isFull)]
+    pub fn is_full(&self) -> bool {
+        self.0 == Ok(bus::Received::Full)
     }
 
     /// Whether the edge asked to be let go.

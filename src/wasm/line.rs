@@ -49,7 +49,18 @@ impl Line {
     pub fn attach(&mut self, interest: &str, now: f64) -> Result<u32, JsValue> {
         let interest = Interest::from_json(interest)
             .map_err(|error| coded(error.code(), &error.to_string()))?;
-        Ok(self.0.attach(interest, millis(now)).0)
+        Ok(self.0.attach(&interest, millis(now)).0)
+    }
+
+    /// Whether the bus has room for one more stream that wants this, given as JSON text, as far as is known.
+    #[wasm_bindgen(js_name = hasRoomFor)]
+    pub fn has_room_for(&self, interest: &str) -> bool {
+        Interest::from_json(interest).is_ok_and(|interest| self.0.has_room_for(&interest))
+    }
+
+    /// The bus has refused the connection for want of room.
+    pub fn full(&mut self) {
+        self.0.handle_full();
     }
 
     /// A stream asks whether it missed anything after `since`.
@@ -124,10 +135,10 @@ impl Line {
         self.0.is_away()
     }
 
-    /// Bytes of the names of all that its streams want.
+    /// Bytes that the names of all that its streams want count.
     #[wasm_bindgen(getter)]
-    pub fn weight(&self) -> usize {
-        self.0.weight()
+    pub fn names(&self) -> usize {
+        self.0.names()
     }
 
     /// As those of an edge.
@@ -167,7 +178,7 @@ impl Told {
     pub fn streams(&self) -> Vec<u32> {
         match &self.0 {
             LineOutput::Send { edges, .. } => edges.iter().map(|edge| edge.0).collect(),
-            LineOutput::Lose(edge) => vec![edge.0],
+            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => vec![edge.0],
         }
     }
 
@@ -176,8 +187,14 @@ impl Told {
     pub fn messages(&self) -> Option<Vec<String>> {
         match &self.0 {
             LineOutput::Send { messages, .. } => Some(messages.clone()),
-            LineOutput::Lose(_) => None,
+            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
         }
+    }
+
+    /// Whether the bus has no room for what they want.
+    #[wasm_bindgen(getter, js_name = isRefused)]
+    pub fn is_refused(&self) -> bool {
+        matches!(self.0, LineOutput::Refuse(_))
     }
 
     /// The frames, read for all of them at once; undefined where each has to read them by itself.
@@ -186,7 +203,7 @@ impl Told {
             LineOutput::Send { messages, .. } => {
                 edge::SharedEvents::read(messages).map(SharedEvents)
             }
-            LineOutput::Lose(_) => None,
+            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
         }
     }
 }

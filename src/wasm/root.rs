@@ -55,6 +55,18 @@ impl Root {
         Self(bus::Root::new(mark, at(settled), last, per_shard))
     }
 
+    /// Bounds the names of what all shards follow to `most` bytes together.
+    #[wasm_bindgen(js_name = setRoom)]
+    pub fn set_room(&mut self, most: usize) {
+        self.0.set_room(most);
+    }
+
+    /// Bytes that the names of what all shards follow count.
+    #[wasm_bindgen(getter)]
+    pub fn names(&self) -> usize {
+        self.0.names()
+    }
+
     /// A shard that was there before a restart.
     #[wasm_bindgen(js_name = restoreShard)]
     pub fn restore_shard(&mut self, shard: u32, continent: &str, seq: f64, is_leaving: bool) {

@@ -1,6 +1,6 @@
 use wasm_bindgen::prelude::*;
 
-use crate::bus::{self, EdgeId, Interest, Mark, Position, ProtocolError};
+use crate::bus::{self, EdgeId, Mark, Position, ProtocolError};
 
 use super::{at, millis, number, root::refused, time};
 
@@ -22,8 +22,10 @@ pub struct ShardOutput(bus::ShardOutput);
 pub enum ShardOutputKind {
     /// Send `message` to `edges`.
     Send,
-    /// Keep `interest` for the only one of `edges`.
+    /// Keep what `Shard.kept` gives of the only one of `edges`.
     Keep,
+    /// Keep that what the only one of `edges` wants has changed by `change`.
+    Change,
     /// Close the only one of `edges`, for the reason `parting`.
     Close,
     /// The call with the number `ticket` is done.
@@ -38,6 +40,8 @@ pub enum Parting {
     Lost,
     /// It is to ask the root for another shard.
     Moved,
+    /// There is no room for what it wants.
+    Full,
     /// Its stream is over.
     Over,
 }
@@ -63,16 +67,32 @@ impl Shard {
         Self(bus::Shard::new(at(seq).0).woken(mark))
     }
 
-    /// A connection that attached before this shard was put aside.
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges; before any edge is there.
+    pub fn bounded(self, most: usize, edges: usize) -> Self {
+        Self(self.0.with_room(most, edges))
+    }
+
+    /// Bytes that the names of all edges count.
+    #[wasm_bindgen(getter)]
+    pub fn names(&self) -> usize {
+        self.0.names()
+    }
+
+    /// What an attached edge wants, for `restore`: JSON texts of bounded size.
+    pub fn kept(&self, edge: u32) -> Vec<String> {
+        self.0.kept(EdgeId(edge))
+    }
+
+    /// A connection that attached before this shard was put aside: what `kept` gave of it, then each `change` since.
     pub fn restore(
         &mut self,
-        interest: &str,
+        kept: Vec<String>,
         last: Option<f64>,
         session: Option<String>,
     ) -> Result<u32, JsValue> {
-        let interest = Interest::from_json(interest).map_err(refused)?;
-        let edge = self.0.restore(interest, last.map(at), session.as_deref());
-        Ok(edge.0)
+        let texts = kept.iter().map(String::as_str);
+        let edge = self.0.restore_kept(texts, last.map(at), session.as_deref());
+        edge.map(|edge| edge.0).map_err(refused)
     }
 
     /// A connection came up; the answer is its number.
@@ -165,11 +185,17 @@ impl Shard {
 
 #[wasm_bindgen]
 impl ShardReceived {
-    /// What to keep of the edge, for `restore`; undefined where it has not attached.
+    /// Whether the edge attaches, with what `Shard.kept` gives.
+    #[wasm_bindgen(getter, js_name = isAttaching)]
+    pub fn is_attaching(&self) -> bool {
+        matches!(self.0, Ok(bus::ShardReceived::Attaching { .. }))
+    }
+
+    /// How what the edge wants has changed, as JSON text, for `restore`.
     #[wasm_bindgen(getter)]
-    pub fn interest(&self) -> Option<String> {
+    pub fn change(&self) -> Option<String> {
         match &self.0 {
-            Ok(bus::ShardReceived::Attaching { interest, .. }) => Some(interest.to_json()),
+            Ok(bus::ShardReceived::Adjusting { change }) => Some(change.kept()),
             _ => None,
         }
     }
@@ -206,6 +232,7 @@ impl ShardOutput {
         match self.0 {
             bus::ShardOutput::Send(_) => ShardOutputKind::Send,
             bus::ShardOutput::Keep(..) => ShardOutputKind::Keep,
+            bus::ShardOutput::Change(..) => ShardOutputKind::Change,
             bus::ShardOutput::Close(..) => ShardOutputKind::Close,
             bus::ShardOutput::Done(_) => ShardOutputKind::Done,
         }
@@ -216,7 +243,9 @@ impl ShardOutput {
     pub fn edges(&self) -> Vec<u32> {
         match &self.0 {
             bus::ShardOutput::Send(delivery) => delivery.edges.iter().map(|edge| edge.0).collect(),
-            bus::ShardOutput::Keep(edge, _) | bus::ShardOutput::Close(edge, _) => vec![edge.0],
+            bus::ShardOutput::Keep(edge, _)
+            | bus::ShardOutput::Change(edge, _)
+            | bus::ShardOutput::Close(edge, _) => vec![edge.0],
             bus::ShardOutput::Done(_) => Vec::new(),
         }
     }
@@ -230,11 +259,11 @@ impl ShardOutput {
         }
     }
 
-    /// What to keep.
+    /// The change to keep.
     #[wasm_bindgen(getter)]
-    pub fn interest(&self) -> Option<String> {
+    pub fn change(&self) -> Option<String> {
         match &self.0 {
-            bus::ShardOutput::Keep(_, interest) => Some(interest.to_json()),
+            bus::ShardOutput::Change(_, change) => Some(change.kept()),
             _ => None,
         }
     }
@@ -245,6 +274,7 @@ impl ShardOutput {
         match &self.0 {
             bus::ShardOutput::Close(_, bus::Parting::Lost) => Some(Parting::Lost),
             bus::ShardOutput::Close(_, bus::Parting::Moved) => Some(Parting::Moved),
+            bus::ShardOutput::Close(_, bus::Parting::Full) => Some(Parting::Full),
             bus::ShardOutput::Close(_, bus::Parting::Over) => Some(Parting::Over),
             _ => None,
         }

@@ -156,7 +156,7 @@ fn one_edge_among_many_is_found() {
 fn a_restored_edge_is_told_what_it_was_sent_before() {
     for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
         let mut hub = hub();
-        let edge = hub.restore(Interest::Everything, last);
+        let edge = hub.restore(&Interest::Everything, last);
         let publication = hub.publish(&ServerEvent::ToolsListChanged);
         let frame = publication.message_for(edge).unwrap();
         assert_eq!(frame.contains("previous"), said.is_some());
@@ -324,7 +324,7 @@ fn a_restored_edge_hears_what_it_heard_before() {
         };
         let mut after = Hub::new(before.mark().clone());
         after.restore(
-            Interest::from_json(&interest.to_json()).unwrap(),
+            &Interest::from_json(&interest.to_json()).unwrap(),
             before.last(edge),
         );
         assert_eq!(

@@ -67,8 +67,8 @@ impl Joined {
     }
 
     fn watch(&mut self, uris: &[&str], is_held: bool) -> String {
-        let uris = uris.iter().map(|name| uri(name)).collect();
-        let frame = self.hub.watch(self.number, uris, is_held).unwrap();
+        let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
+        let frame = self.hub.watch(self.number, &uris, is_held).unwrap();
         self.edge.handle_bus_message(&frame, T0).unwrap();
         frame
     }
@@ -111,7 +111,7 @@ fn a_held_stream_asks_when_something_comes_whether_it_is_held_still() {
     let mut joined = Joined::new(&[]);
     joined.watch(&[], true);
     joined.attached();
-    joined.hub.watch(joined.number, Vec::new(), false);
+    joined.hub.watch(joined.number, &[], false);
     assert_eq!(joined.edge.poll_call(T0), None);
     joined.publish(&ServerEvent::ToolsListChanged);
     assert_eq!(joined.edge.poll_call(T0), Some(BusCall::Ask));

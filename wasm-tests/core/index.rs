@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{EdgeId, Index, Interest},
+    bus::{EdgeId, Index, Interest, Key},
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
@@ -31,7 +31,9 @@ fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
     let mut index = Index::default();
     let mut enter = |edges: &[u32], interest: &Interest| {
         for edge in edges {
-            index.insert(EdgeId(*edge), interest);
+            for key in Key::entries(interest) {
+                index.insert(EdgeId(*edge), key);
+            }
         }
     };
     enter(&[5, 3], &Interest::Everything);

@@ -184,7 +184,7 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     let mut stream = edge(&SubscriptionFilter::default(), Past::None);
     let number = bus.attach(&mut stream);
     assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
-    let frame = bus.hub.watch(number, vec![uri("a")], false).unwrap();
+    let frame = bus.hub.watch(number, &[uri("a")], false).unwrap();
     assert_eq!(
         frame,
         r#"{"v":1,"type":"interest","interest":{"resourceSubscriptions":["a"]}}"#
@@ -192,12 +192,12 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(bus.hub.publish(&updated("a")).edges(), [number]);
     stream.stream().handle_event(&updated("a"));
-    let frame = bus.hub.watch(number, Vec::new(), false).unwrap();
+    let frame = bus.hub.watch(number, &[], false).unwrap();
     assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
     let idle = bus.hub.connect();
-    assert_eq!(bus.hub.watch(idle, vec![uri("a")], false), None);
+    assert_eq!(bus.hub.watch(idle, &[uri("a")], false), None);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ..SubscriptionFilter::default()
     };
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
-    let mut replay = Replay::new(Interest::Filter(filter), Position(0));
+    let mut replay = Replay::new(&Interest::Filter(filter), Position(0));
     for (position, event) in (1..).zip([
         task(r#"{"taskId":"t","status":"working"}"#),
         ServerEvent::ToolsListChanged,

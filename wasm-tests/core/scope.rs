@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Mark, Position, Received},
+    bus::{
+        Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Keys, Mark, Position, Received,
+    },
     clock::Millis,
     edge::{BusCall, Edge, Past, Patience},
     event::{EventError, ServerEvent},
@@ -189,8 +191,9 @@ fn an_adjustment_adds_and_drops_audiences() {
         EdgeMessage::from_json(&text),
         Ok(EdgeMessage::Adjust(adjust.clone()))
     );
-    let adjusted = adjust.applied(Interest::Filter(scoped(&["acme"])));
-    assert_eq!(adjusted, Interest::Filter(scoped(&["bolt"])));
+    let mut keys = Keys::of(&Interest::Filter(scoped(&["acme"])));
+    keys.change(&adjust);
+    assert_eq!(keys.interest(), Interest::Filter(scoped(&["bolt"])));
 }
 
 #[test]
@@ -311,8 +314,8 @@ fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_t
 #[test]
 fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
     let mut line = Line::new("line", Patience::default());
-    let ann = line.attach(Interest::Filter(filter("ann", &["acme"])), T0);
-    let ben = line.attach(Interest::Filter(filter("ben", &["bolt"])), T0);
+    let ann = line.attach(&Interest::Filter(filter("ann", &["acme"])), T0);
+    let ben = line.attach(&Interest::Filter(filter("ben", &["bolt"])), T0);
     line.handle_timeout(T0, 0.5);
     let Some(LineCall::Attach(text)) = line.poll_call(T0) else {
         panic!("no attach");
@@ -338,7 +341,7 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
         let told = std::iter::from_fn(|| line.poll_output());
         let told = told.flat_map(|output| match output {
             LineOutput::Send { edges, .. } => edges,
-            LineOutput::Lose(edge) => vec![edge],
+            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => vec![edge],
         });
         assert_eq!(told.collect::<Vec<_>>(), wanted, "{event:?}");
     }

@@ -142,7 +142,7 @@ impl SessionHost {
             _ => {}
         }
         if let Some(stream) = &mut self.stream {
-            let frame = self.bus.hub.watch(stream.number, self.uris.clone(), false);
+            let frame = self.bus.hub.watch(stream.number, &self.uris, false);
             let handled = stream
                 .edge
                 .handle_bus_message(&frame.unwrap(), Millis::default());

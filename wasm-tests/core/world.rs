@@ -164,7 +164,7 @@ impl World {
 
     fn follow_session(&mut self) {
         if let (Some(edge), Some(uris)) = (self.socket, self.watched.clone()) {
-            let frame = self.hub.watch(edge, uris, false).unwrap();
+            let frame = self.hub.watch(edge, &uris, false).unwrap();
             self.wire.push_back(frame);
         }
     }

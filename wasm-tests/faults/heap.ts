@@ -1,10 +1,15 @@
 /**
  * Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to them, and buffers. Its inspector
- * answers while the isolate has something to do, which `wake` gives it (workerd 1.20261117).
+ * answers while the isolate has something to do, which `wake` gives it (workerd 1.20261117). Of several isolates the first one that
+ * belongs to `service`.
  */
-export async function heapOf(inspector: string, wake: () => Promise<unknown>): Promise<number> {
+export async function heapOf(inspector: string, wake: () => Promise<unknown>, service = ''): Promise<number> {
   const waking = setInterval(() => void wake().catch(() => {}), WAKE_MS);
-  const [target] = (await (await fetch(`${inspector}/json`)).json()) as { webSocketDebuggerUrl: string }[];
+  const targets = (await (await fetch(`${inspector}/json`)).json()) as {
+    title: string;
+    webSocketDebuggerUrl: string;
+  }[];
+  const target = targets.find(({ title }) => title.includes(service));
   const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
   await new Promise((resolve) => socket.addEventListener('open', resolve));
   try {

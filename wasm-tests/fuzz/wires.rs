@@ -56,7 +56,7 @@ fn everybody_takes(text: &str) {
     }
     let mut edge = Edge::new(ServerStream::new(id("1"), watched(), Millis(0), Millis(0)));
     let mut line = Line::new("line", Patience::default());
-    let _ = line.attach(Interest::Filter(watched()), Millis(0));
+    let _ = line.attach(&Interest::Filter(watched()), Millis(0));
     drop(line.poll_call(Millis(0)));
     let attached = BusMessage::Attached(mark()).to_json();
     for frame in [text, &attached, text, text] {

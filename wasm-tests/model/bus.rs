@@ -114,7 +114,7 @@ impl Bus {
                 let last = self.memory().and_then(|memory| memory.hub.last(edge));
                 self.keep_last(socket, last);
             }
-            Ok(Received::Detached) => self.leave(socket, Close::Lost),
+            Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost),
             // The edges of the model have a connection each, and adjust nothing.
             Ok(Received::Adjusted { .. }) | Err(_) => {}
         }
@@ -318,7 +318,7 @@ impl Bus {
             return;
         };
         let edge = memory.edges.get(&socket).copied();
-        if let Some(frame) = edge.and_then(|edge| memory.hub.watch(edge, uris, is_held)) {
+        if let Some(frame) = edge.and_then(|edge| memory.hub.watch(edge, &uris, is_held)) {
             self.send(socket, frame, Note::Interest, now);
         }
     }

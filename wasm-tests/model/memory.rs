@@ -62,14 +62,14 @@ impl Memory {
                 let interest = Interest::from_json(text).unwrap();
                 let last = attachment.last;
                 let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-                self.hub.restore(interest, last)
+                self.hub.restore(&interest, last)
             }
         };
         self.enter(socket, edge);
         if let Some(session) = attachment.session {
             self.streams.insert(session, socket);
             if let Some(session) = disk.session(session) {
-                self.hub.watch(edge, session.uris(), session.is_held);
+                self.hub.watch(edge, &session.uris(), session.is_held);
             }
         }
     }

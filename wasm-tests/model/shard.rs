@@ -64,7 +64,8 @@ impl ShardObject {
         match life.shard.handle_message(edge, text, now) {
             Ok(ShardReceived::Attaching { interest, .. }) => self.keep(socket, &interest),
             Ok(ShardReceived::Detached) => self.let_go(socket),
-            Err(_) => {}
+            // The edges of the model have a connection each, and adjust nothing.
+            Ok(ShardReceived::Adjusting { .. }) | Err(_) => {}
         }
     }
 
@@ -136,7 +137,7 @@ impl ShardObject {
                         out.push(Out::Close(socket, close_of(parting)));
                     }
                 }
-                ShardOutput::Done(_) => {}
+                ShardOutput::Change(..) | ShardOutput::Done(_) => {}
             }
         }
         out
@@ -211,7 +212,7 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
     let restored = attachments.iter().map(|(socket, attachment)| {
         let edge = match &attachment.interest {
             None => shard.connect(),
-            Some(text) => shard.restore(Interest::from_json(text).unwrap(), attachment.last, None),
+            Some(text) => shard.restore(&Interest::from_json(text).unwrap(), attachment.last, None),
         };
         (*socket, edge)
     });
@@ -229,7 +230,7 @@ fn note_of(frame: &str, disk: &Disk) -> Note {
 
 fn close_of(parting: Parting) -> Close {
     match parting {
-        Parting::Lost => Close::Lost,
+        Parting::Lost | Parting::Full => Close::Lost,
         Parting::Moved => Close::Moved,
         Parting::Over => Close::Over,
     }

@@ -16,6 +16,8 @@ export interface TokenIssuer {
   asked: number;
   /** What answers instead of them. */
   instead?: { status: number; body: string };
+  /** Whether it takes requests and says nothing. */
+  isSilent?: boolean;
   /** Signs with a new key from now on, which is published alone. */
   rotate(kid: string): Promise<void>;
   /** A token that is good for a minute but for these claims; `undefined` takes one away. */
@@ -27,6 +29,7 @@ export async function tokenIssuer(algorithm = 'ES256'): Promise<TokenIssuer> {
   let key: CryptoKey;
   const origin = await served((_, response) => {
     issuer.asked += 1;
+    if (issuer.isSilent) return;
     const { body, status } = issuer.instead ?? { status: 200, body: JSON.stringify({ keys: issuer.keys }) };
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });

@@ -1,9 +1,9 @@
 use crate::{
     bus::{
-        edges::Attached,
         index::EdgeId,
         key::Key,
-        protocol::{Attach, BusMessage},
+        keys::Keys,
+        protocol::{Attach, attached_frame},
         replay::Replay,
         shard_protocol::{Missed, Watched},
     },
@@ -11,29 +11,28 @@ use crate::{
     position::Mark,
 };
 
-use super::{Parting, Shard, Waiting};
+use super::{Asked, Parting, Shard, Waiting};
 
 impl Shard {
     pub(super) fn attach(&mut self, edge: EdgeId, attach: Attach, now: Millis) {
         if self.is_retired {
             return self.close(edge, Parting::Moved);
         }
-        if let Some(former) = self.edges.leave(edge) {
-            self.release(&former.interest);
-        }
         let Attach {
             interest,
             session,
             since,
         } = attach;
-        let keys = Key::all_of(&interest);
-        let attached = Attached {
-            interest,
-            last: None,
-            is_waiting: true,
-        };
-        self.edges.enter(edge, attached);
+        let wanted = Keys::of(&interest);
+        if !self.edges.admits(edge, &wanted) || !self.root_admits(wanted.iter()) {
+            return self.close(edge, Parting::Full);
+        }
+        if let Some(former) = self.edges.leave(edge) {
+            self.release(former.followed());
+        }
+        self.edges.enter(edge, &wanted, None, true);
         self.low.handle_count(self.edges.attached(), now);
+        let keys: Vec<Key> = wanted.iter().map(Key::followed).collect();
         for key in &keys {
             self.wants.want(key.clone());
         }
@@ -41,16 +40,13 @@ impl Shard {
             self.take_over(session, edge);
         }
         self.waiting.retain(|waiting| waiting.edge != edge);
-        let waiting = Waiting {
-            edge,
-            call: self.call_that_serves(&keys, session.as_deref(), since.as_ref()),
-            since,
-            session,
-        };
-        if waiting.session.is_none() && self.is_current(&keys, waiting.since.as_ref()) {
-            self.answer(&waiting, None);
+        let is_current = session.is_none() && self.is_current(&keys, since.as_ref());
+        let call = self.call_that_serves(&keys, session.as_deref(), since.as_ref());
+        if is_current {
+            self.answer(edge, since, None);
         } else {
-            self.waiting.push(waiting);
+            let what = Asked::Attach { since, session };
+            self.waiting.push(Waiting { edge, what, call });
         }
     }
 
@@ -86,14 +82,15 @@ impl Shard {
         let (answered, waiting): (Vec<_>, Vec<_>) =
             waiting.partition(|waiting| waiting.call == Some(seq));
         self.waiting = waiting;
-        for waiting in answered {
-            if let Some(session) = &waiting.session
-                && !self.watch(waiting.edge, session, watches)
-            {
-                self.close(waiting.edge, Parting::Over);
-                continue;
+        for Waiting { edge, what, .. } in answered {
+            match what {
+                Asked::Adjust { seq, .. } => self.answer_adjust(edge, seq, true),
+                Asked::Attach {
+                    session: Some(session),
+                    ..
+                } if !self.watch(edge, &session, watches) => self.close(edge, Parting::Over),
+                Asked::Attach { since, .. } => self.answer(edge, since, Some((mark, missed))),
             }
-            self.answer(&waiting, Some((mark, missed)));
         }
     }
 
@@ -104,23 +101,28 @@ impl Shard {
     }
 
     /// Answers an attach, here where the shard is or there where the root was.
-    pub(super) fn answer(&mut self, waiting: &Waiting, from: Option<(&Mark, Option<&Missed>)>) {
+    pub(super) fn answer(
+        &mut self,
+        edge: EdgeId,
+        since: Option<Mark>,
+        from: Option<(&Mark, Option<&Missed>)>,
+    ) {
         let own = self.mark.clone();
         let Some(end) = from.map(|(mark, _)| mark.clone()).or(own) else {
             return;
         };
         let missed = from.and_then(|(_, missed)| missed);
-        let since = waiting.since.clone().filter(|since| {
+        let since = since.filter(|since| {
             let after = missed.map_or(end.position, |missed| missed.after);
             since.epoch == end.epoch && (after..=end.position).contains(&since.position)
         });
         let is_told = since.is_some();
         let begin = since.unwrap_or_else(|| end.clone());
-        let edge = waiting.edge;
+        let room = self.edges.room_of(edge);
         let Some(attached) = self.edges.get_mut(edge) else {
             return;
         };
-        let mut replay = Replay::new(attached.interest.clone(), begin.position);
+        let mut replay = Replay::of(attached.keys().clone(), begin.position);
         let told = missed.map_or(&[][..], |missed| &missed.events);
         let told = told
             .iter()
@@ -134,7 +136,7 @@ impl Shard {
         let (frames, heard) = replay.frames();
         attached.last = Some(heard);
         attached.is_waiting = false;
-        let attached = BusMessage::Attached(begin).to_json();
+        let attached = attached_frame(&begin, room);
         for message in [attached].into_iter().chain(frames) {
             self.send(edge, message);
         }

@@ -9,7 +9,7 @@ use crate::{
     position::{Mark, Position},
 };
 
-use super::{Flight, FollowCall, Parting, Shard};
+use super::{Asked, Flight, FollowCall, Parting, Shard};
 
 impl Shard {
     /// The next call to make, if it is time for one; its number has to be durable before it is made.
@@ -56,6 +56,10 @@ impl Shard {
                 self.seq = self.seq.max(seen);
                 self.undo();
             }
+            Ok(FollowAnswer::Full { room }) => {
+                self.root_room = room;
+                self.refuse();
+            }
             Ok(FollowAnswer::Unknown) => self.retire(),
             Err(_) => self.handle_failure(seq, false, now, random),
         }
@@ -82,7 +86,9 @@ impl Shard {
         let mut joined = Vec::new();
         for waiting in &mut self.waiting {
             waiting.call = Some(seq);
-            joined.extend(waiting.session.clone());
+            if let Asked::Attach { session, .. } = &waiting.what {
+                joined.extend(session.clone());
+            }
         }
         for watch in &mut self.watches {
             watch.call = Some(seq);
@@ -98,23 +104,40 @@ impl Shard {
     pub(super) fn oldest_since(&self) -> Option<Position> {
         let own = self.mark.as_ref().filter(|_| self.is_behind);
         let edges = self.waiting.iter();
-        let edges = edges.filter_map(|waiting| waiting.since.as_ref());
+        let edges = edges.filter_map(|waiting| match &waiting.what {
+            Asked::Attach { since, .. } => since.as_ref(),
+            Asked::Adjust { .. } => None,
+        });
         edges.chain(own).map(|since| since.position).min()
     }
 
     pub(super) fn undo(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.wants
+                .undo(flight.turn, |key| self.edges.is_wanted(key));
+            self.ask_again(flight.left);
+        }
+    }
+
+    /// The root has no room for what the call adds. Nothing else that it said was heard either.
+    fn refuse(&mut self) {
         let Some(flight) = self.flight.take() else {
             return;
         };
-        let is_wanted = |key: &Key| self.edges.is_wanted(key);
-        self.wants.undo(flight.turn, is_wanted);
+        self.refuse_waiting(flight.seq);
+        self.wants
+            .refuse(flight.turn, |key| self.edges.is_wanted(key));
+        self.ask_again(flight.left);
+    }
+
+    fn ask_again(&mut self, left: Vec<Box<str>>) {
         for waiting in &mut self.waiting {
             waiting.call = None;
         }
         for watch in &mut self.watches {
             watch.call = None;
         }
-        let gone = flight.left.into_iter();
+        let gone = left.into_iter();
         let gone: Vec<_> = gone
             .filter(|session| self.holder(session).is_none())
             .collect();
@@ -138,7 +161,9 @@ impl Shard {
             is_settled,
             missed,
             watches,
+            room,
         } = followed;
+        self.root_room = room.unwrap_or(usize::MAX);
         if self
             .mark
             .as_ref()

@@ -1,3 +1,4 @@
+mod adjust;
 mod attach;
 mod batch;
 mod call;
@@ -15,12 +16,15 @@ use crate::{
 
 use super::{
     delivery::Delivery,
-    edges::{Attached, Edges},
+    edges::Edges,
     index::EdgeId,
     interest::Interest,
+    kept,
     key::{Key, Subject},
+    keys::Keys,
     low::Low,
     protocol::{EdgeMessage, ProtocolError},
+    room::Room,
     shard_protocol::SessionCall,
     wants::{Turn, Wants},
 };
@@ -42,6 +46,8 @@ pub struct Shard {
     is_fresh: bool,
     edges: Edges,
     wants: Wants,
+    /// Bytes that the names of what it follows may count, as the root told last.
+    root_room: usize,
     waiting: Vec<Waiting>,
     sessions: Vec<(Box<str>, EdgeId)>,
     left: Vec<Box<str>>,
@@ -58,14 +64,23 @@ pub struct Shard {
     outputs: VecDeque<ShardOutput>,
 }
 
-/// An attach that has not been answered.
+/// An attach or an adjustment that has not been answered.
 #[derive(Debug)]
 struct Waiting {
     edge: EdgeId,
-    since: Option<Mark>,
-    session: Option<Box<str>>,
+    what: Asked,
     /// The call whose answer it waits for; `None`: the next one.
     call: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Attach {
+        since: Option<Mark>,
+        session: Option<Box<str>>,
+    },
+    /// With this number, and what it has added.
+    Adjust { seq: u64, added: Vec<Key> },
 }
 
 /// A change of what a session watches, of which the root waits to hear that it is followed.
@@ -95,6 +110,7 @@ impl Shard {
             is_fresh: true,
             edges: Edges::default(),
             wants: Wants::default(),
+            root_room: usize::MAX,
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
@@ -110,6 +126,13 @@ impl Shard {
         }
     }
 
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges.
+    #[must_use]
+    pub fn with_room(mut self, most: usize, edges: usize) -> Self {
+        self.edges.set_room(Room::new(most, edges));
+        self
+    }
+
     /// A shard that was put aside at `mark` while its connections stayed open: they are to be restored.
     #[must_use]
     pub fn woken(mut self, mark: Mark) -> Self {
@@ -123,26 +146,49 @@ impl Shard {
     /// A connection that attached before this shard was put aside.
     pub fn restore(
         &mut self,
-        interest: Interest,
+        interest: &Interest,
         last: Option<Position>,
         session: Option<&str>,
     ) -> EdgeId {
-        let edge = self.edges.connect();
-        for key in Key::all_of(&interest) {
-            self.wants.confirm(key);
-        }
-        if let Some(session) = session {
-            self.sessions.push((session.into(), edge));
-        }
-        let attached = Attached {
-            interest,
-            last,
-            is_waiting: false,
-        };
-        self.edges.enter(edge, attached);
-        self.low
-            .handle_count(self.edges.attached(), Millis::default());
-        edge
+        self.restored(&Keys::of(interest), last, session)
+    }
+
+    /// As [`Shard::restore`], from the texts of [`Shard::kept`] and the changes that were told since.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]; nothing is restored then.
+    pub fn restore_kept<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t str>,
+        last: Option<Position>,
+        session: Option<&str>,
+    ) -> Result<EdgeId, ProtocolError> {
+        Ok(self.restored(&kept::keys_in(texts)?, last, session))
+    }
+
+    /// What an attached edge wants, as texts of bounded size.
+    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
+        let attached = self.edges.get(edge);
+        attached.map_or_else(Vec::new, |attached| {
+            kept::pieces(&attached.keys().interest())
+        })
+    }
+
+    /// Bytes that the names of an attached edge count.
+    pub fn held(&self, edge: EdgeId) -> usize {
+        self.edges
+            .get(edge)
+            .map_or(0, |attached| attached.keys().bytes())
+    }
+
+    /// Bytes that the names of all edges count.
+    pub fn names(&self) -> usize {
+        self.edges.room().held()
+    }
+
+    /// How many times a key of an edge was entered or taken out so far.
+    pub fn operations(&self) -> u64 {
+        self.edges.operations()
     }
 
     /// A connection came up; it gets nothing until it attaches.
@@ -160,26 +206,29 @@ impl Shard {
         text: &str,
         now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
-        let attach = match EdgeMessage::from_json(text)? {
-            EdgeMessage::Attach(attach) if self.edges.is_connected(edge) => attach,
-            EdgeMessage::Attach(_) => return Err(ProtocolError::OutOfPlace),
-            // A shard offers no adjustments: the edge attaches again instead.
-            EdgeMessage::Adjust(_) => return Err(ProtocolError::UnknownType),
+        let message = EdgeMessage::from_json(text)?;
+        if !self.edges.is_connected(edge) && message != EdgeMessage::Detach {
+            return Err(ProtocolError::OutOfPlace);
+        }
+        match message {
+            EdgeMessage::Attach(attach) => {
+                let (interest, session) = (attach.interest.clone(), attach.session.clone());
+                self.attach(edge, attach, now);
+                Ok(ShardReceived::Attaching { interest, session })
+            }
+            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust),
             EdgeMessage::Detach => {
                 self.disconnect(edge, now);
-                return Ok(ShardReceived::Detached);
+                Ok(ShardReceived::Detached)
             }
-        };
-        let (interest, session) = (attach.interest.clone(), attach.session.clone());
-        self.attach(edge, attach, now);
-        Ok(ShardReceived::Attaching { interest, session })
+        }
     }
 
     /// A connection went away.
     pub fn disconnect(&mut self, edge: EdgeId, now: Millis) {
         self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
-            self.release(&former.interest);
+            self.release(former.followed());
             self.leave_session(edge);
             self.low.handle_count(self.edges.attached(), now);
         }
@@ -258,8 +307,23 @@ impl Shard {
         self.flight.is_none() && !self.is_call_due()
     }
 
-    fn release(&mut self, interest: &Interest) {
-        for key in Key::all_of(interest) {
+    fn restored(&mut self, keys: &Keys, last: Option<Position>, session: Option<&str>) -> EdgeId {
+        let edge = self.edges.connect();
+        for key in keys.iter() {
+            self.wants.confirm(key.followed());
+        }
+        if let Some(session) = session {
+            self.sessions.push((session.into(), edge));
+        }
+        self.edges.enter(edge, keys, last, false);
+        self.low
+            .handle_count(self.edges.attached(), Millis::default());
+        edge
+    }
+
+    /// No edge may want these any more.
+    fn release(&mut self, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
             if !self.edges.is_wanted(&key) {
                 self.wants.release(key);
             }
@@ -269,7 +333,7 @@ impl Shard {
     fn close(&mut self, edge: EdgeId, parting: Parting) {
         self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
-            self.release(&former.interest);
+            self.release(former.followed());
             self.leave_session(edge);
         }
         self.outputs.push_back(ShardOutput::Close(edge, parting));

@@ -1,4 +1,4 @@
-use crate::bus::{delivery::Delivery, index::EdgeId, interest::Interest};
+use crate::bus::{adjust::Adjust, delivery::Delivery, index::EdgeId, interest::Interest};
 
 /// What an edge's frame led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,11 @@ pub enum ShardReceived {
         interest: Interest,
         /// The session whose stream it is.
         session: Option<Box<str>>,
+    },
+    /// The edge wants more or less from now on; it is answered once what it wants is followed.
+    Adjusting {
+        /// What has changed, to be kept with what the edge attached for.
+        change: Adjust,
     },
     /// The edge asked to be let go; it is no longer known.
     Detached,
@@ -21,6 +26,8 @@ pub enum ShardOutput {
     Send(Delivery),
     /// What is kept of an edge for [`Shard::restore`](super::Shard::restore) has changed.
     Keep(EdgeId, Interest),
+    /// What is kept of an edge has changed by this.
+    Change(EdgeId, Adjust),
     /// A connection to close; the shard no longer knows it.
     Close(EdgeId, Parting),
     /// The call with this ticket, of [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.
@@ -34,6 +41,8 @@ pub enum Parting {
     Lost,
     /// This shard holds no edges any more: the root has to be asked for another one.
     Moved,
+    /// There is no room for what the edge wants.
+    Full,
     /// The stream is over: its session has ended, or has another stream.
     Over,
 }

@@ -1,6 +1,4 @@
-use crate::bus::{
-    edges::Attached, index::EdgeId, key::Key, protocol::BusMessage, shard_protocol::Watched,
-};
+use crate::bus::{index::EdgeId, key::Key, protocol::BusMessage, shard_protocol::Watched};
 
 use super::{Parting, Shard, ShardOutput, Watch};
 
@@ -56,18 +54,14 @@ impl Shard {
         for uri in uris {
             self.wants.confirm(Key::Resource(uri.clone()));
         }
-        let Some(former) = self.edges.leave(edge) else {
+        let Some(delta) = self.edges.watch(edge, uris) else {
             return true;
         };
-        let interest = former.interest.with_uris(uris.clone());
-        self.edges.enter(
-            edge,
-            Attached {
-                interest: interest.clone(),
-                ..former
-            },
-        );
-        self.release(&former.interest);
+        self.release(delta.dropped);
+        let attached = self.edges.get(edge);
+        let Some(interest) = attached.map(|attached| attached.keys().with_uris(uris)) else {
+            return true;
+        };
         let frame = BusMessage::Interest {
             interest: interest.clone(),
             is_held: *is_held,

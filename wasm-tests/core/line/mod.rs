@@ -2,6 +2,7 @@
 
 mod faults;
 mod protocol;
+mod room;
 mod runs;
 mod stream;
 mod world;
@@ -179,17 +180,17 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
 }
 
 #[test]
-fn a_line_weighs_what_its_streams_want_each_name_once() {
+fn a_line_counts_what_its_streams_want_each_name_once() {
     let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
-    let weight = world.line.weight();
+    let names = world.line.names();
     world.open(watching(&["a"]));
-    assert_eq!(world.line.weight(), weight);
+    assert_eq!(world.line.names(), names);
     world.leave(0);
-    assert_eq!(world.line.weight(), weight);
+    assert_eq!(world.line.names(), names);
     world.leave(2);
-    assert!(world.line.weight() < weight);
+    assert!(world.line.names() < names);
     world.leave(1);
-    assert_eq!(world.line.weight(), 0);
+    assert_eq!(world.line.names(), 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The words in which a line changes what it is sent.
 
 use mcp_listen::{
-    bus::{Adjust, BusMessage, EdgeMessage, Interest, Key, ProtocolError},
+    bus::{Adjust, BusMessage, EdgeMessage, Interest, Key, Keys, ProtocolError},
     filter::SubscriptionFilter,
 };
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn any_adjust() -> impl Strategy<Value = Adjust> {
 }
 
 fn keys(filter: &SubscriptionFilter) -> Vec<Key> {
-    let mut keys = Key::all_of(&Interest::Filter(filter.clone()));
+    let mut keys: Vec<Key> = Key::entries_of(filter).collect();
     keys.sort();
     keys
 }
@@ -30,26 +30,27 @@ fn adjustments_are_read_as_they_were_written() {
         let seq = adjust.seq;
         let message = EdgeMessage::Adjust(adjust);
         assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
-        let answer = BusMessage::Adjusted(seq);
-        assert_eq!(BusMessage::from_json(&answer.to_json()), Ok(answer));
+        for answer in [BusMessage::Adjusted(seq), BusMessage::Refused(seq)] {
+            assert_eq!(BusMessage::from_json(&answer.to_json()), Ok(answer));
+        }
     });
 }
 
 #[test]
 fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
     check((any_filter(), any_adjust()), |(filter, adjust)| {
-        let Interest::Filter(after) = adjust.applied(Interest::Filter(filter.clone())) else {
-            panic!("no filter");
-        };
+        let mut after = Keys::of(&Interest::Filter(filter.clone()));
+        after.change(&adjust);
         let (add, drop) = (keys(&adjust.add), keys(&adjust.drop));
         let stays = |key: &Key| !drop.contains(key) && !add.contains(key);
         let mut wanted: Vec<Key> = keys(&filter).into_iter().filter(stays).collect();
         wanted.extend(add);
         wanted.sort();
         // Each once, too.
-        assert_eq!(keys(&after), wanted);
-        let everything = adjust.applied(Interest::Everything);
-        assert_eq!(everything, Interest::Everything);
+        assert!(after.iter().eq(&wanted));
+        let mut everything = Keys::of(&Interest::Everything);
+        everything.change(&adjust);
+        assert_eq!(everything.interest(), Interest::Everything);
     });
 }
 

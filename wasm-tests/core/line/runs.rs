@@ -34,7 +34,7 @@ fn line(streams: &[&[&str]]) -> Line {
 fn line_of(filters: &[SubscriptionFilter]) -> Line {
     let mut line = Line::new("line", Patience::default());
     for filter in filters {
-        line.attach(Interest::Filter(filter.clone()), NOW);
+        line.attach(&Interest::Filter(filter.clone()), NOW);
     }
     while line.poll_call(NOW).is_some() {}
     let attached = BusMessage::Attached(mark("e", 0)).to_json();
@@ -69,7 +69,7 @@ fn told(line: &mut Line) -> Vec<(usize, Vec<u32>)> {
             LineOutput::Send { messages, edges } => {
                 (messages.len(), edges.iter().map(|edge| edge.0).collect())
             }
-            LineOutput::Lose(edge) => (0, vec![edge.0]),
+            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => (0, vec![edge.0]),
         })
         .collect()
 }

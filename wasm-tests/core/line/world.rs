@@ -69,13 +69,23 @@ impl World {
         self
     }
 
+    /// Bounds the names at the bus.
+    pub(super) fn bound(&mut self, most: usize, edges: usize) {
+        self.hub = Hub::new(mark(0, 0)).with_room(most, edges);
+    }
+
+    /// So much of the room at the bus is taken by others.
+    pub(super) fn crowd(&mut self, bytes: usize) {
+        self.hub.set_elsewhere(bytes);
+    }
+
     /// One more stream; the answer is its place among all.
     pub(super) fn open(&mut self, filter: SubscriptionFilter) -> usize {
         let interest = Interest::Filter(filter.clone());
         let edge = Edge::new(ServerStream::new(id("1"), filter, Millis(0), self.now));
         self.streams.push(Stream {
             edge,
-            number: Some(self.line.attach(interest, self.now)),
+            number: Some(self.line.attach(&interest, self.now)),
             owed: BTreeMap::new(),
             written: Vec::new(),
             has_ended: false,
@@ -156,6 +166,8 @@ impl World {
                 self.replay(edge, replay_after);
             }
             Ok(Received::Adjusted { answer, .. }) => self.answer(answer),
+            // The bus closes the connection.
+            Ok(Received::Full) => self.fill(),
             Ok(Received::Detached) | Err(_) => {}
         }
     }
@@ -205,6 +217,14 @@ impl World {
     pub(super) fn cut(&mut self) {
         self.hang_up();
         self.line.handle_lost(self.now, self.random, false);
+        self.tell();
+    }
+
+    /// The bus has no room for what the line wants.
+    fn fill(&mut self) {
+        self.hang_up();
+        self.line.handle_full();
+        self.line.handle_lost(self.now, self.random, true);
         self.tell();
     }
 
@@ -301,7 +321,7 @@ impl World {
         let (now, random) = (self.now, self.random);
         let mut shared = match output {
             LineOutput::Send { messages, .. } => SharedEvents::read(messages),
-            LineOutput::Lose(_) => None,
+            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
         };
         self.given += 1;
         for (place, stream) in self.streams.iter_mut().enumerate() {
@@ -313,11 +333,13 @@ impl World {
                         stream.hear(messages, shared.as_mut(), has_room, now);
                     }
                 }
-                LineOutput::Lose(edge) if stream.number == Some(*edge) => {
+                LineOutput::Lose(edge) | LineOutput::Refuse(edge)
+                    if stream.number == Some(*edge) =>
+                {
                     stream.number = None;
                     stream.edge.handle_bus_lost(now, random, false);
                 }
-                LineOutput::Lose(_) => {}
+                LineOutput::Lose(_) | LineOutput::Refuse(_) => {}
             }
         }
     }
@@ -341,7 +363,7 @@ impl World {
                         }
                         stream.number = None;
                     }
-                    _ => stream.number = Some(self.line.attach(interest, self.now)),
+                    _ => stream.number = Some(self.line.attach(&interest, self.now)),
                 }
             }
         }

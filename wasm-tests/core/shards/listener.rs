@@ -109,7 +109,9 @@ impl Listener {
                 self.heard.push(position);
                 self.told.insert(Key::of(&event), position);
             }
-            BusMessage::Interest { .. } | BusMessage::Adjusted(_) => panic!("it has no session"),
+            BusMessage::Interest { .. } | BusMessage::Adjusted(_) | BusMessage::Refused(_) => {
+                panic!("it has no session")
+            }
         }
     }
 

@@ -125,7 +125,7 @@ impl World {
                         self.listeners[listener].home = None;
                     }
                 }
-                ShardOutput::Done(_) => {}
+                ShardOutput::Change(..) | ShardOutput::Done(_) => {}
             }
         }
         if let Some(call) = object.shard.poll_call(self.now) {

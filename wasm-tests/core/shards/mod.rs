@@ -1,5 +1,6 @@
 //! A root and its shards, back to back.
 
+mod adjust;
 mod cost;
 mod disk;
 mod faults;

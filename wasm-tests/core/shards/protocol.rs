@@ -64,8 +64,9 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
         is_held,
     });
     let watches = vec(of_session, 0..3);
-    let followed = (mark, any::<bool>(), missed, watches).prop_map(
-        |((epoch, position), is_settled, missed, watches)| Followed {
+    let room = option::of(0..1usize << 32);
+    let followed = (mark, any::<bool>(), missed, watches, room).prop_map(
+        |((epoch, position), is_settled, missed, watches, room)| Followed {
             mark: Mark {
                 epoch: epoch.into(),
                 position,
@@ -73,11 +74,13 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
             is_settled,
             missed: missed.map(|(after, events)| Missed { after, events }),
             watches,
+            room,
         },
     );
     prop_oneof![
         4 => followed.prop_map(FollowAnswer::Followed),
         1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
+        1 => (0..1usize << 32).prop_map(|room| FollowAnswer::Full { room }),
         1 => Just(FollowAnswer::Unknown),
     ]
 }

@@ -76,6 +76,7 @@ impl Pair {
                 }
                 ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
                 ShardOutput::Keep(edge, interest) => said.push((edge.0, interest.to_json())),
+                ShardOutput::Change(edge, change) => said.push((edge.0, change.kept())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
             }
         }

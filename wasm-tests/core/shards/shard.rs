@@ -54,7 +54,7 @@ pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
 }
 
 pub(super) fn attached(position: u64) -> String {
-    format!(r#"{{"v":1,"type":"attached","epoch":"e","position":{position}}}"#)
+    format!(r#"{{"v":1,"type":"attached","epoch":"e","position":{position},"adjust":true}}"#)
 }
 
 fn event(position: u64, previous: u64) -> String {
@@ -336,7 +336,7 @@ fn a_woken_shard_goes_on_where_it_was() {
     let mark = before.mark().unwrap().clone();
     let last = before.last(EdgeId(0));
     let mut shard = Shard::new(1).woken(mark);
-    shard.restore(Interest::from_json(TOOLS).unwrap(), last, None);
+    shard.restore(&Interest::from_json(TOOLS).unwrap(), last, None);
     for shard in [&mut before, &mut shard] {
         batch(
             shard,

@@ -286,7 +286,7 @@ impl World {
         self.own.clear();
         for (interest, last, listener) in kept {
             if keeps_sockets {
-                let edge = self.hub.restore(interest, last);
+                let edge = self.hub.restore(&interest, last);
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
@@ -328,7 +328,7 @@ impl World {
             let interest = former.kept[&edge].clone();
             let restored = woken
                 .shard
-                .restore(interest.clone(), former.shard.last(edge), None);
+                .restore(&interest, former.shard.last(edge), None);
             woken.sockets.insert(restored, listener);
             woken.kept.insert(restored, interest);
         }

@@ -96,6 +96,10 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     expect(await stream.message()).toBeUndefined();
     expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, frames: 3 });
   });
+});
+
+describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
+  const served = (options: ListenOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('the moment of expiry moves, or is gone', async () => {
     const caller = changeable({ name: 'ann', expiresAt: Date.now() + 60_000 });

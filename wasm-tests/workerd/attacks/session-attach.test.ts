@@ -54,7 +54,10 @@ describe.each([
   /** The shard that has most room, where the bus has shards. */
   async function place(): Promise<string> {
     const { shards } = await fixture().bus<BusStats>('stats');
-    const [emptiest] = shards.sort((one, other) => (one.attached ?? 0) - (other.attached ?? 0));
+    const held = await Promise.all(
+      shards.map(async ({ shard }) => ({ shard, ...(await fixture().shard<{ sockets: number }>(shard, 'stats')) })),
+    );
+    const [emptiest] = held.sort((one, other) => one.sockets - other.sockets);
     return emptiest === undefined ? '' : `?shard=${emptiest.shard}`;
   }
 });

@@ -21,6 +21,8 @@ beforeAll(async () => {
 afterAll(() => workerd?.stop());
 
 test('session ids that are made up never reach the bus object', async () => {
+  for (const id of ['nonsense', randomUUID()]) expect(await status('GET', id)).toBe(404);
+  expect(await calls()).toEqual({});
   const session = await LegacySession.begin(via('mcp'));
   const [random = '', mac = ''] = session.id.split('.');
   const other = await LegacySession.begin(via('other'));

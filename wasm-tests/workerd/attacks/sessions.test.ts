@@ -85,6 +85,13 @@ describe('with the session of another, by the id of the gateway and by that of t
     expect(await session.ask('tools/list')).toMatchObject({ result: { session: known } });
   });
 
+  test('what says who authorizes clients is asked for in no session', async () => {
+    const { known } = await annsSession();
+    const headers = { authorization: 'Bearer good-bob', 'mcp-session-id': known, 'last-event-id': '7' };
+    await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`, { headers });
+    expect(behind.reached).toMatchObject([{ method: 'GET', session: null, lastEvent: null }]);
+  });
+
   test('plain messages, streams and ends are answered as in an unknown session', async () => {
     const { known, session } = await annsSession();
     const bobs = session.via(as('bob'));

@@ -1,0 +1,104 @@
+use crate::bus::{
+    adjust::{Adjust, filter_of},
+    edges::Delta,
+    index::EdgeId,
+    key::Key,
+    protocol::{ProtocolError, adjusted_frame},
+};
+
+use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
+
+impl Shard {
+    /// What is dropped is dropped at once and in any case; what is added is answered once the root follows it.
+    pub(super) fn adjust(
+        &mut self,
+        edge: EdgeId,
+        mut change: Adjust,
+    ) -> Result<ShardReceived, ProtocolError> {
+        let delta = self.edges.delta(edge, &change);
+        let delta = delta.filter(|_| !self.is_waiting(edge));
+        let mut delta = delta.ok_or(ProtocolError::OutOfPlace)?;
+        let is_admitted =
+            self.edges.admits_change(edge, &delta) && self.root_admits(delta.added.iter());
+        if !is_admitted {
+            delta.added.clear();
+            change.refuse();
+        }
+        self.edges.change(edge, &delta);
+        self.release(delta.dropped.iter().map(Key::followed));
+        for key in &delta.added {
+            self.wants.want(key.followed());
+        }
+        if is_admitted {
+            self.confirm_or_wait(edge, change.seq, delta);
+        } else {
+            self.answer_adjust(edge, change.seq, false);
+        }
+        Ok(ShardReceived::Adjusting { change })
+    }
+
+    /// Tells that an adjustment is done, or that there was no room for it.
+    pub(super) fn answer_adjust(&mut self, edge: EdgeId, seq: u64, is_admitted: bool) {
+        let frame = adjusted_frame(seq, is_admitted, self.edges.room_of(edge));
+        self.send(edge, frame);
+    }
+
+    /// Whether the root has room for what these keys would have it follow too, as far as is known.
+    pub(super) fn root_admits<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> bool {
+        let new = self.edges.new_names(keys);
+        new == 0 || self.edges.names() + new <= self.root_room
+    }
+
+    /// The root has no room for what a call adds: whoever waits for some of it is refused.
+    pub(super) fn refuse_waiting(&mut self, seq: u64) {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (refused, waiting): (Vec<_>, Vec<_>) =
+            waiting.partition(|waiting| waiting.call == Some(seq) && self.lacks(waiting.edge));
+        self.waiting = waiting;
+        for waiting in refused {
+            match waiting.what {
+                Asked::Attach { .. } => self.close(waiting.edge, Parting::Full),
+                Asked::Adjust { seq, added } => self.take_back(waiting.edge, seq, added),
+            }
+        }
+    }
+
+    fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: Delta) {
+        let keys: Vec<Key> = delta.added.iter().map(Key::followed).collect();
+        if self.is_current(&keys, None) {
+            return self.answer_adjust(edge, seq, true);
+        }
+        self.waiting.push(Waiting {
+            edge,
+            call: self.call_that_serves(&keys, None, None),
+            what: Asked::Adjust {
+                seq,
+                added: delta.added,
+            },
+        });
+    }
+
+    /// Whether some of what an edge wants is not followed.
+    fn lacks(&self, edge: EdgeId) -> bool {
+        let attached = self.edges.get(edge);
+        attached.is_some_and(|attached| {
+            let mut keys = attached.followed();
+            keys.any(|key| !self.wants.is_followed(&key))
+        })
+    }
+
+    fn take_back(&mut self, edge: EdgeId, seq: u64, added: Vec<Key>) {
+        let change = Adjust {
+            drop: filter_of(added.iter().cloned()),
+            ..Adjust::default()
+        };
+        let delta = Delta {
+            added: Vec::new(),
+            dropped: added,
+        };
+        self.edges.change(edge, &delta);
+        self.release(delta.dropped.iter().map(Key::followed));
+        self.outputs.push_back(ShardOutput::Change(edge, change));
+        self.answer_adjust(edge, seq, false);
+    }
+}

@@ -1,0 +1,303 @@
+//! What edges want changes by what is added and dropped: the same as if all were entered anew, at the cost of the change.
+
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    bus::{
+        Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Keys, Mark, Position, Received,
+    },
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    scope::{Label, Scope},
+    uri::Uri,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{any_event, any_filter, any_uri, check, uri};
+
+pub(crate) fn hub() -> Hub {
+    Hub::new(Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    })
+}
+
+pub(crate) fn watching(uris: impl IntoIterator<Item = Uri>) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: uris.into_iter().collect(),
+        ..SubscriptionFilter::default()
+    }
+}
+
+pub(crate) fn attach(hub: &mut Hub, edge: EdgeId, filter: SubscriptionFilter) -> Received {
+    let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter)));
+    hub.handle_message(edge, &message.to_json()).unwrap()
+}
+
+pub(crate) fn adjust(
+    hub: &mut Hub,
+    edge: EdgeId,
+    add: SubscriptionFilter,
+    drop: SubscriptionFilter,
+) -> Received {
+    let message = EdgeMessage::Adjust(Adjust { seq: 1, add, drop });
+    hub.handle_message(edge, &message.to_json()).unwrap()
+}
+
+/// What happens to one of a few edges.
+#[derive(Clone, Debug)]
+enum Step {
+    Attach(SubscriptionFilter),
+    AttachToEverything,
+    Adjust(SubscriptionFilter, SubscriptionFilter),
+    Watch(Vec<Uri>),
+    Detach,
+    /// It comes back as what was kept of it says.
+    Restore,
+    Publish(ServerEvent),
+}
+
+fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
+    let labels = |name: &'static str| vec(name.prop_map(|text| Label::new(&text).unwrap()), 0..3);
+    (any_filter(), labels("[xy]"), labels("[mn]"), any::<bool>()).prop_map(
+        |(filter, mut audiences, mut principals, revocations)| {
+            audiences.dedup();
+            principals.dedup();
+            let scope = Scope {
+                audiences,
+                principals,
+                revocations,
+            };
+            SubscriptionFilter { scope, ..filter }
+        },
+    )
+}
+
+fn any_heard() -> impl Strategy<Value = ServerEvent> {
+    let label = |text: &str| Label::new(text).unwrap();
+    prop_oneof![
+        3 => any_event(),
+        1 => ("[xyz]", any_event()).prop_map(move |(audience, event)| ServerEvent::ForAudience {
+            audience: label(&audience),
+            event: Box::new(event),
+        }),
+        1 => "[mno]".prop_map(move |text| ServerEvent::Revoked { principal: label(&text) }),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => any_scoped().prop_map(Step::Attach),
+        1 => Just(Step::AttachToEverything),
+        6 => (any_scoped(), any_scoped()).prop_map(|(add, drop)| Step::Adjust(add, drop)),
+        1 => vec(any_uri(), 0..4).prop_map(Step::Watch),
+        1 => Just(Step::Detach),
+        1 => Just(Step::Restore),
+        4 => any_heard().prop_map(Step::Publish),
+    ]
+}
+
+/// A bus, and beside it what each edge wants as a plain interest.
+struct Twin {
+    hub: Hub,
+    edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
+    wanted: BTreeMap<usize, Interest>,
+}
+
+impl Twin {
+    fn step(&mut self, place: usize, step: Step) {
+        let known = self.edges.get(&place).map(|(edge, _)| *edge);
+        match (step, known) {
+            (Step::Attach(filter), _) => self.attach(place, Interest::Filter(filter)),
+            (Step::AttachToEverything, _) => self.attach(place, Interest::Everything),
+            (Step::Adjust(add, drop), Some(edge)) => {
+                let received = adjust(&mut self.hub, edge, add.clone(), drop.clone());
+                let Received::Adjusted { change, .. } = received else {
+                    panic!("not adjusted");
+                };
+                self.edges.get_mut(&place).unwrap().1.push(change.kept());
+                let wanted = self.wanted.get_mut(&place).unwrap();
+                if let Interest::Filter(filter) = wanted {
+                    *filter = plainly(filter, &add, &drop);
+                }
+            }
+            (Step::Watch(uris), Some(edge)) => {
+                self.hub.watch(edge, &uris, false).unwrap();
+                let wanted = self.wanted.get_mut(&place).unwrap();
+                *wanted = wanted.with_uris(uris);
+                self.edges.get_mut(&place).unwrap().1 = self.hub.kept(edge);
+            }
+            (Step::Detach, Some(edge)) => {
+                self.hub.disconnect(edge);
+                self.edges.remove(&place);
+                self.wanted.remove(&place);
+            }
+            (Step::Restore, Some(edge)) => {
+                self.hub.disconnect(edge);
+                let (known, kept) = self.edges.get_mut(&place).unwrap();
+                let texts = kept.iter().map(String::as_str);
+                *known = self.hub.restore_kept(texts, None).unwrap();
+            }
+            (Step::Publish(event), _) => self.publish(&event),
+            (_, None) => {}
+        }
+        self.compare();
+    }
+
+    fn attach(&mut self, place: usize, interest: Interest) {
+        let known = self.edges.get(&place).map(|(edge, _)| *edge);
+        let edge = known.unwrap_or_else(|| self.hub.connect());
+        let message = EdgeMessage::Attach(Attach::new(interest.clone()));
+        let received = self.hub.handle_message(edge, &message.to_json()).unwrap();
+        assert!(matches!(received, Received::Attached { .. }));
+        self.edges.insert(place, (edge, self.hub.kept(edge)));
+        self.wanted.insert(place, interest);
+    }
+
+    fn publish(&mut self, event: &ServerEvent) {
+        let mut wanted: Vec<EdgeId> = Vec::new();
+        for (place, interest) in &self.wanted {
+            if interest.accepts(event) {
+                wanted.push(self.edges[place].0);
+            }
+        }
+        wanted.sort_unstable();
+        assert_eq!(self.hub.publish(event).edges(), wanted, "{event:?}");
+    }
+
+    /// What was changed by delta is what it would be if all were entered anew.
+    fn compare(&self) {
+        let mut names = 0;
+        let mut anew = hub();
+        for (place, interest) in &self.wanted {
+            let keys = Keys::of(interest);
+            let held = self.hub.interest(self.edges[place].0).unwrap();
+            assert!(Keys::of(&held).iter().eq(keys.iter()));
+            names += keys.iter().map(Key::names).sum::<usize>();
+            anew.restore(interest, None);
+        }
+        assert_eq!(self.hub.names(), names);
+        assert_eq!(self.hub.attached(), self.wanted.len());
+        assert_eq!(self.hub.wanted(), anew.wanted());
+    }
+}
+
+/// The filter after an adjustment, spelled out.
+fn plainly(
+    filter: &SubscriptionFilter,
+    add: &SubscriptionFilter,
+    drop: &SubscriptionFilter,
+) -> SubscriptionFilter {
+    fn of<N: Clone + PartialEq>(names: &[N], add: &[N], drop: &[N]) -> Vec<N> {
+        let mut after: Vec<N> = names.to_vec();
+        after.retain(|name| !drop.contains(name));
+        for name in add {
+            if !after.contains(name) {
+                after.push(name.clone());
+            }
+        }
+        after
+    }
+    let is = |is: bool, add: bool, drop: bool| add || (is && !drop);
+    let (scope, add_scope, drop_scope) = (&filter.scope, &add.scope, &drop.scope);
+    SubscriptionFilter {
+        tools_list_changed: is(
+            filter.tools_list_changed,
+            add.tools_list_changed,
+            drop.tools_list_changed,
+        ),
+        prompts_list_changed: is(
+            filter.prompts_list_changed,
+            add.prompts_list_changed,
+            drop.prompts_list_changed,
+        ),
+        resources_list_changed: is(
+            filter.resources_list_changed,
+            add.resources_list_changed,
+            drop.resources_list_changed,
+        ),
+        resource_subscriptions: of(
+            &filter.resource_subscriptions,
+            &add.resource_subscriptions,
+            &drop.resource_subscriptions,
+        ),
+        task_ids: of(&filter.task_ids, &add.task_ids, &drop.task_ids),
+        scope: Scope {
+            audiences: of(
+                &scope.audiences,
+                &add_scope.audiences,
+                &drop_scope.audiences,
+            ),
+            principals: of(
+                &scope.principals,
+                &add_scope.principals,
+                &drop_scope.principals,
+            ),
+            revocations: is(
+                scope.revocations,
+                add_scope.revocations,
+                drop_scope.revocations,
+            ),
+        },
+    }
+}
+
+#[test]
+fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
+    check(vec((0..4usize, any_step()), 0..24), |steps| {
+        let mut twin = Twin {
+            hub: hub(),
+            edges: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+        };
+        for (place, step) in steps {
+            twin.step(place, step);
+        }
+        for (edge, _) in std::mem::take(&mut twin.edges).into_values() {
+            twin.hub.disconnect(edge);
+        }
+        assert_eq!((twin.hub.names(), twin.hub.attached()), (0, 0));
+        assert_eq!(twin.hub.wanted(), SubscriptionFilter::default());
+    });
+}
+
+#[test]
+fn a_change_costs_what_it_changes_however_much_is_held() {
+    for held in [0, 1, 50_000] {
+        let mut hub = hub();
+        let edge = hub.connect();
+        let names = (0..held).map(|number| uri(&format!("note://{number}")));
+        attach(&mut hub, edge, watching(names));
+        let before = hub.operations();
+        let one = || watching([uri("note://one-more")]);
+        adjust(&mut hub, edge, one(), SubscriptionFilter::default());
+        assert_eq!(hub.operations() - before, 1);
+        let other = watching([uri("note://another")]);
+        adjust(&mut hub, edge, other, one());
+        assert_eq!(hub.operations() - before, 3);
+        // What is there already, or is not, costs nothing.
+        adjust(&mut hub, edge, SubscriptionFilter::default(), one());
+        assert_eq!(hub.operations() - before, 3);
+        // Whoever leaves takes out what it held.
+        hub.disconnect(edge);
+        assert_eq!(hub.operations() - before, 4 + held);
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
+    let mut hub = hub();
+    let edge = hub.connect();
+    let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
+    attach(&mut hub, edge, watching(names));
+    let kept = hub.kept(edge);
+    assert!(kept.len() > 5, "{} parts", kept.len());
+    assert!(kept.iter().all(|text| text.len() < 1 << 20));
+    let again = hub.restore_kept(kept.iter().map(String::as_str), None);
+    assert_eq!(hub.interest(again.unwrap()), hub.interest(edge));
+    for broken in [&[][..], &["{}", "{}"], &["{}", r#"{"add":{}}"#], &["[]"]] {
+        hub.restore_kept(broken.iter().copied(), None).unwrap_err();
+    }
+}

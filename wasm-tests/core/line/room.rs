@@ -1,0 +1,127 @@
+//! A line knows the room that its bus has for it, and takes no stream for which there is none.
+
+use mcp_listen::{bus::Interest, filter::SubscriptionFilter};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::updated;
+
+use super::{cues, stream::Stream, watching, world::World};
+
+/// A line on a bus that has room for 10,000 bytes of names on each connection, and for 200 in any case.
+fn bounded() -> World {
+    let mut world = World::new();
+    world.bound(320_000, 800);
+    world.open(watching(&["a"]));
+    world.settle();
+    assert!(world.streams[0].is_acknowledged());
+    world
+}
+
+fn large(mark: &str, bytes: usize) -> SubscriptionFilter {
+    watching(&[&format!("{mark}{}", "x".repeat(bytes - 64 - mark.len()))])
+}
+
+fn has_room(world: &World, filter: &SubscriptionFilter) -> bool {
+    world.line.has_room_for(&Interest::Filter(filter.clone()))
+}
+
+#[test]
+fn a_line_has_room_up_to_the_last_byte() {
+    let mut world = bounded();
+    assert_eq!((world.line.names(), world.line.room()), (65, 10_000));
+    for mark in ["b", "c", "d", "e"] {
+        world.open(large(mark, 2_000));
+    }
+    world.settle();
+    assert!(world.streams.iter().all(Stream::is_acknowledged));
+    let left = 10_000 - 65 - 8_000;
+    assert!(has_room(&world, &large("f", left - 1)) && has_room(&world, &large("f", left)));
+    assert!(!has_room(&world, &large("f", left + 1)));
+    // What is there already takes no room.
+    assert!(has_room(&world, &large("b", 2_000)));
+}
+
+#[test]
+fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
+    let mut world = bounded();
+    world.crowd(319_000);
+    let stream = world.open(large("b", 2_000));
+    let small = world.open(watching(&["a"]));
+    world.settle();
+    assert_eq!(world.sent("adjust"), 1);
+    assert!(world.streams[stream].has_ended);
+    assert!(world.streams[small].is_acknowledged());
+    assert_eq!(world.line.names(), 65);
+    world.publish(&updated("a"));
+    world.settle();
+    assert_eq!([0, small].map(|stream| cues(&world, stream)), [1, 1]);
+    assert_eq!(world.sent("attach"), 1);
+}
+
+#[test]
+fn a_stream_that_comes_with_one_that_is_refused_may_come_back() {
+    let mut world = bounded();
+    world.crowd(319_000);
+    world.open(large("b", 2_000));
+    let second = world.open(watching(&["b"]));
+    world.settle();
+    assert!(world.streams[second].has_ended);
+    let again = world.open(watching(&["b"]));
+    world.settle();
+    assert!(world.streams[again].is_acknowledged());
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, again), 1);
+}
+
+#[test]
+fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
+    let mut world = bounded();
+    world.open(large("b", 2_000));
+    world.open(large("c", 2_000));
+    world.settle();
+    world.crowd(319_000);
+    world.cut();
+    world.pass(30_000);
+    assert!(world.line.is_away());
+    assert!(!has_room(&world, &watching(&["new"])));
+    world.publish(&updated("a"));
+    world.crowd(0);
+    world.pass(600_000);
+    assert!(!world.line.is_away());
+    assert!(world.streams.iter().all(|stream| !stream.has_ended));
+    assert_eq!(cues(&world, 0), 1);
+    assert!(has_room(&world, &watching(&["new"])));
+}
+
+#[test]
+fn one_more_stream_costs_a_line_what_it_adds() {
+    let mut world = World::new();
+    let names: Vec<String> = (0..20_000)
+        .map(|number| format!("note://{number}"))
+        .collect();
+    for chunk in names.chunks(200) {
+        world.open(watching(
+            &chunk.iter().map(String::as_str).collect::<Vec<_>>(),
+        ));
+    }
+    world.settle();
+    let (before, at_bus) = (world.line.operations(), world.hub.operations());
+    world.calls.clear();
+    world.open(watching(&["one more"]));
+    world.settle();
+    assert_eq!(
+        (
+            world.line.operations() - before,
+            world.hub.operations() - at_bus
+        ),
+        (1, 1)
+    );
+    let bytes: usize = world
+        .calls
+        .iter()
+        .map(|call| format!("{call:?}").len())
+        .sum();
+    assert!(bytes < 200, "{bytes} bytes were sent");
+}

@@ -1,0 +1,174 @@
+//! What edges hold is bounded in bytes: a few that want much take no room from many that want little.
+
+use mcp_listen::{
+    bus::{BusMessage, EdgeId, Hub, Received, Room},
+    filter::SubscriptionFilter,
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{check, updated, uri},
+    delta::{adjust, attach, hub, watching},
+};
+
+/// What a name counts beside its bytes.
+const NAME: usize = 64;
+const NOTHING: SubscriptionFilter = SubscriptionFilter {
+    tools_list_changed: false,
+    prompts_list_changed: false,
+    resources_list_changed: false,
+    resource_subscriptions: Vec::new(),
+    task_ids: Vec::new(),
+    scope: mcp_listen::scope::Scope {
+        audiences: Vec::new(),
+        principals: Vec::new(),
+        revocations: false,
+    },
+};
+
+/// Names that count just so many bytes together.
+fn counting(bytes: usize, mark: &str) -> SubscriptionFilter {
+    let text = format!("{mark}{}", "x".repeat(bytes - NAME - mark.len()));
+    watching([uri(&text)])
+}
+
+#[test]
+fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
+    let steps = vec((0..8usize, 0..6_000usize, any::<bool>()), 0..200);
+    check((steps, 0..40_000usize), |(steps, most)| {
+        let mut room = Room::new(most, 8);
+        let base = most.div_euclid(16).min(4_096);
+        let mut held = [0; 8];
+        for (place, bytes, is_leaving) in steps {
+            let to = if is_leaving { 0 } else { bytes };
+            let is_admitted = room.admits(held[place], to);
+            assert_eq!(is_admitted, to <= held[place] || to <= room.of(held[place]));
+            assert!(
+                is_admitted || to > base,
+                "a small room is there in any case"
+            );
+            if is_admitted {
+                room.change(held[place], to);
+                held[place] = to;
+            }
+            assert_eq!(room.held(), held.iter().sum::<usize>());
+            assert!(room.held() <= most);
+        }
+        for held in held {
+            room.change(held, 0);
+        }
+        assert_eq!((room.held(), room.spare()), (0, most - base * 8));
+    });
+}
+
+#[test]
+fn one_holder_gets_its_share_and_not_a_byte_more() {
+    // Shares of 10,000 bytes, and a small room of 4,096 for each of eight.
+    let room = Room::new(320_000, 8);
+    assert!(room.admits(0, 9_999) && room.admits(0, 10_000));
+    assert!(!room.admits(0, 10_001));
+}
+
+#[test]
+fn what_is_left_is_given_to_the_last_byte() {
+    // A small room of 1,000 bytes for each of 16, and as much for all together; shares are no larger than that.
+    let mut room = Room::new(32_000, 16);
+    room.set_elsewhere(16_000 - 1);
+    assert!(room.admits(0, 999) && room.admits(0, 1_000));
+    assert!(!room.admits(0, 1_001));
+    let mut room = Room::new(320_000, 1);
+    room.change(0, 10_000);
+    room.set_elsewhere(room.spare() - 100);
+    assert!(room.admits(0, 4_096 + 99) && room.admits(0, 4_096 + 100));
+    assert!(!room.admits(0, 4_096 + 101));
+    // Who holds less than before is always admitted, even beyond all bounds.
+    room.set_elsewhere(usize::MAX);
+    assert!(room.admits(10_000, 9_999));
+}
+
+fn refused_at(hub: &mut Hub, edge: EdgeId, add: SubscriptionFilter) -> bool {
+    let Received::Adjusted { answer, .. } = adjust(hub, edge, add, NOTHING) else {
+        panic!("not answered");
+    };
+    matches!(BusMessage::from_json(&answer), Ok(BusMessage::Refused(1)))
+}
+
+#[test]
+fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
+    let mut hub = hub().with_room(320_000, 8);
+    let edge = hub.connect();
+    let Received::Attached { answer, .. } = attach(&mut hub, edge, counting(2_000, "a")) else {
+        panic!("not attached");
+    };
+    assert_eq!(BusMessage::room_in(&answer), Some(10_000));
+    for mark in ["b", "h"] {
+        assert!(!refused_at(&mut hub, edge, counting(2_000, mark)));
+    }
+    assert!(!refused_at(&mut hub, edge, counting(1_999, "c")));
+    assert!(!refused_at(&mut hub, edge, counting(1_000, "d")));
+    assert_eq!(hub.names(), 8_999);
+    // One byte below, at, and beyond the room.
+    assert!(refused_at(&mut hub, edge, counting(1_002, "e")));
+    assert!(!refused_at(&mut hub, edge, counting(1_000, "f")));
+    assert!(refused_at(&mut hub, edge, counting(100, "g")));
+    assert_eq!(hub.names(), 9_999);
+}
+
+#[test]
+fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
+    let mut hub = hub().with_room(320_000, 8);
+    let edge = hub.connect();
+    attach(&mut hub, edge, counting(2_000, "a"));
+    for mark in ["b", "c", "d", "e"] {
+        assert!(!refused_at(&mut hub, edge, counting(2_000, mark)));
+    }
+    let wanted = hub.interest(edge);
+    assert!(refused_at(&mut hub, edge, watching([uri("x")])));
+    assert_eq!(hub.interest(edge), wanted);
+    assert_eq!(hub.publish(&updated("x")).edges(), []);
+    let received = adjust(&mut hub, edge, watching([uri("x")]), counting(2_000, "b"));
+    assert!(matches!(received, Received::Adjusted { answer, .. } if answer.contains("adjusted")));
+    assert_eq!(hub.publish(&updated("x")).edges(), [edge]);
+    // What is dropped is dropped even where the rest is refused.
+    let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
+    let received = adjust(&mut hub, edge, more, counting(2_000, "c"));
+    let Received::Adjusted { answer, change } = received else {
+        panic!("not answered");
+    };
+    assert!(answer.contains("refused"));
+    assert_eq!(change.add, NOTHING);
+    assert_eq!(hub.names(), 6_000 + 65);
+}
+
+#[test]
+fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
+    let mut hub = hub().with_room(64_000, 8);
+    let small = hub.connect();
+    attach(&mut hub, small, watching([uri("note://a")]));
+    let greedy = hub.connect();
+    let more = watching((0..40).map(|number| uri(&format!("{number}{}", "y".repeat(2_000)))));
+    assert_eq!(attach(&mut hub, greedy, more), Received::Full);
+    assert_eq!((hub.attached(), hub.names()), (1, 8 + NAME));
+    assert_eq!(hub.publish(&updated("note://a")).edges(), [small]);
+}
+
+#[test]
+fn two_thousand_greedy_edges_leave_room_for_a_small_one() {
+    let mut hub = hub().with_room(33_554_432, 2_000);
+    let mut taken = 0;
+    for number in 0..1_999 {
+        let edge = hub.connect();
+        let names = (0..31).map(|place| uri(&format!("{number}/{place}/{}", "z".repeat(1_980))));
+        taken += usize::from(attach(&mut hub, edge, watching(names)) != Received::Full);
+    }
+    assert!((300..600).contains(&taken), "{taken}");
+    assert!(hub.names() < 33_554_432);
+    let edge = hub.connect();
+    let small = watching([uri("note://a"), uri("note://b")]);
+    assert!(matches!(
+        attach(&mut hub, edge, small),
+        Received::Attached { .. }
+    ));
+}

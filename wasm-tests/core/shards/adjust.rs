@@ -1,0 +1,227 @@
+//! An edge of a shard says what it wants more and less, as at a bus.
+
+use mcp_listen::{
+    bus::{
+        Adjust, BusMessage, EdgeId, EdgeMessage, FollowAnswer, Mark, Position, ProtocolError, Root,
+        Shard, ShardId, ShardReceived,
+    },
+    filter::SubscriptionFilter,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::shard::{NOW, PROMPTS, TOOLS, attach, attached, batch, followed, sent, shard};
+use crate::any::uri;
+
+fn watching(names: &[&str]) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: names.iter().map(|name| uri(name)).collect(),
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn adjust(
+    shard: &mut Shard,
+    edge: u32,
+    seq: u64,
+    add: &[&str],
+    drop: &[&str],
+) -> Result<ShardReceived, ProtocolError> {
+    let (add, drop) = (watching(add), watching(drop));
+    let text = EdgeMessage::Adjust(Adjust { seq, add, drop }).to_json();
+    shard.handle_message(EdgeId(edge), &text, NOW)
+}
+
+fn adjusted(seq: u64) -> String {
+    BusMessage::Adjusted(seq).to_json()
+}
+
+const EVENT: &str =
+    r#""through":8,"events":[{"position":8,"event":{"kind":"resource_updated","uri":"a"}}]"#;
+
+#[test]
+fn what_is_added_is_confirmed_once_the_root_follows_it() {
+    let mut shard = shard();
+    let before = shard.operations();
+    let received = adjust(&mut shard, 0, 1, &["a"], &[]);
+    assert!(matches!(received, Ok(ShardReceived::Adjusting { .. })));
+    assert_eq!(shard.operations() - before, 1);
+    assert_eq!(sent(&mut shard), []);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(
+        call.text.contains(r#""add":["resource:a"]"#),
+        "{}",
+        call.text
+    );
+    followed(&mut shard, &call, r#""position":7"#);
+    assert_eq!(sent(&mut shard), [(0, adjusted(1))]);
+    batch(&mut shard, EVENT);
+    assert_eq!(sent(&mut shard).len(), 1);
+}
+
+#[test]
+fn what_is_followed_already_is_confirmed_at_once() {
+    let mut shard = shard();
+    attach(&mut shard, r#"{"resourceSubscriptions":["a"]}"#, None);
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":7"#);
+    assert_eq!(sent(&mut shard), [(1, attached(7))]);
+    adjust(&mut shard, 0, 4, &["a"], &[]).unwrap();
+    assert_eq!(sent(&mut shard), [(0, adjusted(4))]);
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+#[test]
+fn a_call_that_fails_is_made_again_and_confirms_then() {
+    let mut shard = shard();
+    adjust(&mut shard, 0, 1, &["a"], &[]).unwrap();
+    let call = shard.poll_call(NOW).unwrap();
+    shard.handle_failure(call.seq, false, NOW, 0.5);
+    let later = shard.poll_timeout().unwrap();
+    let call = shard.poll_call(later).unwrap();
+    assert!(call.text.contains("resource:a"));
+    followed(&mut shard, &call, r#""position":7"#);
+    assert_eq!(sent(&mut shard), [(0, adjusted(1))]);
+}
+
+#[test]
+fn what_is_dropped_is_sent_no_more_and_told_to_the_root_with_the_next_call() {
+    let mut shard = shard();
+    adjust(&mut shard, 0, 1, &["a"], &[]).unwrap();
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":7"#);
+    sent(&mut shard);
+    adjust(&mut shard, 0, 2, &[], &["a"]).unwrap();
+    assert_eq!(sent(&mut shard), [(0, adjusted(2))]);
+    batch(&mut shard, EVENT);
+    assert_eq!(sent(&mut shard), []);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(
+        call.text.contains(r#""drop":["resource:a"]"#),
+        "{}",
+        call.text
+    );
+}
+
+#[test]
+fn an_edge_whose_attach_waits_adjusts_nothing() {
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, None);
+    let refused = adjust(&mut shard, 0, 1, &["a"], &[]);
+    assert_eq!(refused, Err(ProtocolError::OutOfPlace));
+    let stranger = adjust(&mut shard, 9, 1, &["a"], &[]);
+    assert_eq!(stranger, Err(ProtocolError::OutOfPlace));
+}
+
+#[test]
+fn beyond_the_room_of_the_shard_nothing_is_added() {
+    let mut shard = Shard::new(0).with_room(3_200, 8);
+    attach(&mut shard, TOOLS, None);
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":7"#);
+    sent(&mut shard);
+    // The small room of one in eight.
+    let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
+    adjust(&mut shard, 0, 1, &[&beyond], &[]).unwrap();
+    let refused = r#"{"v":1,"type":"refused","seq":1,"room":200}"#;
+    assert_eq!(sent(&mut shard), [(0, refused.to_owned())]);
+    assert_eq!((shard.names(), shard.poll_call(NOW)), (0, None));
+    adjust(&mut shard, 0, 2, &[&fits], &[]).unwrap();
+    assert_eq!(shard.names(), 200);
+    let names: Vec<String> = (0..40).map(|number| format!("\"n{number}\"")).collect();
+    attach(
+        &mut shard,
+        &format!(r#"{{"resourceSubscriptions":[{}]}}"#, names.join(",")),
+        None,
+    );
+    assert_eq!(sent(&mut shard), [(1, "Full".to_owned())]);
+    assert_eq!(shard.names(), 200);
+}
+
+/// A root that has room for so many bytes, and one shard that follows the tools.
+fn root(most: usize) -> (Root, Shard) {
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(7),
+    };
+    let mut root = Root::new(mark, Position(7), 0, 1);
+    root.place("EU", 1, None);
+    root.set_room(most);
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, None);
+    ask(&mut root, &mut shard);
+    assert_eq!(sent(&mut shard), [(0, attached(7))]);
+    (root, shard)
+}
+
+fn ask(root: &mut Root, shard: &mut Shard) -> FollowAnswer {
+    let call = shard.poll_call(NOW).unwrap();
+    let reply = root
+        .handle_follow(ShardId(1), &call.text, Position(7))
+        .unwrap();
+    let answer = reply.finish();
+    shard.handle_answer(call.seq, &answer, NOW, 0.5);
+    FollowAnswer::from_json(&answer).unwrap()
+}
+
+#[test]
+fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
+    // Half of what is left is for other shards.
+    let (_, mut shard) = root(400);
+    let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
+    adjust(&mut shard, 0, 1, &[&beyond], &[]).unwrap();
+    assert!(sent(&mut shard)[0].1.contains("refused"));
+    assert_eq!(shard.poll_call(NOW), None);
+    adjust(&mut shard, 0, 2, &[&fits], &[]).unwrap();
+    assert_eq!(sent(&mut shard), []);
+    assert!(shard.poll_call(NOW).is_some());
+}
+
+#[test]
+fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_that() {
+    let (mut root, mut shard) = root(4_000);
+    root.set_room(100);
+    attach(&mut shard, PROMPTS, None);
+    attach(
+        &mut shard,
+        r#"{"resourceSubscriptions":["note://too-much-for-the-root-now"]}"#,
+        None,
+    );
+    adjust(&mut shard, 0, 1, &["note://another-that-is-too-much"], &[]).unwrap();
+    assert!(matches!(
+        ask(&mut root, &mut shard),
+        FollowAnswer::Full { .. }
+    ));
+    let told = sent(&mut shard);
+    assert_eq!(told[1], (2, "Full".to_owned()));
+    assert_eq!(
+        told[0].0, 1,
+        "it waits for the same call, and may come back"
+    );
+    assert!(
+        told[2].1.contains(r#""type":"refused","seq":1"#),
+        "{told:?}"
+    );
+    assert_eq!((root.names(), shard.names()), (0, 0));
+    // Who is there stays, and is told of what it wants.
+    batch(
+        &mut shard,
+        r#""through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
+    );
+    assert_eq!(sent(&mut shard).len(), 1);
+}
+
+#[test]
+fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
+    let (mut root, mut shard) = root(usize::MAX);
+    adjust(&mut shard, 0, 1, &["a", "b"], &[]).unwrap();
+    ask(&mut root, &mut shard);
+    assert_eq!(root.names(), 2 * 65);
+    // A shard that begins anew has said nothing.
+    let mut anew = Shard::new(9);
+    attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
+    ask(&mut root, &mut anew);
+    assert_eq!(root.names(), 65);
+    let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
+    assert_eq!(rows, ["resource:b"]);
+}

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { listenRequest, serving } from '../serving.ts';
+
+/** What a name counts beside its bytes. */
+const NAME = 64;
+
+/** A filter whose names count so many bytes. */
+function counting(bytes: number, mark = 'a'): object {
+  const uris: string[] = [];
+  for (let left = bytes; left > 0; left -= 2_000) {
+    const size = left < 2_000 + NAME + 10 ? left : 2_000;
+    uris.push(`${mark}${uris.length}`.padEnd(size - NAME, 'x'));
+    if (size === left) break;
+  }
+  return { resourceSubscriptions: uris };
+}
+
+/** An eighth is 10,000 bytes; a small room is 1,000. */
+const LIMITS = { namesBytes: 80_000, streams: 40 };
+
+describe('names that one caller fills the isolate with', () => {
+  test.each([
+    [9_999, 200],
+    [10_000, 200],
+    [10_001, 429],
+  ])('an eighth of the bytes and not one more: %i', async (bytes, status) => {
+    const server = serving({ limits: LIMITS, principal: () => 'a' });
+    // The name of the caller counts, too.
+    const response = await server.fetch(listenRequest(counting(bytes - NAME - 1)));
+    expect(response.status).toBe(status);
+    if (status === 429) expect(response.headers.get('retry-after')).toBe('2');
+  });
+
+  test('many streams of one caller count together, and give back what they held', async () => {
+    const server = serving({ limits: LIMITS, principal: () => 'a' });
+    const open = (mark: string) => server.fetch(listenRequest(counting(2_000 - NAME - 1, mark)));
+    const streams = [];
+    for (const mark of ['a', 'b', 'c', 'd', 'e']) streams.push(await open(mark));
+    expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect((await open('f')).status).toBe(429);
+    await streams[0]?.body?.cancel();
+    expect((await open('f')).status).toBe(200);
+    expect((await open('g')).status).toBe(429);
+  });
+
+  test('callers who take all that there is leave a small room for each other stream', async () => {
+    let number = 0;
+    const server = serving({
+      limits: LIMITS,
+      principal: () => {
+        number += 1;
+        return `caller ${number}`;
+      },
+    });
+    const statuses = [];
+    for (let count = 0; count < 8; count += 1) {
+      const { status } = await server.fetch(listenRequest(counting(9_800, String(count))));
+      statuses.push(status);
+    }
+    // The half that is not kept back.
+    expect(statuses).toEqual([200, 200, 200, 200, 503, 503, 503, 503]);
+    for (let count = 0; count < 36; count += 1) {
+      const small = await server.fetch(listenRequest(counting(900, `small ${count}`)));
+      expect(small.status).toBe(200);
+    }
+    expect(server.stats().open).toBe(40);
+  });
+
+  test('the names of audiences count', async () => {
+    const audiences = Array.from({ length: 6 }, (_, place) => `${place}`.padEnd(2_000, 'y'));
+    const server = serving({ limits: LIMITS, principal: () => ({ name: 'a', audiences }) });
+    expect((await server.fetch(listenRequest({ toolsListChanged: true }))).status).toBe(429);
+  });
+
+  test('a budget of nothing is for streams without names', async () => {
+    const server = serving({ limits: { namesBytes: 0 } });
+    expect((await server.fetch(listenRequest({ toolsListChanged: true }))).status).toBe(200);
+    const { status } = await server.fetch(listenRequest({ resourceSubscriptions: ['a'] }));
+    expect(status).toBe(503);
+  });
+});
+
+test.each([
+  [1, 200],
+  [2, 200],
+  [3, 429],
+])('an address of two streams holds stream %i with %i', async (count, status) => {
+  const server = serving({ limits: { streamsPerAddress: 2 } });
+  const statuses = [];
+  for (let number = 0; number < count; number += 1) {
+    const request = listenRequest({ toolsListChanged: true });
+    request.headers.set('cf-connecting-ip', '203.0.113.7');
+    Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });
+    statuses.push((await server.fetch(request)).status);
+  }
+  expect(statuses.at(-1)).toBe(status);
+});
+
+test('a caller that is named counts by its name, whatever its address', async () => {
+  const server = serving({ limits: { streamsPerAddress: 0 }, principal: () => 'ann' });
+  const request = listenRequest({ toolsListChanged: true });
+  request.headers.set('cf-connecting-ip', '203.0.113.7');
+  Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });
+  expect((await server.fetch(request)).status).toBe(200);
+});

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { heapOf } from '../../faults/heap.ts';
+import { bundled } from '../../host/bundle.ts';
+import { Fixture, useFixture } from '../../host/fixture.ts';
+import { acknowledged, LISTEN_HEADERS, listenBody, updated, type WireStream } from '../../host/listen.ts';
+
+describe.each([
+  ['each', 1_200],
+  ['shared', 600],
+])('an attacker who fills the bus object, sockets: %s', (sockets, count) => {
+  let workerd: Workerd;
+  let fixture: Fixture;
+  beforeAll(async () => {
+    const bundle = await bundled('wasm-tests/workerd/fixture');
+    const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
+    const text = { KEEP_ALIVE_MS: '2000', SOCKETS: sockets };
+    workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text, inspected: true });
+    fixture = new Fixture(workerd);
+  });
+  afterAll(() => workerd?.stop());
+
+  test('streams of 62 KB each are refused beyond its budget, and a small stream opens', async () => {
+    const small = await fixture.subscribe(1, NOTE);
+    expect(await small.message()).toBe(acknowledged('1', NOTE));
+    const opened: Response[] = [];
+    const refused = new Map<number, string | null>();
+    for (let first = 0; first < count; first += TOGETHER) {
+      const numbers = Array.from({ length: TOGETHER }, (_, place) => first + place);
+      const responses = await Promise.all(numbers.map((number) => greedy(workerd, number)));
+      for (const response of responses) {
+        if (response.status === 200) opened.push(response);
+        else refused.set(response.status, response.headers.get('retry-after'));
+        if (response.status !== 200) await response.body?.cancel();
+      }
+    }
+    // The 24 MB beyond what each stream is sure of, and no byte more.
+    expect(opened.length).toBeGreaterThan(350);
+    expect(opened.length).toBeLessThan(500);
+    expect([...refused]).toEqual([[503, '2']]);
+    const { core } = await fixture.bus<{ core: number }>('measures');
+    const heap = await heapOf(workerd.inspector, () => fixture.bus('stats'), 'bus');
+    expect(core + heap).toBeLessThan(60e6);
+    // Those that are open hear on, and one more that names little opens, and hears.
+    const later = await fixture.subscribe(0, NOTE, { id: '2' });
+    expect(await later.message()).toBe(acknowledged('2', NOTE));
+    await fixture.publish(0, { kind: 'resource_updated', uri: 'note://a' });
+    expect(await small.message()).toBe(updated('1', 'note://a'));
+    expect(await later.message()).toBe(updated('2', 'note://a'));
+    expect((await fixture.stats(1)).outages).toBe(0);
+    // What has gone leaves its room.
+    for (const response of opened) await response.body?.cancel();
+    await expect.poll(async () => (await opens(workerd)) && 'opens', { timeout: 20_000 }).toBe('opens');
+  });
+});
+
+describe('a line of many names', () => {
+  const fixture = useFixture({ SOCKETS: 'shared' });
+
+  test('one more stream writes one row, however many names the line has', async () => {
+    const streams: WireStream[] = [];
+    const rows: number[] = [];
+    const written = async (): Promise<number> => (await fixture().bus<{ rows: number }>('measures')).rows;
+    for (let number = 0; number < 16; number += 1) {
+      const names = Array.from({ length: 250 }, (_, place) => `note://${number}/${place}/${'x'.repeat(100)}`);
+      streams.push(await fixture().subscribe(0, { resourceSubscriptions: names }));
+      expect(await streams.at(-1)?.message()).toContain('acknowledged');
+    }
+    for (const name of ['a', 'b', 'c']) {
+      const before = await written();
+      const filter = { resourceSubscriptions: [`note://${name}`] };
+      const stream = await fixture().subscribe(0, filter);
+      expect(await stream.message()).toBe(acknowledged('1', filter));
+      rows.push((await written()) - before);
+    }
+    expect(rows).toEqual([1, 1, 1]);
+    expect(await fixture().bus('interests')).toBe(1);
+  });
+});
+
+describe('an attacker who fills the isolate from one address', () => {
+  const fixture = useFixture();
+  const from = (address: string) => ({ headers: { 'x-continent': 'EU', 'cf-connecting-ip': address } });
+
+  test.each([
+    ['an address', '203.0.113.7', '203.0.113.7', '203.0.113.8'],
+    ['a network of 64 bits', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:3::1'],
+  ])('%s holds 256 streams and not one more, and others open theirs', async (_what, address, same, other) => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 256; count += 1) {
+      const stream = await fixture().subscribe(0, TOOLS, from(count % 2 === 0 ? address : same));
+      statuses.push(stream.response.status);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const { response } = await fixture().subscribe(0, TOOLS, from(same));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '2']);
+    expect((await fixture().subscribe(0, TOOLS, from(other))).response.status).toBe(200);
+  });
+
+  test('an address that the client writes itself counts for nothing', async () => {
+    for (let count = 0; count <= 256; count += 1) {
+      const headers = { 'cf-connecting-ip': '203.0.113.9' };
+      const stream = await fixture().subscribe(0, TOOLS, { headers });
+      expect(stream.response.status).toBe(200);
+    }
+  });
+});
+
+/** A stream of 62 KB of names, at a server that does not bound them by itself. */
+function greedy({ edges }: Workerd, number: number): Promise<Response> {
+  const names = Array.from({ length: 31 }, (_, place) => `note://${number}/${place}/${'x'.repeat(1_980)}`);
+  const options = encodeURIComponent(JSON.stringify({ limits: { namesBytes: 1e9 } }));
+  const body = listenBody({ resourceSubscriptions: names });
+  const init = { method: 'POST', headers: LISTEN_HEADERS, body };
+  return fetch(`${edges[number % edges.length]}/with?options=${options}`, init);
+}
+
+async function opens(workerd: Workerd): Promise<boolean> {
+  const response = await greedy(workerd, LAST);
+  await response.body?.cancel();
+  return response.status === 200;
+}
+
+const LAST = 9_999;
+const TOGETHER = 20;
+const NOTE = { resourceSubscriptions: ['note://a'] };
+const TOOLS = { toolsListChanged: true };
