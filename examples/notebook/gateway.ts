@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { type GatewayOptions, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { listOf, settings } from './settings.js';
+import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
 const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
@@ -26,7 +26,7 @@ function gateOptions(): GatewayOptions {
     ...tenants,
     listen: settings.front,
     rights: rightsOfCallers(),
-    credentialHeaders: listOf(CREDENTIAL_HEADERS ?? ''),
+    credentialHeaders: CREDENTIAL_HEADERS ? CREDENTIAL_HEADERS.split(',').map((name) => name.trim()) : [],
     admitsUnknownMethod: oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
   };
 }
