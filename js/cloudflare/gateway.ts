@@ -1,7 +1,7 @@
 import { refused } from '../answer.js';
 import { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
-import { type Screen, screen } from '../front.js';
+import { linesOf, type Screen, screen } from '../front.js';
 import { serveListen } from '../http.js';
 import { renamed, send } from '../legacy/exchange.js';
 import { DEFAULT_LIMITS } from '../limits.js';
@@ -121,11 +121,11 @@ class Gate implements Gateway {
   /** Who authorizes its clients the server behind says itself, to whom the endpoint is open. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    return this.#screen(request, () => {
+    return this.#screen(request, async () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
       const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
       // It is nothing of a session: the server behind hears of none, and the client of none of its own.
-      return renamed(await send(proxy, { request, headers, rest: [] }, undefined), undefined);
+      return renamed(await send(proxy, { request, headers: linesOf(request.headers), rest: [] }, undefined), undefined);
     });
   }
 
