@@ -1,10 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { type GatewayOptions, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { listOf, settings } from './settings.js';
+import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
 const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
+
+// Judged without a server behind, too: tenants of a notebook would be a mistake.
+const tenants = tenancy(env);
 
 /** What callers may hear: with a token of our own, what the server acknowledges for each, unless that is given up. */
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
@@ -20,10 +23,10 @@ export class SubscriptionBus extends PlainBus {
 
 function gateOptions(): GatewayOptions {
   return {
-    ...tenancy(env),
+    ...tenants,
     listen: settings.front,
     rights: rightsOfCallers(),
-    credentialHeaders: listOf(CREDENTIAL_HEADERS ?? ''),
+    credentialHeaders: CREDENTIAL_HEADERS ? CREDENTIAL_HEADERS.split(',').map((name) => name.trim()) : [],
     admitsUnknownMethod: oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
   };
 }

@@ -161,7 +161,7 @@ describe('rights that hold for a moment', () => {
 });
 
 test.each([
-  [{ UPSTREAM_TOKEN: 'admin', TENANTS: 'path' }, 'tenants do not share a token'],
+  [{ UPSTREAM_TOKEN: 'admin', TENANTS: 'path', TENANT_NAMES: 'acme' }, 'UPSTREAM_TOKEN and TENANTS exclude each other'],
   [{ UPSTREAM_TOKEN: 'admin', UPSTREAM_RIGHTS: 'Admitted' }, 'UPSTREAM_RIGHTS must be acknowledged or admitted'],
   [{ UPSTREAM_WATCH: 'Off' }, 'UPSTREAM_WATCH must be on or off'],
   [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],

@@ -13,7 +13,7 @@ let gate: GatewayFixture;
 
 beforeAll(async () => {
   behind = await sessionKeeper();
-  gate = await GatewayFixture.start(behind.url, { TENANTS: 'path', UPSTREAM_WATCH: 'off' });
+  gate = await GatewayFixture.start(behind.url, { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off' });
 });
 afterAll(async () => {
   await gate?.stop();
