@@ -5,7 +5,7 @@ import { json } from './refusals.js';
 import { Renewed } from './renewed.js';
 import { Acceptor, Refusal } from './wasm.js';
 
-/** How much is read of an answer of the handler behind that is not just passed on. */
+/** How much is read of an answer of the handler that is not just passed on. */
 export interface AnswerLimits {
   /** Bytes of its body. */
   answerBytes: number;
@@ -26,7 +26,8 @@ export async function wholeBody(answer: Response, limits: AnswerLimits): Promise
 }
 
 /**
- * Reads the body of an answer until `find` finds something in what has come, or to its end; what is left is cancelled.
+ * Reads the body of an answer until `find` returns something for the bytes so far, or to its end.
+ * What is left of it is cancelled.
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
@@ -50,13 +51,13 @@ export function bodyUntil<T>(
   });
 }
 
-/** The answer to a client whose request the server behind did not answer. */
+/** Returns the answer to a request that the server behind did not answer. */
 export function unanswered(error: unknown): Response {
   const isLate = error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
   return refused(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
 }
 
-/** The answer of a gateway that says by itself that a request is not served. */
+/** Returns the answer of a gateway that refuses a request itself. */
 export function refused(refusal: Refusal): Response {
   refuser ??= new Renewed(() => new Acceptor());
   const rejection = refuser.value.refuse(refusal);
@@ -70,7 +71,7 @@ export function refused(refusal: Refusal): Response {
 type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
-/** Lets `read` read the body, which breaks off once its time is over. */
+/** Runs `read` on a body that fails after `answerMs`. */
 async function inTime<T>({ body }: Response, { answerMs }: AnswerLimits, read: (body: Body) => Promise<T>): Promise<T> {
   const reader = body?.getReader();
   if (reader === undefined) return read(null);
@@ -86,7 +87,10 @@ async function inTime<T>({ body }: Response, { answerMs }: AnswerLimits, read: (
   }
 }
 
-/** A body as its reader reads it, until `late` rejects. Pipes of workerd do not notice a signal between two chunks. */
+/**
+ * The body that `reader` reads, until `late` rejects. A `pipeThrough` with a signal would not do:
+ * workerd (2026-11-17) does not notice an abort while it waits for a chunk.
+ */
 function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     async pull(controller) {
@@ -98,7 +102,7 @@ function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<
   });
 }
 
-/** What comes after is of no interest, not even that it breaks off. */
+/** Cancels the rest of a body; an error of that is of no interest. */
 function leave(reader: Reader | undefined): void {
   reader?.cancel().catch(() => {});
 }

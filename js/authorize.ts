@@ -40,9 +40,9 @@ export interface Right extends SubscriptionFilter {
 
 /** A caller who may not listen at all. */
 export interface Denial {
-  /** 401: say who you are. 403: not you. 503: nobody can tell now; ask again. */
+  /** 401: say who you are. 403: not you. 503: it cannot be decided now. */
   denied: 401 | 403 | 503;
-  /** The `Retry-After` header of the answer; goes with 503 (default: a few seconds). */
+  /** The `Retry-After` header of a 503 (default: a few seconds). */
   retryAfter?: string;
   /** The `WWW-Authenticate` header of the answer. */
   wwwAuthenticate?: string;

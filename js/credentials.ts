@@ -1,6 +1,6 @@
 import { ListenError } from './error.js';
 
-/** The header fields that say who the caller of a request is. */
+/** The header fields that identify the caller of a request. */
 export class Credentials {
   readonly #names: readonly string[];
 
@@ -14,7 +14,7 @@ export class Credentials {
     this.#names = [...new Set(['authorization', 'cookie', ...further.map((name) => name.toLowerCase())])];
   }
 
-  /** The credentials of a request, and no other header field of it. */
+  /** Returns the credentials of a request, and no other header field. */
   of({ headers }: Request): Headers {
     const own = new Headers();
     for (const name of this.#names) {
@@ -24,24 +24,24 @@ export class Credentials {
     return own;
   }
 
-  /** Text that two requests have in common only where they go to one address with the same credentials. */
+  /** Returns a text that is equal for two requests to one URL with the same credentials. */
   keyOf(request: Request): string {
     return JSON.stringify([request.url, ...this.of(request)]);
   }
 
-  /** A name for the caller of a request, a digest of its credentials; undefined without any. */
+  /** Returns a name for the caller, a digest of its credentials; undefined without any. */
   async nameOf(request: Request): Promise<string | undefined> {
     const own = [...this.of(request)];
     return own.length === 0 ? undefined : digestOf(`caller ${JSON.stringify(own)}`);
   }
 
-  /** The key of a request in 43 characters. */
+  /** Returns the key of a request as a digest of 43 characters. */
   digestOf(request: Request): Promise<string> {
     return digestOf(`request ${this.keyOf(request)}`);
   }
 }
 
-/** SHA-256 as base64url. What else is digested somewhere does not begin like this. */
+/** Returns a SHA-256 as base64url; the prefix separates it from digests made elsewhere. */
 async function digestOf(text: string): Promise<string> {
   const bytes = new TextEncoder().encode(`mcp-listen ${text}`);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));

@@ -17,11 +17,11 @@ export interface ListenCapabilities {
 
 /** How the server behind is asked. */
 export interface DiscoveryOptions {
-  /** What tells its callers apart. */
+  /** The header fields that identify its callers. */
   credentials: Credentials;
   /** How much of its answers is read. */
   limits: AnswerLimits;
-  /** What it notifies about, where that is not asked. */
+  /** What it notifies about (default: asked). */
   capabilities?: ListenCapabilities | undefined;
   serverInfo?: ServerInfo | undefined;
 }
@@ -84,7 +84,7 @@ export class Discovery {
     return action(told);
   }
 
-  /** Asks the handler with `server/discover`, on behalf of `request`: its credentials come along. */
+  /** Asks the handler `server/discover` with the credentials of `request`. */
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
       const answer = await this.#handler(questionFor(request, this.#credentials, discovering()), ...rest);
@@ -124,7 +124,7 @@ function remembered(told: Discovered): Renewed<Discovered | undefined> {
   });
 }
 
-/** `server/discover` as it is asked of the handler behind. */
+/** Returns the question `server/discover`. */
 export function discovering(): Asked {
   return { headers: discoverHeaders(), body: discoverRequest() };
 }

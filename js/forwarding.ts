@@ -1,12 +1,15 @@
-/** What a forwarded request says of the one that came. */
+/** A request that is about to be forwarded. */
 export interface Arrival {
-  /** The one that came. */
+  /** As it came. */
   request: Request;
   /** The address of its client, where it is known. */
   clientIp: string | undefined;
 }
 
-/** The header fields that the server behind gets: the client's, but for those that are about the way it took. */
+/**
+ * Returns the header fields for the server behind: those of the client, without the ones in which it
+ * describes its own address, or another method, host or path.
+ */
 export function forwardedHeaders({ clientIp, request }: Arrival): Headers {
   const { host, protocol } = new URL(request.url);
   const headers = withoutHops(request.headers);
@@ -19,7 +22,7 @@ export function forwardedHeaders({ clientIp, request }: Arrival): Headers {
   return headers;
 }
 
-/** The URL of the server behind with the client's query, but for parameters that the URL has itself. */
+/** Returns `upstream` with the client's query added, except parameters that `upstream` has itself. */
 export function forwardedUrl(upstream: URL, request: Request): URL {
   const url = new URL(upstream);
   const own = new Set(parametersOf(upstream.search).flatMap(namesOf));
@@ -30,8 +33,8 @@ export function forwardedUrl(upstream: URL, request: Request): URL {
 }
 
 /**
- * The address of the client, which Cloudflare tells: anywhere else the header field is the client's own. The runtime
- * alone, wherever it runs, sets `request.cf`, but no `colo` in it.
+ * Returns `CF-Connecting-IP` where Cloudflare set it. Anywhere else the field is the client's own.
+ * `request.cf` alone proves nothing: workerd sets it wherever it runs, but only Cloudflare sets `colo`.
  */
 export function cloudflareIp(request: Request): string | undefined {
   const { cf } = request as { cf?: { colo?: unknown } };
@@ -51,8 +54,8 @@ function parametersOf(search: string): string[] {
 }
 
 /**
- * What servers may take a parameter's name for: some split at semicolons, ignore case or blanks, read `a[]` as `a`, end
- * names at NUL, or write `_` for a dot.
+ * Returns the names that servers may read in a parameter. Some split at semicolons, ignore case or
+ * blanks, read `a[]` as `a`, end names at NUL, or write `_` for a dot.
  */
 function namesOf(parameter: string): string[] {
   return parameter.split(';').map((part) => {
@@ -62,7 +65,7 @@ function namesOf(parameter: string): string[] {
   });
 }
 
-/** Some servers take an underscore for a hyphen. */
+/** Whether a field is dropped. Servers on CGI and WSGI read `_` as `-`. */
 function isClaim(name: string): boolean {
   const plain = name.replaceAll('_', '-');
   return plain !== ACCESS_TOKEN && (CLAIMS.includes(plain) || CLAIM_FAMILIES.test(plain));
@@ -73,8 +76,8 @@ const HOP_BY_HOP = [
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
 ];
 /**
- * What the runtime says by itself, what was judged here (the server behind knows neither our host nor its pages), and
- * what proxies say about clients, addresses, methods and paths: from a client it proves nothing.
+ * Fields that the runtime sets, fields that were judged here (the server behind knows neither our host
+ * nor its pages), and fields in which proxies describe clients: from a client they prove nothing.
  */
 const CLAIMS = [
   ...['host', 'origin', 'content-length', 'expect', 'forwarded', 'x-forwarded', 'x-host'],
@@ -83,5 +86,5 @@ const CLAIMS = [
   ...['x-azure-socketip', 'x-rewrite-url', 'x-http-method', 'x-http-method-override', 'x-method-override'],
 ];
 const CLAIM_FAMILIES = /^(x-forwarded-|x-original-|sec-fetch-|cf-)/;
-/** Proves itself by its signature, unlike all else that begins like this. */
+/** A token of Cloudflare Access, which is signed, unlike the other `cf-` fields. */
 const ACCESS_TOKEN = 'cf-access-jwt-assertion';

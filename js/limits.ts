@@ -68,9 +68,12 @@ export interface ListenLimits {
   attachMs?: number;
   /** Milliseconds that `close` waits for readers to take what is pending (default 5,000). */
   closeMs?: number;
-  /** Bytes of an answer of the handler to `server/discover`, `initialize` or a listen that are read (default 1,048,576; 0: none). */
+  /**
+   * Bytes of an answer to `server/discover`, `initialize` or a question of a gateway that are read
+   * (default 1,048,576; 0 accepts only empty answers).
+   */
   answerBytes?: number;
-  /** Milliseconds for which the body of such an answer is read (default 10,000; 0: it must be there at once). */
+  /** Milliseconds that the body of such an answer may take (default 10,000; 0: it must be there at once). */
   answerMs?: number;
 }
 

@@ -18,7 +18,7 @@ export function offering(handler: FetchHandler, reading: Reading): FetchHandler 
   };
 }
 
-/** An answer with capabilities as one that tells of changes of all that is offered. */
+/** Returns an answer with capabilities as one that announces changes of all that is offered. */
 export async function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
   const response = await buffered(request, answer, reading);
   if (!response.ok) return response;
@@ -28,7 +28,7 @@ export async function raised(request: Request, answer: Response, reading: Readin
   return new Response(text ?? bytes, { status: response.status, headers: response.headers });
 }
 
-/** The answer to `request` with a body that has been read within the limits, or an answer that says that it was not. */
+/** Returns the answer to `request` with its body read, or a 502 or 504 if it exceeds the limits. */
 export async function buffered(request: Request, answer: Response, { limits, onerror }: Reading): Promise<Response> {
   try {
     const bytes = await wholeBody(answer, limits);
@@ -37,7 +37,7 @@ export async function buffered(request: Request, answer: Response, { limits, one
     for (const name of ['content-length', 'content-encoding']) headers.delete(name);
     return new Response(bytes, { status: answer.status, headers });
   } catch (error) {
-    // A client that has left is nobody's error, and hears no answer.
+    // A client that has left is not an error.
     if (!request.signal.aborted) onerror(error as Error);
     return unanswered(error);
   }

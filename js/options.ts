@@ -43,8 +43,9 @@ export interface ListenOptions extends FrontOptions {
    */
   principal?: Principal;
   /**
-   * Names of header fields that tell callers apart beside `Authorization` and `Cookie`, such as `X-API-Key`: they go along when the
-   * handler is asked `server/discover` for a caller, and what it answers to one caller is not used for another (default: none).
+   * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
+   * `X-API-Key`. The handler is asked `server/discover` with these fields alone, and its private
+   * answer for one caller is not used for another (default: none).
    */
   credentialHeaders?: readonly string[];
   /** Upper bounds. */

@@ -13,8 +13,8 @@ export interface ProxyOptions {
   /** Told of every request that the server behind did not answer (default: `console.error`). */
   onerror?: (error: Error) => void;
   /**
-   * Tells the address of a request's client, for `X-Forwarded-For`; undefined: it is not known (default: `CF-Connecting-IP` of
-   * requests that came by Cloudflare, which have `request.cf.colo`). Whatever a client says there itself proves nothing.
+   * Returns the address of a request's client for `X-Forwarded-For`, or undefined if it is not known
+   * (default: `CF-Connecting-IP` on Cloudflare, where `request.cf.colo` is set).
    */
   clientIp?: (request: Request) => string | undefined;
 }

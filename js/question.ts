@@ -1,6 +1,6 @@
 import type { Credentials } from './credentials.js';
 
-/** What is asked of the handler behind. */
+/** A request of this package to the handler behind it. */
 export interface Asked {
   /** Its header fields, as lines `name: value`. */
   headers: string;
@@ -9,12 +9,12 @@ export interface Asked {
 }
 
 /**
- * A request of our own to the address of `request`, on behalf of its caller: the credentials come along, and nothing
- * else that the caller chose.
+ * Makes a request to the URL of `request` on behalf of its caller. It carries the credentials of the
+ * caller, and no other header field that the caller chose.
  */
 export function questionFor(request: Request, credentials: Credentials, { body, headers }: Asked): Request {
   const fields = credentials.of(request);
-  // It is a part of the address, and handlers check it.
+  // The host is part of the address, and handlers check it.
   const host = request.headers.get('host');
   if (host !== null) fields.set('host', host);
   for (const line of headers.split('\n')) {

@@ -16,7 +16,7 @@ export type RefusalKind =
   | 'unavailable'
   | 'closing';
 
-/** The header fields of an answer to a caller whom `authorize` or `principal` denied. */
+/** The header fields of an answer to a denied caller. */
 export interface DenialFields {
   retryAfter?: string | undefined;
   wwwAuthenticate?: string | undefined;

@@ -18,8 +18,9 @@ pub fn listen_request(filter: &SubscriptionFilter) -> String {
     message::listen_request(&RequestId::from_text(ID), filter, None)
 }
 
-/// The filter that the answer to [`listen_request`] acknowledges; `None` where it acknowledges none. The answer is an
-/// event stream, which may be cut off anywhere after its first message (2026-07-28, Subscriptions: Acknowledgment).
+/// The filter that the answer to [`listen_request`] acknowledges; `None` where it acknowledges none.
+/// The answer is an event stream, which may be cut off anywhere after its first message
+/// (2026-07-28, Subscriptions: Acknowledgment).
 pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
     // What was requested is within the limits, and nothing beyond it will be honored.
     let limits = Limits {
@@ -36,8 +37,7 @@ pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
     }
 }
 
-/// Whether an answer, a JSON body or an event stream, is an error that says that the server has no such
-/// method or revision.
+/// Whether an answer, a JSON body or an event stream, is an error "no such method or revision".
 pub fn is_unknown(body: &[u8]) -> bool {
     let says_so =
         |message: &[u8]| RpcError::read(message).is_some_and(|error| UNKNOWN.contains(&error.code));
@@ -46,6 +46,6 @@ pub fn is_unknown(body: &[u8]) -> bool {
 }
 
 const ID: &str = "mcp-listen:probe";
-/// No such method, no such revision, and what the SDKs of 2025 answer to a request without a session. The codes beside
-/// the last one have other meanings.
+/// No such method, no such revision, and what the SDKs of 2025 answer to a request without a session.
+/// The codes beside the last one have other meanings.
 const UNKNOWN: [i32; 3] = [-32_601, -32_022, -32_000];

@@ -16,11 +16,11 @@ declare namespace Cloudflare {
     UPSTREAM_TOKEN?: string;
     /** `off`: the server is not watched, it publishes by itself. */
     UPSTREAM_WATCH?: string;
-    /** `acknowledged` or `admitted`: what callers of the gateway may hear; see docs/gateway.md. */
+    /** `acknowledged` or `admitted`: what callers of the gateway receive; see docs/gateway.md. */
     UPSTREAM_RIGHTS?: string;
-    /** Names of header fields that say who a caller is, beside Authorization and Cookie, with commas between them. */
+    /** Names of header fields that identify a caller, beside Authorization and Cookie, with commas between them. */
     CREDENTIAL_HEADERS?: string;
-    /** `admitted`: callers whom the server answers that it has no server/discover are admitted (otherwise `refused`). */
+    /** `admitted` or `refused` (default): callers to whom the server answers that it has no server/discover. */
     UNKNOWN_METHOD?: string;
     /** `host` or `path`: what tells the tenants of the gateway apart. Without it there is one. */
     TENANTS?: string;

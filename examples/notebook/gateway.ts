@@ -9,7 +9,7 @@ const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, 
 // Judged without a server behind, too: tenants of a notebook would be a mistake.
 const tenants = tenancy(env);
 
-/** What callers may hear: with a token of our own, what the server acknowledges for each, unless that is given up. */
+/** What callers receive; see docs/gateway.md, Rights. */
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
@@ -31,7 +31,7 @@ function gateOptions(): GatewayOptions {
   };
 }
 
-/** Without a token the server tells the watch what it tells anybody, and publishers decide about the rest. */
+/** Without a token the watch receives only what the server sends to callers without credentials. */
 function rightsOfCallers(): 'acknowledged' | 'admitted' {
   return rights ?? (UPSTREAM_TOKEN ? 'acknowledged' : 'admitted');
 }
@@ -42,7 +42,7 @@ function watched(): Upstream | undefined {
   return { url: UPSTREAM, tasks, ...(UPSTREAM_TOKEN && { token: UPSTREAM_TOKEN }) };
 }
 
-/** A variable that has one of these values, or is not set: a Worker with any other value does not start. */
+/** Returns a variable that has one of these values, or is not set; throws for any other value. */
 function oneOf<Value extends string>(
   name: string,
   value: string | undefined,

@@ -8,10 +8,11 @@ import { initializeRequest, isUnknownAnswer, raisedAnswer } from '../wasm.js';
 import { type Behind, isDenial } from './behind.js';
 
 /**
- * Admits and names callers whom the server behind serves: it is asked what it is, with the caller's credentials, by
- * `server/discover`, and where it does not speak that by `initialize`. Only a result is a yes.
+ * Makes a `principal` that admits and names the callers that the server behind serves. It sends
+ * `server/discover` with the credentials of the caller, and `initialize` to a server that does not
+ * know that method. Only a result admits.
  *
- * @param isUnknownEnough - an error that says that there is no such method or revision is a yes, too.
+ * @param isUnknownEnough - an error "no such method or revision" admits, too.
  */
 export function admittedBy(behind: Behind, isUnknownEnough: boolean): Principal {
   const admitted = new Admitted();
@@ -27,15 +28,16 @@ export function admittedBy(behind: Behind, isUnknownEnough: boolean): Principal 
 }
 
 /**
- * Begins a session, which the server judges itself, or is refused: a listen is of 2026-07-28, and everything else that is
- * answered here has a session.
+ * Whether a request is an `initialize`, which is forwarded and so judged by the server itself, or one
+ * that is refused. Listens name the revision 2026-07-28, and other requests that are answered here
+ * name a session.
  */
 function opensNothing({ headers, method }: Request): boolean {
   const version = headers.get('mcp-protocol-version') ?? '2025';
   return method === 'POST' && !headers.has('mcp-session-id') && /^202[45](-\d\d-\d\d)?$/.test(version);
 }
 
-/** Why the caller is not served; undefined: it is. */
+/** Returns why the caller is not served; undefined: it is. */
 async function denialOf(behind: Behind, request: Request, isUnknownEnough: boolean): Promise<Denial | undefined> {
   const discovered = await behind.ask(request, discovering());
   if (isDenial(discovered)) return discovered;
@@ -50,7 +52,7 @@ async function denialOf(behind: Behind, request: Request, isUnknownEnough: boole
   throw new ListenError('discover-failed', 'the server behind answers neither server/discover nor initialize');
 }
 
-/** Whether it is a result with capabilities: errors come with 200, too. */
+/** Whether an answer is a result with capabilities; errors come with 200, too. */
 function isResult({ ok }: Response, body: Uint8Array): boolean {
   return ok && raisedAnswer(body) !== undefined;
 }
@@ -60,9 +62,9 @@ function initializing(): Asked {
   return { headers, body: initializeRequest() };
 }
 
-/** Who was admitted a moment ago; a no is never remembered. */
+/** Callers that were admitted a moment ago; refusals are not remembered. */
 class Admitted {
-  /** Until when, by the digests of requests; the oldest come first. */
+  /** The time until which each is admitted, by the digests of requests, oldest first. */
   readonly #until = new Map<string, number>();
 
   has(key: string): boolean {
@@ -77,6 +79,7 @@ class Admitted {
   }
 }
 
-/** Milliseconds for which a yes holds. */
+/** Milliseconds for which an admission holds. */
 const ADMITTED_MS = 5_000;
+/** Admissions that are remembered at once. */
 const MOST_ADMITTED = 1_000;

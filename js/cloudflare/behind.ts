@@ -5,7 +5,7 @@ import { ListenError } from '../error.js';
 import type { FetchHandler } from '../handler.js';
 import { type Asked, questionFor } from '../question.js';
 
-/** The server behind a gateway, as far as it is asked about callers. */
+/** The server behind a gateway, for questions about callers. */
 export class Behind {
   readonly #handler: FetchHandler;
   readonly credentials: Credentials;
@@ -18,10 +18,10 @@ export class Behind {
   }
 
   /**
-   * Asks with the credentials of the caller of `request`. Answers that say nothing about the caller by their status alone
-   * (2xx, 400, 404, 405) have their body yet to be read; to all others it is a denial.
+   * Sends a question with the credentials of the caller of `request`. Returns a denial for 401, 403
+   * and 429, and the answer, with its body unread, for 2xx, 400, 404 and 405.
    *
-   * @throws ListenError `discover-failed` where the server answers something that is neither a yes nor a no.
+   * @throws ListenError `discover-failed` for every other status.
    */
   async ask(request: Request, asked: Asked): Promise<Response | Denial> {
     const answer = await this.#handler(questionFor(request, this.credentials, asked));
@@ -33,7 +33,7 @@ export class Behind {
     throw new ListenError('discover-failed', `the server behind answered ${status}`);
   }
 
-  /** Ends a session that a question began there. */
+  /** Ends a session that a question began. */
   async leave(request: Request, session: string): Promise<void> {
     const headers = this.credentials.of(request);
     headers.set('mcp-session-id', session);
@@ -42,7 +42,7 @@ export class Behind {
   }
 }
 
-/** An answer that was a denial. */
+/** Whether the server denied the caller. */
 export function isDenial(answer: Response | Denial): answer is Denial {
   return 'denied' in answer;
 }
@@ -53,5 +53,5 @@ function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
 }
 
 const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
-/** What servers answer that do not speak the revision of a question. */
+/** Statuses with which servers answer a question of a revision that they do not speak. */
 const UNSPOKEN = [400, 404, 405];

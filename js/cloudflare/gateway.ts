@@ -28,25 +28,27 @@ export interface GatewayOptions extends ProxyOptions {
   /** Publishers with narrowed rights, and further options of `/publish`. */
   publish?: Omit<PublishOptions, 'busName' | 'onerror' | 'secret'>;
   /**
-   * What an admitted caller may hear of what it names. `acknowledged` (default): what the server behind acknowledges for that
-   * caller, asked with its credentials, and asked again as every `authorize`; of a server without `subscriptions/listen`
-   * that is nothing. `admitted`: everything that is published or watched. `authorize` in `listen` takes the place of both.
+   * What an admitted caller receives of what it names. `acknowledged` (default): what the server
+   * behind acknowledges to a listen with the credentials of that caller, asked again like every
+   * `authorize`; nothing if the server has no `subscriptions/listen`. `admitted`: everything that is
+   * published or watched. An `authorize` in `listen` replaces both.
    */
   rights?: 'acknowledged' | 'admitted';
   /**
-   * Names of header fields that say who a caller is, beside `Authorization` and `Cookie`, such as `X-API-Key`: the server behind is
-   * asked about a caller with these alone (default: none).
+   * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
+   * `X-API-Key`. Questions about a caller carry these fields alone (default: none).
    */
   credentialHeaders?: readonly string[];
   /**
-   * Admits a caller, too, to whom the server behind answers `server/discover` with a JSON-RPC error that says that it has no such
-   * method or revision (default false: a server that looks at methods before it looks at credentials would admit everybody).
+   * Also admits a caller if the server behind answers `server/discover` with a JSON-RPC error "no such
+   * method or revision" (default false: a server that looks at the method before the credentials
+   * would admit every caller).
    */
   admitsUnknownMethod?: boolean;
   /**
    * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
-   * publishers; by default a `principal` admits whom the server behind serves, and names them by a digest of their credentials;
-   * and `authorize` is what `rights` says.
+   * publishers. The default `principal` admits the callers that the server behind serves, and names
+   * each by a digest of its credentials; the default `authorize` is what `rights` says.
    */
   listen?: Omit<ListenOptions, 'bus' | 'credentialHeaders'>;
 }
@@ -57,7 +59,7 @@ export interface Gateway {
   fetch: (request: Request) => Promise<Response>;
   /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
   server: (busName?: string) => ListenServer;
-  /** How callers with the credentials of a request are named by default, for `revoke` of a server; undefined: not at all. */
+  /** Returns the default name of the caller of a request, for `revoke`; undefined without credentials. */
   nameOf: (request: Request) => Promise<string | undefined>;
 }
 
@@ -118,7 +120,7 @@ class Gate implements Gateway {
     return server;
   };
 
-  /** Who authorizes its clients the server behind says itself, to whom the endpoint is open. */
+  /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return this.#screen(request, async () => {
@@ -152,7 +154,7 @@ class Gate implements Gateway {
   #serverOf(name: string): ListenServer {
     const onerror = this.#onerror;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
-    // What stands there as undefined is not given: it opens nothing.
+    // An option that is undefined must not replace a default that denies.
     const authorize = listen.authorize ?? (rights === 'admitted' ? undefined : acknowledgedBy(this.#behind, onerror));
     return serveListen(this.#proxy, {
       onerror,
@@ -173,7 +175,7 @@ class Gate implements Gateway {
   }
 }
 
-/** What is neither of its values would be neither of them to a reader. */
+/** @throws ListenError `invalid-options`. */
 function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
   if (rights === 'acknowledged' || rights === 'admitted') return;
   throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');

@@ -6,8 +6,9 @@ import { acknowledgedFilter, isUnknownAnswer, listenHeaders, listenRequest } fro
 import { type Behind, isDenial } from './behind.js';
 
 /**
- * Allows a caller what the server behind acknowledges for it: the caller's filter is asked for there, with its
- * credentials, and that subscription is ended at once. A server that cannot be asked acknowledges nothing.
+ * Makes an `authorize` that allows a caller what the server behind acknowledges for it. It opens
+ * `subscriptions/listen` there with the filter and the credentials of the caller, and closes it after
+ * the acknowledgment. A server that serves no subscriptions allows nothing.
  */
 export function acknowledgedBy(behind: Behind, onerror: (error: Error) => void): Authorize {
   return async ({ request, requested }) => {

@@ -19,8 +19,9 @@ export interface Upstream {
   /** Authorizes every request to it: what it tells this caller, all streams may hear. */
   token?: TokenProvider;
   /**
-   * Listens to tasks, too, whose states come with their results. Only where the streams of the bus have an `authorize`, as that of
-   * a gateway whose `rights` are `acknowledged`: otherwise any caller may name any task (default false).
+   * Also listens to tasks (default false). Their states may include their results, so set it only if
+   * the streams of the bus are authorized: by an `authorize`, or by a gateway whose `rights` are
+   * `acknowledged`. Otherwise a caller may name the task of another.
    */
   tasks?: boolean;
   /** Used in place of the global `fetch`: that of a service binding, for example. */

@@ -26,13 +26,14 @@ pub fn listen_headers() -> String {
     )
 }
 
-/// The filter that the answer to `listenRequest()` acknowledges, as JSON text; undefined where it acknowledges none.
+/// The filter that the answer to `listenRequest()` acknowledges, as JSON text; undefined where there
+/// is none.
 #[wasm_bindgen(js_name = acknowledgedFilter)]
 pub fn acknowledged_filter(body: &[u8]) -> Option<String> {
     probe::acknowledged(body).map(|filter| filter.to_json())
 }
 
-/// Whether an answer is an error that says that the server has no such method or revision.
+/// Whether an answer is an error "no such method or revision".
 #[wasm_bindgen(js_name = isUnknownAnswer)]
 pub fn is_unknown_answer(body: &[u8]) -> bool {
     probe::is_unknown(body)
