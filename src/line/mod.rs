@@ -37,6 +37,8 @@ pub struct Line {
     wants: Wants,
     /// Bytes that the names of all that they want may count, as the bus told last.
     room: usize,
+    asks_room: bool,
+    room_asked: Option<Millis>,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
     flight: Option<Flight>,
@@ -71,6 +73,8 @@ impl Line {
             edges: Edges::default(),
             wants: Wants::default(),
             room: FIRST_ROOM,
+            asks_room: false,
+            room_asked: None,
             waiting: Vec::new(),
             flight: None,
             seq: 0,
@@ -83,10 +87,20 @@ impl Line {
     }
 
     /// Whether the bus has room for one more stream that wants this, as far as is known.
-    pub fn has_room_for(&self, interest: &Interest) -> bool {
+    /// Where it has none, the bus is asked whether there is more by now.
+    pub fn has_room_for(&mut self, interest: &Interest, now: Millis) -> bool {
         let keys = Keys::of(interest);
         let new = self.edges.new_names(keys.iter());
-        new == 0 || self.edges.names() + new <= self.room
+        let has_room = new == 0 || self.edges.names() + new <= self.room;
+        if !has_room
+            && self
+                .room_asked
+                .is_none_or(|asked| asked + ROOM_SPACING <= now)
+        {
+            self.room_asked = Some(now);
+            self.asks_room = true;
+        }
+        has_room
     }
 
     /// The bus has refused the connection for want of room: until it tells of some, further streams have none here.
@@ -351,5 +365,7 @@ impl Line {
     }
 }
 
+/// From one question for room to the next.
+const ROOM_SPACING: Millis = Millis(1_000);
 /// Bytes that the names of a line may count before the bus has told: an attach is one frame.
 const FIRST_ROOM: usize = 524_288;

@@ -21,6 +21,7 @@ impl Shard {
         let seq = self.seq;
         let joined = self.join(seq);
         self.kept.clear();
+        self.asks_room = false;
         let turn = self.wants.begin();
         let left = std::mem::take(&mut self.left);
         let follow = Follow {
@@ -77,7 +78,7 @@ impl Shard {
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
             || self.watches.iter().any(|watch| watch.call.is_none());
-        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
+        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due() || self.asks_room;
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
 

@@ -48,6 +48,9 @@ pub struct Shard {
     wants: Wants,
     /// Bytes that the names of what it follows may count, as the root told last.
     root_room: usize,
+    /// Some edge was refused for want of it: the root is to be asked whether there is more by now.
+    asks_room: bool,
+    room_asked: Option<Millis>,
     waiting: Vec<Waiting>,
     sessions: Vec<(Box<str>, EdgeId)>,
     left: Vec<Box<str>>,
@@ -111,6 +114,8 @@ impl Shard {
             edges: Edges::default(),
             wants: Wants::default(),
             root_room: usize::MAX,
+            asks_room: false,
+            room_asked: None,
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
@@ -216,7 +221,7 @@ impl Shard {
                 self.attach(edge, attach, now);
                 Ok(ShardReceived::Attaching { interest, session })
             }
-            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust),
+            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust, now),
             EdgeMessage::Detach => {
                 self.disconnect(edge, now);
                 Ok(ShardReceived::Detached)
