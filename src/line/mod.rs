@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use crate::{
     bus::{
-        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, Turn, Wants,
+        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, ToldRoom,
+        Turn, Wants,
     },
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
@@ -36,9 +37,7 @@ pub struct Line {
     edges: Edges,
     wants: Wants,
     /// Bytes that the names of all that they want may count, as the bus told last.
-    room: usize,
-    asks_room: bool,
-    room_asked: Option<Millis>,
+    room: ToldRoom,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
     flight: Option<Flight>,
@@ -72,9 +71,7 @@ impl Line {
             heard: Position::default(),
             edges: Edges::default(),
             wants: Wants::default(),
-            room: FIRST_ROOM,
-            asks_room: false,
-            room_asked: None,
+            room: ToldRoom::new(FIRST_ROOM),
             waiting: Vec::new(),
             flight: None,
             seq: 0,
@@ -91,21 +88,12 @@ impl Line {
     pub fn has_room_for(&mut self, interest: &Interest, now: Millis) -> bool {
         let keys = Keys::of(interest);
         let new = self.edges.new_names(keys.iter());
-        let has_room = new == 0 || self.edges.names() + new <= self.room;
-        if !has_room
-            && self
-                .room_asked
-                .is_none_or(|asked| asked + ROOM_SPACING <= now)
-        {
-            self.room_asked = Some(now);
-            self.asks_room = true;
-        }
-        has_room
+        self.room.admits(self.edges.names(), new, now)
     }
 
     /// The bus has refused the connection for want of room: until it tells of some, further streams have none here.
     pub fn handle_full(&mut self) {
-        self.room = 0;
+        self.room.tell(Some(0));
     }
 
     /// A stream wants this. It is told that it is attached once the bus is known to send all of it.
@@ -163,7 +151,7 @@ impl Line {
     pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         let heard = self.follower.handle_message(text, None, now)?;
         if let Heard::Attached { .. } | Heard::Adjusted(_) | Heard::Refused(_) = heard {
-            self.room = BusMessage::room_in(text).unwrap_or(usize::MAX);
+            self.room.tell(BusMessage::room_in(text));
         }
         match heard {
             Heard::Nothing => {}
@@ -248,7 +236,7 @@ impl Line {
 
     /// Bytes that they may count, as far as is known.
     pub fn room(&self) -> usize {
-        self.room
+        self.room.bytes()
     }
 
     /// How many times a key of a stream was entered or taken out so far.
@@ -365,7 +353,5 @@ impl Line {
     }
 }
 
-/// From one question for room to the next.
-const ROOM_SPACING: Millis = Millis(1_000);
 /// Bytes that the names of a line may count before the bus has told: an attach is one frame.
 const FIRST_ROOM: usize = 524_288;

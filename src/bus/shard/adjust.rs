@@ -54,17 +54,7 @@ impl Shard {
         now: Millis,
     ) -> bool {
         let new = self.edges.new_names(keys);
-        let is_admitted = new == 0 || self.edges.names() + new <= self.root_room;
-        // What was told may be long ago.
-        if !is_admitted
-            && self
-                .room_asked
-                .is_none_or(|asked| asked + ROOM_SPACING <= now)
-        {
-            self.room_asked = Some(now);
-            self.asks_room = true;
-        }
-        is_admitted
+        self.root_room.admits(self.edges.names(), new, now)
     }
 
     /// The root has no room for what a call adds: whoever waits for some of it is refused.
@@ -120,6 +110,3 @@ impl Shard {
         self.answer_adjust(edge, seq, false);
     }
 }
-
-/// From one question for room to the next.
-const ROOM_SPACING: Millis = Millis(1_000);

@@ -26,6 +26,7 @@ use super::{
     protocol::{EdgeMessage, ProtocolError},
     room::Room,
     shard_protocol::SessionCall,
+    told_room::ToldRoom,
     wants::{Turn, Wants},
 };
 
@@ -46,11 +47,8 @@ pub struct Shard {
     is_fresh: bool,
     edges: Edges,
     wants: Wants,
-    /// Bytes that the names of what it follows may count, as the root told last.
-    root_room: usize,
-    /// Some edge was refused for want of it: the root is to be asked whether there is more by now.
-    asks_room: bool,
-    room_asked: Option<Millis>,
+    /// What the root has room for.
+    root_room: ToldRoom,
     waiting: Vec<Waiting>,
     sessions: Vec<(Box<str>, EdgeId)>,
     left: Vec<Box<str>>,
@@ -113,9 +111,7 @@ impl Shard {
             is_fresh: true,
             edges: Edges::default(),
             wants: Wants::default(),
-            root_room: usize::MAX,
-            asks_room: false,
-            room_asked: None,
+            root_room: ToldRoom::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),

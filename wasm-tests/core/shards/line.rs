@@ -17,6 +17,7 @@ use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use super::shard::{PROMPTS, attach};
 use crate::any::{any_event, any_filter, check};
 
 const SHARD: ShardId = ShardId(1);
@@ -85,9 +86,12 @@ impl World {
         };
         let mut root = Root::new(mark, Position(0), 0, 1);
         root.place("EU", 1, None);
+        let mut shard = Shard::new(0).with_room(most, 4);
+        // A shard without edges is closed, and this one is to stay.
+        attach(&mut shard, PROMPTS, None);
         Self {
             root,
-            shard: Shard::new(0).with_room(most, 4),
+            shard,
             line: Line::new("line", Patience::default()),
             edge: None,
             log: Vec::new(),
@@ -220,10 +224,10 @@ impl World {
 
     fn tell(&mut self, output: ShardOutput) {
         match output {
-            ShardOutput::Send(delivery) => {
-                if self.edge.is_some_and(|edge| delivery.edges.contains(&edge)) {
-                    self.down.push_back(delivery.message);
-                }
+            ShardOutput::Send(delivery)
+                if self.edge.is_some_and(|edge| delivery.edges.contains(&edge)) =>
+            {
+                self.down.push_back(delivery.message);
             }
             ShardOutput::Close(edge, parting) if self.edge == Some(edge) => {
                 self.hang_up();
