@@ -52,7 +52,10 @@ export class SharedLine {
 
   /** Whether the bus has room on it for one more stream, as far as is known; `filter` is JSON text. */
   hasRoomFor(filter: string): boolean {
-    return this.#core.hasRoomFor(filter);
+    const hasRoom = this.#core.hasRoomFor(filter, performance.now());
+    // The bus may have more by now: it is asked.
+    if (!hasRoom) this.#stir();
+    return hasRoom;
   }
 
   /** What holds the socket. */

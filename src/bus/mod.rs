@@ -24,6 +24,7 @@ mod room;
 mod root;
 mod shard;
 mod shard_protocol;
+mod told_room;
 mod wants;
 
 pub use crate::position::{Mark, Position};
@@ -47,4 +48,5 @@ pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
 pub use shard_protocol::{
     Batch, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken, Watched,
 };
+pub(crate) use told_room::ToldRoom;
 pub(crate) use wants::{Turn, Wants};

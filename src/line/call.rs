@@ -16,12 +16,13 @@ impl Line {
             return Some(self.called(call));
         }
         let is_idle = self.flight.is_none() && self.follower.is_certain();
-        if !is_idle || !self.wants.is_changed() {
+        if !is_idle || !(self.wants.is_changed() || self.room.is_due()) {
             return None;
         }
         if self.can_adjust {
             return Some(self.adjust(now));
         }
+        self.room.handle_asked();
         // A bus that offers no adjustments is told all anew.
         self.follower.handle_wish(now);
         let call = self.follower.poll_call(now)?;
@@ -91,6 +92,7 @@ impl Line {
 
     fn adjust(&mut self, now: Millis) -> LineCall {
         self.seq += 1;
+        self.room.handle_asked();
         let turn = self.wants.begin();
         let adjust = Adjust {
             seq: self.seq,

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use crate::{
     bus::{
-        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, Turn, Wants,
+        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, ToldRoom,
+        Turn, Wants,
     },
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
@@ -36,7 +37,7 @@ pub struct Line {
     edges: Edges,
     wants: Wants,
     /// Bytes that the names of all that they want may count, as the bus told last.
-    room: usize,
+    room: ToldRoom,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
     flight: Option<Flight>,
@@ -70,7 +71,7 @@ impl Line {
             heard: Position::default(),
             edges: Edges::default(),
             wants: Wants::default(),
-            room: FIRST_ROOM,
+            room: ToldRoom::new(FIRST_ROOM),
             waiting: Vec::new(),
             flight: None,
             seq: 0,
@@ -83,15 +84,16 @@ impl Line {
     }
 
     /// Whether the bus has room for one more stream that wants this, as far as is known.
-    pub fn has_room_for(&self, interest: &Interest) -> bool {
+    /// Where it has none, the bus is asked whether there is more by now.
+    pub fn has_room_for(&mut self, interest: &Interest, now: Millis) -> bool {
         let keys = Keys::of(interest);
         let new = self.edges.new_names(keys.iter());
-        new == 0 || self.edges.names() + new <= self.room
+        self.room.admits(self.edges.names(), new, now)
     }
 
     /// The bus has refused the connection for want of room: until it tells of some, further streams have none here.
     pub fn handle_full(&mut self) {
-        self.room = 0;
+        self.room.tell(Some(0));
     }
 
     /// A stream wants this. It is told that it is attached once the bus is known to send all of it.
@@ -149,7 +151,7 @@ impl Line {
     pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         let heard = self.follower.handle_message(text, None, now)?;
         if let Heard::Attached { .. } | Heard::Adjusted(_) | Heard::Refused(_) = heard {
-            self.room = BusMessage::room_in(text).unwrap_or(usize::MAX);
+            self.room.tell(BusMessage::room_in(text));
         }
         match heard {
             Heard::Nothing => {}
@@ -234,7 +236,7 @@ impl Line {
 
     /// Bytes that they may count, as far as is known.
     pub fn room(&self) -> usize {
-        self.room
+        self.room.bytes()
     }
 
     /// How many times a key of a stream was entered or taken out so far.

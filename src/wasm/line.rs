@@ -54,8 +54,9 @@ impl Line {
 
     /// Whether the bus has room for one more stream that wants this, given as JSON text, as far as is known.
     #[wasm_bindgen(js_name = hasRoomFor)]
-    pub fn has_room_for(&self, interest: &str) -> bool {
-        Interest::from_json(interest).is_ok_and(|interest| self.0.has_room_for(&interest))
+    pub fn has_room_for(&mut self, interest: &str, now: f64) -> bool {
+        let interest = Interest::from_json(interest);
+        interest.is_ok_and(|interest| self.0.has_room_for(&interest, millis(now)))
     }
 
     /// The bus has refused the connection for want of room.

@@ -1,9 +1,12 @@
-use crate::bus::{
-    adjust::{Adjust, filter_of},
-    edges::Delta,
-    index::EdgeId,
-    key::Key,
-    protocol::{ProtocolError, adjusted_frame},
+use crate::{
+    bus::{
+        adjust::{Adjust, filter_of},
+        edges::Delta,
+        index::EdgeId,
+        key::Key,
+        protocol::{ProtocolError, adjusted_frame},
+    },
+    clock::Millis,
 };
 
 use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
@@ -14,12 +17,13 @@ impl Shard {
         &mut self,
         edge: EdgeId,
         mut change: Adjust,
+        now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
         let delta = self.edges.delta(edge, &change);
         let delta = delta.filter(|_| !self.is_waiting(edge));
         let mut delta = delta.ok_or(ProtocolError::OutOfPlace)?;
         let is_admitted =
-            self.edges.admits_change(edge, &delta) && self.root_admits(delta.added.iter());
+            self.edges.admits_change(edge, &delta) && self.root_admits(delta.added.iter(), now);
         if !is_admitted {
             delta.added.clear();
             change.refuse();
@@ -44,9 +48,13 @@ impl Shard {
     }
 
     /// Whether the root has room for what these keys would have it follow too, as far as is known.
-    pub(super) fn root_admits<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> bool {
+    pub(super) fn root_admits<'k>(
+        &mut self,
+        keys: impl Iterator<Item = &'k Key>,
+        now: Millis,
+    ) -> bool {
         let new = self.edges.new_names(keys);
-        new == 0 || self.edges.names() + new <= self.root_room
+        self.root_room.admits(self.edges.names(), new, now)
     }
 
     /// The root has no room for what a call adds: whoever waits for some of it is refused.

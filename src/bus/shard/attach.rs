@@ -24,7 +24,7 @@ impl Shard {
             since,
         } = attach;
         let wanted = Keys::of(&interest);
-        if !self.edges.admits(edge, &wanted) || !self.root_admits(wanted.iter()) {
+        if !self.edges.admits(edge, &wanted) || !self.root_admits(wanted.iter(), now) {
             return self.close(edge, Parting::Full);
         }
         if let Some(former) = self.edges.leave(edge) {

@@ -21,6 +21,7 @@ impl Shard {
         let seq = self.seq;
         let joined = self.join(seq);
         self.kept.clear();
+        self.root_room.handle_asked();
         let turn = self.wants.begin();
         let left = std::mem::take(&mut self.left);
         let follow = Follow {
@@ -57,7 +58,7 @@ impl Shard {
                 self.undo();
             }
             Ok(FollowAnswer::Full { room }) => {
-                self.root_room = room;
+                self.root_room.tell(Some(room));
                 self.refuse();
             }
             Ok(FollowAnswer::Unknown) => self.retire(),
@@ -77,7 +78,8 @@ impl Shard {
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
             || self.watches.iter().any(|watch| watch.call.is_none());
-        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
+        let is_due =
+            self.is_behind || self.wants.is_due() || self.low.is_due() || self.root_room.is_due();
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
 
@@ -163,7 +165,7 @@ impl Shard {
             watches,
             room,
         } = followed;
-        self.root_room = room.unwrap_or(usize::MAX);
+        self.root_room.tell(room);
         if self
             .mark
             .as_ref()

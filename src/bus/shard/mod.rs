@@ -26,6 +26,7 @@ use super::{
     protocol::{EdgeMessage, ProtocolError},
     room::Room,
     shard_protocol::SessionCall,
+    told_room::ToldRoom,
     wants::{Turn, Wants},
 };
 
@@ -46,8 +47,8 @@ pub struct Shard {
     is_fresh: bool,
     edges: Edges,
     wants: Wants,
-    /// Bytes that the names of what it follows may count, as the root told last.
-    root_room: usize,
+    /// What the root has room for.
+    root_room: ToldRoom,
     waiting: Vec<Waiting>,
     sessions: Vec<(Box<str>, EdgeId)>,
     left: Vec<Box<str>>,
@@ -110,7 +111,7 @@ impl Shard {
             is_fresh: true,
             edges: Edges::default(),
             wants: Wants::default(),
-            root_room: usize::MAX,
+            root_room: ToldRoom::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
@@ -216,7 +217,7 @@ impl Shard {
                 self.attach(edge, attach, now);
                 Ok(ShardReceived::Attaching { interest, session })
             }
-            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust),
+            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust, now),
             EdgeMessage::Detach => {
                 self.disconnect(edge, now);
                 Ok(ShardReceived::Detached)

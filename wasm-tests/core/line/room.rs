@@ -22,8 +22,19 @@ fn large(mark: &str, bytes: usize) -> SubscriptionFilter {
     watching(&[&format!("{mark}{}", "x".repeat(bytes - 64 - mark.len()))])
 }
 
-fn has_room(world: &World, filter: &SubscriptionFilter) -> bool {
-    world.line.has_room_for(&Interest::Filter(filter.clone()))
+/// More than one connection may ever hold.
+fn huge() -> SubscriptionFilter {
+    let names: Vec<String> = (0..8)
+        .map(|number| format!("{number}{}", "y".repeat(1_900)))
+        .collect();
+    watching(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
+    let now = world.now;
+    world
+        .line
+        .has_room_for(&Interest::Filter(filter.clone()), now)
 }
 
 #[test]
@@ -36,10 +47,10 @@ fn a_line_has_room_up_to_the_last_byte() {
     world.settle();
     assert!(world.streams.iter().all(Stream::is_acknowledged));
     let left = 10_000 - 65 - 8_000;
-    assert!(has_room(&world, &large("f", left - 1)) && has_room(&world, &large("f", left)));
-    assert!(!has_room(&world, &large("f", left + 1)));
+    assert!(has_room(&mut world, &large("f", left - 1)) && has_room(&mut world, &large("f", left)));
+    assert!(!has_room(&mut world, &large("f", left + 1)));
     // What is there already takes no room.
-    assert!(has_room(&world, &large("b", 2_000)));
+    assert!(has_room(&mut world, &large("b", 2_000)));
 }
 
 #[test]
@@ -85,14 +96,14 @@ fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
     world.cut();
     world.pass(30_000);
     assert!(world.line.is_away());
-    assert!(!has_room(&world, &watching(&["new"])));
+    assert!(!has_room(&mut world, &watching(&["new"])));
     world.publish(&updated("a"));
     world.crowd(0);
     world.pass(600_000);
     assert!(!world.line.is_away());
     assert!(world.streams.iter().all(|stream| !stream.has_ended));
     assert_eq!(cues(&world, 0), 1);
-    assert!(has_room(&world, &watching(&["new"])));
+    assert!(has_room(&mut world, &watching(&["new"])));
 }
 
 #[test]
@@ -124,4 +135,28 @@ fn one_more_stream_costs_a_line_what_it_adds() {
         .map(|call| format!("{call:?}").len())
         .sum();
     assert!(bytes < 200, "{bytes} bytes were sent");
+}
+
+#[test]
+fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
+    let mut world = bounded();
+    world.crowd(319_000);
+    world.open(large("b", 2_000));
+    world.settle();
+    world.crowd(0);
+    let wanted = large("c", 2_000);
+    assert!(!has_room(&mut world, &wanted));
+    world.settle();
+    assert!(has_room(&mut world, &wanted));
+    assert_eq!((world.sent("attach"), world.sent("adjust")), (1, 2));
+    // And not more than once a second, however many streams come.
+    for _ in 0..10 {
+        assert!(!has_room(&mut world, &huge()));
+        world.settle();
+    }
+    assert_eq!(world.sent("adjust"), 2);
+    world.pass(1_000);
+    assert!(!has_room(&mut world, &huge()));
+    world.settle();
+    assert_eq!(world.sent("adjust"), 3);
 }

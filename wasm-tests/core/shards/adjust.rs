@@ -171,10 +171,10 @@ fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
     adjust(&mut shard, 0, 1, &[&beyond], &[]).unwrap();
     assert!(sent(&mut shard)[0].1.contains("refused"));
-    assert_eq!(shard.poll_call(NOW), None);
     adjust(&mut shard, 0, 2, &[&fits], &[]).unwrap();
     assert_eq!(sent(&mut shard), []);
-    assert!(shard.poll_call(NOW).is_some());
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(!call.text.contains(&beyond) && call.text.contains(&fits));
 }
 
 #[test]
@@ -224,4 +224,20 @@ fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
     assert_eq!(root.names(), 65);
     let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
     assert_eq!(rows, ["resource:b"]);
+}
+
+#[test]
+fn a_shard_that_had_no_room_asks_its_root_whether_there_is_some_by_now() {
+    let (mut root, mut shard) = root(100);
+    let [first, second] = ["note://a", "note://b"];
+    adjust(&mut shard, 0, 1, &[first], &[]).unwrap();
+    assert!(sent(&mut shard)[0].1.contains("refused"));
+    root.set_room(10_000);
+    assert!(matches!(
+        ask(&mut root, &mut shard),
+        FollowAnswer::Followed(_)
+    ));
+    adjust(&mut shard, 0, 2, &[first, second], &[]).unwrap();
+    ask(&mut root, &mut shard);
+    assert_eq!(sent(&mut shard), [(0, adjusted(2))]);
 }

@@ -1,0 +1,330 @@
+//! A line at a shard: whatever fails, is late or has no room, each stream that was acknowledged hears what it wants.
+
+use std::collections::VecDeque;
+
+use mcp_listen::{
+    bus::{
+        BatchCall, BusMessage, EdgeId, FollowCall, Interest, Mark, Parting, Position, Root, Shard,
+        ShardId, ShardOutput,
+    },
+    clock::Millis,
+    edge::Patience,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    line::{Line, LineCall, LineOutput},
+};
+use proptest::{collection::vec, prelude::*};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::shard::{PROMPTS, attach};
+use crate::any::{any_event, any_filter, check};
+
+const SHARD: ShardId = ShardId(1);
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(SubscriptionFilter),
+    Leave(usize),
+    Publish(ServerEvent),
+    TakeUp,
+    TakeDown,
+    Follow {
+        fails: bool,
+    },
+    Deliver {
+        fails: bool,
+    },
+    /// The request that held the connection ends.
+    Move,
+    /// So much room is left at the root.
+    Room(usize),
+    Pass(u64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => any_filter().prop_map(Step::Open),
+        2 => (0..8usize).prop_map(Step::Leave),
+        5 => any_event().prop_map(Step::Publish),
+        5 => Just(Step::TakeUp),
+        5 => Just(Step::TakeDown),
+        5 => prop::bool::weighted(0.2).prop_map(|fails| Step::Follow { fails }),
+        4 => prop::bool::weighted(0.2).prop_map(|fails| Step::Deliver { fails }),
+        1 => Just(Step::Move),
+        1 => (0..2_000usize).prop_map(Step::Room),
+        2 => (0..3_000u64).prop_map(Step::Pass),
+    ]
+}
+
+struct Stream {
+    number: Option<EdgeId>,
+    filter: SubscriptionFilter,
+    is_acknowledged: bool,
+    owed: Vec<ServerEvent>,
+}
+
+struct World {
+    root: Root,
+    shard: Shard,
+    line: Line,
+    edge: Option<EdgeId>,
+    log: Vec<ServerEvent>,
+    up: VecDeque<String>,
+    down: VecDeque<String>,
+    follows: VecDeque<FollowCall>,
+    batches: VecDeque<BatchCall>,
+    streams: Vec<Stream>,
+    now: Millis,
+}
+
+impl World {
+    fn new(most: usize) -> Self {
+        let mark = Mark {
+            epoch: "e".into(),
+            position: Position(0),
+        };
+        let mut root = Root::new(mark, Position(0), 0, 1);
+        root.place("EU", 1, None);
+        let mut shard = Shard::new(0).with_room(most, 4);
+        // A shard without edges is closed, and this one is to stay.
+        attach(&mut shard, PROMPTS, None);
+        Self {
+            root,
+            shard,
+            line: Line::new("line", Patience::default()),
+            edge: None,
+            log: Vec::new(),
+            up: VecDeque::new(),
+            down: VecDeque::new(),
+            follows: VecDeque::new(),
+            batches: VecDeque::new(),
+            streams: Vec::new(),
+            now: Millis(0),
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Open(filter) => self.open(filter),
+            Step::Leave(place) => {
+                let stream = self.streams.get_mut(place);
+                if let Some(number) = stream.and_then(|stream| stream.number.take()) {
+                    self.line.detach(number);
+                }
+            }
+            Step::Publish(event) => self.publish(&event),
+            Step::TakeUp => self.take_up(),
+            Step::TakeDown => {
+                if let Some(frame) = self.down.pop_front() {
+                    self.line.handle_message(&frame, self.now).ok();
+                }
+            }
+            Step::Follow { fails } => self.follow(fails),
+            Step::Deliver { fails } => self.deliver(fails),
+            Step::Move => {
+                self.hang_up();
+                self.line.handle_moved(self.now);
+            }
+            Step::Room(most) => self.root.set_room(most),
+            Step::Pass(span) => self.now = self.now + Millis(span),
+        }
+        self.tend();
+    }
+
+    fn open(&mut self, filter: SubscriptionFilter) {
+        let interest = Interest::Filter(filter.clone());
+        if !self.line.has_room_for(&interest, self.now) {
+            return;
+        }
+        let number = Some(self.line.attach(&interest, self.now));
+        self.streams.push(Stream {
+            number,
+            filter,
+            is_acknowledged: false,
+            owed: Vec::new(),
+        });
+    }
+
+    fn publish(&mut self, event: &ServerEvent) {
+        self.log.push(event.clone());
+        let position = Position(self.log.len() as u64);
+        for stream in &mut self.streams {
+            let is_open = stream.number.is_some() && stream.is_acknowledged;
+            if is_open && stream.filter.accepts(event) {
+                stream.owed.push(event.clone());
+            }
+        }
+        self.root.publish(position, None, event, &event.to_json());
+    }
+
+    fn take_up(&mut self) {
+        if let (Some(edge), Some(text)) = (self.edge, self.up.pop_front()) {
+            self.shard.handle_message(edge, &text, self.now).ok();
+        }
+    }
+
+    fn follow(&mut self, fails: bool) {
+        let Some(FollowCall { seq, text }) = self.follows.pop_front() else {
+            return;
+        };
+        if fails {
+            return self.shard.handle_failure(seq, false, self.now, 0.5);
+        }
+        let mut reply = self.root.handle_follow(SHARD, &text, Position(0)).unwrap();
+        if let Some(after) = reply.replay_after() {
+            let log = (1..).zip(&self.log);
+            for (position, event) in log.filter(|(position, _)| *position > after.0) {
+                reply.push_event(&self.root, Position(position), event);
+            }
+        }
+        self.shard
+            .handle_answer(seq, &reply.finish(), self.now, 0.5);
+    }
+
+    fn deliver(&mut self, fails: bool) {
+        let Some(BatchCall { shard, call, text }) = self.batches.pop_front() else {
+            return;
+        };
+        if fails {
+            return self.root.handle_failure(shard, call, false, self.now, 0.5);
+        }
+        let answer = self.shard.handle_batch(&text, self.now).unwrap();
+        let taken = self.root.handle_taken(shard, call, &answer, self.now, 0.5);
+        taken.unwrap();
+    }
+
+    fn tend(&mut self) {
+        self.shard.handle_timeout(self.now, 0.5);
+        self.root.handle_timeout(self.now, 0.5);
+        self.line.handle_timeout(self.now, 0.5);
+        while self.root.poll_change().is_some() {}
+        while let Some(output) = self.shard.poll_output() {
+            self.tell(output);
+        }
+        self.follows.extend(self.shard.poll_call(self.now));
+        self.batches
+            .extend(std::iter::from_fn(|| self.root.poll_batch(self.now)));
+        loop {
+            while let Some(output) = self.line.poll_output() {
+                self.give(&output);
+            }
+            match self.line.poll_call(self.now) {
+                None => return,
+                Some(LineCall::Leave) => self.hang_up(),
+                Some(LineCall::Send(text)) => self.up.push_back(text),
+                Some(LineCall::Attach(text)) => {
+                    self.hang_up();
+                    self.edge = Some(self.shard.connect());
+                    self.up.push_back(text);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, output: ShardOutput) {
+        match output {
+            ShardOutput::Send(delivery)
+                if self.edge.is_some_and(|edge| delivery.edges.contains(&edge)) =>
+            {
+                self.down.push_back(delivery.message);
+            }
+            ShardOutput::Close(edge, parting) if self.edge == Some(edge) => {
+                self.hang_up();
+                if parting == Parting::Full {
+                    self.line.handle_full();
+                }
+                self.line
+                    .handle_lost(self.now, 0.5, parting == Parting::Full);
+            }
+            _ => {}
+        }
+    }
+
+    fn give(&mut self, output: &LineOutput) {
+        let (messages, edges) = match output {
+            LineOutput::Send { messages, edges } => (&messages[..], &edges[..]),
+            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => (&[][..], &[*edge][..]),
+        };
+        for stream in &mut self.streams {
+            if stream.number.is_none_or(|number| !edges.contains(&number)) {
+                continue;
+            }
+            if messages.is_empty() {
+                assert!(
+                    !stream.is_acknowledged || matches!(output, LineOutput::Lose(_)),
+                    "a stream that is open is refused"
+                );
+                stream.number = None;
+            }
+            for message in messages {
+                match BusMessage::from_json(message).unwrap() {
+                    BusMessage::Attached(_) => stream.is_acknowledged = true,
+                    BusMessage::Event { event, .. } => {
+                        stream.owed.retain(|owed| !is_told(owed, &event));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+
+    fn hang_up(&mut self) {
+        if let Some(edge) = self.edge.take() {
+            self.shard.disconnect(edge, self.now);
+        }
+        self.up.clear();
+        self.down.clear();
+    }
+
+    /// From here on nothing fails, and there is room.
+    fn come_to_rest(&mut self) {
+        self.root.set_room(usize::MAX);
+        for _ in 0..2_000 {
+            let step = if !self.up.is_empty() {
+                Step::TakeUp
+            } else if !self.down.is_empty() {
+                Step::TakeDown
+            } else if !self.follows.is_empty() {
+                Step::Follow { fails: false }
+            } else if !self.batches.is_empty() {
+                Step::Deliver { fails: false }
+            } else {
+                Step::Pass(200)
+            };
+            self.step(step);
+        }
+    }
+}
+
+/// Of one task the last state says all.
+fn is_told(owed: &ServerEvent, event: &ServerEvent) -> bool {
+    crate::any::is_of_same_key(owed, event)
+}
+
+#[test]
+fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
+    let room = prop_oneof![Just(usize::MAX >> 1), 800..40_000usize];
+    check((room, vec(any_step(), 0..60)), |(most, steps)| {
+        let mut world = World::new(most);
+        for step in steps {
+            world.step(step);
+        }
+        world.come_to_rest();
+        for stream in world
+            .streams
+            .iter()
+            .filter(|stream| stream.number.is_some())
+        {
+            assert_eq!(stream.owed, [], "{:?}", stream.filter);
+            assert!(stream.is_acknowledged, "{:?}", stream.filter);
+        }
+        for stream in &mut world.streams {
+            if let Some(number) = stream.number.take() {
+                world.line.detach(number);
+            }
+        }
+        world.come_to_rest();
+        assert_eq!((world.line.names(), world.shard.names()), (0, 0));
+    });
+}
