@@ -53,9 +53,24 @@ async function wasmBindgen() {
   if (installed.trim() === `wasm-bindgen ${version}`) return;
   await step(`Compiling wasm-bindgen ${version}, once, for some minutes`, () =>
     // By a lock of our own. Unoptimised: it takes half as long to compile, and a fifth of a second more in each build.
-    run('cargo', ['install', '--locked', '--path', tools, '--root', '.tools', '--force', '--debug'], {
-      env: { ...environment, CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' },
-    }),
+    run(
+      'cargo',
+      [
+        'install',
+        '--locked',
+        '--path',
+        tools,
+        '--target-dir',
+        'target/tools',
+        '--root',
+        '.tools',
+        '--force',
+        '--debug',
+      ],
+      {
+        env: { ...environment, CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' },
+      },
+    ),
   );
 }
 
