@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from './command.mjs';
+import { unverified } from './lock.mjs';
 import { main } from './main.mjs';
 import { root } from './project.mjs';
 import { foreignImports } from './wasm.mjs';
@@ -47,7 +48,14 @@ export const checks = [
   ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
   ['no file of js/runtime has more than 15 lines', (files) => longerThan(15, matching(files, /^js\/runtime\//))],
   ['no file names a path of one machine', (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/)],
-  ['package-lock.json names no host', (files) => places(matching(files, /^package-lock\.json$/), /"resolved":/)],
+  [
+    'package-lock.json names no host',
+    (files) => places(matching(files, /^package-lock\.json$/), /"resolved": "[^"]*:/),
+  ],
+  [
+    'package-lock.json verifies every package',
+    (files) => matching(files, /^package-lock\.json$/).flatMap(({ lines }) => unverified(lines)),
+  ],
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;

@@ -16,7 +16,7 @@ export async function pythonSdk() {
 /**
  * Brings packages of PyPI into a folder of .tools; does nothing where they are there.
  * @param {string} what
- * @param {string} requirements file that names them, each with its version
+ * @param {string} requirements file that names them all, each with its version and the digests of its files
  * @param {string} name of the folder
  */
 export async function installed(what, requirements, name) {
@@ -28,7 +28,19 @@ export async function installed(what, requirements, name) {
   await step(`Installing ${what} into .tools/${name}`, async () => {
     await rm(folder, { recursive: true, force: true });
     await run('python3', ['-m', 'venv', folder]);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', wanted];
+    const quietly = ['--quiet', '--disable-pip-version-check'];
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      ...quietly,
+      '--require-hashes',
+      '--no-deps',
+      '--only-binary',
+      ':all:',
+      '-r',
+      wanted,
+    ];
     await run(join(folder, 'bin', 'python'), pip);
     await cp(wanted, present);
   });

@@ -19,7 +19,9 @@ async function npmPackages() {
     );
   }
   await run(join(npmBin, 'node'), ['--version']).catch(() => {
-    throw new Error('the npm package "node" is not complete: run "npm ci --ignore-scripts=false"');
+    throw new Error(
+      'there is no Node for this platform in tools/node/package.json, or npm left it out: run "npm ci --include=optional"',
+    );
   });
 }
 
@@ -40,15 +42,35 @@ async function rustToolchain() {
 }
 
 async function wasmBindgen() {
+  const tools = join('tools', 'wasm-bindgen');
   const version = await lockedVersion('wasm-bindgen');
+  if ((await lockedVersion('wasm-bindgen-cli', tools)) !== version) {
+    throw new Error(
+      `tools/wasm-bindgen is not of wasm-bindgen ${version}, as Cargo.lock is: change its Cargo.toml, and "cargo update" there`,
+    );
+  }
   const installed = await run(join(cargoBin, 'wasm-bindgen'), ['--version']).catch(() => '');
   if (installed.trim() === `wasm-bindgen ${version}`) return;
   await step(`Compiling wasm-bindgen ${version}, once, for some minutes`, () =>
-    // Without --locked: the lock it ships with names crates that not every mirror serves. Unoptimised: it takes half as
-    // long to compile, and a fifth of a second more in each build.
-    run('cargo', ['install', 'wasm-bindgen-cli', '--version', version, '--root', '.tools', '--force', '--debug'], {
-      env: { ...environment, CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' },
-    }),
+    // By a lock of our own. Unoptimised: it takes half as long to compile, and a fifth of a second more in each build.
+    run(
+      'cargo',
+      [
+        'install',
+        '--locked',
+        '--path',
+        tools,
+        '--target-dir',
+        'target/tools',
+        '--root',
+        '.tools',
+        '--force',
+        '--debug',
+      ],
+      {
+        env: { ...environment, CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' },
+      },
+    ),
   );
 }
 
@@ -97,11 +119,14 @@ async function installedComponents(channel) {
   return list.split('\n').filter((line) => line !== '');
 }
 
-/** @param {string} crate */
-async function lockedVersion(crate) {
-  const lock = await readFile(join(root, 'Cargo.lock'), 'utf8');
+/**
+ * @param {string} crate
+ * @param {string} folder of the lock
+ */
+async function lockedVersion(crate, folder = '.') {
+  const lock = await readFile(join(root, folder, 'Cargo.lock'), 'utf8');
   const version = lock.match(new RegExp(`name = "${crate}"\\nversion = "(.+)"`))?.[1];
-  if (version === undefined) throw new Error(`Cargo.lock names no version of ${crate}`);
+  if (version === undefined) throw new Error(`the Cargo.lock of ${folder} names no version of ${crate}`);
   return version;
 }
 

@@ -1,6 +1,6 @@
 use mcp_listen::{
     browser::{ListenError, ListenOptions, listen},
-    client::Refusal,
+    client::{Loss, Refusal},
     clock::Millis,
     filter::SubscriptionFilter,
     uri::Uri,
@@ -53,6 +53,29 @@ async fn a_token_and_further_header_fields_go_with_the_request() {
         ..Default::default()
     };
     assert!(listen(&server, tools(), with_field).await.is_ok());
+}
+
+#[test]
+async fn with_credentials_no_redirect_is_followed() {
+    let stage = Stage::new().await;
+    let elsewhere = stage.elder("elsewhere");
+    let part = format!(r#"{{"status":307,"headers":{{"location":"{elsewhere}"}}}}"#);
+    let server = stage.player("redirecting", &part);
+    let with_token = ListenOptions {
+        token: Some("t0ken".into()),
+        ..Default::default()
+    };
+    let with_field = ListenOptions {
+        headers: vec![("x-api-key".into(), "s3cret".into())],
+        ..Default::default()
+    };
+    for options in [with_token, with_field] {
+        let error = listen(&server, tools(), options).await.unwrap_err();
+        assert_eq!(error, ListenError::Lost(Loss::Redirected));
+    }
+    assert_eq!(stage.asked("elsewhere").await, "");
+    drop(listen(&server, tools(), ListenOptions::default()).await);
+    assert_ne!(stage.asked("elsewhere").await, "");
 }
 
 #[test]

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
 import { checks } from '../../scripts/borders.mjs';
+import { unserved, unverified } from '../../scripts/lock.mjs';
 
 // Put together here, so that this file itself names no machine.
 const elsewhere = ['', 'home', 'me', 'clone'].join('/');
@@ -23,7 +25,6 @@ test.each([
   ['no file of js/runtime has more than 15 lines', 'js/runtime/deno.ts', '\n'.repeat(15)],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
   ['no file names a path of one machine', 'README.md', `cd ${elsewhere}`],
-  ['package-lock.json names no host', 'package-lock.json', '"resolved": "https://example.org/a.tgz",'],
 ])('"%s" finds %s: %s', async (name, path, text) => {
   expect(await crossings(path, text)).toEqual([name]);
 });
@@ -41,6 +42,39 @@ test.each([
   ['README.md', 'see https://example.org/home/me'],
 ])('nothing is wrong with %s: %s', async (path, text) => {
   expect(await crossings(path, text)).toEqual([]);
+});
+
+describe('a lock of npm', async () => {
+  const lock = (await readFile('package-lock.json', 'utf8')).split('\n');
+
+  test('verifies every package', () => expect(unverified(lock)).toEqual([]));
+
+  test('names no host', async () => {
+    const text = [...lock, '"resolved": "https://example.org/a.tgz",'].join('\n');
+    expect(await crossings('package-lock.json', text)).toEqual(['package-lock.json names no host']);
+  });
+
+  test('that lacks one digest, or has another kind of one, is found out', async () => {
+    const places = lock.flatMap((line, index) => (line.includes('"integrity":') ? [index] : []));
+    expect(places.length).toBeGreaterThan(400);
+    for (const place of [places[0] ?? 0, places.at(-1) ?? 0]) {
+      for (const line of [
+        [],
+        ['      "integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=",'],
+        ['      "integrity": "",'],
+      ]) {
+        const text = lock.toSpliced(place, 1, ...line).join('\n');
+        expect(await crossings('package-lock.json', text)).toEqual(['package-lock.json verifies every package']);
+      }
+    }
+  });
+
+  test('that verifies what is listed as not served is found out too', () => {
+    const [listed = ''] = unserved;
+    const start = lock.indexOf(`    "${listed}": {`);
+    const digest = `      "integrity": "sha512-${'a'.repeat(86)}==",`;
+    expect(unverified(lock.toSpliced(start + 1, 0, digest))).toEqual([`${listed} is listed without need`]);
+  });
 });
 
 /** The checks that find something in a repository of this one file and the core as it is built. */
