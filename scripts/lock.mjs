@@ -22,14 +22,6 @@ export function unverified(lines) {
  * `npm view NAME@VERSION dist.integrity` answers, and what it says is in the lock.
  */
 export const unserved = new Set([
-  'node_modules/@biomejs/cli-android-arm64',
-  'node_modules/@biomejs/cli-android-x64',
-  'node_modules/@biomejs/cli-darwin-arm64',
-  'node_modules/@biomejs/cli-darwin-x64',
-  'node_modules/@biomejs/cli-linux-arm64-musl',
-  'node_modules/@biomejs/cli-linux-x64-musl',
-  'node_modules/@biomejs/cli-win32-arm64',
-  'node_modules/@biomejs/cli-win32-x64',
   'node_modules/@cloudflare/workerd-darwin-64',
   'node_modules/@cloudflare/workerd-darwin-arm64',
   'node_modules/@cloudflare/workerd-windows-64',
