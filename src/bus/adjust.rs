@@ -34,12 +34,7 @@ impl Adjust {
 
     /// Adds nothing: there is no room for it. What it drops is dropped, but for what it was to add too.
     pub(crate) fn refuse(&mut self) {
-        let mut stays = Set::default();
-        for key in Key::entries_of(&self.add) {
-            stays.insert(key);
-        }
-        let dropped = Key::entries_of(&self.drop).filter(|key| !stays.contains(key));
-        self.drop = filter_of(dropped);
+        self.drop = filter_of(self.gone());
         self.add = SubscriptionFilter::default();
     }
 
@@ -51,18 +46,29 @@ impl Adjust {
         text
     }
 
-    /// The keys that an edge is entered under after it and was not before; of what is in both filters, it stays.
-    pub fn added<'a>(&'a self, keys: &'a Keys) -> impl Iterator<Item = Key> + 'a {
-        Key::entries_of(&self.add).filter(|key| !keys.contains(key))
+    /// The keys that an edge is entered under after it and was not before.
+    pub fn added(&self, keys: &Keys) -> Vec<Key> {
+        let mut added = Key::entries_of(&self.add);
+        added.retain(|key| !keys.contains(key));
+        added
     }
 
-    /// The keys that an edge is entered under no more after it.
-    pub fn dropped<'a>(&'a self, keys: &'a Keys) -> impl Iterator<Item = Key> + 'a {
+    /// The keys that an edge is entered under no more after it; what is added, too, stays.
+    pub fn dropped(&self, keys: &Keys) -> Vec<Key> {
+        let mut dropped = self.gone();
+        dropped.retain(|key| keys.contains(key));
+        dropped
+    }
+
+    /// What is dropped and not added.
+    fn gone(&self) -> Vec<Key> {
         let mut stays = Set::default();
         for key in Key::entries_of(&self.add) {
             stays.insert(key);
         }
-        Key::entries_of(&self.drop).filter(move |key| keys.contains(key) && !stays.contains(key))
+        let mut gone = Key::entries_of(&self.drop);
+        gone.retain(|key| !stays.contains(key));
+        gone
     }
 
     pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
@@ -97,7 +103,8 @@ fn filter_in(root: &Node<'_>, member: &str) -> Result<SubscriptionFilter, Protoc
 }
 
 /// A filter of these keys, each of which comes once; all but everything.
-pub(crate) fn filter_of(keys: impl IntoIterator<Item = Key>) -> SubscriptionFilter {
+#[inline(never)]
+pub(crate) fn filter_of(keys: Vec<Key>) -> SubscriptionFilter {
     let mut filter = SubscriptionFilter::default();
     for key in keys {
         match key {

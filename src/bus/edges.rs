@@ -116,8 +116,8 @@ impl Edges {
             return Some(Delta::default());
         }
         Some(Delta {
-            added: adjust.added(keys).collect(),
-            dropped: adjust.dropped(keys).collect(),
+            added: adjust.added(keys),
+            dropped: adjust.dropped(keys),
         })
     }
 

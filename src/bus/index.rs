@@ -93,7 +93,7 @@ impl Index {
     /// What the edges want together that do not want everything.
     pub fn filter(&self) -> SubscriptionFilter {
         let keys = self.edges.keys().filter(|key| !key.is_principal());
-        let mut filter = filter_of(keys.cloned());
+        let mut filter = filter_of(keys.cloned().collect());
         filter.scope.revocations = self.contains(&Key::Revocations);
         filter
     }

@@ -11,17 +11,17 @@ use super::{
 /// An interest as JSON texts, each of bounded size: an interest first, then changes of it.
 pub(crate) fn pieces(interest: &Interest) -> Vec<String> {
     let mut pieces = Vec::new();
-    let mut keys = Key::entries(interest).peekable();
+    let mut keys = Key::entries(interest).into_iter().peekable();
     if matches!(interest, Interest::Everything) || keys.peek().is_none() {
         return vec![interest.to_json()];
     }
     while keys.peek().is_some() {
         let mut bytes = 0;
-        let piece = std::iter::from_fn(|| {
-            let key = keys.next_if(|_| bytes < PIECE_BYTES)?;
+        let mut piece = Vec::new();
+        while let Some(key) = keys.next_if(|_| bytes < PIECE_BYTES) {
             bytes += key.names();
-            Some(key)
-        });
+            piece.push(key);
+        }
         let add = filter_of(piece);
         pieces.push(if pieces.is_empty() {
             Interest::Filter(add).to_json()

@@ -52,23 +52,29 @@ impl Key {
     }
 
     /// The keys that an interest is entered under in an [`Index`](super::Index).
-    pub fn entries(interest: &Interest) -> impl Iterator<Item = Self> + '_ {
-        let (everything, filter) = match interest {
-            Interest::Everything => (Some(Self::Everything), None),
-            Interest::Filter(filter) => (None, Some(filter)),
-        };
-        everything
-            .into_iter()
-            .chain(filter.into_iter().flat_map(Self::entries_of))
+    pub fn entries(interest: &Interest) -> Vec<Self> {
+        match interest {
+            Interest::Everything => vec![Self::Everything],
+            Interest::Filter(filter) => Self::entries_of(filter),
+        }
     }
 
     /// As [`Key::entries`], of a filter.
-    pub fn entries_of(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> + '_ {
-        let scope = &filter.scope;
-        let followed = Self::of_filter(filter).filter(|key| *key != Self::Revocations);
-        followed
-            .chain(scope.revocations.then_some(Self::Revocations))
-            .chain(scope.principals.iter().cloned().map(Self::Principal))
+    #[inline(never)]
+    pub fn entries_of(filter: &SubscriptionFilter) -> Vec<Self> {
+        let mut keys = Vec::new();
+        for key in Self::of_filter(filter) {
+            if key != Self::Revocations {
+                keys.push(key);
+            }
+        }
+        if filter.scope.revocations {
+            keys.push(Self::Revocations);
+        }
+        for principal in &filter.scope.principals {
+            keys.push(Self::Principal(principal.clone()));
+        }
+        keys
     }
 
     /// What has to be followed for an edge that is entered under it: who wants to hear of one caller follows all.

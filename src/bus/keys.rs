@@ -44,9 +44,8 @@ impl Keys {
         if self.contains(&Key::Everything) {
             return;
         }
-        let dropped: Vec<Key> = adjust.dropped(self).collect();
-        for key in &dropped {
-            self.remove(key);
+        for key in adjust.dropped(self) {
+            self.remove(&key);
         }
         for key in Key::entries_of(&adjust.add) {
             self.insert(key);
@@ -85,7 +84,7 @@ impl Keys {
         if self.contains(&Key::Everything) {
             return Interest::Everything;
         }
-        Interest::Filter(filter_of(self.iter().cloned()))
+        Interest::Filter(filter_of(self.iter().cloned().collect()))
     }
 
     /// The same as an interest with `uris` in place of those that it names; everything stays everything.
@@ -96,7 +95,7 @@ impl Keys {
         let others = self.iter().filter(|key| !key.is_resource());
         Interest::Filter(SubscriptionFilter {
             resource_subscriptions: uris.to_vec(),
-            ..filter_of(others.cloned())
+            ..filter_of(others.cloned().collect())
         })
     }
 }

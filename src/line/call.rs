@@ -96,8 +96,8 @@ impl Line {
         let turn = self.wants.begin();
         let adjust = Adjust {
             seq: self.seq,
-            add: filter_of(turn.add.iter().cloned()),
-            drop: filter_of(turn.drop.iter().cloned()),
+            add: filter_of(turn.add.clone()),
+            drop: filter_of(turn.drop.clone()),
         };
         self.flight = Some(Flight {
             turn,

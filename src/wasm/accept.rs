@@ -188,7 +188,7 @@ impl Accepted {
             scope: Scope::from_json(scope).unwrap_or_default(),
             ..self.0.requested.clone()
         };
-        Key::entries_of(&filter).map(|key| key.names()).sum()
+        Key::entries_of(&filter).iter().map(Key::names).sum()
     }
 
     /// The refusal of this request.

@@ -97,7 +97,7 @@ impl Shard {
 
     fn take_back(&mut self, edge: EdgeId, seq: u64, added: Vec<Key>) {
         let change = Adjust {
-            drop: filter_of(added.iter().cloned()),
+            drop: filter_of(added.clone()),
             ..Adjust::default()
         };
         let delta = Delta {

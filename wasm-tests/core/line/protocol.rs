@@ -19,7 +19,7 @@ fn any_adjust() -> impl Strategy<Value = Adjust> {
 }
 
 fn keys(filter: &SubscriptionFilter) -> Vec<Key> {
-    let mut keys: Vec<Key> = Key::entries_of(filter).collect();
+    let mut keys = Key::entries_of(filter);
     keys.sort();
     keys
 }

@@ -71,10 +71,22 @@ describe('a line of many names', () => {
       const filter = { resourceSubscriptions: [`note://${name}`] };
       const stream = await fixture().subscribe(0, filter);
       expect(await stream.message()).toBe(acknowledged('1', filter));
+      streams.push(stream);
       rows.push((await written()) - before);
     }
     expect(rows).toEqual([1, 1, 1]);
     expect(await fixture().bus('interests')).toBe(1);
+    // What was written at once, in between, and last is there after a hibernation.
+    const wakes = await fixture().bus<number>('wakes');
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+    for (const number of [0, 7, 15]) {
+      const uri = `note://${number}/9/${'x'.repeat(100)}`;
+      await fixture().publish(1, { kind: 'resource_updated', uri });
+      expect(await streams[number]?.message()).toBe(updated('1', uri));
+    }
+    await fixture().publish(1, { kind: 'resource_updated', uri: 'note://c' });
+    expect(await streams.at(-1)?.message()).toBe(updated('1', 'note://c'));
+    expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
   });
 });
 
@@ -122,6 +134,8 @@ async function opens(workerd: Workerd): Promise<boolean> {
 }
 
 const LAST = 9_999;
+/** Objects hibernate after ten seconds without anything to do. */
+const IDLE_MS = 13_000;
 const TOGETHER = 20;
 const NOTE = { resourceSubscriptions: ['note://a'] };
 const TOOLS = { toolsListChanged: true };
