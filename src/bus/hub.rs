@@ -284,7 +284,7 @@ impl Hub {
         let mark = since.unwrap_or_else(|| self.mark.clone());
         self.edges.enter(edge, &keys, Some(mark.position), false);
         Ok(Received::Attached {
-            answer: attached_frame(&mark, self.edges.room_of(edge)),
+            answer: attached_frame(&mark, self.mark.position, self.edges.room_of(edge)),
             interest,
             session,
             replay_after: replay_after.filter(|position| *position < self.mark.position),

@@ -140,6 +140,16 @@ impl BusMessage {
         usize::try_from(room).ok()
     }
 
+    /// Where the log ended when an attach was confirmed, where a frame says so: what is replayed after it stands at or before that.
+    pub fn head_in(text: &str) -> Option<Position> {
+        let document = read(text).ok()?;
+        document
+            .root
+            .get("head")
+            .and_then(Node::as_u53)
+            .map(Position)
+    }
+
     /// Reads one frame.
     ///
     /// # Errors
@@ -197,9 +207,10 @@ impl BusMessage {
 }
 
 /// The frame of [`BusMessage::Attached`] from a bus that takes an [`EdgeMessage::Adjust`].
-pub(super) fn attached_frame(mark: &Mark, room: usize) -> String {
+pub(super) fn attached_frame(mark: &Mark, head: Position, room: usize) -> String {
     let (mark, room) = (mark_members(mark), room_member(room));
-    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"adjust":true{room}}}"#)
+    let head = head.0;
+    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"adjust":true{room}}}"#)
 }
 
 /// The frame of [`BusMessage::Adjusted`], or of [`BusMessage::Refused`].

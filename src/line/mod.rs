@@ -1,6 +1,7 @@
 //! The line: the one connection to a bus that the streams of an isolate share.
 
 mod call;
+mod fresh;
 mod output;
 
 use std::collections::VecDeque;
@@ -14,6 +15,8 @@ use crate::{
     edge::{Counts, Follower, Heard, Patience},
     event::ServerEvent,
 };
+
+use fresh::Fresh;
 
 pub use output::{LineCall, LineOutput};
 
@@ -40,6 +43,10 @@ pub struct Line {
     room: ToldRoom,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
+    /// Where the log ended when the bus last confirmed an attach.
+    head: Position,
+    /// Streams that were acknowledged before a replay had come to its end.
+    fresh: Fresh,
     flight: Option<Flight>,
     seq: u64,
     is_connected: bool,
@@ -73,6 +80,8 @@ impl Line {
             wants: Wants::default(),
             room: ToldRoom::new(FIRST_ROOM),
             waiting: Vec::new(),
+            head: Position::default(),
+            fresh: Fresh::default(),
             flight: None,
             seq: 0,
             is_connected: false,
@@ -121,7 +130,10 @@ impl Line {
     /// it is told so, and the bus is asked.
     pub fn attach_again(&mut self, edge: EdgeId, since: Option<Mark>, now: Millis) {
         let own = self.mark();
-        let Some(attached) = self.edges.get_mut(edge).filter(|edge| !edge.is_waiting) else {
+        if !self.is_open(edge) {
+            return;
+        }
+        let Some(attached) = self.edges.get_mut(edge) else {
             return;
         };
         let mark = since.filter(|since| since.epoch == own.epoch);
@@ -134,6 +146,7 @@ impl Line {
     /// A stream has gone.
     pub fn detach(&mut self, edge: EdgeId) {
         self.waiting.retain(|waiting| *waiting != edge);
+        self.fresh.leave(edge);
         let Some(former) = self.edges.disconnect(edge) else {
             return;
         };
@@ -157,11 +170,19 @@ impl Line {
             Heard::Nothing => {}
             Heard::Attached { is_whole } => {
                 self.can_adjust = BusMessage::offers_adjust(text);
+                self.head = BusMessage::head_in(text).unwrap_or_default();
                 self.handle_attached(is_whole);
             }
             Heard::Adjusted(seq) => self.handle_adjusted(seq),
             Heard::Refused(seq) => self.handle_refused(seq, now),
-            Heard::Event { at, event, .. } => self.deliver(at, &event),
+            Heard::Event {
+                position,
+                at,
+                event,
+            } => {
+                self.join(position);
+                self.deliver(at, &event);
+            }
             // Streams of sessions do not share a line.
             Heard::Interest { .. } => return Err(ProtocolError::OutOfPlace),
         }
@@ -250,8 +271,7 @@ impl Line {
             self.gaps += 1;
             let edges: Vec<EdgeId> = self.edges.ids().collect();
             for edge in edges {
-                let is_open = self.edges.get(edge).is_some_and(|edge| !edge.is_waiting);
-                if is_open {
+                if self.is_open(edge) {
                     self.lose(edge);
                 }
             }
@@ -305,6 +325,22 @@ impl Line {
         self.wants.handle_event(event, &self.edges);
     }
 
+    /// Whether a stream was told that it is attached.
+    fn is_open(&self, edge: EdgeId) -> bool {
+        self.edges
+            .get(edge)
+            .is_some_and(|attached| attached.last.is_some())
+    }
+
+    /// Fresh streams get what stands behind the head that their acknowledgment names.
+    fn join(&mut self, position: Position) {
+        for edge in self.fresh.joining(position) {
+            if let Some(attached) = self.edges.get_mut(edge) {
+                attached.is_waiting = false;
+            }
+        }
+    }
+
     fn serve_waiting(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         for edge in waiting {
@@ -318,6 +354,8 @@ impl Line {
     fn serve(&mut self, edge: EdgeId) -> bool {
         let mark = self.mark();
         let is_sure = self.follower.is_certain();
+        let reached = self.follower.mark().map(|mark| mark.position);
+        let is_behind = reached.is_some_and(|reached| reached < self.head);
         let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
             return false;
         };
@@ -325,7 +363,10 @@ impl Line {
             return false;
         }
         attached.last = Some(mark.position);
-        attached.is_waiting = false;
+        attached.is_waiting = is_behind;
+        if is_behind {
+            self.fresh.enter(edge, self.head);
+        }
         self.send(edge, BusMessage::Attached(mark).to_json());
         true
     }

@@ -29,7 +29,8 @@ const ATTACH: &str =
     r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true,"resourceSubscriptions":["a"]}}"#;
 const ATTACH_SINCE: &str = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true,"resourceSubscriptions":["a"]},"since":{"epoch":"e","position":8}}"#;
 const DETACH: &str = r#"{"v":1,"type":"detach"}"#;
-const ATTACHED: &str = r#"{"v":1,"type":"attached","epoch":"e","position":7,"adjust":true}"#;
+const ATTACHED: &str =
+    r#"{"v":1,"type":"attached","epoch":"e","position":7,"head":7,"adjust":true}"#;
 const INTEREST: &str = r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true}}"#;
 const TOOLS: &str = r#"{"v":1,"type":"event","position":8,"event":{"kind":"tools_list_changed"}}"#;
 const LATER: &str =

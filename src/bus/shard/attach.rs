@@ -136,7 +136,7 @@ impl Shard {
         let (frames, heard) = replay.frames();
         attached.last = Some(heard);
         attached.is_waiting = false;
-        let attached = attached_frame(&begin, room);
+        let attached = attached_frame(&begin, heard.max(end.position), room);
         for message in [attached].into_iter().chain(frames) {
             self.send(edge, message);
         }

@@ -54,7 +54,14 @@ pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
 }
 
 pub(super) fn attached(position: u64) -> String {
-    format!(r#"{{"v":1,"type":"attached","epoch":"e","position":{position},"adjust":true}}"#)
+    attached_before(position, position)
+}
+
+/// The answer to an attach that goes on from a position before the head of the log.
+pub(super) fn attached_before(position: u64, head: u64) -> String {
+    format!(
+        r#"{{"v":1,"type":"attached","epoch":"e","position":{position},"head":{head},"adjust":true}}"#
+    )
 }
 
 fn event(position: u64, previous: u64) -> String {
@@ -96,7 +103,7 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
     );
     assert_eq!(sent(&mut shard), []);
     followed(&mut shard, &call, r#""position":7"#);
-    let expected = [0, 1].map(|edge| [(edge, attached(7)), (edge, event(9, 7))]);
+    let expected = [0, 1].map(|edge| [(edge, attached_before(7, 9)), (edge, event(9, 7))]);
     assert_eq!(sent(&mut shard), expected.concat());
     assert_eq!(shard.poll_call(NOW), None);
 }
@@ -143,9 +150,9 @@ fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
     let missed = r#""after":3,"events":[{"position":5,"event":{"kind":"tools_list_changed"}}]"#;
     followed(&mut shard, &call, &format!(r#""position":8,{missed}"#));
     let expected = [
-        (2, attached(3)),
+        (2, attached_before(3, 8)),
         (2, event(5, 3)),
-        (3, attached(5)),
+        (3, attached_before(5, 8)),
         (4, attached(8)),
     ];
     assert_eq!(sent(&mut shard), expected);
