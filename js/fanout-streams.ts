@@ -35,7 +35,7 @@ export interface FanoutOpening {
   scope: string;
   keepAliveMs: number;
   /** How old it may grow, in milliseconds; 0: any age. */
-  maxAgeMs: number;
+  maxConnectionAgeMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
   /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
@@ -90,7 +90,7 @@ export class FanoutStreams implements EventFeed {
     permit,
     scope,
     keepAliveMs,
-    maxAgeMs,
+    maxConnectionAgeMs,
     expiresAt,
     grant,
     signal,
@@ -103,7 +103,7 @@ export class FanoutStreams implements EventFeed {
     this.#core.attached(id, now);
     const stream = new FannedStream(this, id, { expiresAt, grant, keepAliveMs });
     stream.memo = this.#memoOf(stream);
-    if (maxAgeMs > 0) stream.planned = { at: now + maxAgeMs, why: Retirement.Rotated };
+    if (maxConnectionAgeMs > 0) stream.planned = { at: now + maxConnectionAgeMs, why: Retirement.Rotated };
     this.#limit(stream);
     if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
     this.#streams[id] = stream;

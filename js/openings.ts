@@ -167,7 +167,7 @@ export class Openings {
     const { bus, discovery, limits, times, witness } = this.#options;
     const { expiresAt, request } = asker;
     await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
-    const ages = { keepAliveMs: this.#keepAliveMs(), maxAgeMs: scattered(times.maxAgeMs) };
+    const ages = { keepAliveMs: this.#keepAliveMs(), maxConnectionAgeMs: scattered(times.maxConnectionAgeMs) };
     const grant = this.#grant(asker);
     return discovery.use(request, rest, (known) => {
       const stream = fanout.open({
@@ -214,7 +214,7 @@ export class Openings {
   #streamOptions(asker: Asker): StreamOptions {
     const { expiresAt, request } = asker;
     const { bus, limits, onerror, times } = this.#options;
-    const { maxAgeMs, stallMs, verifyMs } = times;
+    const { maxConnectionAgeMs, stallMs, verifyMs } = times;
     return {
       bus,
       onerror,
@@ -225,7 +225,7 @@ export class Openings {
       tally: () => this.#streams.tally,
       keepAliveMs: this.#keepAliveMs(),
       attachMs: limits.attachMs,
-      maxAgeMs: scattered(maxAgeMs),
+      maxConnectionAgeMs: scattered(maxConnectionAgeMs),
       verifyMs: scattered(verifyMs),
       grant: this.#grant(asker),
       continent: continentOf(request),

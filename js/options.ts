@@ -55,10 +55,12 @@ export interface ListenOptions extends FrontOptions {
   /** Milliseconds that a reader may take nothing while something waits for it, before its stream is given up (default 60,000; below 1: any). */
   stallMs?: number;
   /**
-   * Milliseconds after which a stream ends without a result, +-20 %, so that its client comes back, to a new version of the server
-   * perhaps (default 900,000 on Workers, where streams would hold an old deployment alive; elsewhere, and below 1: never).
+   * Ends a stream without a result after this many milliseconds, +-20 %. Default: never; below 1 disables it too.
+   *
+   * Many official clients do not listen again after a stream has ended: the TypeScript SDK's with `listChanged` (2.4.0) and that of the
+   * Agents SDK receive nothing more. Set it only where your clients come back.
    */
-  maxAgeMs?: number;
+  maxConnectionAgeMs?: number;
   /**
    * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any (default, and below 1: never). A
    * bus that hibernates is woken by that.

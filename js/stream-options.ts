@@ -18,7 +18,7 @@ export interface StreamOptions {
   /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
   stallMs: number;
   /** How old the stream may grow, in milliseconds; 0: any age. */
-  maxAgeMs: number;
+  maxConnectionAgeMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
   verifyMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */

@@ -197,9 +197,9 @@ export class ListenStream implements HeldStream {
   }
 
   #live(): void {
-    const { maxAgeMs } = this.#options;
+    const { maxConnectionAgeMs } = this.#options;
     this.#recollection.memo = this.#edge.memo;
-    if (maxAgeMs > 0) this.#recollection.plan({ at: performance.now() + maxAgeMs, why: Retirement.Rotated });
+    if (maxConnectionAgeMs > 0) this.#recollection.plan({ at: performance.now() + maxConnectionAgeMs, why: Retirement.Rotated });
     this.#recollection.limit(this.#edge);
   }
 

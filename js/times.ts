@@ -1,22 +1,20 @@
-import { host } from './host.js';
-
 /** What of the options is a time, in milliseconds. */
 export interface Times {
   keepAliveMs?: number;
   stallMs?: number;
-  maxAgeMs?: number;
+  maxConnectionAgeMs?: number;
   verifyMs?: number;
   authorizationTtlMs?: number;
 }
 
 /** The times with their defaults; 0 where there is none. */
 export function timesOf(options: Times): Required<Times> {
-  const { keepAliveMs = 15_000, stallMs = 60_000, maxAgeMs = host.maxAgeMs } = options;
+  const { keepAliveMs = 15_000, stallMs = 60_000, maxConnectionAgeMs = 0 } = options;
   const { verifyMs = 0, authorizationTtlMs = 30_000 } = options;
   return {
     keepAliveMs: timer(keepAliveMs),
     stallMs: timer(stallMs),
-    maxAgeMs: timer(maxAgeMs),
+    maxConnectionAgeMs: timer(maxConnectionAgeMs),
     verifyMs: timer(verifyMs),
     authorizationTtlMs: timer(authorizationTtlMs),
   };

@@ -10,7 +10,7 @@ use crate::stage::{Stage, next, note_updated, tools, tools_and_note};
 #[test]
 async fn a_watch_opens_again_after_a_drop_and_tells_everything_once() {
     let stage = Stage::new().await;
-    let server = stage.worker_with(r#"{"maxAgeMs":400}"#);
+    let server = stage.worker_with(r#"{"maxConnectionAgeMs":400}"#);
     let mut watch = watch(&server, tools_and_note(), ListenOptions::default());
     assert_eq!(watch.state(), State::Connecting);
     assert_eq!(next(&mut watch).await, Some(Ok(live(false))));

@@ -157,7 +157,7 @@ test('the stream of a session comes back with its session', async () => {
 
 test('the stream of a session that asks its bus stays the one that it is', async () => {
   const bus = new BreakableBus();
-  const { send, server } = sessionServer({ bus, verifyMs: 1_000, maxAgeMs: 0 });
+  const { send, server } = sessionServer({ bus, verifyMs: 1_000, maxConnectionAgeMs: 0 });
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const stream = await session.open();

@@ -46,7 +46,7 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a stallMs of %s gives 
 });
 
 test('a stream retires at its age, +-20 %, after what is pending and without a result', async () => {
-  const { server } = watched({ maxAgeMs: 1_000, keepAliveMs: 0 });
+  const { server } = watched({ maxConnectionAgeMs: 1_000, keepAliveMs: 0 });
   const ages = new Set<number>();
   for (let count = 0; count < 20; count += 1) {
     const stream = await open(server, TOOLS);

@@ -150,7 +150,7 @@ describe.each(BUSES)('%s streams that are about to end', (_, busOf) => {
   });
 
   test('still end at their age', async () => {
-    const { bus, server: under } = server(busOf(), { maxAgeMs: 600 });
+    const { bus, server: under } = server(busOf(), { maxConnectionAgeMs: 600 });
     const stream = await acknowledgedStream(under);
     await trap((event) => bus.publish(event));
     expect(await stream.message()).toBe(TOLD);

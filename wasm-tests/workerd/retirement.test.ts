@@ -17,7 +17,7 @@ async function rest(stream: WireStream): Promise<string[]> {
 }
 
 test('a stream ends at its age without a result, and leaves no socket behind', async () => {
-  const options = { maxAgeMs: 300 };
+  const options = { maxConnectionAgeMs: 300 };
   const stream = await fixture().subscribeWith(0, options, TOOLS);
   expect(await rest(stream)).toEqual([ack]);
   await fixture().attached(0);

@@ -64,7 +64,7 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
         is_held,
     });
     let watches = vec(of_session, 0..3);
-    let room = option::of(0..1usize << 32);
+    let room = option::of(0..1usize << 31);
     let followed = (mark, any::<bool>(), missed, watches, room).prop_map(
         |((epoch, position), is_settled, missed, watches, room)| Followed {
             mark: Mark {
@@ -80,7 +80,7 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
     prop_oneof![
         4 => followed.prop_map(FollowAnswer::Followed),
         1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
-        1 => (0..1usize << 32).prop_map(|room| FollowAnswer::Full { room }),
+        1 => (0..1usize << 31).prop_map(|room| FollowAnswer::Full { room }),
         1 => Just(FollowAnswer::Unknown),
     ]
 }
