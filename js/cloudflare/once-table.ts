@@ -19,7 +19,7 @@ export type PublishedAt = number | 'key-reused' | 'signatures-full';
 
 /** For how many publishes, and for how long, a bus remembers what it was published once. */
 export interface OnceOptions {
-  /** Idempotency keys remembered (default 10,000). */
+  /** Idempotency keys remembered (default 10,000), of all publishers together: the oldest is forgotten first. */
   idempotencyKeys?: number;
   /** Milliseconds for which they are (default 86,400,000: a day). */
   idempotencyMs?: number;
@@ -52,14 +52,20 @@ export class OnceTable {
     this.#mostSignatures = signedPublishes;
   }
 
-  /** What became of this publish, if that is settled: it was made before, or it cannot be made. */
-  find({ digest, key, signature }: Once, now: number): PublishedAt | undefined {
+  /**
+   * Returns what became of this publish if that is settled: it was made before, or it cannot be made. Remembers the
+   * signature of a publish that its key settles, so that it stays settled once the key is forgotten.
+   */
+  settle({ digest, key, signature }: Once, now: number): PublishedAt | undefined {
     const signed = signature === undefined ? undefined : this.#signatures.find(signature, now);
-    const former = signed ?? (key === undefined ? undefined : this.#keys.find(key, now));
-    if (former !== undefined) return former.digest === digest ? former.position : 'key-reused';
-    if (signature === undefined) return undefined;
-    this.#signatures.forget(now);
-    return this.#signatures.count < this.#mostSignatures ? undefined : 'signatures-full';
+    if (signed !== undefined) return outcome(signed, digest);
+    if (signature !== undefined && !this.#hasRoom(now)) return 'signatures-full';
+    const keyed = key === undefined ? undefined : this.#keys.find(key, now);
+    if (keyed === undefined) return undefined;
+    const settled = outcome(keyed, digest);
+    const position = settled === 'key-reused' ? REFUSED : settled;
+    if (signature !== undefined) this.#signatures.keep(signature, digest, position, now);
+    return settled;
   }
 
   /** Remembers a publish, and forgets the keys that have left the window: reads what it deletes, and a row more. */
@@ -69,6 +75,21 @@ export class OnceTable {
     this.#keys.keep(key, digest, position, now);
     this.#keys.forget(now, this.#mostKeys);
   }
+
+  #hasRoom(now: number): boolean {
+    this.#signatures.forget(now);
+    return this.#signatures.count < this.#mostSignatures;
+  }
+}
+
+function outcome(former: Former, digest: string): number | 'key-reused' {
+  return former.digest === digest && former.position !== REFUSED ? former.position : 'key-reused';
+}
+
+/** A publish that is remembered. */
+interface Former {
+  digest: string;
+  position: number;
 }
 
 /** A table of publishes in the order in which they came. */
@@ -98,7 +119,7 @@ class Remembered {
     return first === null || last === null ? 0 : last - first + 1;
   }
 
-  find(key: string, now: number): { digest: string; position: number } | undefined {
+  find(key: string, now: number): Former | undefined {
     const [row] = this.#sql
       .exec<{ digest: string; position: number }>(
         `SELECT digest, position FROM ${this.#table} WHERE key = ? AND at > ?`,
@@ -127,5 +148,7 @@ class Remembered {
   }
 }
 
+/** Stands for the position of a publish that was refused for its key; positions begin at 1. */
+const REFUSED = 0;
 /** A signature is fresh for the window before its timestamp and the one after; a minute more for clocks that differ. */
 const SIGNED_MS = 2 * WINDOW_MS + 60_000;

@@ -5,12 +5,14 @@ import { guarded, report } from '../report.js';
 import { Published } from '../wasm.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from './bus-name.js';
 import type { BusNamespace } from './durable-object-bus.js';
+import { hex } from './hex.js';
 import type { Once, PublishedAt } from './once-table.js';
 import { PublishFailures } from './publish-failures.js';
-import { type Proof, proofOf } from './publish-proof.js';
+import { type Proof, proofOf, SIGNATURE_HEADER } from './publish-proof.js';
 import { PublishRefusal } from './publish-refusal.js';
 import { beyondRights, checked, type Publisher } from './publisher.js';
 import { retrying, unavailable } from './stub-error.js';
+import { UnprovenBodies } from './unproven-bodies.js';
 
 /** Who may publish, and to which bus. */
 export interface PublishOptions extends FrontOptions {
@@ -29,8 +31,10 @@ export interface PublishOptions extends FrontOptions {
    */
   acceptV1?: boolean;
   /**
-   * Requests that may fail to show a secret, or to deliver their body, within a minute (default 30), for each bus, and where the host tells addresses
-   * for each of these. The next ones are refused with 429. Each isolate counts for itself. Below 1: any number.
+   * Requests that may fail to show a secret within a minute (default 30), for each bus and for each address that the
+   * host tells. Further failures are refused with 429. A signed request counts as a failure until its signature has
+   * proved right, so that signed requests beyond the bound are refused unread. A right bearer is always served, and so
+   * is a right signature where the host tells no address. Each isolate counts for itself. Below 1: any number.
    */
   failuresPerMinute?: number;
   /** Milliseconds that a body may take to arrive (default 10,000; below 1: any number). */
@@ -62,6 +66,7 @@ class PublishEndpoint {
   readonly #onerror: (error: Error) => void;
   readonly #screen: Screen;
   readonly #failures: PublishFailures;
+  readonly #bodies: UnprovenBodies;
   readonly #bodyMs: number;
 
   constructor(namespace: BusNamespace, options: PublishOptions) {
@@ -73,6 +78,7 @@ class PublishEndpoint {
     this.#onerror = guarded(options.onerror ?? report);
     this.#screen = screen(options);
     this.#failures = new PublishFailures(failuresPerMinute);
+    this.#bodies = new UnprovenBodies(bodyMs);
     this.#bodyMs = bodyMs;
   }
 
@@ -102,7 +108,7 @@ class PublishEndpoint {
     const { events, isArray } = eventsIn(body);
     const place = beyondRights(publisher, events);
     if (place !== undefined) throw new PublishRefusal('not-allowed', { place });
-    const once = await onceOf(request.headers, proof, body);
+    const once = await onceOf(request.headers, { body, proof, publisher });
     const position = await this.#taken(name, events, once);
     if (!isArray) return Response.json({ position });
     const first = position - events.length + 1;
@@ -115,18 +121,35 @@ class PublishEndpoint {
    * @throws PublishRefusal
    */
   async #proven(request: Request, name: string | undefined): Promise<Proven> {
-    const caller = callerOf(request, name);
-    this.#failures.expectFew(caller);
-    try {
-      const proof = proofOf(request, name ?? '', this.#options.acceptV1 ?? false);
-      const publishers = await this.#publishersOf(name);
-      const bearer = proof.signature === undefined ? await proven(publishers, proof, new Uint8Array()) : undefined;
-      const body = await read(request, this.#bodyMs);
-      return { body, proof, publisher: bearer ?? (await proven(publishers, proof, body)) };
-    } catch (error) {
-      if (error instanceof PublishRefusal) this.#failures.add(caller);
-      throw error;
+    const publishers = await this.#publishersOf(name);
+    if (!request.headers.has(SIGNATURE_HEADER)) return this.#borne(request, name, publishers);
+    const address = addressOf(request);
+    return this.#bodies.within(address ?? '', async () => {
+      // Failures of clients without an address would lock out everyone.
+      const counted = address === undefined ? undefined : this.#failures.add(callerOf(request, name));
+      const signed = await this.#signed(request, name, publishers);
+      if (counted !== undefined) this.#failures.takeBack(counted);
+      return signed;
+    });
+  }
+
+  /** Only failures are counted, so that a right secret is taken whatever others have tried. */
+  async #borne(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
+    const proof = proofOf(request, name ?? '', false);
+    const publisher = await proven(publishers, proof, new Uint8Array());
+    if (publisher === undefined) {
+      this.#failures.add(callerOf(request, name));
+      throw new PublishRefusal('unauthorized');
     }
+    return { body: await read(request, this.#bodyMs), proof, publisher };
+  }
+
+  async #signed(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
+    const proof = proofOf(request, name ?? '', this.#options.acceptV1 ?? false);
+    const body = await read(request, this.#bodyMs);
+    const publisher = await proven(publishers, proof, body);
+    if (publisher === undefined) throw new PublishRefusal('unauthorized');
+    return { body, proof, publisher };
   }
 
   /** Returns no publishers where a function returns one that is invalid, and reports it. */
@@ -191,22 +214,16 @@ function checkHead({ headers, method }: Request): void {
   if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishRefusal('invalid-idempotency-key');
 }
 
-/**
- * Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was.
- *
- * @throws PublishRefusal `unauthorized`.
- */
+/** Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was. */
 async function proven(
   publishers: readonly Publisher[],
   proof: Proof,
   body: Uint8Array<ArrayBuffer>,
-): Promise<Publisher> {
+): Promise<Publisher | undefined> {
   decoy ??= { secret: crypto.randomUUID() };
   const tried = publishers.length === 0 ? [decoy] : publishers;
   const matches = await Promise.all(tried.map(({ secret }) => proof.isOf(secret, body)));
-  const publisher = publishers[matches.indexOf(true)];
-  if (publisher === undefined) throw new PublishRefusal('unauthorized');
-  return publisher;
+  return publishers[matches.indexOf(true)];
 }
 
 async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -227,16 +244,25 @@ function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
 }
 
 /** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
-async function onceOf(headers: Headers, proof: Proof, body: Uint8Array<ArrayBuffer>): Promise<Once | undefined> {
+async function onceOf(headers: Headers, { body, proof, publisher }: Proven): Promise<Once | undefined> {
   const key = headers.get('idempotency-key');
   const { signature } = proof;
   if (key === null && signature === undefined) return undefined;
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body));
   return {
-    ...(key !== null && { key }),
+    ...(key !== null && { key: await keyOf(publisher, key) }),
     ...(signature !== undefined && { signature }),
-    digest: btoa(String.fromCharCode(...digest)),
+    digest: hex(await sha256(body)),
   };
+}
+
+/** Returns the key as the bus keeps it, with what tells its publisher from others and does not reveal the secret. */
+async function keyOf({ secret }: Publisher, key: string): Promise<string> {
+  const digest = await sha256(new TextEncoder().encode(`mcp-listen idempotency ${secret}`));
+  return `${hex(digest).slice(0, PUBLISHER_DIGITS)} ${key}`;
+}
+
+async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 }
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
@@ -257,5 +283,7 @@ async function taken(stub: () => PublishStub, events: string[], once: Once | und
 let decoy: Publisher | undefined;
 const MOST_BYTES = 65_536;
 const ATTEMPTS = 3;
+/** Hexadecimal digits that tell publishers apart. */
+const PUBLISHER_DIGITS = 16;
 /** Characters of an address that tell unknown buses apart. */
 const LONGEST_PLACE = 256;

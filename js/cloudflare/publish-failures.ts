@@ -1,35 +1,50 @@
 import { PublishRefusal } from './publish-refusal.js';
 
+/** The failures of one caller within a minute. */
+export interface CountedFailures {
+  failures: number;
+  /** When the minute ends, in milliseconds since 1970. */
+  until: number;
+}
+
 /**
- * Counts publishes that failed to show a secret, for each bus and address, in the memory of this isolate: beyond so many
- * within a minute, the next ones are refused before their secret is looked at.
+ * Counts attempts that failed to show a secret, for each bus and address, in the memory of this isolate. Refuses the
+ * next ones beyond so many within a minute.
  */
 export class PublishFailures {
   readonly #most: number;
-  readonly #counts = new Map<string, { failures: number; until: number }>();
+  readonly #counts = new Map<string, CountedFailures>();
 
   /** @param most - failures within a minute; below 1: any number. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** @throws PublishRefusal `too-many-failures`. */
-  expectFew(caller: string): void {
-    const { failures = 0, until = 0 } = this.#counts.get(caller) ?? {};
-    if (this.#most >= 1 && failures >= this.#most && Date.now() < until) throw new PublishRefusal('too-many-failures');
-  }
-
-  /** Counts a failure. */
-  add(caller: string): void {
+  /**
+   * Counts an attempt as a failure. {@link PublishFailures.takeBack} takes it back.
+   *
+   * @throws PublishRefusal `too-many-failures`.
+   */
+  add(caller: string): CountedFailures {
     const now = Date.now();
     const former = this.#counts.get(caller);
     const isOver = former === undefined || now >= former.until;
-    // The entries stand in the order in which their minutes began, so that the first one ends first.
-    if (isOver) this.#counts.delete(caller);
-    this.#counts.set(
-      caller,
-      isOver ? { failures: 1, until: now + MINUTE_MS } : { ...former, failures: former.failures + 1 },
-    );
+    const counted = isOver ? { failures: 0, until: now + MINUTE_MS } : former;
+    if (this.#most >= 1 && counted.failures >= this.#most) throw new PublishRefusal('too-many-failures');
+    counted.failures += 1;
+    if (isOver) this.#keep(caller, counted);
+    return counted;
+  }
+
+  /** Takes back one attempt, which has shown a secret. `counted` is what `add` returned for it. */
+  takeBack(counted: CountedFailures): void {
+    counted.failures -= 1;
+  }
+
+  /** The entries stand in the order in which their minutes began, so that the first one ends first. */
+  #keep(caller: string, counted: CountedFailures): void {
+    this.#counts.delete(caller);
+    this.#counts.set(caller, counted);
     const [oldest] = this.#counts.keys();
     if (this.#counts.size > MOST_CALLERS && oldest !== undefined) this.#counts.delete(oldest);
   }

@@ -43,6 +43,7 @@ const REFUSALS = {
   'no-events': [400, 'the body holds no events'],
   'not-allowed': [403, 'this publisher may not publish this event'],
   'idempotency-key-reused': [422, 'the key belongs to a publish of other events'],
+  'too-many-bodies': [503, 'too many signed bodies are being read', { 'Retry-After': '1' }],
   'too-many-signed-publishes': [503, 'the bus remembers as many signed publishes as it may', { 'Retry-After': '60' }],
   'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],
 } satisfies Record<string, Answer>;

@@ -152,13 +152,23 @@ export class RootBus implements WatchedBus {
 
   /** Everything is in the log, in one transaction, before any of it is sent. */
   #publish(publishes: Publish[]): PublishedAt[] {
-    const logged = this.#ctx.storage.transactionSync(() => publishes.map((publish) => this.#logged(publish)));
+    const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
     this.#hub.trimmed(this.#log.floor);
     this.#shards?.flush();
     for (const { edges, message } of logged.flatMap(({ frames }) => frames)) {
       for (const edge of edges) this.#send(edge, message);
     }
     return logged.map(({ position }) => position);
+  }
+
+  /** Resets the object where the disk fails: the core is ahead of the disk then, and begins again from it. */
+  #transaction<T>(write: () => T): T {
+    try {
+      return this.#ctx.storage.transactionSync(write);
+    } catch (error) {
+      this.#ctx.abort(`the log could not be written: ${error}`);
+      throw error;
+    }
   }
 
   #shardsOf(env: unknown, perShard: number): RootShards | undefined {
@@ -205,7 +215,7 @@ export class RootBus implements WatchedBus {
   /** Writes a publish to the log, unless it was made before. */
   #logged({ events, once }: Publish): { frames: Frame[]; position: PublishedAt } {
     const now = Date.now();
-    const former = once && this.#once.find(once, now);
+    const former = once && this.#once.settle(once, now);
     if (former !== undefined) return { frames: [], position: former };
     const frames = events.flatMap((event) => this.#append(event));
     const { position } = this.#log;

@@ -85,22 +85,24 @@ describe('a captured signature', () => {
 describe('a guesser', () => {
   const at = (address: string, secret: string) => ({ ...bearing(secret), 'x-address': address });
 
-  test('is refused after 30 failures in a minute, and a publisher at another address is not', async () => {
+  test('is refused after 30 failures in a minute, and publishers are not', async () => {
     const guesses = Array.from({ length: 40 }, (_, turn) => at('192.0.2.7', `guess-number-${turn}-of-many`));
     const statuses: number[] = [];
     for (const headers of guesses) statuses.push((await post(headers)).status);
     expect(statuses).toEqual([...Array(30).fill(401), ...Array(10).fill(429)]);
-    const refused = await post(at('192.0.2.7', SECRET));
+    const refused = await post(at('192.0.2.7', 'one-more-guess-of-many'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
     expect(await refused.json()).toMatchObject({ error: 'too-many-failures' });
+    expect((await post(at('192.0.2.7', SECRET))).status).toBe(200);
+    expect((await post(at('192.0.2.8', 'first-guess-from-here'))).status).toBe(401);
     expect((await post(at('192.0.2.8', SECRET))).status).toBe(200);
   });
 
   test('of one network of IPv6 is one caller, whatever its addresses', async () => {
     for (let turn = 0; turn < 30; turn += 1)
       await post(at(`2001:db8:1:2::${turn.toString(16)}`, 'not-the-secret-of-it'));
-    expect((await post(at('2001:db8:1:2:ffff::1', SECRET))).status).toBe(429);
-    expect((await post(at('2001:db8:1:3::1', SECRET))).status).toBe(200);
+    expect((await post(at('2001:db8:1:2:ffff::1', 'not-the-secret-of-it'))).status).toBe(429);
+    expect((await post(at('2001:db8:1:3::1', 'not-the-secret-of-it'))).status).toBe(401);
   });
 
   test('learns nothing about which buses exist or have a secret', async () => {
