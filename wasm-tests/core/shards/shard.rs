@@ -57,17 +57,14 @@ pub(super) fn attached(position: u64) -> String {
     attached_before(position, position)
 }
 
-/// The answer to an attach that goes on from a position before the head of the log.
-pub(super) fn attached_before(position: u64, head: u64) -> String {
-    format!(
-        r#"{{"v":1,"type":"attached","epoch":"e","position":{position},"head":{head},"adjust":true}}"#
-    )
+fn attached_before(at: u64, head: u64) -> String {
+    let mark = format!(r#""epoch":"e","position":{at}"#);
+    format!(r#"{{"v":1,"type":"attached",{mark},"head":{head},"adjust":true}}"#)
 }
 
 fn event(position: u64, previous: u64) -> String {
-    format!(
-        r#"{{"v":1,"type":"event","position":{position},"previous":{previous},"event":{{"kind":"tools_list_changed"}}}}"#
-    )
+    let place = format!(r#""position":{position},"previous":{previous}"#);
+    format!(r#"{{"v":1,"type":"event",{place},"event":{{"kind":"tools_list_changed"}}}}"#)
 }
 
 pub(super) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
