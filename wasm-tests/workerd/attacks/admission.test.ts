@@ -268,6 +268,18 @@ describe('a server that serves everybody', () => {
   });
 });
 
+describe('a server that does not answer without credentials', () => {
+  const { behind, gate } = gated();
+
+  test('is taken for one that needs them, and serves the callers that have some', async () => {
+    behind.trick = ({ headers }) => headers.authorization === undefined;
+    behind.rights['ben'] = {};
+    const session = await LegacySession.begin(gate().via(), BOB);
+    expect((await session.post(PING, BOB)).status).toBe(200);
+    expect((await session.post(PING, { authorization: 'Bearer ben' })).status).toBe(404);
+  }, 20_000);
+});
+
 describe('a slow server of 2025', () => {
   const { behind, gate } = gated();
   const asked = (method: string) => methods.filter((each) => each === method).length;
