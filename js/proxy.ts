@@ -2,6 +2,7 @@ import { unanswered } from './answer.js';
 import { deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
+import { askerOf } from './question.js';
 import { guarded, report } from './report.js';
 
 /** How requests are forwarded. */
@@ -31,7 +32,9 @@ export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (re
   const url = upstreamUrl(upstream);
   return async (request) => {
     try {
-      return answered(await sent(fetch, forwarded(request, url, clientIp(request)), request.signal, timeoutMs));
+      return answered(
+        await sent(fetch, forwarded(request, url, clientIp(askerOf(request))), request.signal, timeoutMs),
+      );
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
       if (!request.signal.aborted) onerror(error as Error);
@@ -55,9 +58,17 @@ export function upstreamUrl(upstream: string | URL): URL {
 function forwarded(request: Request, upstream: URL, clientIp: string | undefined): RequestInit & { url: URL } {
   const { body, method } = request;
   const headers = forwardedHeaders({ request, clientIp });
+  const prefix = prefixOf(request);
+  if (prefix !== '') headers.set('x-forwarded-prefix', prefix);
   const url = forwardedUrl(upstream, request);
   // Node takes a stream as a body only with `duplex`, which the type does not know.
   return { url, method, headers, body, redirect: 'manual', duplex: 'half' } as RequestInit & { url: URL };
+}
+
+/** Returns what stands before `/mcp` in the path of a request: there are tenants that it names. */
+function prefixOf({ url }: Request): string {
+  const [, prefix = ''] = /^(?!\/\.well-known\/)(.*)\/mcp$/.exec(new URL(url).pathname) ?? [];
+  return prefix;
 }
 
 async function sent(

@@ -4,7 +4,16 @@ import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
-const { CREDENTIAL_HEADERS, MCP_BUS, UNKNOWN_METHOD, UPSTREAM, UPSTREAM_RIGHTS, UPSTREAM_TOKEN, UPSTREAM_WATCH } = env;
+const {
+  CREDENTIAL_HEADERS,
+  MCP_BUS,
+  TENANTS,
+  UNKNOWN_METHOD,
+  UPSTREAM,
+  UPSTREAM_RIGHTS,
+  UPSTREAM_TOKEN,
+  UPSTREAM_WATCH,
+} = env;
 
 // Judged without a server behind, too: tenants of a notebook would be a mistake.
 const tenants = tenancy(env);
@@ -31,9 +40,12 @@ function gateOptions(): GatewayOptions {
   };
 }
 
-/** Without a token the watch receives only what the server sends to callers without credentials. */
+/**
+ * Without a token the watch receives only what the server sends to callers without credentials. Of
+ * tenants, only the server knows who belongs to which.
+ */
 function rightsOfCallers(): 'acknowledged' | 'admitted' {
-  return rights ?? (UPSTREAM_TOKEN ? 'acknowledged' : 'admitted');
+  return rights ?? (UPSTREAM_TOKEN || TENANTS ? 'acknowledged' : 'admitted');
 }
 
 function watched(): Upstream | undefined {

@@ -1,9 +1,10 @@
+import { waitUntil } from 'cloudflare:workers';
 import type { AnswerLimits } from '../answer.js';
 import type { Denial } from '../authorize.js';
 import type { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
 import type { FetchHandler } from '../handler.js';
-import { type Asked, questionFor } from '../question.js';
+import { type Asked, onBehalf, questionFor } from '../question.js';
 
 /** The server behind a gateway, for questions about callers. */
 export class Behind {
@@ -33,12 +34,18 @@ export class Behind {
     throw new ListenError('discover-failed', `the server behind answered ${status}`);
   }
 
-  /** Ends a session that a question began. */
-  async leave(request: Request, session: string): Promise<void> {
+  /** Ends a session that a question began. The request does not wait for that. */
+  leave(request: Request, session: string): void {
     const headers = this.credentials.of(request);
     headers.set('mcp-session-id', session);
-    const answer = await this.#handler(new Request(request.url, { method: 'DELETE', headers, signal: request.signal }));
-    await answer.body?.cancel();
+    const ending = onBehalf(request, new Request(request.url, { method: 'DELETE', headers }));
+    // A server that fails here ends the session by itself when it has idled.
+    waitUntil(this.#sent(ending).catch(() => {}));
+  }
+
+  async #sent(ending: Request): Promise<void> {
+    const { body } = await this.#handler(ending);
+    await body?.cancel();
   }
 }
 

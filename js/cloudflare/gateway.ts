@@ -36,7 +36,8 @@ export interface GatewayOptions extends ProxyOptions {
   rights?: 'acknowledged' | 'admitted';
   /**
    * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
-   * `X-API-Key`. Questions about a caller carry these fields alone (default: none).
+   * `X-API-Key`. Questions about a caller carry these fields alone. Cookies are not a part of a
+   * caller's name unless `Cookie` is listed here (default: none).
    */
   credentialHeaders?: readonly string[];
   /**
@@ -47,8 +48,9 @@ export interface GatewayOptions extends ProxyOptions {
   admitsUnknownMethod?: boolean;
   /**
    * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
-   * publishers. The default `principal` admits the callers that the server behind serves, and names
-   * each by a digest of its credentials; the default `authorize` is what `rights` says.
+   * publishers, and `limits.authorizeMs` is 10,000. The default `principal` admits the callers that the
+   * server behind serves, and names each by a digest of its credentials, unless the server serves
+   * callers without any; the default `authorize` is what `rights` says.
    */
   listen?: Omit<ListenOptions, 'bus' | 'credentialHeaders'>;
 }
@@ -59,7 +61,10 @@ export interface Gateway {
   fetch: (request: Request) => Promise<Response>;
   /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
   server: (busName?: string) => ListenServer;
-  /** Returns the default name of the caller of a request, for `revoke`; undefined without credentials. */
+  /**
+   * Returns the default name of the caller of a request, for `revoke`; undefined without credentials. Where
+   * the server behind serves callers without credentials, streams and sessions have no such name.
+   */
   nameOf: (request: Request) => Promise<string | undefined>;
 }
 
@@ -160,6 +165,7 @@ class Gate implements Gateway {
       onerror,
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
+      limits: { authorizeMs: AUTHORIZE_MS, ...listen.limits },
       principal: listen.principal ?? admittedBy(this.#behind, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
@@ -188,3 +194,5 @@ function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */
 const WELL_KNOWN = /^\/\.well-known(\/[\w~-][\w.~-]*)+$/;
 const MOST_SERVERS = 1_000;
+/** Milliseconds for the questions about a caller: a slow server of 2025 is asked two, one after the other. */
+const AUTHORIZE_MS = 10_000;

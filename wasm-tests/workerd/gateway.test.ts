@@ -21,7 +21,9 @@ beforeAll(async () => {
   behind = createServer((incoming, outgoing) => void answer(incoming, outgoing));
   await once(behind.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${portOf(behind)}/mcp`;
-  gate = await GatewayFixture.start(url, { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off' });
+  // The server has no subscriptions/listen that could acknowledge anything.
+  const text = { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off', UPSTREAM_RIGHTS: 'admitted' };
+  gate = await GatewayFixture.start(url, text);
 });
 afterAll(async () => {
   await gate?.stop();

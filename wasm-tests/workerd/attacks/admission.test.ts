@@ -22,6 +22,22 @@ function errorText(code: number): string {
   return `{"jsonrpc":"2.0","id":"mcp-listen:discover","error":{"code":${code},"message":"x"}}`;
 }
 
+function resultText(result: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 'mcp-listen:discover', result });
+}
+
+const CAPABILITIES = { tools: { listChanged: true }, resources: { subscribe: true } };
+const DISCOVERED = resultText({
+  resultType: 'complete',
+  supportedVersions: ['2026-07-28'],
+  capabilities: CAPABILITIES,
+});
+const INITIALIZED = resultText({
+  protocolVersion: '2025-11-25',
+  capabilities: CAPABILITIES,
+  serverInfo: { name: 'behind', version: '1' },
+});
+
 /** A Worker in front of a server that knows Bob. */
 function gated(text: Record<string, string> = {}) {
   const behind = new GuardedServer({ bob: {} });
@@ -98,7 +114,7 @@ describe('a listen', () => {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
     });
     expect((await listened({ authorization: 'Bearer endless' }, trick)).status).toBe(503);
-  });
+  }, 25_000);
 
   test.each([[undefined], ['2025-11-25'], ['2025-11-25, 2026-07-28'], ['2026-07-28, 2025-11-25'], ['2026-07-29']])(
     'with the version %s does not get past it',
@@ -163,16 +179,145 @@ test('a server of the 2025 SDK with sessions keeps none of those that it was ask
   await behind.stop();
 });
 
+describe('one caller who writes its token in many ways', () => {
+  const { behind, gate } = gated();
+  /** The same token each time. */
+  const spelled = (count: number) => ({
+    authorization: `${count % 2 === 0 ? 'Bearer ' : 'bEARER   '}bob`,
+    cookie: `x=${count}`,
+  });
+  beforeAll(() => {
+    behind.rights['bEARER   bob'] = {};
+  });
+
+  test('has the streams of one name', async () => {
+    const statuses = [];
+    for (let count = 0; count < 24; count += 1) {
+      const stream = await gate().subscribe({ toolsListChanged: true }, { headers: spelled(count) });
+      statuses.push(stream.response.status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 16 }, () => 200), ...Array.from({ length: 8 }, () => 429)]);
+  });
+
+  test('has the sessions of one name', async () => {
+    const sessions: LegacySession[] = [];
+    for (let count = 0; count < 20; count += 1) sessions.push(await LegacySession.begin(gate().via(), spelled(count)));
+    const pings = await Promise.all(sessions.map((session) => session.post(PING, BOB)));
+    expect(pings.filter(({ ok }) => ok)).toHaveLength(16);
+  });
+
+  test('keeps its session when a load balancer sets a cookie', async () => {
+    const session = await LegacySession.begin(gate().via(), BOB);
+    expect((await session.post(PING, { ...BOB, cookie: 'AWSALB=1' })).status).toBe(200);
+  });
+});
+
+describe('a cookie', () => {
+  /** Serves who has a cookie of a user. */
+  const byCookie: Trick = ({ headers }, outgoing, method) => {
+    const isKnown = headers.cookie?.startsWith('user=') === true;
+    if (isKnown) json(outgoing, 200, method === 'initialize' ? INITIALIZED : DISCOVERED);
+    return isKnown;
+  };
+
+  describe('by itself', () => {
+    const { behind, gate } = gated();
+
+    test('names no caller, but is part of what the server is asked with', async () => {
+      behind.trick = byCookie;
+      const session = await LegacySession.begin(gate().via(), { cookie: 'user=ann' });
+      expect((await session.post(PING, { cookie: 'user=ben' })).status).toBe(200);
+      expect((await session.post(PING)).status).toBe(401);
+    });
+  });
+
+  describe('that the operator calls a credential', () => {
+    const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'Cookie' });
+
+    test('names its caller', async () => {
+      behind.trick = byCookie;
+      const session = await LegacySession.begin(gate().via(), { cookie: 'user=ann' });
+      expect((await session.post(PING, { cookie: 'user=ben' })).status).toBe(404);
+      expect((await session.post(PING, { cookie: 'user=ann' })).status).toBe(200);
+    });
+  });
+});
+
+describe('a server that serves everybody', () => {
+  const { behind, gate } = gated();
+  const open: Trick = admission((_incoming, outgoing, method) =>
+    json(outgoing, 200, method === 'initialize' ? INITIALIZED : DISCOVERED),
+  );
+  const unnamed = () => behind.requests.filter(({ headers }) => headers.authorization === undefined).length;
+
+  test('names no caller by a token that it does not need, and is asked about that once', async () => {
+    behind.trick = open;
+    const session = await LegacySession.begin(gate().via(), { authorization: 'Bearer made-up-0' });
+    for (let count = 1; count < 6; count += 1) {
+      const response = await session.post(PING, { authorization: `Bearer made-up-${count}` });
+      expect(response.status).toBe(200);
+    }
+    expect(unnamed()).toBe(1);
+  });
+
+  test('still refuses a token that it refuses', async () => {
+    behind.trick = (incoming, outgoing, method) =>
+      incoming.headers.authorization !== 'Bearer bad' && open(incoming, outgoing, method);
+    const headers = { authorization: 'Bearer bad' };
+    expect((await gate().subscribe({ toolsListChanged: true }, { headers })).response.status).toBe(401);
+  });
+});
+
+describe('a server that does not answer without credentials', () => {
+  const { behind, gate } = gated();
+
+  test('is taken for one that needs them, and serves the callers that have some', async () => {
+    behind.trick = ({ headers }) => headers.authorization === undefined;
+    behind.rights['ben'] = {};
+    const session = await LegacySession.begin(gate().via(), BOB);
+    expect((await session.post(PING, BOB)).status).toBe(200);
+    expect((await session.post(PING, { authorization: 'Bearer ben' })).status).toBe(404);
+  }, 20_000);
+});
+
+describe('a slow server of 2025', () => {
+  const { behind, gate } = gated();
+  const asked = (method: string) => methods.filter((each) => each === method).length;
+  const methods: string[] = [];
+
+  /** Takes its time for each answer, and does not answer DELETE. */
+  const slow: Trick = (incoming, outgoing, method) => {
+    methods.push(method);
+    if (incoming.method === 'DELETE') return true;
+    const isKnown = incoming.headers.authorization !== undefined;
+    const [status, text] = method === 'initialize' ? [200, INITIALIZED] : [400, errorText(-32000)];
+    setTimeout(() => json(outgoing, isKnown ? status : 401, text, { 'mcp-session-id': crypto.randomUUID() }), 1_200);
+    return true;
+  };
+
+  test('serves sessions, and is asked once whether it knows server/discover', async () => {
+    behind.trick = slow;
+    const session = await LegacySession.begin(gate().via(), BOB);
+    expect((await session.post(PING, BOB)).status).toBe(200);
+    const other = await LegacySession.initialize(gate().via(), { authorization: 'Bearer other' });
+    const discovers = asked('server/discover');
+    expect((await other.post(PING, { authorization: 'Bearer other' })).status).toBe(200);
+    expect(asked('server/discover')).toBe(discovers);
+  }, 30_000);
+});
+
 describe('callers with API keys', () => {
   const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'X-API-Key, X-Tenant' });
   const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
   test('are told apart: what the server offers one is not offered to another', async () => {
-    behind.trick = admission(({ headers }, outgoing) => {
+    const answer = admission(({ headers }, outgoing) => {
       const capabilities = headers['x-api-key'] === 'ann' ? { tools: {}, resources: {} } : { tools: {} };
       const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities, ttlMs: 600_000 };
-      json(outgoing, 200, JSON.stringify({ jsonrpc: '2.0', id: 'mcp-listen:discover', result }));
+      json(outgoing, 200, resultText(result));
     });
+    // Without a key nobody is served.
+    behind.trick = (...asked) => asked[0].headers['x-api-key'] !== undefined && answer(...asked);
     const ann = await gate().subscribe(filter, { headers: { 'x-api-key': 'ann' } });
     expect(await ann.message()).toBe(acknowledged('1', filter));
     const ben = await gate().subscribe(filter, { headers: { 'x-api-key': 'ben' } });

@@ -116,6 +116,43 @@ describe('where the operator lets admitted callers hear everything', () => {
   });
 });
 
+describe('the Worker that serves tenants by their paths', () => {
+  const behind = guarded();
+  let gate: GatewayFixture;
+  beforeAll(async () => {
+    const text = { TENANTS: 'path', TENANT_NAMES: 'acme,globex', UPSTREAM_WATCH: 'off' };
+    gate = await GatewayFixture.start(await behind.start(), text);
+  });
+  afterAll(async () => {
+    await gate?.stop();
+    behind.stop();
+  });
+
+  test('honors what the server acknowledges, and nothing else, unless told to', async () => {
+    const filter = { taskIds: ['t-9f'], resourceSubscriptions: [SALARIES, NOTE] };
+    const bob = await gate.subscribe(filter, { ...init(BOB), tenant: '/globex' });
+    expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
+  });
+
+  test('names the tenant to the server in every request and question', async () => {
+    behind.requests.length = 0;
+    const headers = { authorization: 'Bearer admin', 'x-forwarded-prefix': '/acme' };
+    const stream = await gate.subscribe({ resourceSubscriptions: [NOTE] }, { headers, tenant: '/globex', edge: 1 });
+    expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
+    await gate.via({ tenant: '/globex' })({ method: 'POST', headers, body: '{"id":1}' });
+    const prefixes = behind.requests.map((request) => request.headers['x-forwarded-prefix']);
+    expect(prefixes.length).toBeGreaterThan(2);
+    expect(new Set(prefixes)).toEqual(new Set(['/globex']));
+    expect(behind.requests[0]?.headers['x-forwarded-host']).toBe(new URL(gate.origin(1)).host);
+  });
+
+  test('says nothing of a tenant with what says who authorizes clients', async () => {
+    behind.requests.length = 0;
+    await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`);
+    expect(behind.requests.map((request) => request.headers['x-forwarded-prefix'])).toEqual([undefined]);
+  });
+});
+
 describe('rights that hold for a moment', () => {
   const behind = guarded();
   let workerd: Workerd;

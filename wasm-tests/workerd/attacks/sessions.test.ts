@@ -13,7 +13,9 @@ let gate: GatewayFixture;
 
 beforeAll(async () => {
   behind = await sessionKeeper();
-  gate = await GatewayFixture.start(behind.url, { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off' });
+  // The server has no subscriptions/listen that could acknowledge anything.
+  const text = { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off', UPSTREAM_RIGHTS: 'admitted' };
+  gate = await GatewayFixture.start(behind.url, text);
 });
 afterAll(async () => {
   await gate?.stop();

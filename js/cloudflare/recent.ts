@@ -1,0 +1,37 @@
+/** What was learned a moment ago, by key; the oldest makes room. */
+export class Recent<Value> {
+  readonly #known = new Map<string, { value: Value; until: number }>();
+  readonly #ms: number;
+  readonly #most: number;
+
+  /**
+   * @param ms - milliseconds for which a value holds.
+   * @param most - values that are kept at once.
+   */
+  constructor(ms: number, most: number) {
+    this.#ms = ms;
+    this.#most = most;
+  }
+
+  /** Returns the value that holds for a key. */
+  get(key: string): Value | undefined {
+    const known = this.#known.get(key);
+    return known !== undefined && known.until > Date.now() ? known.value : undefined;
+  }
+
+  /** Returns the last value of a key that is still kept, though it may no longer hold. */
+  last(key: string): Value | undefined {
+    return this.#known.get(key)?.value;
+  }
+
+  set(key: string, value: Value): void {
+    this.#known.delete(key);
+    this.#known.set(key, { value, until: Date.now() + this.#ms });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > this.#most && oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  delete(key: string): void {
+    this.#known.delete(key);
+  }
+}
