@@ -199,7 +199,8 @@ export class ListenStream implements HeldStream {
   #live(): void {
     const { maxConnectionAgeMs } = this.#options;
     this.#recollection.memo = this.#edge.memo;
-    if (maxConnectionAgeMs > 0) this.#recollection.plan({ at: performance.now() + maxConnectionAgeMs, why: Retirement.Rotated });
+    if (maxConnectionAgeMs > 0)
+      this.#recollection.plan({ at: performance.now() + maxConnectionAgeMs, why: Retirement.Rotated });
     this.#recollection.limit(this.#edge);
   }
 

@@ -69,7 +69,10 @@ export class World {
     const wire = await Wire.start(() => portIn(world?.bus ?? bus.bus));
     const relay = pieces === undefined ? undefined : await Relay.start(wire.origin, pieces);
     const remoteBus = new URL(isDirect ? bus.bus : (relay?.origin ?? wire.origin)).host;
-    const text = { OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxConnectionAgeMs: 0, ...options }), SOCKETS: sockets };
+    const text = {
+      OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxConnectionAgeMs: 0, ...options }),
+      SOCKETS: sockets,
+    };
     const edge = () => startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected });
     world = new World({
       bus,
