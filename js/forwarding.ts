@@ -55,20 +55,22 @@ function parametersOf(search: string): string[] {
 
 /**
  * Returns the names that servers may read in a parameter. Some split at semicolons, ignore case or
- * blanks, read `a[]` as `a`, end names at NUL, or write `_` for a dot.
+ * blanks, read `a[]` and `[a]` as `a`, end names at NUL, or write `_` for a dot. PHP also writes `_`
+ * for a bracket that is not closed.
  */
 function namesOf(parameter: string): string[] {
-  return parameter.split(';').map((part) => {
+  return parameter.split(';').flatMap((part) => {
     const [name = ''] = new URLSearchParams(part).keys();
-    const [plain = ''] = name.trim().toLowerCase().split(/[[\0]/);
-    return plain.trim().replaceAll(/[. ]/g, '_');
+    const [whole = ''] = name.trim().toLowerCase().split('\0');
+    const [plain = ''] = whole.replace(/^[[\]\s]+/, '').split(/[[\]]/);
+    return [plain, whole].map((each) => each.trim().replaceAll(/[. [+]/g, '_'));
   });
 }
 
-/** Whether a field is dropped. Servers on CGI and WSGI read `_` as `-`. */
+/** Whether a field is dropped. Servers on CGI and WSGI read `_` as `-`, and some any other sign. */
 function isClaim(name: string): boolean {
-  const plain = name.replaceAll('_', '-');
-  return plain !== ACCESS_TOKEN && (CLAIMS.includes(plain) || CLAIM_FAMILIES.test(plain));
+  const plain = name.replaceAll(/[^a-z0-9]/g, '-');
+  return plain !== ACCESS_TOKEN && (CLAIMS.includes(plain) || CLAIM_FAMILIES.some((family) => family.test(plain)));
 }
 
 const HOP_BY_HOP = [
@@ -81,10 +83,13 @@ const HOP_BY_HOP = [
  */
 const CLAIMS = [
   ...['host', 'origin', 'content-length', 'expect', 'forwarded', 'x-forwarded', 'x-host'],
-  ...['client-ip', 'x-client-ip', 'x-real-ip', 'true-client-ip', 'x-cluster-client-ip', 'x-remote-ip', 'x-remote-addr'],
-  ...['x-originating-ip', 'fastly-client-ip', 'fly-client-ip', 'x-appengine-user-ip', 'x-azure-clientip'],
-  ...['x-azure-socketip', 'x-rewrite-url', 'x-http-method', 'x-http-method-override', 'x-method-override'],
+  ...['x-azure-socketip', 'cloudfront-viewer-address'],
+  ...['x-rewrite-url', 'x-http-method', 'x-http-method-override', 'x-method-override'],
 ];
-const CLAIM_FAMILIES = /^(x-forwarded-|x-original-|sec-fetch-|cf-)/;
+const CLAIM_FAMILIES = [
+  /^(x-forwarded-|x-original-|x-envoy-|sec-fetch-|cf-)/,
+  /(^|-)(client|cluster|connecting|connection|originating|real|remote|user)-?(ip|addr)$/,
+  /-(forwarded|proxied)-for$/,
+];
 /** A token of Cloudflare Access, which is signed, unlike the other `cf-` fields. */
 const ACCESS_TOKEN = 'cf-access-jwt-assertion';

@@ -42,8 +42,13 @@ export class DurableObjectSessions implements SessionStore {
     return this.#asking((stub) => stub.createSession(session, limits));
   }
 
+  /** Whether the id has the MAC of the bus object, which is asked for its key at most. */
+  mayBe(id: string): Promise<boolean> {
+    return this.#asking(() => this.#isOurs(id));
+  }
+
   find(id: string, principal: string | undefined): Promise<SessionState | undefined> {
-    return this.#asking(async (stub) => ((await this.#isOurs(id)) ? stub.findSession(id, principal) : undefined));
+    return this.#asking((stub) => stub.findSession(id, principal));
   }
 
   initialized(id: string): Promise<void> {

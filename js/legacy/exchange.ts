@@ -47,13 +47,15 @@ export async function refuse(answer: Response, { body }: Exchange): Promise<Resp
 function readdressed({ body, request }: Exchange, session: string | undefined): Request {
   const asItCame = body === undefined ? request : replay(request, body);
   const { headers: own, method, signal, url } = request;
-  if (own.get(SESSION) === (session ?? null) && !own.has(LAST_EVENT)) return asItCame;
+  const named = [...own.keys()].filter((name) => OF_SESSIONS.test(name));
+  if (session === undefined && named.length === 0) return asItCame;
   const headers = new Headers(own);
-  for (const name of [SESSION, LAST_EVENT]) headers.delete(name);
+  for (const name of named) headers.delete(name);
   if (session !== undefined) headers.set(SESSION, session);
   // What a host has read itself it hands on beside the request.
   return asItCame.bodyUsed ? new Request(url, { method, headers, signal }) : new Request(asItCame, { headers });
 }
 
 const SESSION = 'mcp-session-id';
-const LAST_EVENT = 'last-event-id';
+/** `Mcp-Session-Id` and `Last-Event-ID`, also as servers on CGI and WSGI read them: `_` for `-`. */
+const OF_SESSIONS = /^(mcp[\W_]session[\W_]id|last[\W_]event[\W_]id)$/;

@@ -60,6 +60,10 @@ export class MemorySessions implements SessionStore {
     return id;
   }
 
+  async mayBe(id: string): Promise<boolean> {
+    return this.#sessions.has(id);
+  }
+
   async find(id: string, principal: string | undefined): Promise<SessionState | undefined> {
     const session = this.#sessions.get(id);
     if (session === undefined || session.principal !== principal) return undefined;

@@ -58,10 +58,19 @@ export class SessionFront {
     this.#sessions = sessions;
   }
 
-  /** Answers a request that is no listen. Whom sessions have to do with is named, before anything else is said. */
+  /**
+   * Answers a request that is no listen. Where it has to do with sessions, its caller is named before
+   * anything else is said, but for an id that no session can have: that is refused at no cost.
+   */
   async serve({ legacy, rejection }: Judged, exchange: Exchange): Promise<Response> {
     if (rejection?.isOfHttp === true) return refuse(this.#host.refusals.answer(rejection), exchange);
     if (rejection === undefined && legacy?.isOfSessions !== true) return this.#pass(exchange);
+    const unfounded = await this.#refusalOfId(exchange.request);
+    if (unfounded !== undefined) {
+      rejection?.free();
+      const refused = legacy?.refuse(unfounded) ?? this.#host.refuse(unfounded);
+      return refuse(this.#host.refusals.answer(refused), exchange);
+    }
     const caller = await this.#host.caller(exchange.request);
     const { refusal } = caller;
     if (refusal !== undefined) {
@@ -70,6 +79,18 @@ export class SessionFront {
     }
     if (rejection !== undefined) return refuse(this.#host.refusals.answer(rejection), exchange);
     return legacy === undefined ? this.#pass(exchange) : this.#dispatch(legacy, caller, exchange);
+  }
+
+  /** Why the session id alone refuses a request; undefined: a session may have it, or there is none. */
+  async #refusalOfId({ headers, signal }: Request): Promise<Refusal | undefined> {
+    const id = headers.get('mcp-session-id');
+    try {
+      const isRefused = id !== null && (await this.#sessions.mayBe?.(id)) === false;
+      return isRefused ? Refusal.SessionNotFound : undefined;
+    } catch (error) {
+      if (!signal.aborted) this.#host.onerror(error as Error);
+      return Refusal.Unavailable;
+    }
   }
 
   async #dispatch(
@@ -109,10 +130,11 @@ export class SessionFront {
     return undefined;
   }
 
-  async #passInSession(session: string, { behind = session }: SessionState, exchange: Exchange): Promise<Response> {
+  /** A handler that keeps no sessions gets no session id: ours is between us and the client. */
+  async #passInSession(session: string, { behind }: SessionState, exchange: Exchange): Promise<Response> {
     const response = renamed(await send(this.#host.handler, exchange, behind), session);
     // To its client that means that the session is over, so it is.
-    if (response.status === 404 && behind !== session) await this.#sessions.end(session);
+    if (response.status === 404 && behind !== undefined) await this.#sessions.end(session);
     return response;
   }
 

@@ -72,6 +72,12 @@ export interface SessionStore {
    */
   create(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   /**
+   * Whether there may be a session with this id: a check that costs little, before the caller is
+   * named. False refuses the request as one of an unknown session; without this method no id is
+   * refused before its caller is named.
+   */
+  mayBe?(id: string): Promise<boolean>;
+  /**
    * The session, which counts as used now; undefined where it is unknown, over, or not this
    * principal's.
    */

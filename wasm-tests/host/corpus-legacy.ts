@@ -83,7 +83,7 @@ class Conversation {
     const response = await this.#host.send(method === 'POST' ? { ...init, body: new Uint8Array(bytes) } : init);
     if (wanted.events !== undefined) this.#opened(new WireStream(response, abort));
     else if (wanted.status !== undefined) await this.#answered(response, wanted);
-    else expectPassed({ method, headers: fields, body: bytes }, passedIn(await response.text()), wanted.dropped);
+    else expectPassed({ method, headers: fields, body: bytes }, passedIn(await response.text()), droppedIn(wanted));
   }
 
   async #answered(response: Response, wanted: Expected): Promise<void> {
@@ -129,6 +129,11 @@ function expectOurs({ body, code, data, id, message }: Expected, headers: Header
   if (code === undefined) expect(text).toBe(textOf(body));
   else expectError({ code, data, id }, { headers, text });
   expect(text).toContain(message ?? '');
+}
+
+/** The handler behind keeps no sessions, so no session id reaches it. */
+function droppedIn({ dropped = [] }: Expected): string[] {
+  return [...dropped, 'Mcp-Session-Id'];
 }
 
 /** The words of 2026-07-28 stay off this wire. */

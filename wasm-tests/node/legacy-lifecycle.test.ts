@@ -35,6 +35,22 @@ test.each([
   expect(await response.json()).toMatchObject({ result: { protocolVersion: version } });
 });
 
+test('a handler that keeps no sessions gets no session id', async () => {
+  const seen: Request[] = [];
+  const handler = createMcpHandler(() => sdkServer());
+  const watched = (request: Request) => {
+    seen.push(request);
+    return handler.fetch(request);
+  };
+  const session = await LegacySession.begin(sendTo(serveListen(watched, { legacy: 'sessions' })));
+  expect(await session.ask('tools/list')).toMatchObject({ result: { tools: [{ name: 'hello' }] } });
+  const fields = { mcp_session_id: session.id, 'last-event-id': '7' };
+  expect((await session.post({ jsonrpc: '2.0', id: 8, method: 'tools/list' }, fields)).status).toBe(200);
+  expect(seen.map(({ headers }) => [...headers].filter(([, value]) => value === session.id || value === '7'))).toEqual(
+    seen.map(() => []),
+  );
+});
+
 test('the SDK behind serves the other requests of a session, its header and all', async () => {
   const session = await LegacySession.begin(sessionServer().send);
   expect(await session.ask('tools/call', { name: 'hello' })).toMatchObject({

@@ -6,7 +6,6 @@ import { sessionServer } from './legacy-serving.ts';
 import { listenRequest, open, refusal, serving, TOOLS, URL } from './serving.ts';
 
 const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
-const SESSION = { 'mcp-session-id': 'x' };
 const ANN = { 'x-user': 'ann' };
 const INIT: RequestInit = { method: 'POST', headers: { 'content-type': 'application/json' } };
 
@@ -123,27 +122,26 @@ describe('a session', () => {
     expect(authorize.mock.calls.map(([{ principal }]) => principal)).toEqual(['ann', 'ann']);
   });
 
-  test.each<[string, (send: Send) => Promise<Response>]>([
+  test.each<[string, (send: Send, session: Named) => Promise<Response>]>([
     ['initialize', (send) => posted(send, initialize('2025-11-25'))],
     ['an initialize that is none', (send) => posted(send, { ...initialize('2025-11-25'), id: null })],
     ['a batch', (send) => posted(send, [PING])],
     ['a subscription of no session', (send) => posted(send, subscribing('a'))],
-    ['no JSON in a session', (send) => posted(send, '{', { 'mcp-session-id': 'x' })],
-    ['an unknown session', (send) => posted(send, PING, { 'mcp-session-id': 'x' })],
-    ['an unknown version', (send) => posted(send, PING, { 'mcp-session-id': 'x', 'mcp-protocol-version': 'y' })],
-    ['an unknown session to be ended', (send) => send({ method: 'DELETE', headers: { 'mcp-session-id': 'x' } })],
-    ['a stream', (send) => send({ headers: { accept: 'text/event-stream', 'mcp-session-id': 'x' } })],
-    ['a text that names a session', (send) => posted(send, 'x', { 'content-type': 'text/plain', ...SESSION })],
-    [
-      'another charset',
-      (send) => posted(send, PING, { 'content-type': 'application/json; charset=latin1', ...SESSION }),
-    ],
-    ['another method', (send) => send({ method: 'OPTIONS', headers: SESSION })],
+    ...inSession(),
   ])('is denied before it is looked at: %s', async (_name, ask) => {
-    const response = await ask(sessionServer({ principal }).send);
+    const { send } = sessionServer({ principal });
+    const { id } = await LegacySession.begin(send, ANN);
+    const response = await ask(send, { 'mcp-session-id': id });
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
     expect(await response.clone().text()).not.toContain('"id"');
     expect(await refusal(response)).toMatchObject({ status: 401, code: -32_600 });
+  });
+
+  test.each(inSession())('that was never begun is unknown before anybody is asked: %s', async (_name, ask) => {
+    const named = vi.fn(principal);
+    const response = await ask(sessionServer({ principal: named }).send, { 'mcp-session-id': 'x' });
+    expect(await refusal(response)).toMatchObject({ status: 404, code: -32_001 });
+    expect(named).not.toHaveBeenCalled();
   });
 
   test.each([
@@ -197,6 +195,24 @@ function failures(): [name: string, principal: Principal, code: string][] {
     ['answers with null', () => null as unknown as undefined, 'authorizer-failed'],
     ['answers with a number', () => 7 as unknown as string, 'authorizer-failed'],
     ['answers with something else', () => ({ user: 'ann' }) as unknown as string, 'authorizer-failed'],
+  ];
+}
+
+/** The header field that names a session. */
+type Named = Record<string, string>;
+
+/** What is asked in a session. */
+function inSession(): [name: string, ask: (send: Send, session: Named) => Promise<Response>][] {
+  const latin1 = { 'content-type': 'application/json; charset=latin1' };
+  return [
+    ['no JSON in a session', (send, session) => posted(send, '{', session)],
+    ['a ping', (send, session) => posted(send, PING, session)],
+    ['an unknown version', (send, session) => posted(send, PING, { ...session, 'mcp-protocol-version': 'y' })],
+    ['the end of a session', (send, session) => send({ method: 'DELETE', headers: session })],
+    ['a stream', (send, session) => send({ headers: { accept: 'text/event-stream', ...session } })],
+    ['a text that names a session', (send, session) => posted(send, 'x', { 'content-type': 'text/plain', ...session })],
+    ['another charset', (send, session) => posted(send, PING, { ...latin1, ...session })],
+    ['another method', (send, session) => send({ method: 'OPTIONS', headers: session })],
   ];
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { proxyTo } from 'mcp-listen';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { portOf } from '../host/port.ts';
 
 type Answer = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -112,6 +112,24 @@ test.each([
   const request = new Request('https://gateway.example/mcp', { headers: { 'cf-connecting-ip': '6.6.6.6' } });
   await proxyTo('https://origin.example/mcp', { fetch, ...options })(Object.assign(request, { cf }));
   expect(told).toEqual([expected, null]);
+});
+
+test.each([
+  'tenant_id',
+  'tenant.id',
+  'tenant[id',
+  'tenant%5Bid',
+  'tenant+id',
+  'TENANT[ID',
+  'tenant_id[]',
+  '[tenant_id]',
+  '+tenant[id%00',
+  'x;tenant[id',
+])('a client does not add the parameter tenant_id by the name %s', async (name) => {
+  const fetch = vi.fn(async (_: Request) => new Response());
+  const request = new Request(`https://gateway.example/mcp?${name}=b&other_id=c&tenant[ids=d`);
+  await proxyTo('https://origin.example/mcp?tenant_id=a', { fetch })(request);
+  expect(fetch.mock.calls.map(([{ url }]) => new URL(url).search)).toEqual(['?tenant_id=a&other_id=c&tenant[ids=d']);
 });
 
 describe('an answer', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callRequest } from '../../host/call.ts';
 import { GatewayFixture } from '../../host/gateway.ts';
+import { GuardedServer } from '../../host/guarded.ts';
 import { initialize, LegacySession, post, type Send } from '../../host/legacy.ts';
 import { sessionKeeper } from '../../host/session-keeper.ts';
 
@@ -168,6 +169,54 @@ test('a caller that begins sessions without end has sixteen, and another keeps i
   expect(alive.filter(Boolean)).toHaveLength(16);
   expect(alive.slice(-16)).toEqual(Array.from({ length: 16 }, () => true));
   expect((await session.post(PING)).status).toBe(200);
+});
+
+describe('before a server that keeps no sessions', () => {
+  const stateless = new GuardedServer({ ann: {} });
+  const ANN = { authorization: 'Bearer ann' };
+  let gate: GatewayFixture;
+  beforeAll(async () => {
+    gate = await GatewayFixture.start(await stateless.start(), { UPSTREAM_WATCH: 'off' });
+  });
+  afterAll(async () => {
+    await gate?.stop();
+    stateless.stop();
+  });
+
+  test('the id of a session reaches nobody but its client', async () => {
+    const session = await LegacySession.begin(gate.via(), ANN);
+    const latin1 = { 'content-type': 'application/json; charset=latin1' };
+    for (const fields of [{}, latin1, { mcp_session_id: session.id }])
+      expect((await session.post(CALL, { ...ANN, ...fields })).status).toBe(200);
+    expect(stateless.count('ann tools/list')).toBe(3);
+    const fields = stateless.requests.flatMap(({ headers }) => Object.entries(headers));
+    expect(fields.filter(([name]) => /^mcp.session.id$/.test(name))).toEqual([]);
+    expect(JSON.stringify(fields)).not.toContain(session.id);
+  });
+
+  test('session ids that are made up cost that server nothing', async () => {
+    const { id } = await LegacySession.begin(gate.via(), ANN);
+    const forged = [
+      crypto.randomUUID(),
+      `${crypto.randomUUID()}.${'0'.repeat(64)}`,
+      `${crypto.randomUUID()}${id.slice(36)}`,
+    ];
+    stateless.requests.length = 0;
+    for (const [count, made] of forged.entries()) {
+      const headers = { authorization: `Bearer forged${count}`, 'mcp-session-id': made, accept: 'text/event-stream' };
+      for (const message of [CALL, PING, '{', [PING]])
+        expect((await post(gate.via(), message, { ...headers, accept: 'application/json' })).status).toBe(404);
+      for (const method of ['GET', 'DELETE', 'OPTIONS'])
+        expect((await gate.via()({ method, headers })).status).toBe(404);
+    }
+    expect(stateless.requests).toEqual([]);
+  });
+
+  test('a caller that it denies is denied with the id of a session, too', async () => {
+    const session = await LegacySession.begin(gate.via(), ANN);
+    expect((await session.post(PING, { authorization: 'Bearer eve' })).status).toBe(401);
+    expect((await session.post(PING, ANN)).status).toBe(200);
+  });
 });
 
 /** What reached the server behind with this session in the name of somebody else than ann. */
