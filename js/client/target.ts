@@ -11,7 +11,10 @@ export interface RequestParts {
   redirect: 'follow' | 'manual';
 }
 
-/** Makes the request that carries these parts; whatever it leaves out is not sent. */
+/**
+ * Makes the request that carries these parts; whatever it leaves out is not sent. One that adds credentials sets `redirect: 'manual'`
+ * itself: the client does not know of them, and follows redirects.
+ */
 export type RequestFactory = (parts: RequestParts) => Request | Promise<Request>;
 
 /** The URL of a server's MCP endpoint, or what makes requests to it. */

@@ -78,9 +78,9 @@ export class SharedLine {
         return isCertain();
       },
       detach: () => this.#leave(number),
-      again: (_filter, { since }) => {
+      again: (wanted, { since }) => {
         if (!this.isCurrent) return;
-        this.#core.attachAgain(number, since, performance.now());
+        calling(() => this.#core.attachAgain(number, JSON.stringify(wanted), since, performance.now()));
         this.#stir();
       },
     };

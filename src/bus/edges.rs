@@ -65,6 +65,11 @@ impl Edges {
         self.room.admits(self.bytes(edge), keys.bytes())
     }
 
+    /// The same where it comes back.
+    pub(crate) fn admits_back(&self, edge: EdgeId, keys: &Keys) -> bool {
+        self.room.admits_back(self.bytes(edge), keys.bytes())
+    }
+
     /// Whether there is room for what this changes.
     pub(crate) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
         let held = self.bytes(edge);
@@ -118,6 +123,19 @@ impl Edges {
         Some(Delta {
             added: adjust.added(keys),
             dropped: adjust.dropped(keys),
+        })
+    }
+
+    /// What changes for an edge that has attached, if it wants these keys from now on.
+    pub(crate) fn delta_to(&self, edge: EdgeId, wanted: &Keys) -> Option<Delta> {
+        let held = &self.get(edge)?.keys;
+        let missing = |from: &Keys, to: &Keys| {
+            let missing = to.iter().filter(|key| !from.contains(key));
+            missing.cloned().collect()
+        };
+        Some(Delta {
+            added: missing(held, wanted),
+            dropped: missing(wanted, held),
         })
     }
 

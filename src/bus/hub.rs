@@ -275,7 +275,10 @@ impl Hub {
             since,
         } = attach;
         let keys = Keys::of(&interest);
-        if !self.edges.admits(edge, &keys) {
+        let is_back = since.as_ref().is_some_and(|since| self.reaches(since));
+        let is_admitted =
+            self.edges.admits(edge, &keys) || (is_back && self.edges.admits_back(edge, &keys));
+        if !is_admitted {
             self.disconnect(edge);
             return Ok(Received::Full);
         }

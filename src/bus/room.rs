@@ -35,6 +35,12 @@ impl Room {
         to <= from || to <= self.of(from)
     }
 
+    /// The same for a holder that comes back with what it was admitted with before: what is kept back serves for that too.
+    pub fn admits_back(&self, from: usize, to: usize) -> bool {
+        let others = (self.held - from).saturating_add(self.elsewhere);
+        self.admits(from, to) || (to <= self.share() && others.saturating_add(to) <= self.most)
+    }
+
     /// The most bytes that a holder of `held` may come to hold now.
     pub fn of(&self, held: usize) -> usize {
         let free = self.free() + self.beyond(held);

@@ -1,5 +1,5 @@
 use crate::{
-    bus::{BusMessage, Interest, Mark, Place, Position, ProtocolError},
+    bus::{BusMessage, Mark, Place, Position, ProtocolError},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -7,7 +7,10 @@ use crate::{
     task::TaskId,
 };
 
-use super::link::{BusCall, Link, Patience};
+use super::{
+    heard::Heard,
+    link::{BusCall, Link, Patience},
+};
 
 /// Follows the log of a bus over one connection after another: knows up to where everything was heard, notices
 /// what is missing, and says when to attach again.
@@ -20,6 +23,8 @@ pub struct Follower {
     mark: Option<Mark>,
     /// What the attach said that is on its way.
     past: Past,
+    /// Up to where everything was heard when more was wanted than the bus was told.
+    before: Option<Mark>,
     /// Whether an attach is answered with an interest first, and whether that has come since the last one.
     needs_interest: bool,
     has_interest: bool,
@@ -39,38 +44,6 @@ pub enum Past {
     Since(Mark),
     /// Something, but nobody can say up to where.
     Unknown,
-}
-
-/// What a frame of the bus said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// Nothing new.
-    Nothing,
-    /// The bus has confirmed an attach.
-    Attached {
-        /// Whether everything comes that was missed; otherwise nobody knows what was.
-        is_whole: bool,
-    },
-    /// An event.
-    Event {
-        /// Its place in the log.
-        position: Position,
-        /// When it was published, on the clock of the bus.
-        at: Option<Millis>,
-        /// What changed.
-        event: ServerEvent,
-    },
-    /// From now on these events come.
-    Interest {
-        /// Which.
-        interest: Interest,
-        /// Whether the client of its session has yet to say that it is ready.
-        is_held: bool,
-    },
-    /// An [`Adjust`](crate::bus::Adjust) with this number is done.
-    Adjusted(u64),
-    /// There is no room for what the [`Adjust`](crate::bus::Adjust) with this number adds.
-    Refused(u64),
 }
 
 /// How often a bus had to be followed anew.
@@ -107,6 +80,7 @@ impl Follower {
             link,
             mark: None,
             past,
+            before: None,
             needs_interest: false,
             has_interest: false,
             early: Vec::new(),
@@ -188,6 +162,14 @@ impl Follower {
         self.link.handle_wish(now);
     }
 
+    /// More is wanted: the next attach says it, and has replayed what comes from now on.
+    pub fn handle_scope(&mut self, now: Millis) {
+        if self.before.is_none() {
+            self.before.clone_from(&self.mark);
+        }
+        self.link.handle_doubt(now);
+    }
+
     /// The bus is to be asked soon whether nothing was missed.
     pub fn handle_question(&mut self, now: Millis) {
         self.link.handle_doubt(now);
@@ -207,11 +189,15 @@ impl Follower {
         if call != BusCall::Leave
             && let Some(mark) = &self.mark
         {
+            let before = self.before.take();
+            let mark = before
+                .filter(|before| before.epoch == mark.epoch && before.position < mark.position)
+                .unwrap_or_else(|| mark.clone());
             // A log without an epoch is none that could be replayed.
             self.past = if mark.epoch.is_empty() {
                 Past::Unknown
             } else {
-                Past::Since(mark.clone())
+                Past::Since(mark)
             };
         }
         Some(call)

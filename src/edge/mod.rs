@@ -2,11 +2,13 @@
 
 mod backoff;
 mod follower;
+mod heard;
 mod link;
 pub mod memo;
 mod shared;
 
-pub use follower::{Counts, Follower, Heard, Past};
+pub use follower::{Counts, Follower, Past};
+pub use heard::Heard;
 pub use link::{BusCall, Patience};
 pub use shared::{Given, SharedEvents};
 
@@ -99,10 +101,13 @@ impl Edge {
         self.stream.scope_to(scope);
     }
 
-    /// The caller has further audiences: [`Edge::poll_call`] asks for another attachment, with these and from where this one is.
+    /// The caller has further audiences: [`Edge::poll_call`] asks the bus anew, with these and from where this one is.
     pub fn handle_scope(&mut self, scope: Scope, now: Millis) {
         self.stream.scope_to(scope);
-        self.follower.handle_moved(now);
+        self.follower.handle_scope(now);
+        if !self.follower.is_lost() {
+            self.follower.handle_wish(now);
+        }
     }
 
     /// Counts what happens in `tally`. `epoch` is how much the clock of 1970 is ahead of the one of the other calls.

@@ -3,6 +3,8 @@
 mod call;
 mod fresh;
 mod output;
+mod refusal;
+mod scope;
 
 use std::collections::VecDeque;
 
@@ -41,6 +43,8 @@ pub struct Line {
     wants: Wants,
     /// Bytes that the names of all that they want may count, as the bus told last.
     room: ToldRoom,
+    /// How many times in a row the bus refused the connection for want of room.
+    refusals: u32,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
     /// Where the log ended when the bus last confirmed an attach.
@@ -79,6 +83,7 @@ impl Line {
             edges: Edges::default(),
             wants: Wants::default(),
             room: ToldRoom::new(FIRST_ROOM),
+            refusals: 0,
             waiting: Vec::new(),
             head: Position::default(),
             fresh: Fresh::default(),
@@ -90,19 +95,6 @@ impl Line {
             outputs: VecDeque::new(),
             run: Vec::new(),
         }
-    }
-
-    /// Whether the bus has room for one more stream that wants this, as far as is known.
-    /// Where it has none, the bus is asked whether there is more by now.
-    pub fn has_room_for(&mut self, interest: &Interest, now: Millis) -> bool {
-        let keys = Keys::of(interest);
-        let new = self.edges.new_names(keys.iter());
-        self.room.admits(self.edges.names(), new, now)
-    }
-
-    /// The bus has refused the connection for want of room: until it tells of some, further streams have none here.
-    pub fn handle_full(&mut self) {
-        self.room.tell(Some(0));
     }
 
     /// A stream wants this. It is told that it is attached once the bus is known to send all of it.
@@ -126,34 +118,16 @@ impl Line {
         edge
     }
 
-    /// A stream asks whether it missed anything after `since`. Nothing gets lost between the line and a stream:
-    /// it is told so, and the bus is asked.
-    pub fn attach_again(&mut self, edge: EdgeId, since: Option<Mark>, now: Millis) {
-        let own = self.mark();
-        if !self.is_open(edge) {
-            return;
-        }
-        let Some(attached) = self.edges.get_mut(edge) else {
-            return;
-        };
-        let mark = since.filter(|since| since.epoch == own.epoch);
-        let mark = mark.unwrap_or(own);
-        attached.last = Some(mark.position);
-        self.send(edge, BusMessage::Attached(mark).to_json());
-        self.follower.handle_question(now);
-    }
-
     /// A stream has gone.
     pub fn detach(&mut self, edge: EdgeId) {
         self.waiting.retain(|waiting| *waiting != edge);
         self.fresh.leave(edge);
-        let Some(former) = self.edges.disconnect(edge) else {
-            return;
-        };
-        for key in former.followed() {
-            if !self.edges.is_wanted(&key) {
-                self.wants.release(key);
-            }
+        // What comes from now on is nothing that it heard: where it comes back, it has missed something.
+        if self.is_open(edge) {
+            self.heard = self.heard.next();
+        }
+        if let Some(former) = self.edges.disconnect(edge) {
+            self.release(former.followed());
         }
     }
 
@@ -174,7 +148,7 @@ impl Line {
                 self.handle_attached(is_whole);
             }
             Heard::Adjusted(seq) => self.handle_adjusted(seq),
-            Heard::Refused(seq) => self.handle_refused(seq, now),
+            Heard::Refused(seq) => self.handle_refused(seq),
             Heard::Event {
                 position,
                 at,
@@ -267,16 +241,21 @@ impl Line {
 
     fn handle_attached(&mut self, is_whole: bool) {
         self.confirm();
+        self.refusals = 0;
         if !is_whole {
             self.gaps += 1;
-            let edges: Vec<EdgeId> = self.edges.ids().collect();
-            for edge in edges {
-                if self.is_open(edge) {
-                    self.lose(edge);
-                }
-            }
+            self.lose_open();
         }
         self.serve_waiting();
+    }
+
+    fn lose_open(&mut self) {
+        let edges: Vec<EdgeId> = self.edges.ids().collect();
+        for edge in edges {
+            if self.is_open(edge) {
+                self.lose(edge);
+            }
+        }
     }
 
     fn handle_adjusted(&mut self, seq: u64) {
@@ -287,33 +266,11 @@ impl Line {
         }
     }
 
-    /// The streams that wait for what was refused have to go; the others go on.
-    fn handle_refused(&mut self, seq: u64, now: Millis) {
-        let adjust = self.flight.as_ref().and_then(|flight| flight.adjust);
-        if adjust.is_none_or(|(number, _)| number != seq) {
-            return;
-        }
-        let Some(flight) = self.flight.take() else {
-            return;
-        };
-        let add = &flight.turn.add;
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let (refused, waiting): (Vec<EdgeId>, Vec<EdgeId>) = waiting.partition(|edge| {
-            let attached = self.edges.get(*edge);
-            attached.is_some_and(|attached| attached.followed().any(|key| add.contains(&key)))
-        });
-        self.waiting = waiting;
-        for edge in refused {
-            self.detach(edge);
-            self.put(LineOutput::Refuse(edge));
-        }
-        let edges = &self.edges;
-        let is_wanted = |key: &Key| edges.is_wanted(key);
-        let is_needed = flight.turn.add.iter().any(is_wanted);
-        self.wants.refuse(flight.turn, is_wanted);
-        // A stream that is open wants some of it: the bus is asked for all anew, and not at once.
-        if is_needed {
-            self.follower.handle_question(now);
+    fn release(&mut self, keys: impl Iterator<Item = Key>) {
+        for key in keys {
+            if !self.edges.is_wanted(&key) {
+                self.wants.release(key);
+            }
         }
     }
 

@@ -64,11 +64,21 @@ impl Line {
         self.0.handle_full();
     }
 
-    /// A stream asks whether it missed anything after `since`.
+    /// A stream asks whether it missed anything after `since`, and wants this from now on, given as JSON text.
     #[wasm_bindgen(js_name = attachAgain)]
-    pub fn attach_again(&mut self, stream: u32, since: Option<String>, now: f64) {
+    pub fn attach_again(
+        &mut self,
+        stream: u32,
+        interest: &str,
+        since: Option<String>,
+        now: f64,
+    ) -> Result<(), JsValue> {
+        let interest = Interest::from_json(interest)
+            .map_err(|error| coded(error.code(), &error.to_string()))?;
         let since = since.and_then(|since| event_id::read(&since));
-        self.0.attach_again(EdgeId(stream), since, millis(now));
+        self.0
+            .attach_again(EdgeId(stream), &interest, since, millis(now));
+        Ok(())
     }
 
     /// A stream has gone.

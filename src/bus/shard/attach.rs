@@ -24,7 +24,10 @@ impl Shard {
             since,
         } = attach;
         let wanted = Keys::of(&interest);
-        if !self.edges.admits(edge, &wanted) || !self.root_admits(wanted.iter(), now) {
+        let is_back = since.as_ref().is_some_and(|since| self.knows(since));
+        let is_admitted =
+            self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));
+        if !is_admitted || !self.root_admits(wanted.iter(), now) {
             return self.close(edge, Parting::Full);
         }
         if let Some(former) = self.edges.leave(edge) {
@@ -48,6 +51,12 @@ impl Shard {
             let what = Asked::Attach { since, session };
             self.waiting.push(Waiting { edge, what, call });
         }
+    }
+
+    /// Whether a mark is one of the log that this shard follows.
+    fn knows(&self, since: &Mark) -> bool {
+        let is_before = |own: &Mark| own.epoch == since.epoch && since.position <= own.position;
+        self.mark.as_ref().is_some_and(is_before)
     }
 
     /// Whether an edge can be answered without asking the root.

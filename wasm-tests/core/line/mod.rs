@@ -1,9 +1,11 @@
 //! What the streams of one isolate share: one connection, on which each hears what it wants.
 
 mod faults;
+
 mod protocol;
 mod room;
 mod runs;
+mod scope;
 mod stream;
 mod world;
 

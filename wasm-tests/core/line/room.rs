@@ -1,6 +1,6 @@
 //! A line knows the room that its bus has for it, and takes no stream for which there is none.
 
-use mcp_listen::{bus::Interest, filter::SubscriptionFilter};
+use mcp_listen::{bus::Interest, filter::SubscriptionFilter, line::LineOutput};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -28,6 +28,16 @@ fn huge() -> SubscriptionFilter {
         .map(|number| format!("{number}{}", "y".repeat(1_900)))
         .collect();
     watching(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Another connection asks the bus for so many large names.
+fn rival(world: &mut World, number: usize, names: usize) {
+    let name = |place| format!("\"{number}-{place}{}\"", "y".repeat(1_900));
+    let uris: Vec<String> = (0..names).map(name).collect();
+    let interest = format!("{{\"resourceSubscriptions\":[{}]}}", uris.join(","));
+    let attach = format!("{{\"v\":1,\"type\":\"attach\",\"interest\":{interest}}}");
+    let edge = world.hub.connect();
+    world.hub.handle_message(edge, &attach).unwrap();
 }
 
 fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
@@ -159,4 +169,39 @@ fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
     assert!(!has_room(&mut world, &huge()));
     world.settle();
     assert_eq!(world.sent("adjust"), 3);
+}
+
+#[test]
+fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
+    let mut world = bounded();
+    for mark in ["b", "c", "d"] {
+        world.open(large(mark, 2_000));
+    }
+    world.settle();
+    world.move_on();
+    for number in 0..600 {
+        let names = if number < 200 { 5 } else { 1 };
+        rival(&mut world, number, names);
+    }
+    world.publish(&updated("a"));
+    world.pass(60_000);
+    assert!(!world.line.is_away());
+    assert!(world.streams[0].owed.is_empty());
+}
+
+#[test]
+fn a_line_that_is_refused_three_times_loses_its_streams() {
+    let mut world = bounded();
+    for _ in 0..2 {
+        world.line.handle_full();
+        assert_eq!(world.line.poll_output(), None);
+    }
+    world.line.handle_full();
+    assert!(matches!(
+        world.line.poll_output(),
+        Some(LineOutput::Lose(_))
+    ));
+    // The next one that comes asks the bus.
+    let more = watching(&["more"]);
+    assert!(has_room(&mut world, &more) && !has_room(&mut world, &more));
 }

@@ -355,7 +355,7 @@ impl World {
                 let former = stream.number;
                 match (call, former) {
                     (BusCall::Ask, Some(number)) => {
-                        self.line.attach_again(number, since, self.now);
+                        self.line.attach_again(number, &interest, since, self.now);
                     }
                     (BusCall::Leave, _) => {
                         if let Some(number) = former {
@@ -363,7 +363,13 @@ impl World {
                         }
                         stream.number = None;
                     }
-                    _ => stream.number = Some(self.line.attach(&interest, self.now)),
+                    _ => {
+                        // As BusLine.attach does.
+                        if let Some(number) = former {
+                            self.line.detach(number);
+                        }
+                        stream.number = Some(self.line.attach(&interest, self.now));
+                    }
                 }
             }
         }

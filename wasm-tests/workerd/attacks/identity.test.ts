@@ -1,10 +1,11 @@
 import type { ListenStats } from 'mcp-listen';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { useFixture } from '../../host/fixture.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };
+const PROMPTS = { promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
 /** An answer is old at once; nothing but principal is asked. */
 const OPTIONS = { names: true, authorizationTtlMs: 1, limits: { attachMs: 2_000, authorizeMs: 300 } };
@@ -13,9 +14,9 @@ describe.each(['each', 'shared'])('where streams have a socket %s', (SOCKETS) =>
   const fixture = useFixture({ SOCKETS });
   const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
 
-  async function opened(caller: string): Promise<WireStream> {
-    const stream = await fixture().subscribeWith(0, OPTIONS, TOOLS, { headers: { 'x-user': caller } });
-    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+  async function opened(caller: string, filter: object = TOOLS): Promise<WireStream> {
+    const stream = await fixture().subscribeWith(0, OPTIONS, filter, { headers: { 'x-user': caller } });
+    expect(await stream.message()).toBe(acknowledged('1', filter));
     return stream;
   }
 
@@ -53,6 +54,27 @@ describe.each(['each', 'shared'])('where streams have a socket %s', (SOCKETS) =>
     await name('fay', { name: 'fay', audiences: ['acme'] });
     await fixture().publish(1, event);
     expect(await stream.message()).toBeUndefined();
+  });
+
+  test('a stream whose caller has further audiences goes on beside others, and misses nothing', async () => {
+    const audiences = ['acme'];
+    await name('ida', { name: 'ida', audiences });
+    const stream = await opened('ida');
+    const others = await opened('dan', PROMPTS);
+    for (const audience of ['bolt', 'both', 'core']) {
+      await fixture().publish(1, { kind: 'prompts_list_changed' });
+      expect(await others.message()).toBe(listChanged('1', 'prompts'));
+      audiences.push(audience);
+      await name('ida', { name: 'ida', audiences });
+      await fixture().publish(1, { kind: 'tools_list_changed' });
+      expect(await stream.message()).toBe(CUE);
+      await fixture().publish(1, { kind: 'for_audience', audience, event: { kind: 'tools_list_changed' } });
+      expect(await stream.message()).toBe(CUE);
+    }
+    await name('ida', 'mallory');
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    await vi.waitUntil(async () => (await stream.message()) === undefined);
+    others.drop();
   });
 });
 

@@ -1,0 +1,52 @@
+use crate::{
+    bus::{BusMessage, EdgeId, Interest, Key, Keys, Mark},
+    clock::Millis,
+};
+
+use super::Line;
+
+impl Line {
+    /// A stream asks whether it missed anything after `since`, or wants something else from now on. Nothing gets lost
+    /// between the line and a stream: it is told so, and the bus is asked.
+    pub fn attach_again(
+        &mut self,
+        edge: EdgeId,
+        interest: &Interest,
+        since: Option<Mark>,
+        now: Millis,
+    ) {
+        let own = self.mark();
+        if !self.is_open(edge) {
+            return;
+        }
+        // Elsewhere there may be room.
+        if !self.has_room_for(interest, now) {
+            return self.lose(edge);
+        }
+        let mark = since.filter(|since| since.epoch == own.epoch);
+        let mark = mark.unwrap_or(own);
+        let is_changed = self.change(edge, &Keys::of(interest));
+        if let Some(attached) = self.edges.get_mut(edge) {
+            attached.last = Some(mark.position);
+        }
+        self.send(edge, BusMessage::Attached(mark).to_json());
+        if is_changed {
+            self.follower.handle_scope(now);
+        } else {
+            self.follower.handle_question(now);
+        }
+    }
+
+    /// A stream wants these keys from now on: what it wanted already goes on coming. Returns whether that changes anything.
+    fn change(&mut self, edge: EdgeId, keys: &Keys) -> bool {
+        let Some(delta) = self.edges.delta_to(edge, keys) else {
+            return false;
+        };
+        for key in &delta.added {
+            self.wants.want(key.followed());
+        }
+        self.edges.change(edge, &delta);
+        self.release(delta.dropped.iter().map(Key::followed));
+        !(delta.added.is_empty() && delta.dropped.is_empty())
+    }
+}
