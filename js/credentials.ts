@@ -58,8 +58,9 @@ function only(names: readonly string[], headers: Headers): Headers {
 
 /** Returns credentials with their scheme in lower case and one space after it. */
 function withPlainScheme(authorization: string): string {
-  const [, scheme, rest] = /^\s*(\S+)\s+(.*?)\s*$/.exec(authorization) ?? [];
-  return scheme === undefined ? authorization : `${scheme.toLowerCase()} ${rest}`;
+  const text = authorization.trim();
+  const end = text.search(/\s/);
+  return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
 }
 
 /** Returns a SHA-256 as base64url; the prefix separates it from digests made elsewhere. */
