@@ -71,7 +71,13 @@ class UpstreamWatch implements BusWatcher {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#follow(covers).catch(this.#onerror);
-    }, SETTLE_MS);
+    }, this.#settleMs);
+  }
+
+  /** To follow what is wanted costs as much as all of it has names: the more there are, the less often. */
+  get #settleMs(): number {
+    const { resourceSubscriptions = [], taskIds = [] } = (this.#next ?? this.#line)?.filter ?? {};
+    return SETTLE_MS + (resourceSubscriptions.length + taskIds.length) * MS_PER_NAME;
   }
 
   async alarm(): Promise<void> {
@@ -156,6 +162,8 @@ function equals(heard: SubscriptionFilter, wanted: SubscriptionFilter): boolean 
 
 /** Milliseconds in which streams come and go together. */
 const SETTLE_MS = 250;
+/** Milliseconds more for each name that is followed, so that this takes a small part of the object's time. */
+const MS_PER_NAME = 0.05;
 /** Milliseconds for which a former line stays open. */
 const LINGER_MS = 5_000;
 /** Milliseconds until it is looked whether all is still as it should be. */
