@@ -199,17 +199,26 @@ impl Case {
         }
     }
 
-    /// There are no sessions that a case could name.
+    /// There are no sessions that a case could name: an id is refused before its caller is named.
     fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
+        let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
         match verdict {
             legacy::Verdict::Rejected(rejection) if rejection.reason.is_of_http() => {
                 Verdict::Rejected(rejection)
             }
+            legacy::Verdict::Rejected(_) if self.names_session() => unknown(None),
             legacy::Verdict::Rejected(rejection) => self.named(|| Verdict::Rejected(rejection)),
-            legacy::Verdict::Legacy(request) if request.is_of_sessions() => self
-                .named(|| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, request.id))),
+            legacy::Verdict::Legacy(request) if request.session.is_some() => unknown(request.id),
+            legacy::Verdict::Legacy(request) if request.is_of_sessions() => {
+                self.named(|| unknown(request.id))
+            }
             legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => Verdict::NotOurs,
         }
+    }
+
+    fn names_session(&self) -> bool {
+        let mut fields = self.headers.iter().flatten();
+        fields.any(|(name, _)| name.eq_ignore_ascii_case("mcp-session-id"))
     }
 
     fn named(&self, then: impl FnOnce() -> Verdict) -> Verdict {
