@@ -72,7 +72,8 @@ class ListenFront {
   constructor(handler: FetchHandler, options: ListenOptions) {
     const { authorize, capabilities, limits, principal, serverInfo } = options;
     const onerror = onceEach(options.onerror ?? report);
-    this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
+    const isModernOnly = options.legacy === 'reject';
+    this.#front = new Front(options, { isModernOnly, holdsStreams: true }, this.#refusals);
     this.#isOffering = capabilities === 'offered';
     const stated = JSON.stringify(limits);
     this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
