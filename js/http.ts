@@ -171,8 +171,9 @@ class ListenFront {
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;
     verdict.free();
-    const { audiences, expiresAt, name } = caller;
-    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name, expiresAt, audiences }, rest);
+    const { audiences, claims, expiresAt, name } = caller;
+    const asker = { request, principal: name, expiresAt, audiences, claims };
+    if (accepted !== undefined) return this.#listen(accepted, asker, rest);
     return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
   }
 
