@@ -1,4 +1,4 @@
-import type { AuthorizeContext, Named } from 'mcp-listen';
+import type { AuthorizeContext } from 'mcp-listen';
 import { jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
@@ -87,7 +87,7 @@ test('claims that another authorizer verified, or that have expired meanwhile, a
   const two = authorizerOf(issuer);
   const headers = { authorization: `Bearer ${await issuer.token({ exp: seconds(30) })}` };
   const request = () => new Request(AUDIENCE, { headers });
-  const { claims } = (await one.principal(request())) as Named;
+  const { claims } = (await one.principal(request())) as { claims: unknown };
   const asked: AuthorizeContext = { request: request(), principal: 'ann', requested: TOOLS, claims };
   const verify = verifications();
   expect(await one.authorize(asked)).toMatchObject(TOOLS);
