@@ -303,8 +303,8 @@ impl Fanout {
         }
     }
 
-    /// Does something that may move a deadline of a stream.
-    fn touch(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
+    /// Does something that may move a deadline of a stream, but not change what it honors: the index would not know.
+    pub(crate) fn touch(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
         if let Some(held) = self.slots.get_mut(id) {
             action(&mut held.stream);
             self.plan(id);

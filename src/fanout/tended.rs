@@ -73,12 +73,6 @@ impl<'s> Tended<'s> {
     pub fn abort(&mut self) {
         self.0.abort();
     }
-
-    /// The stream itself, for code of this crate that tends streams outside a fan-out, too.
-    #[cfg(target_arch = "wasm32")]
-    pub(crate) fn stream(&mut self) -> &mut ServerStream {
-        self.0
-    }
 }
 
 /// What can be read of the stream.

@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     edge::memo,
     event::ServerEvent,
-    fanout::{self, Fan, StreamId, Tended},
+    fanout::{self, Fan, StreamId},
     listen::ServerStream,
 };
 
@@ -155,8 +155,8 @@ impl Fanout {
     pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
         let id = self.core.id_at(stream)?;
         let mut renewed = Renewed::default();
-        self.core.tend(id, |stream| {
-            renewed = renew(stream.stream(), authorized.as_deref(), millis(now));
+        self.core.touch(id, |stream| {
+            renewed = renew(stream, authorized.as_deref(), millis(now));
         });
         if let Some(scope) = renewed.scope {
             self.core.handle_scope(id, scope);
@@ -201,15 +201,13 @@ impl Fanout {
 
     /// Ends a stream gracefully: what is pending, then the result.
     pub fn close(&mut self, stream: u32) {
-        self.tend(stream, |stream| {
-            stream.close();
-        });
+        self.tend(stream, ServerStream::close);
     }
 
     /// At that moment a stream ends at once, whatever waits; undefined: never.
     #[wasm_bindgen(js_name = expireAt)]
     pub fn expire_at(&mut self, stream: u32, at: Option<f64>) {
-        self.tend(stream, |stream| expire(stream.stream(), at));
+        self.tend(stream, |stream| expire(stream, at));
     }
 
     /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.
@@ -226,9 +224,9 @@ impl Fanout {
         self.core.stream(self.core.id_at(slot)?)
     }
 
-    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut Tended<'_>)) {
+    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut ServerStream)) {
         if let Some(id) = self.core.id_at(slot) {
-            self.core.tend(id, action);
+            self.core.touch(id, action);
         }
     }
 
