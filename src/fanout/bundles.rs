@@ -65,7 +65,7 @@ impl Bundles {
 
     /// The chunks, and who gets them.
     pub(super) fn fan(mut self) -> Fan {
-        self.streams.sort_unstable();
+        self.streams.sort_unstable_by_key(|id| id.slot());
         let mut fan = Fan::default();
         let mut chunks = vec![None; self.nodes.len()];
         for id in &self.streams {

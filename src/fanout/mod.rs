@@ -346,8 +346,9 @@ impl Fanout {
         if let Some(held) = self.slots.get_mut(id) {
             held.stream.share(self.stamps.kept(&stamp), &kept);
         }
-        self.enter(id, &kept);
+        // What both filters have stands on the lists once: it is entered last.
         self.leave(id, &former);
+        self.enter(id, &kept);
         self.filters.leave(&former);
         self.plan(id);
     }
