@@ -140,7 +140,8 @@ impl BusMessage {
         usize::try_from(room).ok()
     }
 
-    /// Where the log ended when an attach was confirmed, where a frame says so: what is replayed after it stands at or before that.
+    /// Where the log ended when the bus confirmed an attach or an adjustment, if the frame names it.
+    /// A stream that waited for the confirmation takes nothing at or before that position.
     pub fn head_in(text: &str) -> Option<Position> {
         let document = read(text).ok()?;
         document
@@ -213,11 +214,16 @@ pub(super) fn attached_frame(mark: &Mark, head: Position, room: usize) -> String
     format!(r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"adjust":true{room}}}"#)
 }
 
-/// The frame of [`BusMessage::Adjusted`], or of [`BusMessage::Refused`].
-pub(super) fn adjusted_frame(seq: u64, is_admitted: bool, room: usize) -> String {
-    let kind = if is_admitted { "adjusted" } else { "refused" };
+/// The frame of [`BusMessage::Adjusted`], from a bus whose log ends at `head`.
+pub(super) fn adjusted_frame(seq: u64, head: Position, room: usize) -> String {
+    let (head, room) = (head.0, room_member(room));
+    format!(r#"{{"v":{VERSION},"type":"adjusted","seq":{seq},"head":{head}{room}}}"#)
+}
+
+/// The frame of [`BusMessage::Refused`].
+pub(super) fn refused_frame(seq: u64, room: usize) -> String {
     let room = room_member(room);
-    format!(r#"{{"v":{VERSION},"type":"{kind}","seq":{seq}{room}}}"#)
+    format!(r#"{{"v":{VERSION},"type":"refused","seq":{seq}{room}}}"#)
 }
 
 /// Nothing where there are no bounds.

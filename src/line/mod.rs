@@ -47,7 +47,7 @@ pub struct Line {
     refusals: u32,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
-    /// Where the log ended when the bus last confirmed an attach.
+    /// Where the log ended when the bus last confirmed an attach or an adjustment.
     head: Position,
     /// Streams that were acknowledged before a replay had come to its end.
     fresh: Fresh,
@@ -147,7 +147,11 @@ impl Line {
                 self.head = BusMessage::head_in(text).unwrap_or_default();
                 self.handle_attached(is_whole);
             }
-            Heard::Adjusted(seq) => self.handle_adjusted(seq),
+            Heard::Adjusted(seq) => {
+                let head = BusMessage::head_in(text).unwrap_or_default();
+                self.head = self.head.max(head);
+                self.handle_adjusted(seq);
+            }
             Heard::Refused(seq) => self.handle_refused(seq),
             Heard::Event {
                 position,

@@ -93,7 +93,7 @@ impl Shard {
         self.waiting = waiting;
         for Waiting { edge, what, .. } in answered {
             match what {
-                Asked::Adjust { seq, .. } => self.answer_adjust(edge, seq, true),
+                Asked::Adjust { seq, .. } => self.answer_adjust(edge, seq, mark.position),
                 Asked::Attach {
                     session: Some(session),
                     ..

@@ -267,6 +267,22 @@ fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited
 }
 
 #[test]
+fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_before_its_answer() {
+    let mut world = opened(&[watching(&["a"])]);
+    world.publish(&updated("b"));
+    let waiting = world.open(watching(&["b"]));
+    world.settle();
+    assert!(world.streams[waiting].is_acknowledged());
+    // The line has heard nothing since it attached: the bus replays from there.
+    world.move_on();
+    world.settle();
+    assert_eq!(cues(&world, waiting), 0);
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, waiting), 1);
+}
+
+#[test]
 fn a_stream_that_opens_within_a_replay_takes_nothing_of_it_and_what_is_lost_after_it() {
     let mut world = opened(&[watching(&["a", "b"])]);
     world.move_on();
