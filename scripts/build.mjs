@@ -16,9 +16,7 @@ export const workerBundle = join(root, '.build', 'worker');
 
 /** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and the notebook Worker. */
 export async function build() {
-  await unlessFresh('core', core, () =>
-    step('Building the core: cargo, wasm-bindings, wasm-opt', buildCore),
-  );
+  await unlessFresh('core', core, () => step('Building the core: cargo, wasm-bindings, wasm-opt', buildCore));
   await unlessFresh('glue', { inputs: [...tools, ...glue], outputs: ['dist'] }, () =>
     step('Building the glue: tsc, esbuild', buildGlue),
   );

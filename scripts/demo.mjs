@@ -30,7 +30,7 @@ export async function demoParts() {
  * @type {import('./estimate.mjs').Cost[]}
  */
 export const costs = [
-  { name: 'npm packages', after: [], by: 'network', processor: 25, least: 18 },
+  { name: 'npm packages', after: [], by: 'network', processor: 30, least: 18 },
   { name: 'Rust', after: [], by: 'network', processor: 2, least: 3 },
   { name: 'wasm-bindings', after: ['Rust'], by: 'processor', processor: 38, least: 22 },
   { name: 'core', after: ['Rust'], by: 'processor', processor: 29, least: 20 },

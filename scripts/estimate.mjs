@@ -41,8 +41,18 @@ export class Estimate {
     this.advance(now);
     const step = this.steps.find((one) => one.name === name);
     if (step === undefined) return;
-    this.pace[step.by] = clamped(this.pace[step.by] * step.done);
     this.steps = this.steps.filter((one) => one !== step);
+    this.learn(step.by, clamped(this.pace[step.by] * step.done));
+  }
+
+  /**
+   * What has passed of steps was counted at the pace that there was.
+   * @param {'processor' | 'network'} by
+   * @param {number} pace
+   */
+  learn(by, pace) {
+    for (const step of this.steps) if (step.by === by) step.done *= this.pace[by] / pace;
+    this.pace[by] = pace;
   }
 
   /**
@@ -69,9 +79,19 @@ export class Estimate {
   /** @param {number} now */
   advance(now) {
     const running = this.steps.filter((step) => step.begun);
-    for (const [step, speed] of speeds(running, this.cores)) step.done += ((now - this.now) * speed) / this.pace[step.by];
+    for (const [step, speed] of speeds(running, this.cores))
+      step.done += ((now - this.now) * speed) / this.pace[step.by];
     this.now = Math.max(now, this.now);
   }
+}
+
+/**
+ * How many cores are left by what else runs: the idle ones, or a fair share for three busy processes of ours.
+ * @param {number} cores
+ * @param {number} load how many processes ran or waited for a core lately
+ */
+export function freeCores(cores, load) {
+  return Math.max(cores - load, (cores * 3) / (3 + load));
 }
 
 /**

@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
-import { Estimate, inWords } from './estimate.mjs';
+import { availableParallelism, loadavg } from 'node:os';
+import { Estimate, freeCores, inWords } from './estimate.mjs';
 
 /** @typedef {import('./setup.mjs').Part} Part */
 /** @typedef {import('./estimate.mjs').Cost} Cost */
@@ -12,13 +12,24 @@ import { Estimate, inWords } from './estimate.mjs';
  */
 export async function sideBySide(parts, costs) {
   const known = costs.filter(({ name }) => parts.some((part) => part.name === name));
-  const board = new Board(new Estimate(known, availableParallelism()));
+  const unknown = parts.filter(({ name }) => !costs.some((cost) => cost.name === name));
+  if (unknown.length > 0) throw new Error(`no cost is known of ${unknown.map(({ name }) => name).join(', ')}`);
+  const cores = freeCores(availableParallelism(), loadavg()[0] ?? 0);
+  const board = new Board(new Estimate(known, cores));
   /** @type {Map<string, Promise<void>>} */
   const ends = new Map();
   try {
     for (const { name, after } of known) {
       const part = parts.find((one) => one.name === name);
-      if (part !== undefined) ends.set(name, doneAfter(after.map((before) => ends.get(before)), part, board));
+      if (part !== undefined)
+        ends.set(
+          name,
+          doneAfter(
+            after.map((before) => ends.get(before)),
+            part,
+            board,
+          ),
+        );
     }
     await Promise.all(ends.values());
   } finally {

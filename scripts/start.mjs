@@ -16,9 +16,7 @@ async function start() {
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
   const text = { ...everythingOn(token), ...fromEnvironment(process.env) };
   const reachesLocal = 'UPSTREAM' in text;
-  const workerd = await step('Starting workerd', () =>
-    startWorkerd({ bundle, port, text, reachesLocal }),
-  );
+  const workerd = await step('Starting workerd', () => startWorkerd({ bundle, port, text, reachesLocal }));
   let stopping = false;
   onStop(() => {
     stopping = true;
