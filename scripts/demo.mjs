@@ -31,7 +31,7 @@ export async function demoParts() {
  */
 export const costs = [
   { name: 'npm packages', after: [], by: 'network', processor: 30, least: 18 },
-  { name: 'Rust', after: [], by: 'network', processor: 2, least: 3 },
+  { name: 'Rust', after: [], by: 'network', processor: 2, least: 8 },
   { name: 'wasm-bindings', after: ['Rust'], by: 'processor', processor: 38, least: 22 },
   { name: 'core', after: ['Rust'], by: 'processor', processor: 29, least: 20 },
   { name: 'Worker', after: ['npm packages', 'wasm-bindings', 'core'], by: 'processor', processor: 10, least: 7 },
