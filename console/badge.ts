@@ -1,4 +1,5 @@
 import { drawing, element } from './dom.js';
+import { numberOf } from './subscriptions/name.js';
 
 /** Shapes tell subscriptions apart where colours do not. */
 export const SHAPES = [
@@ -12,10 +13,10 @@ export const SHAPES = [
 
 /** Which colour and shape a subscription has; the page itself has none. */
 export function placeOf(source: string): number {
-  return source === 'page' ? -1 : (source.charCodeAt(0) - 'A'.charCodeAt(0)) % SHAPES.length;
+  return source === 'page' ? -1 : numberOf(source) % SHAPES.length;
 }
 
-/** The shape and the letter of a subscription, or what stands for the page itself. */
+/** The shape and the name of a subscription, or what stands for the page itself. */
 export function badge(source: string): HTMLElement {
   if (source === 'page') return element('span', { class: 'badge', 'data-place': 'page' }, 'page');
   const place = placeOf(source);

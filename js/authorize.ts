@@ -19,6 +19,8 @@ export interface Asker {
   expiresAt?: number | undefined;
   /** The audiences that the option `principal` named; undefined: none. */
   audiences?: string[] | undefined;
+  /** The `claims` that the option `principal` returned just now; undefined: none. */
+  claims?: unknown;
 }
 
 /** Who asks for what. */

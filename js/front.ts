@@ -24,7 +24,7 @@ export type Screen = (request: Request, inner: () => Response | Promise<Response
  */
 export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();
-  const front = new Front(options, false, new Refusals(() => {}));
+  const front = new Front(options, SERVES_ALL, new Refusals(() => {}));
   return (request, inner) => {
     const judged = {
       method: request.method === 'HEAD' ? 'GET' : request.method,
@@ -55,21 +55,32 @@ export interface Judged {
   headers: string;
 }
 
+/** Which HTTP methods a server has use for. */
+export interface Served {
+  /** Nothing earlier than 2026-07-28 is served, and so neither GET nor DELETE. */
+  isModernOnly: boolean;
+  /** Streams are held; otherwise GET is not served. */
+  holdsStreams: boolean;
+}
+
 /** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
 export class Front {
   readonly #policy: Renewed<Policy>;
   readonly #refusals: Refusals;
 
   /**
-   * @param isModernOnly - nothing earlier than 2026-07-28 is served, and so neither GET nor DELETE.
    * @param refusals - counts what goes no further.
    * @throws ListenError `invalid-options`.
    */
-  constructor({ allowedOrigins = [], allowedHosts }: FrontOptions, isModernOnly: boolean, refusals: Refusals) {
+  constructor(
+    { allowedOrigins = [], allowedHosts }: FrontOptions,
+    { holdsStreams, isModernOnly }: Served,
+    refusals: Refusals,
+  ) {
     this.#refusals = refusals;
     const hosts = allowedHosts && entriesOf(allowedHosts);
     const origins = entriesOf(allowedOrigins);
-    this.#policy = new Renewed(() => calling(() => new Policy(origins, hosts, isModernOnly)));
+    this.#policy = new Renewed(() => calling(() => new Policy(origins, hosts, isModernOnly, holdsStreams)));
   }
 
   /** Answers what goes no further; everything else `inner` answers. */
@@ -123,3 +134,5 @@ function varies(present: string, name: string): boolean {
   const names = present.split(',').map((field) => field.trim().toLowerCase());
   return names.includes('*') || names.includes(name.toLowerCase());
 }
+
+const SERVES_ALL: Served = { isModernOnly: false, holdsStreams: true };

@@ -39,7 +39,8 @@ export function grantOf(granting: Granting, asker: Asker): Grant | undefined {
   if (!isAskedAgain(granting)) return undefined;
   // Nothing would catch what it throws, and the stream would wait until its end.
   const onerror = guarded(granting.authorizing.onerror);
-  const kept = { ...asker, request: bodiless(asker.request) };
+  // Claims are those of one moment.
+  const kept = { ...asker, claims: undefined, request: bodiless(asker.request) };
   const again = { ...granting, naming: { ...granting.naming, onerror } };
   return {
     ms: granting.ms,
@@ -61,9 +62,9 @@ async function renewed(
   asker: Asker,
   requested: SubscriptionFilter,
 ): Promise<Granted | undefined> {
-  const { audiences, expiresAt, name, refusal } = await callerOf(naming, asker.request, true);
+  const { audiences, claims, expiresAt, name, refusal } = await callerOf(naming, asker.request, true);
   if (refusal !== undefined || name !== asker.principal) return undefined;
-  const context: AuthorizeContext = { ...asker, audiences, expiresAt, requested, isOpen: true };
+  const context: AuthorizeContext = { ...asker, audiences, claims, expiresAt, requested, isOpen: true };
   const permit = await permitOf({ ...authorizing, onerror: naming.onerror }, context);
   if (permit.refusal !== undefined) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };

@@ -24,6 +24,7 @@ import type { SessionStore } from './legacy/session-store.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { expectLoaded } from './load.js';
 import { notifierOn } from './notify.js';
+import { OffFront } from './off-front.js';
 import { offering } from './offered.js';
 import { Openings } from './openings.js';
 import type { ListenOptions, ListenServer } from './options.js';
@@ -45,12 +46,25 @@ import { Witness } from './witness.js';
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
  */
 export function serveListen(handler: McpHandler, options: ListenOptions = {}): ListenServer {
+  return listening(handler, options).server;
+}
+
+/** A server, and whether it can be forgotten. */
+export interface Listening {
+  server: ListenServer;
+  /** Returns whether it answers no request, holds no stream, and takes new ones. */
+  isIdle: () => boolean;
+}
+
+/** As {@link serveListen}, for a host that forgets servers which are idle. */
+export function listening(handler: McpHandler, options: ListenOptions = {}): Listening {
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
   const { bus, close, drain, fetch, revoke, shed, stats } = front;
   const { onerror = report, tracer } = options;
   const notify = notifierOn(bus, tracer && { tracer, onerror });
-  return { fetch, notify, revoke, close, drain, shed, stats, bus };
+  const server = { fetch, notify, revoke, close, drain, shed, stats, bus };
+  return { server, isIdle: () => front.isIdle };
 }
 
 class ListenFront {
@@ -68,12 +82,17 @@ class ListenFront {
   readonly #refusals = new Refusals((kind) => this.#witness.refused(kind));
   readonly #openings: Openings;
   readonly #legacy: LegacyFront | undefined;
+  /** Answers instead of all others where no streams are held. */
+  readonly #off: OffFront | undefined;
+  /** Requests that are being answered. */
+  #underWay = 0;
 
   constructor(handler: FetchHandler, options: ListenOptions) {
     const { authorize, capabilities, limits, principal, serverInfo } = options;
     const onerror = onceEach(options.onerror ?? report);
-    this.#front = new Front(options, options.legacy === 'reject', this.#refusals);
-    this.#isOffering = capabilities === 'offered';
+    const holdsStreams = expectHolding(options);
+    this.#front = new Front(options, { isModernOnly: options.legacy === 'reject', holdsStreams }, this.#refusals);
+    this.#isOffering = capabilities === 'offered' && holdsStreams;
     const stated = JSON.stringify(limits);
     this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
@@ -91,17 +110,26 @@ class ListenFront {
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
     this.#openings = this.#openingsOf(options);
     this.#legacy = this.#legacyFront(options);
+    const reading = { limits: this.#limits, onerror };
+    this.#off = holdsStreams ? undefined : new OffFront(this.#core, this.#other.bind(this), this.#refusals, reading);
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const { method } = request;
     const headers = linesOf(request.headers);
+    this.#underWay += 1;
     try {
       return await this.#front.guard(request, { method, headers }, () => this.#answer({ request, headers, rest }));
     } catch (error) {
       return this.#afterFailure(error);
+    } finally {
+      this.#underWay -= 1;
     }
   };
+
+  get isIdle(): boolean {
+    return this.#underWay === 0 && this.#openings.isIdle;
+  }
 
   readonly close = (): Promise<void> => this.#openings.close();
 
@@ -129,6 +157,7 @@ class ListenFront {
   async #answer(exchange: Exchange): Promise<Response> {
     const { headers, request } = exchange;
     if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) return this.#other(exchange);
+    if (this.#off !== undefined) return this.#off.fetch(await this.#withBody(exchange));
     return this.#acceptor.claimsByHeader(headers) ? this.#claimed(exchange) : this.#read(exchange);
   }
 
@@ -170,8 +199,9 @@ class ListenFront {
     const verdict = this.#acceptor.judge(headers, claim);
     const { accepted, rejection } = verdict;
     verdict.free();
-    const { audiences, expiresAt, name } = caller;
-    if (accepted !== undefined) return this.#listen(accepted, { request, principal: name, expiresAt, audiences }, rest);
+    const { audiences, claims, expiresAt, name } = caller;
+    const asker = { request, principal: name, expiresAt, audiences, claims };
+    if (accepted !== undefined) return this.#listen(accepted, asker, rest);
     return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
   }
 
@@ -212,8 +242,9 @@ class ListenFront {
     });
   }
 
-  #legacyFront({ legacy }: ListenOptions): LegacyFront | undefined {
-    const mode = legacy ?? (this.bus.sessions?.isShared ? 'sessions' : 'stateless');
+  #legacyFront({ legacy, listen }: ListenOptions): LegacyFront | undefined {
+    const keepsSessions = listen !== 'off' && this.bus.sessions?.isShared;
+    const mode = legacy ?? (keepsSessions ? 'sessions' : 'stateless');
     if (mode === 'stateless') return undefined;
     const sessions = mode === 'sessions' ? this.#sessionFront() : undefined;
     return new LegacyFront(this.#core, this.#handler, this.#refusals, sessions);
@@ -275,6 +306,19 @@ class ListenFront {
       return undefined;
     }
   }
+}
+
+/**
+ * Whether streams are held.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+function expectHolding({ legacy, listen = 'on' }: ListenOptions): boolean {
+  if (!['on', 'off'].includes(listen)) throw new ListenError('invalid-options', 'listen must be on or off');
+  if (listen === 'off' && legacy === 'sessions') {
+    throw new ListenError('invalid-options', 'sessions have streams: legacy must not be sessions where listen is off');
+  }
+  return listen === 'on';
 }
 
 function sessionsOf({ sessions }: ListenBus): SessionStore {

@@ -1,6 +1,6 @@
 import { type AnswerLimits, unanswered, wholeBody } from './answer.js';
 import type { FetchHandler } from './handler.js';
-import { discoverHeaders, raisedAnswer } from './wasm.js';
+import { discoverHeaders, raisedAnswer, withheldAnswer } from './wasm.js';
 
 /** How answers of the handler behind are read. */
 export interface Reading {
@@ -19,11 +19,25 @@ export function offering(handler: FetchHandler, reading: Reading): FetchHandler 
 }
 
 /** Returns an answer with capabilities as one that announces changes of all that is offered. */
-export async function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
+export function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
+  return changed(request, answer, reading, raisedAnswer);
+}
+
+/** Returns an answer with capabilities as one that announces no changes, because no streams are held. */
+export function withheld(request: Request, answer: Response, reading: Reading): Promise<Response> {
+  return changed(request, answer, reading, withheldAnswer);
+}
+
+async function changed(
+  request: Request,
+  answer: Response,
+  reading: Reading,
+  change: (body: Uint8Array) => string | undefined,
+): Promise<Response> {
   const response = await buffered(request, answer, reading);
   if (!response.ok) return response;
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const text = raisedAnswer(bytes);
+  const text = change(bytes);
   if (text !== undefined) response.headers.set('content-type', 'application/json');
   return new Response(text ?? bytes, { status: response.status, headers: response.headers });
 }

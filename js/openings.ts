@@ -65,6 +65,11 @@ export class Openings {
     return stats;
   }
 
+  /** Whether no stream is open or opening, and further ones are taken. */
+  get isIdle(): boolean {
+    return this.#streams.size + this.#opening === 0 && !this.#isClosing && !this.#isDraining;
+  }
+
   /** Why no further stream can be opened now for this caller, the names of which count so many bytes. */
   refusal(asker: Asker, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;

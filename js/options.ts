@@ -14,6 +14,13 @@ export interface ListenOptions extends FrontOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
   /**
+   * Whether streams are held. `off`, for hosts that cannot (serverless functions): a listen is refused with 404 and JSON-RPC
+   * -32601, GET with 405, `resources/subscribe` of earlier revisions with -32601, and answers to `server/discover` and
+   * `initialize` announce neither `listChanged` nor `subscribe`. The bus is asked for nothing, but `notify` still publishes on
+   * it; `capabilities`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is an error (default `on`).
+   */
+  listen?: 'on' | 'off';
+  /**
    * What the server notifies about (default: asked of the handler with `server/discover`, again when its `ttlMs` is over).
    * `offered`: every list and resource that the handler has, whatever it says about changes; its answers to `server/discover`
    * say so too.

@@ -27,6 +27,8 @@ export interface Named {
   expiresAt?: number | undefined;
   /** The audiences of the caller: it hears of what is published for these, too. */
   audiences?: string[] | undefined;
+  /** Handed to `authorize` as they are, so that credentials are verified once for both; undefined: none. */
+  claims?: unknown;
 }
 
 /** Who a caller is, or why it is not served. */
@@ -37,6 +39,8 @@ export interface Caller extends Partial<Denied> {
   expiresAt?: number;
   /** Its audiences. */
   audiences?: string[];
+  /** What `principal` found out for `authorize`. */
+  claims?: unknown;
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
@@ -66,12 +70,13 @@ function caller(answer: unknown): Caller {
   throw new ListenError('authorizer-failed', 'principal answered neither a name nor a denial');
 }
 
-function named({ audiences, expiresAt, name }: Named): Caller {
+function named({ audiences, claims, expiresAt, name }: Named): Caller {
   if (expiresAt !== undefined && expiresAt <= Date.now()) return denial({ denied: 401 });
   return {
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(audiences !== undefined && { audiences }),
+    ...(claims !== undefined && { claims }),
   };
 }
 

@@ -6,6 +6,7 @@ export * from '../pkg/mcp_listen.js';
 
 // The methods of classes are watched where the core is loaded; constructors and functions cannot be changed in place.
 export const acknowledgedFilter = serverLife.noticing(core.acknowledgedFilter);
+export const areRepeatable = serverLife.noticing(core.areRepeatable);
 export const attachMessage = serverLife.noticing(core.attachMessage);
 export const attachedMessage = serverLife.noticing(core.attachedMessage);
 export const detachMessage = serverLife.noticing(core.detachMessage);
@@ -23,6 +24,7 @@ export const offersSubscribe = serverLife.noticing(core.offersSubscribe);
 export const raisedAnswer = serverLife.noticing(core.raisedAnswer);
 export const sessionChanged = serverLife.noticing(core.sessionChanged);
 export const sessionReleased = serverLife.noticing(core.sessionReleased);
+export const withheldAnswer = serverLife.noticing(core.withheldAnswer);
 
 export const Acceptor = serverLife.made(core.Acceptor);
 export type Acceptor = core.Acceptor;

@@ -174,6 +174,12 @@ impl ServerEvent {
         }
     }
 
+    /// Whether it may be published again where it is not known whether it was. A change that arrives twice is a cue to read
+    /// twice, and harmless; the second copy of a task's state could arrive after the next state.
+    pub fn is_repeatable(&self) -> bool {
+        !matches!(self.change(), Self::TaskStatus { .. })
+    }
+
     /// The value of `kind`.
     pub fn kind(&self) -> &'static str {
         match self {

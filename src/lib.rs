@@ -62,6 +62,7 @@ pub mod line;
 pub mod listen;
 pub mod message;
 pub mod name;
+pub mod off;
 pub mod offer;
 pub mod position;
 pub mod probe;

@@ -9,18 +9,31 @@ use crate::{
 /// The answer to `server/discover` or `initialize`, a JSON body or an event stream, as one message in which
 /// every feature that is offered is one whose changes are told. `None` where it holds no result with capabilities.
 pub fn raised(body: &[u8]) -> Option<String> {
-    raised_message(body).or_else(|| {
-        let messages = sse::data(std::str::from_utf8(body).ok()?);
-        let mut messages = messages.iter();
-        messages.find_map(|message| raised_message(message.as_bytes()))
+    changed(body, Capabilities::offered)
+}
+
+/// The same message where no streams are held: no feature is one whose changes are told, and nothing can be subscribed to.
+/// All other members stay as they are.
+pub fn withheld(body: &[u8]) -> Option<String> {
+    changed(body, |offered| {
+        offered.as_object().map(|_| Capabilities::default())
     })
 }
 
-fn raised_message(text: &[u8]) -> Option<String> {
+/// An answer with other capabilities, which `known` makes from those that it has.
+fn changed(body: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
+    changed_message(body, known).or_else(|| {
+        let messages = sse::data(std::str::from_utf8(body).ok()?);
+        let mut messages = messages.iter();
+        messages.find_map(|message| changed_message(message.as_bytes(), known))
+    })
+}
+
+fn changed_message(text: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
     let document = json::read(text, MAX_DEPTH).ok()?;
     let result = document.root.get("result")?;
     let offered = result.get("capabilities")?;
-    let capabilities = merged(offered, Capabilities::offered(offered)?);
+    let capabilities = merged(offered, known(offered)?);
     let result = replaced(result, "capabilities", &capabilities)?;
     replaced(&document.root, "result", &result)
 }

@@ -15,14 +15,19 @@ export function subjectOfEvent(event: ChangeEvent): Subject {
     case 'resource_updated':
       return event.uri;
     case 'task_status':
-      return `task ${event.task.taskId}`;
+      return subjectOfTask(event.task.taskId);
   }
+}
+
+/** What the state of a task is about. */
+export function subjectOfTask(taskId: string): Subject {
+  return `task ${taskId}`;
 }
 
 /** What a notification is about; undefined where it is no cue. */
 export function subjectOfNotification(method: string, params: Record<string, unknown>): Subject | undefined {
   if (method === 'notifications/resources/updated') return String(params['uri']);
-  if (method === 'notifications/tasks') return `task ${params['taskId']}`;
+  if (method === 'notifications/tasks') return subjectOfTask(String(params['taskId']));
   return LISTS[method];
 }
 

@@ -37,3 +37,8 @@ export function tellsOf({ capabilities }: Server, list: List): boolean {
 export function tellsOfResources({ capabilities }: Server): boolean {
   return record(capabilities['resources'])?.['subscribe'] === true;
 }
+
+/** Whether the server tells of the states of tasks (Tasks extension, SEP-2663). */
+export function tellsOfTasks({ capabilities }: Server): boolean {
+  return record(record(capabilities['extensions'])?.['io.modelcontextprotocol/tasks']) !== undefined;
+}

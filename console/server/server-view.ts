@@ -1,8 +1,9 @@
 import type { SubscriptionFilter } from 'mcp-listen';
 import { element, found, write } from '../dom.js';
 import type { Endpoint, List, Server } from '../mcp/endpoint.js';
-import { type Item, itemsOf, LISTS, tellsOf, tellsOfResources } from './catalogue.js';
+import { type Item, itemsOf, LISTS, tellsOf, tellsOfResources, tellsOfTasks } from './catalogue.js';
 import { ListGroup } from './list-group.js';
+import { TaskGroup } from './task-group.js';
 
 /** Who is told of what happens in the view of the server. */
 export interface ServerFollowing {
@@ -19,6 +20,8 @@ export class ServerView {
   readonly #subscribe = found('subscribe', HTMLButtonElement);
   readonly #following: ServerFollowing;
   #groups: ListGroup[] = [];
+  /** Undefined where the server has no tasks. */
+  #tasks: TaskGroup | undefined;
   #endpoint: Endpoint | undefined;
   #server: Server | undefined;
 
@@ -34,13 +37,19 @@ export class ServerView {
     const lists = this.#groups
       .filter(({ tick }) => tick.checked)
       .map(({ list }) => [`${list}ListChanged`, true] as const);
-    return { ...Object.fromEntries(lists), ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}) };
+    const taskIds = this.#tasks?.ticked ?? [];
+    return {
+      ...Object.fromEntries(lists),
+      ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+      ...(taskIds.length > 0 ? { taskIds } : {}),
+    };
   }
 
   /** Shows no server. */
   clear(): void {
     this.#endpoint = undefined;
     this.#groups = [];
+    this.#tasks = undefined;
     this.#place.replaceChildren(element('p', { class: 'empty' }, NOBODY));
     this.#sum();
   }
@@ -52,6 +61,8 @@ export class ServerView {
     for (const { list, tick } of this.#groups) tick.checked = tellsOf(server, list);
     this.#place.replaceChildren(about(server), ...this.#groups.map(({ group }) => group));
     this.#resources?.group.append(this.#others());
+    this.#tasks = tellsOfTasks(server) ? new TaskGroup(() => this.#sum()) : undefined;
+    if (this.#tasks !== undefined) this.#place.append(this.#tasks.group);
     this.#sum();
     await Promise.all(LISTS.map((list) => this.read(list)));
     const first = this.#resources?.group.querySelector('[data-key]')?.getAttribute('data-key');
@@ -94,13 +105,17 @@ export class ServerView {
   }
 
   #sum(): void {
-    const { resourceSubscriptions = [], ...lists } = this.filter;
-    const [chosen, uris] = [Object.keys(lists).length, resourceSubscriptions.length];
-    this.#subscribe.disabled = this.#endpoint === undefined || chosen + uris === 0;
-    const parts = [plural(chosen, 'list'), plural(uris, 'resource')].filter((part) => part !== '');
+    const { resourceSubscriptions = [], taskIds = [], ...lists } = this.filter;
+    const counts = [
+      plural(Object.keys(lists).length, 'list'),
+      plural(resourceSubscriptions.length, 'resource'),
+      plural(taskIds.length, 'task'),
+    ];
+    const parts = counts.filter((part) => part !== '');
+    this.#subscribe.disabled = this.#endpoint === undefined || parts.length === 0;
     write(
       this.#ticked,
-      this.#endpoint === undefined ? '' : parts.length > 0 ? `Ticked: ${parts.join(' and ')}` : 'Nothing is ticked.',
+      this.#endpoint === undefined ? '' : parts.length > 0 ? `Ticked: ${joined(parts)}` : 'Nothing is ticked.',
     );
   }
 }
@@ -117,6 +132,12 @@ function about({ name, version, revision, capabilities }: Server): HTMLElement {
 
 function plural(count: number, noun: string): string {
   return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Parts with commas, and `and` before the last one. */
+function joined(parts: string[]): string {
+  const last = parts.slice(-2).join(' and ');
+  return [...parts.slice(0, -2), last].join(', ');
 }
 
 const NOBODY = 'Connect to an MCP endpoint to see what it has. This page brings one along.';

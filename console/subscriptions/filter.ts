@@ -1,4 +1,5 @@
 import type { SubscriptionFilter } from 'mcp-listen';
+import { subjectOfTask } from '../mcp/subject.js';
 
 /** One thing that a filter asks for. */
 export interface Wish {
@@ -6,6 +7,8 @@ export interface Wish {
   label: string;
   /** Whether a filter has it. */
   isIn: (filter: SubscriptionFilter) => boolean;
+  /** The id of the task that it is about; undefined: none. */
+  taskId?: string;
 }
 
 /** What a filter asks for, one by one. */
@@ -18,14 +21,20 @@ export function wishesOf(filter: SubscriptionFilter): Wish[] {
     label: uri,
     isIn: (other: SubscriptionFilter) => other.resourceSubscriptions?.includes(uri) === true,
   }));
-  return [...lists, ...uris];
+  const tasks = (filter.taskIds ?? []).map((taskId) => ({
+    label: subjectOfTask(taskId),
+    isIn: (other: SubscriptionFilter) => other.taskIds?.includes(taskId) === true,
+    taskId,
+  }));
+  return [...lists, ...uris, ...tasks];
 }
 
 /** Whether a filter has what a cue is about. */
 export function accepts(filter: SubscriptionFilter | undefined, subject: string): boolean {
   const list = LISTS.find(([, , name]) => name === subject);
   if (list !== undefined) return filter?.[list[0]] === true;
-  return filter?.resourceSubscriptions?.includes(subject) === true;
+  const isTask = filter?.taskIds?.some((taskId) => subjectOfTask(taskId) === subject) === true;
+  return isTask || filter?.resourceSubscriptions?.includes(subject) === true;
 }
 
 const LISTS = [

@@ -4,6 +4,7 @@ import { element, write } from '../dom.js';
 import { count, span } from '../moment.js';
 import { wishesOf } from './filter.js';
 import type { Subscription } from './subscription.js';
+import { WishItem } from './wish-item.js';
 
 /** A subscription as a card: its state, its id, honored against requested, and what it has been through. */
 export class SubscriptionCard {
@@ -12,7 +13,7 @@ export class SubscriptionCard {
   readonly #state = element('span', { class: 'state' });
   readonly #id = element('code', { class: 'id' });
   readonly #trouble = element('p', { class: 'trouble', hidden: true });
-  readonly #wishes: [HTMLElement, HTMLElement, (filter: object) => boolean][];
+  readonly #wishes: WishItem[];
   readonly #figures = new Map(FIGURES.map((name) => [name, element('dd', {}, '–')]));
   readonly #close = element('button', { type: 'button', class: 'quiet' }, 'Close');
   #flashed: number | undefined;
@@ -20,10 +21,7 @@ export class SubscriptionCard {
   /** @param leave - called when the card is to go. */
   constructor(subscription: Subscription, leave: () => void) {
     this.#subscription = subscription;
-    this.#wishes = wishesOf(subscription.requested).map(({ label, isIn }) => {
-      const verdict = element('span', { class: 'unseen' });
-      return [element('li', {}, element('span', { class: 'wish' }, label), verdict), verdict, isIn];
-    });
+    this.#wishes = wishesOf(subscription.requested).map((wish) => new WishItem(wish));
     this.#close.addEventListener('click', () =>
       subscription.state === 'stopped' ? leave() : void subscription.close(),
     );
@@ -32,7 +30,7 @@ export class SubscriptionCard {
       { class: 'card', 'aria-labelledby': `subscription-${subscription.name}`, 'data-name': subscription.name },
       this.#head(),
       element('p', { class: 'line' }, element('span', { class: 'soft' }, 'id '), this.#id),
-      element('ul', { class: 'wishes', 'aria-label': 'Requested' }, ...this.#wishes.map(([item]) => item)),
+      element('ul', { class: 'wishes', 'aria-label': 'Requested' }, ...this.#wishes.map(({ item }) => item)),
       this.#trouble,
       this.#table(),
     );
@@ -41,12 +39,12 @@ export class SubscriptionCard {
 
   /** Shows how the subscription is now. */
   paint(): void {
-    const { id, frames, cue, honored, reconnects, state, trouble } = this.#subscription;
+    const { id, frames, cue, honored, reconnects, state, tasks, trouble } = this.#subscription;
     write(this.#state, state);
     this.#state.dataset['state'] = state;
     this.card.dataset['state'] = state;
     write(this.#id, id ?? 'none yet');
-    this.#judge(honored);
+    for (const wish of this.#wishes) wish.paint(honored, tasks);
     this.#trouble.hidden = trouble === undefined;
     write(this.#trouble, trouble ?? '');
     write(this.#close, state === 'stopped' ? 'Remove' : 'Close');
@@ -77,17 +75,6 @@ export class SubscriptionCard {
       element('div', { 'data-figure': name }, element('dt', {}, name), value),
     );
     return element('dl', { class: 'figures' }, ...pairs);
-  }
-
-  #judge(honored: object | undefined): void {
-    for (const [item, verdict, isIn] of this.#wishes) {
-      const judgment = honored === undefined ? 'asked' : isIn(honored) ? 'honored' : 'refused';
-      item.dataset['judgment'] = judgment;
-      write(verdict, { asked: ', not yet answered', honored: ', honored', refused: ', not honored' }[judgment]);
-      item.title = { asked: 'Requested', honored: 'Requested and honored', refused: 'Requested, not honored' }[
-        judgment
-      ];
-    }
   }
 
   #figure(name: (typeof FIGURES)[number], text: string): void {

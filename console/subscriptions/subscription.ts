@@ -1,4 +1,4 @@
-import type { SubscriptionFilter } from 'mcp-listen';
+import type { SubscriptionFilter, TaskState } from 'mcp-listen';
 import { type Watch, watch } from 'mcp-listen/client';
 import { now } from '../clock.js';
 import { Conversation } from '../mcp/conversation.js';
@@ -18,7 +18,7 @@ export interface Following {
 
 /** One subscription of the page: our own client keeps it open, this remembers what has to be shown. */
 export class Subscription {
-  /** A letter. */
+  /** A letter or several, as no other subscription of the page has them. */
   readonly name: string;
   readonly requested: SubscriptionFilter;
   /** When it was asked for. */
@@ -29,6 +29,8 @@ export class Subscription {
   frames = 0;
   /** Its latest cue. */
   cue: { subject: Subject; at: number } | undefined;
+  /** The latest state of each task that it has received, by the id of the task. */
+  readonly tasks = new Map<string, TaskState>();
   readonly #said = new Conversation();
   readonly #watch: Watch;
   #honored: SubscriptionFilter | undefined;
@@ -42,7 +44,11 @@ export class Subscription {
     this.#watch = watch(
       endpoint.url,
       requested,
-      { tools: stale('tools'), prompts: stale('prompts'), resources: stale('resources'), resource: following.onStale },
+      {
+        ...{ tools: stale('tools'), prompts: stale('prompts'), resources: stale('resources') },
+        resource: following.onStale,
+        task: (task) => this.#note(task),
+      },
       {
         clientInfo: CLIENT,
         ...(endpoint.token === '' ? {} : { token: endpoint.token }),
@@ -78,6 +84,11 @@ export class Subscription {
   /** Gives it up. */
   close(): Promise<void> {
     return this.#watch.close();
+  }
+
+  #note(task: TaskState): void {
+    this.tasks.set(task.taskId, task);
+    this.#following.onChange();
   }
 
   #see(direction: 'in' | 'out', text: string): void {

@@ -4,6 +4,7 @@ import type { Endpoint } from '../mcp/endpoint.js';
 import type { Subject } from '../mcp/subject.js';
 import { repaint } from '../repaint.js';
 import { accepts } from './filter.js';
+import { nameOf } from './name.js';
 import { type Following, Subscription } from './subscription.js';
 import { SubscriptionCard } from './subscription-card.js';
 
@@ -25,7 +26,7 @@ export class Subscriptions {
 
   /** Opens one more. */
   open(endpoint: Endpoint, filter: SubscriptionFilter): Subscription {
-    const name = String.fromCharCode('A'.charCodeAt(0) + (this.#opened % LETTERS));
+    const name = nameOf(this.#opened);
     this.#opened += 1;
     const subscription = new Subscription(name, filter, endpoint, { ...this.#following, onChange: this.#paint });
     const card = new SubscriptionCard(subscription, () => this.#forget(subscription));
@@ -73,6 +74,5 @@ export interface SubscriptionsFollowing extends Omit<Following, 'onChange'> {
   onNames: (names: string[]) => void;
 }
 
-const LETTERS = 26;
 const NOBODY =
   'Nobody listens yet. Tick what you want to hear of, then open a subscription; open several to compare them.';

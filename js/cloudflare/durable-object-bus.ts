@@ -17,7 +17,7 @@ import type { BusDoor } from './door-keys.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
 import { claimText } from './session-claim.js';
 import { shardAddress } from './shard-name.js';
-import { retrying, unavailable } from './stub-error.js';
+import { attemptsFor, retrying, unavailable } from './stub-error.js';
 import type { SubscriptionBus } from './subscription-bus.js';
 
 /** A binding of the class {@link SubscriptionBus}, typed or not. */
@@ -127,7 +127,7 @@ class DurableObjectBus implements ListenBus {
   async #publish(events: ServerEvent[]): Promise<void> {
     const texts = events.map(eventText);
     try {
-      await retrying(attemptsFor(events), () => this.#send(texts));
+      await retrying(attemptsFor(texts), () => this.#send(texts));
     } catch (cause) {
       throw unavailable('the bus did not take the event', cause);
     }
@@ -150,14 +150,5 @@ function frameOf(interest: string, { principal, session, since }: Joining): stri
   return calling(() => attachMessage(interest, claim, since));
 }
 
-/**
- * An event that got through twice is a cue to read twice, and harmless. Not so the state of a task: a second one
- * might come after the next state.
- */
-function attemptsFor(events: ServerEvent[]): number {
-  return events.some(({ kind }) => kind === 'task_status') ? 1 : ATTEMPTS;
-}
-
-const ATTEMPTS = 3;
 /** Whose the socket of a listener is. */
 const NOBODY = { continent: '', isSession: false };

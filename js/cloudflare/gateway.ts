@@ -2,7 +2,7 @@ import { refused } from '../answer.js';
 import { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
 import { linesOf, type Screen, screen } from '../front.js';
-import { serveListen } from '../http.js';
+import { type Listening, listening } from '../http.js';
 import { renamed, send } from '../legacy/exchange.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
@@ -15,6 +15,7 @@ import { type BusName, busNameOf, DEFAULT_BUS } from './bus-name.js';
 import { type BusNamespace, durableObjectBus } from './durable-object-bus.js';
 import { type PublishOptions, publishEndpoint } from './publish-endpoint.js';
 import { acknowledgedBy } from './rights.js';
+import { Tenants } from './tenants.js';
 
 /** How a {@link gateway} serves. */
 export interface GatewayOptions extends ProxyOptions {
@@ -89,7 +90,7 @@ class Gate implements Gateway {
   readonly #behind: Behind;
   readonly #screen: Screen;
   readonly #publish: ((request: Request) => Promise<Response>) | undefined;
-  readonly #servers = new Map<string, ListenServer>();
+  readonly #tenants = new Tenants((name) => this.#serverOf(name), MOST_SERVERS);
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
     const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report } = options;
@@ -115,15 +116,7 @@ class Gate implements Gateway {
     return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
   };
 
-  readonly server = (busName: string = DEFAULT_BUS): ListenServer => {
-    const known = this.#servers.get(busName);
-    const server = known ?? this.#serverOf(busName);
-    // The first ones are those that nobody asked for longest.
-    this.#servers.delete(busName);
-    this.#servers.set(busName, server);
-    if (known === undefined) this.#forget();
-    return server;
-  };
+  readonly server = (busName: string = DEFAULT_BUS): ListenServer => this.#tenants.server(busName);
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
@@ -156,12 +149,12 @@ class Gate implements Gateway {
     return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
   };
 
-  #serverOf(name: string): ListenServer {
+  #serverOf(name: string): Listening {
     const onerror = this.#onerror;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
     // An option that is undefined must not replace a default that denies.
     const authorize = listen.authorize ?? (rights === 'admitted' ? undefined : acknowledgedBy(this.#behind, onerror));
-    return serveListen(this.#proxy, {
+    return listening(this.#proxy, {
       onerror,
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
@@ -171,13 +164,6 @@ class Gate implements Gateway {
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
     });
-  }
-
-  /** There may be more tenants than an isolate has room for. */
-  #forget(): void {
-    if (this.#servers.size <= MOST_SERVERS) return;
-    const [idle] = [...this.#servers].find(([, server]) => server.stats().open === 0) ?? [];
-    if (idle !== undefined) this.#servers.delete(idle);
   }
 }
 
@@ -193,6 +179,7 @@ function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
 
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */
 const WELL_KNOWN = /^\/\.well-known(\/[\w~-][\w.~-]*)+$/;
+/** Servers of tenants that an isolate keeps where some of them are idle. */
 const MOST_SERVERS = 1_000;
 /** Milliseconds for the questions about a caller: a slow server of 2025 is asked two, one after the other. */
 const AUTHORIZE_MS = 10_000;

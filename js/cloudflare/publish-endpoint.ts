@@ -11,7 +11,7 @@ import { PublishFailures } from './publish-failures.js';
 import { type Proof, proofOf, SIGNATURE_HEADER } from './publish-proof.js';
 import { PublishRefusal } from './publish-refusal.js';
 import { beyondRights, checked, type Publisher } from './publisher.js';
-import { retrying, unavailable } from './stub-error.js';
+import { attemptsFor, MOST_ATTEMPTS, retrying, unavailable } from './stub-error.js';
 import { UnprovenBodies } from './unproven-bodies.js';
 
 /** Who may publish, and to which bus. */
@@ -267,9 +267,8 @@ async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
 async function taken(stub: () => PublishStub, events: string[], once: Once | undefined): Promise<PublishedAt> {
-  // An event that got through twice is harmless, but for the state of a task: a second one might come after the next.
-  const mayRepeat = once !== undefined || !events.some((event) => event.includes('{"kind":"task_status"'));
-  const attempts = mayRepeat ? ATTEMPTS : 1;
+  // The bus drops a publish with a key or a signature that it has taken already.
+  const attempts = once === undefined ? attemptsFor(events) : MOST_ATTEMPTS;
   try {
     return await retrying(attempts, () =>
       once === undefined ? stub().publishAll(events) : stub().publishOnce(events, once),
@@ -282,7 +281,6 @@ async function taken(stub: () => PublishStub, events: string[], once: Once | und
 /** Tried for a bus without publishers. Made at the first request: Workers give no random numbers before that. */
 let decoy: Publisher | undefined;
 const MOST_BYTES = 65_536;
-const ATTEMPTS = 3;
 /** Hexadecimal digits that tell publishers apart. */
 const PUBLISHER_DIGITS = 16;
 /** Characters of an address that tell unknown buses apart. */

@@ -1,4 +1,5 @@
 import { ListenError } from '../error.js';
+import { areRepeatable } from '../wasm.js';
 
 /**
  * Runs `action`, which has to take a fresh stub, and again where its error says that this may help: at most
@@ -13,6 +14,11 @@ export async function retrying<T>(attempts: number, action: () => Promise<T>): P
       await scheduler.wait(FIRST_WAIT_MS * 2 ** attempt * Math.random());
     }
   }
+}
+
+/** Returns how often to try to publish events, each as JSON text: once where a repetition could do harm. */
+export function attemptsFor(events: string[]): number {
+  return areRepeatable(events) ? MOST_ATTEMPTS : 1;
 }
 
 /** An error of a stub as ours, which says whether the bus is overloaded. */
@@ -36,4 +42,6 @@ interface StubError {
   overloaded?: boolean;
 }
 
+/** How often what may be repeated is tried. */
+export const MOST_ATTEMPTS = 3;
 const FIRST_WAIT_MS = 50;

@@ -1,7 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { Authorization, Authorize, Denial } from '../authorize.js';
+import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
 import { ListenError } from '../error.js';
-import type { SubscriptionFilter } from '../filter.js';
 import type { Principal, PrincipalAnswer } from '../principal.js';
 import { Challenge } from './challenge.js';
 import { IssuerKeys } from './issuer-keys.js';
@@ -49,7 +48,8 @@ export interface JwtAuthorization {
 
 /**
  * Names callers by the `sub` of their bearer tokens, for as long as these are good, and lets them hear what a claim of theirs says: a filter as
- * in a listen request, whose URIs and task ids may end with `*` for all that begin so, and its audiences. A token is checked again each time `authorize` is asked.
+ * in a listen request, whose URIs and task ids may end with `*` for all that begin so, and its audiences. A token is verified once
+ * for each listen, and again each time that an open stream is asked about.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -57,7 +57,7 @@ export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
   const authorizer = new Authorizer(options);
   return {
     principal: (request, asked) => authorizer.principal(request, asked?.isOpen),
-    authorize: ({ isOpen, request, requested }) => authorizer.authorize(request, requested, isOpen),
+    authorize: (context) => authorizer.authorize(context),
   };
 }
 
@@ -76,6 +76,8 @@ class Authorizer {
   readonly #toleranceMs: number;
   readonly #keys: { current: JWTVerifyGetKey; lenient: JWTVerifyGetKey };
   readonly #challenge: Challenge;
+  /** Claims of tokens that were verified here. */
+  readonly #verifiedClaims = new WeakSet<object>();
 
   constructor(options: JwtOptions) {
     const {
@@ -105,17 +107,23 @@ class Authorizer {
     const token = await this.#token(request, isOpen);
     if ('denied' in token) return token;
     const { exp, sub } = token.claims;
-    return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs };
+    return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs, claims: token.claims };
   }
 
-  async authorize(request: Request, requested: SubscriptionFilter, isOpen = false): Promise<Authorization> {
-    const token = await this.#token(request, isOpen);
+  async authorize({ claims: handed, isOpen, request, requested }: AuthorizeContext): Promise<Authorization> {
+    const token = this.#isGood(handed) ? { claims: handed } : await this.#token(request, isOpen ?? false);
     if ('denied' in token) return token;
     const { claim = 'mcp.listen', audiences: audiencesOf } = this.#options;
     const rights = rightsOf(token.claims[claim]);
     if (rights === undefined) return this.#challenge.insufficient('The token does not say what its caller may hear');
     const audiences = audiencesOf === undefined ? rights.audiences : audiencesOf(token.claims);
     return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
+  }
+
+  /** Whether these are claims that `principal` has verified, and that have not expired since. */
+  #isGood(claims: unknown): claims is Claims {
+    const isVerified = typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
+    return isVerified && Date.now() < (claims as Claims).exp * 1_000 + this.#toleranceMs;
   }
 
   async #token(request: Request, isOpen: boolean): Promise<Token | Denial> {
@@ -141,6 +149,7 @@ class Authorizer {
       requiredClaims: ['exp', 'sub'],
     });
     if (!isName(payload.sub)) throw new errors.JWTClaimValidationFailed('"sub" is no name', payload, 'sub', 'invalid');
+    this.#verifiedClaims.add(payload);
     return payload as Claims;
   }
 }

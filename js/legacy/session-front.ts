@@ -95,11 +95,11 @@ export class SessionFront {
 
   async #dispatch(
     legacy: LegacyRequest,
-    { audiences, expiresAt, name }: Caller,
+    { audiences, claims, expiresAt, name }: Caller,
     exchange: Exchange,
   ): Promise<Response> {
     const { call, session } = legacy;
-    const asker = { request: exchange.request, principal: name, expiresAt, audiences };
+    const asker = { request: exchange.request, principal: name, expiresAt, audiences, claims };
     if (session === undefined) {
       if (call === LegacyCall.Initialize) return this.#initialize(legacy, asker, exchange);
       return this.#host.refusals.answer(legacy.refuse(Refusal.SessionMissing));

@@ -9,7 +9,7 @@ pub(super) struct Bundles {
     nodes: Vec<Node>,
     /// The node of each group, by its number.
     groups: Vec<usize>,
-    /// Where each stream stands, by its number.
+    /// Where each stream stands, by its slot.
     places: Vec<usize>,
     streams: Vec<StreamId>,
 }
@@ -28,7 +28,7 @@ struct Child {
 }
 
 impl Bundles {
-    /// Bundles for streams whose numbers are below `most`.
+    /// Bundles for streams whose slots are below `most`.
     pub(super) fn new(most: usize) -> Self {
         Self {
             nodes: vec![Node {
@@ -50,7 +50,7 @@ impl Bundles {
         event: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        let place = self.places.get(id.0 as usize).copied().unwrap_or(ROOT);
+        let place = self.places.get(id.slot() as usize).copied().unwrap_or(ROOT);
         let from = if place == ROOT {
             self.streams.push(id);
             self.of_group(group as usize)
@@ -58,7 +58,7 @@ impl Bundles {
             place
         };
         let to = self.child(from, event, write);
-        if let Some(place) = self.places.get_mut(id.0 as usize) {
+        if let Some(place) = self.places.get_mut(id.slot() as usize) {
             *place = to;
         }
     }
@@ -69,7 +69,7 @@ impl Bundles {
         let mut fan = Fan::default();
         let mut chunks = vec![None; self.nodes.len()];
         for id in &self.streams {
-            let at = self.places.get(id.0 as usize).copied().unwrap_or(ROOT);
+            let at = self.places.get(id.slot() as usize).copied().unwrap_or(ROOT);
             let Some(chunk) = chunks.get_mut(at) else {
                 continue;
             };

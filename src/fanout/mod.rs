@@ -6,6 +6,7 @@ mod fan;
 mod frame;
 mod numbers;
 mod slots;
+mod tended;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -16,7 +17,7 @@ use crate::{
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
     scope::Scope,
-    sorted::{Map, Set},
+    sorted::Map,
     sse,
     tally::Tally,
 };
@@ -29,6 +30,7 @@ use slots::Slots;
 
 pub use fan::Fan;
 pub use slots::StreamId;
+pub use tended::Tended;
 
 /// All subscriptions that one process holds over HTTP on one bus.
 ///
@@ -43,11 +45,13 @@ pub struct Fanout {
     slots: Slots,
     stamps: Numbers<Stamp>,
     keys: Numbers<Key>,
-    filters: Set<Arc<SubscriptionFilter>>,
-    /// Who hears what: the number of a key, and the stream.
-    members: BTreeSet<(u32, StreamId)>,
+    /// Equal filters are kept once.
+    filters: Numbers<Arc<SubscriptionFilter>>,
+    /// Who hears what: the number of a key, and the slot of the stream.
+    members: BTreeSet<(u32, u32)>,
     chunks: Chunks,
-    deadlines: BTreeSet<(Millis, StreamId)>,
+    /// With the slots of the streams.
+    deadlines: BTreeSet<(Millis, u32)>,
     /// Streams that are to be polled for what was published last.
     due: Vec<StreamId>,
     /// What was published last, and when.
@@ -72,7 +76,7 @@ impl Fanout {
             stream.count_in(tally.clone());
         }
         let group = self.stamps.enter(stream.stamp());
-        let honored = self.kept(stream.shared_honored());
+        let honored = self.keep(stream.shared_honored());
         stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);
         let id = self.slots.insert(stream, group);
         self.enter(id, &honored);
@@ -81,40 +85,31 @@ impl Fanout {
 
     /// The caller of a stream has other audiences from now on.
     pub fn handle_scope(&mut self, id: StreamId, scope: Scope) {
-        let Some(held) = self.slots.get_mut(id) else {
-            return;
-        };
-        let former = held.stream.shared_honored().clone();
-        held.stream.scope_to(scope);
-        let stamp = held.stream.stamp().clone();
-        let honored = held.stream.shared_honored().clone();
-        let kept = self.kept(&honored);
-        drop(honored);
-        if let Some(held) = self.slots.get_mut(id) {
-            held.stream.share(self.stamps.kept(&stamp), &kept);
-        }
-        self.leave(id, &former);
-        self.enter(id, &kept);
-        self.forget(&former);
+        self.change(id, |stream| stream.scope_to(scope));
+    }
+
+    /// A stream honors another filter from now on; cues that it does not honor are dropped.
+    pub fn handle_filter(&mut self, id: StreamId, honored: SubscriptionFilter) {
+        self.change(id, |stream| stream.handle_filter(honored));
     }
 
     /// The bus has confirmed that events come: the acknowledgment may go out.
     pub fn handle_attached(&mut self, id: StreamId, now: Millis) {
-        self.tend(id, |stream| stream.handle_attached(now));
+        self.touch(id, |stream| stream.handle_attached(now));
     }
 
     /// Lets a stream go; the answer is why it ended, where it did.
     pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
         let held = self.slots.remove(id)?;
         if let Some(at) = held.planned {
-            self.deadlines.remove(&(at, id));
+            self.deadlines.remove(&(at, id.slot()));
         }
         self.stamps.leave(held.stream.stamp());
         let ending = held.stream.ending();
         let honored = held.stream.shared_honored().clone();
         drop(held);
         self.leave(id, &honored);
-        self.forget(&honored);
+        self.filters.leave(&honored);
         ending
     }
 
@@ -159,7 +154,7 @@ impl Fanout {
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
         let (events, published) = std::mem::take(&mut self.last);
         for id in streams {
-            self.tend(id, |stream| {
+            self.touch(id, |stream| {
                 for event in &events {
                     stream.handle_unwritten(event, published, now);
                 }
@@ -178,7 +173,7 @@ impl Fanout {
     /// Events may have been missed: whatever each stream honors is cued once. The state of a task cannot be made
     /// up: such a stream ends without a result, so that its client comes back and reads it. Poll all streams.
     pub fn handle_gap(&mut self) {
-        for (_, held) in self.slots.iter_mut() {
+        for held in self.slots.iter_mut() {
             held.stream.handle_loss();
         }
     }
@@ -202,14 +197,15 @@ impl Fanout {
     /// The moment of [`Fanout::poll_timeout`] has come; the answer names the streams that are to be polled.
     pub fn handle_timeout(&mut self, now: Millis) -> Vec<StreamId> {
         let mut due = Vec::new();
-        while let Some((at, id)) = self.deadlines.pop_first() {
+        while let Some((at, slot)) = self.deadlines.pop_first() {
             if at > now {
-                self.deadlines.insert((at, id));
+                self.deadlines.insert((at, slot));
                 break;
             }
-            let Some(held) = self.slots.get_mut(id) else {
+            let Some(held) = self.slots.at_mut(slot) else {
                 continue;
             };
+            let id = held.id;
             held.planned = None;
             if held.stream.poll_timeout().is_some_and(|at| at <= now) {
                 held.stream.handle_timeout(now);
@@ -225,12 +221,9 @@ impl Fanout {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Does something to a stream, such as ending it; poll it afterwards.
-    pub fn tend(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
-        if let Some(held) = self.slots.get_mut(id) {
-            action(&mut held.stream);
-            self.plan(id);
-        }
+    /// Does something to a stream, such as ending it; poll it afterwards. Nothing happens where it is gone.
+    pub fn tend(&mut self, id: StreamId, action: impl FnOnce(&mut Tended<'_>)) {
+        self.touch(id, |stream| action(&mut Tended::new(stream)));
     }
 
     /// One of the streams.
@@ -238,9 +231,14 @@ impl Fanout {
         Some(&self.slots.get(id)?.stream)
     }
 
-    /// One of the streams, to be asked something that moves none of its deadlines.
-    pub fn stream_mut(&mut self, id: StreamId) -> Option<&mut ServerStream> {
-        Some(&mut self.slots.get_mut(id)?.stream)
+    /// The id of the stream that has a slot now.
+    pub fn id_at(&self, slot: u32) -> Option<StreamId> {
+        Some(self.slots.at(slot)?.id)
+    }
+
+    /// As [`ServerStream::poll_question`], of one of the streams.
+    pub fn poll_question(&mut self, id: StreamId) -> Option<Arc<SubscriptionFilter>> {
+        self.slots.get_mut(id)?.stream.poll_question()
     }
 
     /// How many streams are held.
@@ -268,11 +266,11 @@ impl Fanout {
         let is_for_all = event.audience().is_none();
         let mut waiting = Vec::new();
         let mut told = 0;
-        let of_key = (key, StreamId(0))..=(key, StreamId(u32::MAX));
-        for &(_, id) in self.members.range(of_key) {
-            let Some(held) = self.slots.get_mut(id) else {
+        for &(_, slot) in self.members.range((key, 0)..=(key, u32::MAX)) {
+            let Some(held) = self.slots.at_mut(slot) else {
                 continue;
             };
+            let id = held.id;
             if !is_for_all && !held.stream.honored().accepts(event) {
                 continue;
             }
@@ -305,10 +303,18 @@ impl Fanout {
         }
     }
 
+    /// Does something that may move a deadline of a stream, but not change what it honors: the index would not know.
+    pub(crate) fn touch(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
+        if let Some(held) = self.slots.get_mut(id) {
+            action(&mut held.stream);
+            self.plan(id);
+        }
+    }
+
     /// Lists a stream under what it honors.
     fn enter(&mut self, id: StreamId, honored: &SubscriptionFilter) {
         for key in Key::of_filter(honored) {
-            self.members.insert((self.keys.enter(&key), id));
+            self.members.insert((self.keys.enter(&key), id.slot()));
         }
     }
 
@@ -316,25 +322,34 @@ impl Fanout {
     fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter) {
         for key in Key::of_filter(honored) {
             if let Some(key) = self.keys.leave(&key) {
-                self.members.remove(&(key, id));
+                self.members.remove(&(key, id.slot()));
             }
         }
     }
 
-    /// Of a filter that no stream has any more nothing is kept.
-    fn forget(&mut self, honored: &Arc<SubscriptionFilter>) {
-        if Arc::strong_count(honored) == OURS {
-            self.filters.remove(honored);
-        }
+    /// Of equal filters the one that all streams keep; [`Numbers::leave`] once the stream has another one.
+    fn keep(&mut self, honored: &Arc<SubscriptionFilter>) -> Arc<SubscriptionFilter> {
+        self.filters.enter(honored);
+        self.filters.kept(honored).clone()
     }
 
-    /// Of equal filters the one that all streams keep.
-    fn kept(&mut self, honored: &Arc<SubscriptionFilter>) -> Arc<SubscriptionFilter> {
-        if let Some(kept) = self.filters.get(honored) {
-            return kept.clone();
+    /// Changes what a stream honors, and the index with it.
+    fn change(&mut self, id: StreamId, change: impl FnOnce(&mut ServerStream)) {
+        let Some(held) = self.slots.get_mut(id) else {
+            return;
+        };
+        let former = held.stream.shared_honored().clone();
+        change(&mut held.stream);
+        let stamp = held.stream.stamp().clone();
+        let honored = held.stream.shared_honored().clone();
+        let kept = self.keep(&honored);
+        if let Some(held) = self.slots.get_mut(id) {
+            held.stream.share(self.stamps.kept(&stamp), &kept);
         }
-        self.filters.insert(honored.clone());
-        honored.clone()
+        self.enter(id, &kept);
+        self.leave(id, &former);
+        self.filters.leave(&former);
+        self.plan(id);
     }
 
     /// Deadlines mostly move further away: an entry that comes too early finds that out by itself.
@@ -349,9 +364,9 @@ impl Fanout {
             return;
         }
         if let Some(former) = held.planned.replace(at) {
-            self.deadlines.remove(&(former, id));
+            self.deadlines.remove(&(former, id.slot()));
         }
-        self.deadlines.insert((at, id));
+        self.deadlines.insert((at, id.slot()));
     }
 }
 
@@ -375,5 +390,3 @@ fn collapsed(events: Vec<ServerEvent>) -> Vec<(ServerEvent, usize)> {
 
 /// A write of about this size is worth its cost; what waits beyond it may still collapse.
 const CHUNK_BYTES: usize = 16_384;
-/// A filter that no stream keeps is kept by the list of filters, and by who asks.
-const OURS: usize = 2;

@@ -1,69 +1,104 @@
 use crate::{clock::Millis, listen::ServerStream};
 
-/// One stream of a fan-out, as it is numbered there: numbers are small, and used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StreamId(pub u32);
+/// Identifies one stream of a fan-out, and never another one: slots are used again, each time with a further
+/// generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId {
+    slot: u32,
+    generation: u32,
+}
+
+impl StreamId {
+    /// The place of the stream: a small number, which no other stream has as long as this one is held.
+    pub fn slot(self) -> u32 {
+        self.slot
+    }
+}
 
 /// A stream that is held.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) stream: ServerStream,
+    pub(super) id: StreamId,
     /// The number of its stamp.
     pub(super) group: u32,
     /// When its deadlines are looked at next.
     pub(super) planned: Option<Millis>,
 }
 
-/// Streams by their numbers; each in a box of its own, since a list that grows holds twice what it needs.
+/// Streams by their slots; each in a box of its own, since a list that grows holds twice what it needs.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    slots: Vec<Option<Box<Held>>>,
+    places: Vec<Option<Box<Held>>>,
+    /// The ids that are given next.
     free: Vec<StreamId>,
+    len: usize,
 }
 
 impl Slots {
     pub(super) fn insert(&mut self, stream: ServerStream, group: u32) -> StreamId {
-        let held = Some(Box::new(Held {
-            stream,
-            group,
-            planned: None,
-        }));
-        if let Some(id) = self.free.pop()
-            && let Some(slot) = self.slots.get_mut(id.0 as usize)
-        {
-            *slot = held;
-            return id;
+        let id = self.free.pop().unwrap_or_else(|| self.further());
+        if let Some(slot) = self.places.get_mut(id.slot as usize) {
+            self.len += 1;
+            *slot = Some(Box::new(Held {
+                stream,
+                id,
+                group,
+                planned: None,
+            }));
         }
-        let next = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-        self.slots.push(held);
-        StreamId(next)
+        id
     }
 
     pub(super) fn remove(&mut self, id: StreamId) -> Option<Box<Held>> {
-        let held = self.slots.get_mut(id.0 as usize)?.take()?;
-        self.free.push(id);
+        self.get(id)?;
+        let held = self.places.get_mut(id.slot as usize)?.take()?;
+        self.len -= 1;
+        // A slot without a further generation is not used again.
+        if let Some(generation) = id.generation.checked_add(1) {
+            self.free.push(StreamId { generation, ..id });
+        }
         Some(held)
     }
 
     pub(super) fn get(&self, id: StreamId) -> Option<&Held> {
-        self.slots.get(id.0 as usize)?.as_deref()
+        self.at(id.slot).filter(|held| held.id == id)
     }
 
     pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Held> {
-        self.slots.get_mut(id.0 as usize)?.as_deref_mut()
+        self.at_mut(id.slot).filter(|held| held.id == id)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (StreamId, &mut Held)> {
-        let slots = (0..).map(StreamId).zip(&mut self.slots);
-        slots.filter_map(|(id, slot)| Some((id, slot.as_deref_mut()?)))
+    /// The stream of a slot.
+    pub(super) fn at(&self, slot: u32) -> Option<&Held> {
+        self.places.get(slot as usize)?.as_deref()
     }
 
-    /// No number is as large.
+    /// The stream of a slot.
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Held> {
+        self.places.get_mut(slot as usize)?.as_deref_mut()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.places.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    /// No slot is as large.
     pub(super) fn most(&self) -> usize {
-        self.slots.len()
+        self.places.len()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.len
+    }
+
+    /// The id of a slot that is new.
+    fn further(&mut self) -> StreamId {
+        let slot = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        self.places.push(None);
+        StreamId {
+            slot,
+            generation: 0,
+        }
     }
 }

@@ -11,11 +11,11 @@ use super::{
 pub type Field = (&'static str, String);
 
 /// Decides by method, host and origin which requests are looked at.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     origins: Allowed<Origin>,
     hosts: Option<Allowed<Host>>,
-    is_modern_only: bool,
+    methods: &'static str,
 }
 
 /// What becomes of a request; the answer, whoever gives it, carries the fields.
@@ -59,7 +59,7 @@ impl Policy {
         Ok(Self {
             origins: Allowed::parse(origins, Origin::parse).ok_or(PolicyError::NotAnOrigin)?,
             hosts: hosts.transpose()?,
-            is_modern_only: false,
+            methods: METHODS,
         })
     }
 
@@ -68,7 +68,17 @@ impl Policy {
     #[must_use]
     pub fn modern_only(self) -> Self {
         Self {
-            is_modern_only: true,
+            methods: POST,
+            ..self
+        }
+    }
+
+    /// Serves no GET, which opens streams in earlier revisions (2025-11-25, Transports: Listening for Messages from the
+    /// Server); of a policy that is modern only nothing changes.
+    #[must_use]
+    pub fn without_streams(self) -> Self {
+        Self {
+            methods: if self.methods == POST { POST } else { NO_GET },
             ..self
         }
     }
@@ -80,9 +90,8 @@ impl Policy {
             Ok(Caller::Elsewhere(origin)) => cors::answer(origin),
             _ => Vec::new(),
         };
-        let methods = if self.is_modern_only { POST } else { METHODS };
-        if method != OPTIONS && !methods.split(", ").any(|known| known == method) {
-            fields.push(("allow", methods.to_owned()));
+        if method != OPTIONS && !self.methods.split(", ").any(|known| known == method) {
+            fields.push(("allow", self.methods.to_owned()));
             return Screening::Refused(Reason::MethodNotAllowed, fields);
         }
         if let Err(reason) = caller {
@@ -92,7 +101,11 @@ impl Policy {
         match headers.get("origin") {
             Some(origin) if method == OPTIONS && asks => {
                 let asked = headers.get("access-control-request-headers");
-                Screening::Preflight(cors::preflight(origin, methods, asked.unwrap_or_default()))
+                Screening::Preflight(cors::preflight(
+                    origin,
+                    self.methods,
+                    asked.unwrap_or_default(),
+                ))
             }
             _ => Screening::Passed(fields),
         }
@@ -168,6 +181,16 @@ enum Caller<'h> {
     Elsewhere(&'h str),
 }
 
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            origins: Allowed::default(),
+            hosts: None,
+            methods: METHODS,
+        }
+    }
+}
+
 impl<T> Allowed<T> {
     fn parse(entries: &str, read: impl Fn(&str) -> Option<T>) -> Option<Self> {
         let mut allowed = Self::default();
@@ -219,6 +242,7 @@ fn is_of_other_page(headers: &Headers<'_>) -> bool {
 }
 
 const METHODS: &str = "GET, POST, DELETE, OPTIONS";
+const NO_GET: &str = "POST, DELETE, OPTIONS";
 const GET: &str = "GET";
 const POST: &str = "POST";
 /// Never refused: it is how browsers ask.

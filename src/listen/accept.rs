@@ -181,6 +181,11 @@ pub fn claims_by_header(headers: &Headers<'_>) -> bool {
     headers.get("mcp-method") == Some(LISTEN)
 }
 
+/// Whether its header fields or its body call a request a listen.
+pub(crate) fn is_listen(headers: &Headers<'_>, document: Option<&Document<'_>>) -> bool {
+    claims_by_header(headers) || document.is_some_and(|read| claims_by_body(headers, read))
+}
+
 /// Revisions are dates, so later ones sort after earlier ones.
 fn claims_by_body(headers: &Headers<'_>, document: &Document<'_>) -> bool {
     let is_modern = request::version_of(&document.root).is_some()

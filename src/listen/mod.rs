@@ -15,8 +15,8 @@ mod settings;
 mod stamp;
 mod stream;
 
-pub(crate) use accept::accept_message;
 pub use accept::{Accepted, Claim, Verdict, accept, claim, claims_by_header, judge, may_be_listen};
+pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;
 pub use client::{ClientEnd, ClientStream, Notice};
 pub(crate) use cues::{Cues, Since};

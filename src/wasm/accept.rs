@@ -6,7 +6,7 @@ use crate::{
     filter::{FilterError, SubscriptionFilter},
     limits::Limits,
     listen::{self, Headers},
-    message,
+    message, off,
     scope::Scope,
 };
 
@@ -28,6 +28,10 @@ pub struct Claim {
 /// What became of one listen request; at most one of `accepted` and `rejection` is there to take.
 #[wasm_bindgen]
 pub struct Verdict(listen::Verdict);
+
+/// What becomes of one request where no streams are held.
+#[wasm_bindgen]
+pub struct OffVerdict(off::Verdict);
 
 /// A well-formed listen request.
 #[wasm_bindgen]
@@ -132,6 +136,46 @@ impl Acceptor {
     /// The refusal of a request whose body nobody has read.
     pub fn refuse(&self, refusal: Refusal) -> Rejection {
         Rejection(error::Rejection::new(refusal.reason(), None))
+    }
+}
+
+#[wasm_bindgen]
+impl Acceptor {
+    /// Judges a request where no streams are held; a body over the limit may be cut off anywhere beyond it.
+    #[wasm_bindgen(js_name = judgeOff)]
+    pub fn judge_off(&self, method: &str, headers: &str, body: &[u8]) -> OffVerdict {
+        OffVerdict(off::judge(
+            method,
+            &Headers::new(headers),
+            body,
+            &self.limits,
+        ))
+    }
+}
+
+#[wasm_bindgen]
+impl OffVerdict {
+    /// The answer, if the request is refused.
+    #[wasm_bindgen(getter)]
+    pub fn rejection(&self) -> Option<Rejection> {
+        match &self.0 {
+            off::Verdict::Listen(rejection) | off::Verdict::Watch(rejection) => {
+                Some(Rejection(rejection.clone()))
+            }
+            off::Verdict::Capabilities | off::Verdict::NotOurs => None,
+        }
+    }
+
+    /// Whether the answer has the status 200, and not that of the rejection.
+    #[wasm_bindgen(getter, js_name = isInBand)]
+    pub fn is_in_band(&self) -> bool {
+        matches!(self.0, off::Verdict::Watch(_))
+    }
+
+    /// Whether the server behind answers with its capabilities, which `withheldAnswer` changes.
+    #[wasm_bindgen(getter, js_name = namesCapabilities)]
+    pub fn names_capabilities(&self) -> bool {
+        self.0 == off::Verdict::Capabilities
     }
 }
 

@@ -67,6 +67,12 @@ pub fn raised_answer(body: &[u8]) -> Option<String> {
     offer::raised(body)
 }
 
+/// The same message where no streams are held, which announces no changes; undefined where it holds no capabilities.
+#[wasm_bindgen(js_name = withheldAnswer)]
+pub fn withheld_answer(body: &[u8]) -> Option<String> {
+    offer::withheld(body)
+}
+
 /// The `server/discover` request that asks a handler for its capabilities, as JSON text.
 #[wasm_bindgen(js_name = discoverRequest)]
 pub fn discover_request() -> String {

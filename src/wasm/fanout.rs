@@ -12,14 +12,15 @@ use super::{
     accept::{Accepted, filter_of},
     discovered::Discovered,
     edge::Retirement,
-    grant::{Renewed, expire, question_of, renew, scope_of},
+    grant::{Renewed, expire, renew, scope_of},
     millis,
     tally::Tally,
     text::event_of,
     time,
 };
 
-/// All streams that one process holds on one bus: events in, chunks of response bodies out. Streams are numbers.
+/// All streams that one process holds on one bus: events in, chunks of response bodies out. A stream is its slot: a number that is
+/// free again once `remove` was called.
 #[wasm_bindgen]
 pub struct Fanout {
     core: fanout::Fanout,
@@ -61,12 +62,12 @@ impl Fanout {
         stream.scope_to(scope_of(scope)?);
         stream.stall_after(self.stall);
         self.provide();
-        Ok(self.core.open(stream, now).0)
+        Ok(self.core.open(stream, now).slot())
     }
 
     /// What a stream is made of, as JSON text, for `recall`.
     pub fn memo(&self, stream: u32) -> Option<String> {
-        memo::of(self.core.stream(StreamId(stream))?)
+        memo::of(self.held(stream)?)
     }
 
     /// Holds the stream of a `memo` that was open when the core began anew, and whose client has heard the acknowledgment or not;
@@ -85,17 +86,19 @@ impl Fanout {
         stream.handle_loss();
         stream.stall_after(self.stall);
         self.provide();
-        Some(self.core.open(stream, millis(now)).0)
+        Some(self.core.open(stream, millis(now)).slot())
     }
 
     /// The bus has confirmed that it tells of events: the stream may be acknowledged.
     pub fn attached(&mut self, stream: u32, now: f64) {
-        self.core.handle_attached(StreamId(stream), millis(now));
+        if let Some(id) = self.core.id_at(stream) {
+            self.core.handle_attached(id, millis(now));
+        }
     }
 
     /// Lets a stream go; the answer is the stable name of why it ended, where it did.
     pub fn remove(&mut self, stream: u32) -> Option<String> {
-        let ending = self.core.remove(StreamId(stream))?;
+        let ending = self.core.remove(self.core.id_at(stream)?)?;
         Some(ending.code().to_owned())
     }
 
@@ -123,34 +126,36 @@ impl Fanout {
 
     /// These streams had no room for what the last `publish` answered.
     pub fn missed(&mut self, streams: &[u32], now: f64) {
-        let streams = streams.iter().copied().map(StreamId);
-        self.core.handle_missed(streams, millis(now));
+        let ids = streams.iter().filter_map(|slot| self.core.id_at(*slot));
+        let ids: Vec<StreamId> = ids.collect();
+        self.core.handle_missed(ids, millis(now));
     }
 
     /// The streams that are to be polled for what was published last; undefined: none.
     pub fn due(&mut self) -> Option<Vec<u32>> {
         let due = self.core.take_due();
-        (!due.is_empty()).then(|| due.into_iter().map(|stream| stream.0).collect())
+        (!due.is_empty()).then(|| slots_of(due))
     }
 
     /// What a stream was promised is asked for again once it is older than so many milliseconds; 0: never.
     #[wasm_bindgen(js_name = grantFor)]
     pub fn grant_for(&mut self, stream: u32, ms: f64, now: f64) {
-        self.core.tend(StreamId(stream), |stream| {
+        self.tend(stream, |stream| {
             stream.grant_for(millis(ms), millis(now));
         });
     }
 
     /// As `Edge.question`, of a stream.
     pub fn question(&mut self, stream: u32) -> Option<String> {
-        question_of(self.core.stream_mut(StreamId(stream))?)
+        let question = self.core.poll_question(self.core.id_at(stream)?)?;
+        Some(question.to_json())
     }
 
     /// As `Edge.renew`, of a stream; it is to be polled.
     pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
-        let id = StreamId(stream);
+        let id = self.core.id_at(stream)?;
         let mut renewed = Renewed::default();
-        self.core.tend(id, |stream| {
+        self.core.touch(id, |stream| {
             renewed = renew(stream, authorized.as_deref(), millis(now));
         });
         if let Some(scope) = renewed.scope {
@@ -166,19 +171,18 @@ impl Fanout {
 
     /// The next bytes to write to a stream; undefined: nothing now, or nothing any more (see `isEnded`).
     pub fn poll(&mut self, stream: u32, now: f64) -> Option<Vec<u8>> {
-        self.core.poll(StreamId(stream), millis(now))
+        self.core.poll(self.core.id_at(stream)?, millis(now))
     }
 
     /// Whether `poll` has nothing more to say, whatever room there is.
     #[wasm_bindgen(js_name = isEnded)]
     pub fn is_ended(&self, stream: u32) -> bool {
-        let stream = self.core.stream(StreamId(stream));
-        stream.is_none_or(ServerStream::is_ending)
+        self.held(stream).is_none_or(ServerStream::is_ending)
     }
 
     /// A stream has no room.
     pub fn blocked(&mut self, stream: u32, now: f64) {
-        self.core.tend(StreamId(stream), |stream| {
+        self.tend(stream, |stream| {
             stream.handle_blocked(millis(now));
         });
     }
@@ -192,31 +196,40 @@ impl Fanout {
     /// The moment of `deadline` has come; the answer names the streams to poll.
     pub fn timeout(&mut self, now: f64) -> Vec<u32> {
         let due = self.core.handle_timeout(millis(now));
-        due.into_iter().map(|stream| stream.0).collect()
+        slots_of(due)
     }
 
     /// Ends a stream gracefully: what is pending, then the result.
     pub fn close(&mut self, stream: u32) {
-        self.core.tend(StreamId(stream), ServerStream::close);
+        self.tend(stream, ServerStream::close);
     }
 
     /// At that moment a stream ends at once, whatever waits; undefined: never.
     #[wasm_bindgen(js_name = expireAt)]
     pub fn expire_at(&mut self, stream: u32, at: Option<f64>) {
-        self.core
-            .tend(StreamId(stream), |stream| expire(stream, at));
+        self.tend(stream, |stream| expire(stream, at));
     }
 
     /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
-        self.core.tend(StreamId(stream), |stream| {
+        self.tend(stream, |stream| {
             stream.retire_at(millis(at), why.ending());
         });
     }
 }
 
 impl Fanout {
+    fn held(&self, slot: u32) -> Option<&ServerStream> {
+        self.core.stream(self.core.id_at(slot)?)
+    }
+
+    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut ServerStream)) {
+        if let Some(id) = self.core.id_at(slot) {
+            self.core.touch(id, action);
+        }
+    }
+
     /// Node 24 and earlier collect all garbage whenever memory grows, and memory grows by one page where nobody asks for
     /// more: with many streams that is most of what opening costs.
     fn provide(&mut self) {
@@ -242,11 +255,15 @@ fn packed(fan: &Fan) -> Vec<u8> {
     push(word(fan.ends.len()));
     fan.ends.iter().for_each(|end| push(word(*end)));
     for (stream, chunk) in &fan.writes {
-        push(stream.0);
+        push(stream.slot());
         push(word(*chunk));
     }
     bytes.extend_from_slice(&fan.bytes);
     bytes
+}
+
+fn slots_of(streams: Vec<StreamId>) -> Vec<u32> {
+    streams.into_iter().map(StreamId::slot).collect()
 }
 
 fn word(number: usize) -> u32 {

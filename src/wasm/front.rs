@@ -15,20 +15,24 @@ pub struct Screening(front::Screening);
 #[wasm_bindgen]
 impl Policy {
     /// The allow-lists, one entry a line; without `hosts` every host but a rebound one is served.
-    /// `isModernOnly`: nothing earlier than 2026-07-28 is, and so neither GET nor DELETE.
+    /// `isModernOnly`: nothing earlier than 2026-07-28 is, and so neither GET nor DELETE. `holdsStreams`: without it GET is
+    /// not served either.
     #[wasm_bindgen(constructor)]
     pub fn new(
         origins: &str,
         hosts: Option<String>,
         #[wasm_bindgen(js_name = isModernOnly)] is_modern_only: bool,
+        #[wasm_bindgen(js_name = holdsStreams)] holds_streams: bool,
     ) -> Result<Self, JsValue> {
-        let policy = front::Policy::new(origins, hosts.as_deref())
+        let mut policy = front::Policy::new(origins, hosts.as_deref())
             .map_err(|error| coded("invalid-options", &error.to_string()))?;
-        Ok(Self(if is_modern_only {
-            policy.modern_only()
-        } else {
-            policy
-        }))
+        if is_modern_only {
+            policy = policy.modern_only();
+        }
+        if !holds_streams {
+            policy = policy.without_streams();
+        }
+        Ok(Self(policy))
     }
 
     /// Judges a request by its method, absolute URL and header fields (lines `name: value`).

@@ -15,6 +15,16 @@ pub fn normalize_event(event: &str) -> Result<String, JsValue> {
     event_of(event).map(|event| event.to_json())
 }
 
+/// Whether events, each as compact JSON text, may be published again where it is not known whether they were; a text
+/// that is no event may not.
+#[wasm_bindgen(js_name = areRepeatable)]
+#[expect(clippy::needless_pass_by_value, reason = "JavaScript hands texts over")]
+pub fn are_repeatable(events: Vec<String>) -> bool {
+    let is_repeatable = |event: ServerEvent| event.is_repeatable();
+    let mut events = events.iter().map(|text| ServerEvent::from_json(text));
+    events.all(|event| event.is_ok_and(is_repeatable))
+}
+
 /// The frame with which an edge registers; `interest` is the JSON text of a filter, or
 /// `"everything"`. Where it holds the stream of a `session`, `since` is the last event id heard.
 #[wasm_bindgen(js_name = attachMessage)]

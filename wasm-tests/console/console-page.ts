@@ -64,6 +64,18 @@ export class ConsolePage {
     return this.page.getByRole('article', { name: `Subscription ${name}` });
   }
 
+  /** Adds a task to what the next subscription asks for. */
+  async addTask(id: string): Promise<void> {
+    await this.page.getByLabel('The id of a task').fill(id);
+    await this.button('Add the task').click();
+  }
+
+  /** What the card of a subscription says of each of its tasks. */
+  async tasks(name: string): Promise<string[]> {
+    const requested = this.card(name).getByRole('list', { name: 'Requested' }).getByRole('listitem');
+    return (await requested.allTextContents()).filter((text) => text.startsWith('task '));
+  }
+
   /** A figure on the card of a subscription. */
   figure(name: string, figure: string): Locator {
     return this.card(name).locator(`[data-figure="${figure}"] dd`);

@@ -7,9 +7,12 @@ export interface Elsewhere extends NodeServer {
   server: ListenServer;
 }
 
-/** Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for whatever is asked. */
-export async function serveElsewhere(token?: string, options: ListenOptions = {}): Promise<Elsewhere> {
-  const handler = createMcpHandler(lamp);
+/**
+ * Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for whatever is asked; `more`:
+ * further capabilities that it announces.
+ */
+export async function serveElsewhere(token?: string, options: ListenOptions = {}, more = {}): Promise<Elsewhere> {
+  const handler = createMcpHandler(() => lamp(more));
   const isLetIn = (request: Request) =>
     token === undefined || request.headers.get('authorization') === `Bearer ${token}`;
   const guarded = {
@@ -24,8 +27,8 @@ export async function serveElsewhere(token?: string, options: ListenOptions = {}
   return { ...(await serveOnNode(server.fetch)), server };
 }
 
-function lamp(): McpServer {
-  const capabilities = { tools: { listChanged: true }, resources: { subscribe: true } };
+function lamp(more: object): McpServer {
+  const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, ...more };
   const server = new McpServer({ name: 'lamp', title: 'A lamp', version: '3.1.4' }, { capabilities });
   server.registerTool('switch', { description: 'Turns it on or off' }, () => ({ content: [] }));
   server.registerResource('lamp', 'lamp://desk', { description: 'On or off' }, (uri) => ({

@@ -1,10 +1,14 @@
+use std::sync::Arc;
+
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     fanout::{Fan, Fanout, StreamId},
     filter::SubscriptionFilter,
     listen::{Ending, ServerStream},
-    message, sse,
+    message,
+    scope::Scope,
+    sse,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -120,7 +124,7 @@ fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
 }
 
 #[test]
-fn a_stream_that_is_gone_is_written_nothing_and_its_number_is_used_again() {
+fn a_stream_that_is_gone_is_written_nothing_and_its_slot_is_used_again() {
     let mut fanout = Fanout::default();
     let gone = open(&mut fanout, "1", &tools());
     assert_eq!(fanout.remove(gone), None);
@@ -128,7 +132,7 @@ fn a_stream_that_is_gone_is_written_nothing_and_its_number_is_used_again() {
     assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     assert_eq!(fanout.poll_timeout(), None);
     let next = open(&mut fanout, "2", &watching("a"));
-    assert_eq!(next, gone);
+    assert_eq!(next.slot(), gone.slot());
     assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
     assert_eq!(
         groups(&fanout.publish(updated("a"), T0, T0)),
@@ -272,4 +276,54 @@ fn keys_and_ids_that_are_used_again_lead_to_their_own_streams() {
             fanout.remove(stream);
         }
     }
+}
+
+#[test]
+fn an_old_id_never_reaches_a_new_stream() {
+    let mut fanout = Fanout::default();
+    let old = open(&mut fanout, "1", &tools());
+    fanout.remove(old);
+    let new = open(&mut fanout, "2", &tools());
+    assert_ne!(new, old);
+    fanout.tend(old, |stream| {
+        stream.close();
+    });
+    fanout.handle_filter(old, watching("a"));
+    fanout.handle_scope(old, Scope::default());
+    fanout.handle_missed([old], T0);
+    assert_eq!(fanout.poll(old, T0), None);
+    assert!(fanout.stream(old).is_none());
+    assert_eq!(fanout.remove(old), None);
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [new]);
+    assert_eq!(fanout.len(), 1);
+}
+
+#[test]
+fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
+    let mut fanout = Fanout::default();
+    let one = open(&mut fanout, "1", &tools());
+    fanout.handle_filter(one, watching("a"));
+    assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    fanout.remove(one);
+    // It takes the slot of the stream and the number of its key.
+    open(&mut fanout, "2", &watching("b"));
+    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+}
+
+#[test]
+fn a_filter_that_somebody_else_holds_too_is_forgotten_with_its_last_stream() {
+    let mut fanout = Fanout::default();
+    let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
+    stream.grant_for(Millis(10), T0);
+    let one = attached(&mut fanout, stream, T0);
+    fanout.poll(one, T0);
+    fanout.publish(TOOLS, Millis(20), Millis(20));
+    fanout.poll(one, Millis(20));
+    let asked = fanout.poll_question(one).unwrap();
+    let held = Arc::downgrade(&asked);
+    fanout.remove(one);
+    drop(asked);
+    assert!(held.upgrade().is_none(), "the filter is kept");
 }

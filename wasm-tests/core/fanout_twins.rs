@@ -131,7 +131,9 @@ impl Twins {
             Step::Close(index) => {
                 let twin = index.get_mut(&mut self.all);
                 twin.alone.close();
-                self.fanout.tend(twin.id, ServerStream::close);
+                self.fanout.tend(twin.id, |stream| {
+                    stream.close();
+                });
             }
             Step::Remove(index) => {
                 let twin = self.all.swap_remove(index.index(self.all.len()));

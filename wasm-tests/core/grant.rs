@@ -179,7 +179,7 @@ fn a_fan_passes_over_streams_whose_grant_is_too_old_and_names_them_once() {
     assert!(fanout.publish(updated("a"), SPAN, SPAN).is_empty());
     assert_eq!(fanout.take_due(), [stream]);
     assert_eq!(fanout.poll(stream, SPAN), None);
-    assert!(fanout.stream_mut(stream).unwrap().poll_question().is_some());
+    assert!(fanout.poll_question(stream).is_some());
     let both = vec![updated("a"), ServerEvent::ToolsListChanged];
     assert!(fanout.publish_all(both, SPAN, SPAN).is_empty());
     assert_eq!(fanout.take_due(), []);

@@ -52,6 +52,7 @@ mod listener;
 mod memo;
 mod message;
 mod neighbours;
+mod off;
 mod offer;
 mod options;
 mod over_http;

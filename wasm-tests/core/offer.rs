@@ -1,4 +1,4 @@
-use mcp_listen::offer::raised;
+use mcp_listen::offer::{raised, withheld};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -32,4 +32,16 @@ fn only_features_that_are_objects_count_as_offered() {
     let body = r#"{"result":{"capabilities":{"tools":true,"prompts":{}}}}"#;
     let told = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
     assert_eq!(raised(body.as_bytes()).as_deref(), Some(told));
+}
+
+#[test]
+fn where_no_streams_are_held_no_changes_are_told_of_and_nothing_else_changes() {
+    let told = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
+    assert_eq!(withheld(ANSWER.as_bytes()).as_deref(), Some(told));
+    assert_eq!(withheld(RAISED.as_bytes()).as_deref(), Some(told));
+    let stream = format!(": x\n\nevent: message\ndata: {RAISED}\n\n");
+    assert_eq!(withheld(stream.as_bytes()).as_deref(), Some(told));
+    assert_eq!(withheld(br#"{"result":{"capabilities":7}}"#), None);
+    let body = r#"{"result":{"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}"#;
+    assert_eq!(withheld(body.as_bytes()).as_deref(), Some(body));
 }

@@ -16,8 +16,8 @@ export class SessionClient {
   #lastEventIds: (string | null)[] = [];
   #changed: () => void = () => {};
 
-  /** Connects to the server at `url`; resolves once the stream of the session is open. */
-  static async connect(url: string): Promise<SessionClient> {
+  /** Connects to the server at `url`; resolves once so many streams are open: that of the session, or none. */
+  static async connect(url: string, streams: 0 | 1 = 1): Promise<SessionClient> {
     const session = new SessionClient();
     session.#listen();
     const transport = new StreamableHTTPClientTransport(new URL(url), {
@@ -31,7 +31,7 @@ export class SessionClient {
     });
     // With exactOptionalPropertyTypes, the SDK's own transport is not its Transport: sessionId may be undefined.
     await session.client.connect(transport as Parameters<Client['connect']>[0]);
-    await session.streams(1);
+    await session.streams(streams);
     return session;
   }
 

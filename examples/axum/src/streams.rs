@@ -108,7 +108,9 @@ impl Streams {
         } = &mut *shared;
         *is_closing = true;
         for (id, outlet) in outlets {
-            fanout.tend(*id, ServerStream::close);
+            fanout.tend(*id, |stream| {
+                stream.close();
+            });
             outlet.wake();
         }
     }

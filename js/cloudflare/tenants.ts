@@ -1,0 +1,44 @@
+import type { Listening } from '../http.js';
+import type { ListenServer } from '../options.js';
+
+/** The servers of tenants. There may be more tenants than an isolate has room for: what nobody uses is forgotten. */
+export class Tenants {
+  /** Those that were asked for longest ago come first. */
+  readonly #known = new Map<string, Listening>();
+  readonly #make: (name: string) => Listening;
+  readonly #most: number;
+
+  /**
+   * @param make - makes the server of a tenant.
+   * @param most - how many servers are kept where some of them are idle.
+   */
+  constructor(make: (name: string) => Listening, most: number) {
+    this.#make = make;
+    this.#most = most;
+  }
+
+  /** How many servers there are. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Returns the server of a tenant. */
+  server(name: string): ListenServer {
+    const known = this.#known.get(name);
+    const listening = known ?? this.#make(name);
+    this.#known.delete(name);
+    this.#known.set(name, listening);
+    if (known === undefined) this.#forget(name);
+    return listening.server;
+  }
+
+  /** Forgets one idle server; the newest is about to be used. */
+  #forget(newest: string): void {
+    if (this.#known.size <= this.#most) return;
+    for (const [name, { isIdle }] of this.#known) {
+      if (name === newest || !isIdle()) continue;
+      this.#known.delete(name);
+      return;
+    }
+  }
+}

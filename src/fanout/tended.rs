@@ -1,0 +1,85 @@
+use std::{ops::Deref, sync::Arc};
+
+use crate::{
+    clock::Millis,
+    filter::SubscriptionFilter,
+    listen::{Ending, ServerStream},
+};
+
+/// A stream of a [`Fanout`](super::Fanout), as [`Fanout::tend`](super::Fanout::tend) lends it.
+///
+/// Offers what may happen to a stream by itself. What it honors is not among that: the index of the fan-out
+/// depends on it, so it changes through [`Fanout::handle_filter`](super::Fanout::handle_filter) and
+/// [`Fanout::handle_scope`](super::Fanout::handle_scope) alone.
+#[derive(Debug)]
+pub struct Tended<'s>(&'s mut ServerStream);
+
+impl<'s> Tended<'s> {
+    pub(super) fn new(stream: &'s mut ServerStream) -> Self {
+        Self(stream)
+    }
+
+    /// As [`ServerStream::handle_blocked`].
+    pub fn handle_blocked(&mut self, now: Millis) {
+        self.0.handle_blocked(now);
+    }
+
+    /// As [`ServerStream::grant_for`].
+    pub fn grant_for(&mut self, span: Millis, now: Millis) {
+        self.0.grant_for(span, now);
+    }
+
+    /// As [`ServerStream::poll_question`].
+    pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
+        self.0.poll_question()
+    }
+
+    /// As [`ServerStream::handle_granted`].
+    pub fn handle_granted(&mut self, allowed: &SubscriptionFilter, now: Millis) {
+        self.0.handle_granted(allowed, now);
+    }
+
+    /// As [`ServerStream::handle_denied`].
+    pub fn handle_denied(&mut self) {
+        self.0.handle_denied();
+    }
+
+    /// As [`ServerStream::expire_at`].
+    pub fn expire_at(&mut self, at: Millis) {
+        self.0.expire_at(at);
+    }
+
+    /// As [`ServerStream::never_expire`].
+    pub fn never_expire(&mut self) {
+        self.0.never_expire();
+    }
+
+    /// As [`ServerStream::retire_at`].
+    pub fn retire_at(&mut self, at: Millis, why: Ending) {
+        self.0.retire_at(at, why);
+    }
+
+    /// As [`ServerStream::retire`].
+    pub fn retire(&mut self, why: Ending) {
+        self.0.retire(why);
+    }
+
+    /// As [`ServerStream::close`].
+    pub fn close(&mut self) {
+        self.0.close();
+    }
+
+    /// As [`ServerStream::abort`].
+    pub fn abort(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What can be read of the stream.
+impl Deref for Tended<'_> {
+    type Target = ServerStream;
+
+    fn deref(&self) -> &ServerStream {
+        self.0
+    }
+}

@@ -1,0 +1,64 @@
+//! Servers that hold no streams, such as those of hosts that cannot: whatever would need one is refused in one answer,
+//! and the server behind is not announced to have any.
+
+use crate::{
+    error::{Reason, Rejection},
+    id::RequestId,
+    json::{self, Document},
+    legacy::{self, Call},
+    limits::Limits,
+    listen::{Headers, id_of, is_listen, may_be_listen, names_method, version_of},
+    message::DISCOVER,
+};
+
+/// What becomes of a request where no streams are held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A listen request. Its answer has the status of the rejection, 404.
+    Listen(Rejection),
+    /// A request of an earlier revision to subscribe to a resource, or no more. Its answer has the status 200: such a
+    /// client takes a 404 for the end of its session.
+    Watch(Rejection),
+    /// `server/discover` or `initialize`: the server behind answers, as far as [`crate::offer::withheld`] lets it.
+    Capabilities,
+    /// Anything else: the server behind answers it.
+    NotOurs,
+}
+
+/// Judges a request where no streams are held; a body longer than `limits.body_bytes` may be cut off anywhere beyond that.
+///
+/// A listen is refused as a method that is not there, whatever else is wrong with it: that is what the capabilities say, and
+/// no official client asks again.
+pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+    if !may_be_listen(method, headers, limits) {
+        return Verdict::NotOurs;
+    }
+    let is_whole = body.len() <= limits.body_bytes;
+    let document = is_whole
+        .then(|| json::read(body, limits.depth).ok())
+        .flatten();
+    let id = document.as_ref().and_then(|read| id_of(read, limits));
+    if is_listen(headers, document.as_ref()) {
+        return Verdict::Listen(Rejection::new(Reason::MethodNotFound, id));
+    }
+    document.map_or(Verdict::NotOurs, |document| {
+        of_message(&document, id, limits)
+    })
+}
+
+fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -> Verdict {
+    let root = &document.root;
+    if names_method(root, DISCOVER) {
+        return Verdict::Capabilities;
+    }
+    if version_of(root).is_some() {
+        return Verdict::NotOurs;
+    }
+    match legacy::message_of(document, id.as_ref(), limits) {
+        Ok(Call::Initialize) => Verdict::Capabilities,
+        Ok(Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_)) => {
+            Verdict::Watch(Rejection::new(Reason::MethodNotFound, id))
+        }
+        _ => Verdict::NotOurs,
+    }
+}

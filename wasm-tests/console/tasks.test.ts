@@ -1,0 +1,67 @@
+import { InMemoryBus } from 'mcp-listen';
+import { expect, onTestFinished, test } from 'vitest';
+import { taskState, WITH_TASKS } from '../host/listen.ts';
+import { useBrowser } from './browser.ts';
+import type { ConsolePage } from './console-page.ts';
+import { type Elsewhere, serveElsewhere } from './guarded-server.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+
+test('a subscription asks for the tasks that are named, and shows the state of each', async () => {
+  const { console, notify } = await connected();
+  await console.addTask('t-1');
+  await console.addTask('t-2');
+  await console.button('Open a subscription').click();
+  const card = console.card('A');
+  await card.getByText('live', { exact: true }).waitFor();
+  expect(await console.tasks('A')).toEqual(['task t-1, honored, no state yet', 'task t-2, honored, no state yet']);
+  await notify.taskStatus({ ...taskState('t-1'), statusMessage: 'Half done' });
+  await expect
+    .poll(() => console.tasks('A'))
+    .toEqual(['task t-1, honored, working: Half done', 'task t-2, honored, no state yet']);
+  await notify.taskStatus({ ...taskState('t-1'), status: 'completed', result: {} });
+  await expect.poll(async () => (await console.tasks('A'))[0]).toBe('task t-1, honored, completed');
+  expect(await console.figure('A', 'Last cue').textContent()).toBe('task t-1');
+});
+
+test('a task that is not ticked any more is not asked for', async () => {
+  const { console } = await connected();
+  await console.addTask('t-1');
+  await console.addTask('t-2');
+  await console.tick(/^t-1/).uncheck();
+  await console.button('Open a subscription').click();
+  expect(await console.tasks('A')).toEqual(expect.not.arrayContaining([expect.stringContaining('t-1')]));
+});
+
+test('a server without tasks offers none', async () => {
+  const console = await open(notebook());
+  await console.connected();
+  expect(await console.page.getByLabel('The id of a task').count()).toBe(0);
+});
+
+test('the 27th subscription has a name, an element and frames of its own', async () => {
+  const console = await open(notebook());
+  await console.connected();
+  for (let count = 0; count < 27; count += 1) await console.button('Open a subscription').click();
+  const cards = console.page.getByRole('article');
+  expect(await cards.count()).toBe(27);
+  const names = await cards.evaluateAll((all) => all.map((card) => card.getAttribute('aria-labelledby')));
+  expect(new Set(names).size).toBe(27);
+  expect(await console.card('AA').count()).toBe(1);
+  expect(await console.card('AA').locator('.badge').getAttribute('data-place')).toBe(String(26 % 6));
+  const sources = await console.page.getByLabel('Whose frames').locator('option').allTextContents();
+  expect(sources.filter((source) => source.endsWith(' A') || source.endsWith(' AA'))).toHaveLength(2);
+});
+
+/** A console that is connected to a server with tasks, and what publishes there. */
+async function connected(): Promise<{ console: ConsolePage; notify: Elsewhere['server']['notify'] }> {
+  const server = await serveElsewhere(undefined, { bus: new InMemoryBus(), capabilities: WITH_TASKS }, WITH_TASKS);
+  onTestFinished(() => server.stop());
+  const console = await open(notebook());
+  await console.connected();
+  await console.connectTo(`${server.origin}/mcp`);
+  await console.page.getByText('A lamp', { exact: true }).waitFor();
+  return { console, notify: server.server.notify };
+}

@@ -1,0 +1,117 @@
+use mcp_listen::{
+    error::{Reason, Rejection},
+    front::{Policy, Screening},
+    limits::Limits,
+    listen::Headers,
+    off::{Verdict, judge},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::id;
+
+const JSON: &str = "Content-Type: application/json";
+const LISTEN: &str = "Content-Type: application/json\nMcp-Method: subscriptions/listen";
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+
+fn judged(headers: &str, body: &str) -> Verdict {
+    judge(
+        "POST",
+        &Headers::new(headers),
+        body.as_bytes(),
+        &Limits::default(),
+    )
+}
+
+fn message(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{{params}}}}}"#)
+}
+
+fn not_found(raw_id: Option<&str>) -> Rejection {
+    Rejection::new(Reason::MethodNotFound, raw_id.map(id))
+}
+
+#[test]
+fn a_listen_is_a_method_that_is_not_there_with_its_id() {
+    let listen = message("subscriptions/listen", META);
+    for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
+        let verdict = judged(headers, &listen);
+
+        assert_eq!(verdict, Verdict::Listen(not_found(Some("7"))), "{headers}");
+    }
+    let Verdict::Listen(rejection) = judged(LISTEN, &listen) else {
+        panic!("not refused");
+    };
+    assert_eq!(rejection.reason.status(), 404);
+    assert_eq!(rejection.reason.json_rpc_code(), -32_601);
+    assert_eq!(rejection.reason.retry_after(), None);
+}
+
+#[test]
+fn a_listen_is_refused_whatever_else_is_wrong_with_it() {
+    let refused = Verdict::Listen(not_found(None));
+    for body in ["", "{", "[]", r#"{"id":null}"#] {
+        assert_eq!(judged(LISTEN, body), refused, "{body}");
+    }
+    let long = format!("{{\"id\":7,\"x\":\"{}\"", "x".repeat(70_000));
+    assert_eq!(judged(LISTEN, &long), refused);
+    let wrong = r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#;
+    assert_eq!(
+        judged(LISTEN, wrong),
+        Verdict::Listen(not_found(Some("\"a\"")))
+    );
+}
+
+#[test]
+fn a_subscription_of_an_earlier_revision_is_a_method_that_is_not_there() {
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
+            let verdict = judged(JSON, &message(method, params));
+            assert_eq!(verdict, Verdict::Watch(not_found(Some("7"))), "{params}");
+        }
+        let enveloped = message(method, META);
+        assert_eq!(judged(JSON, &enveloped), Verdict::NotOurs);
+    }
+}
+
+#[test]
+fn the_server_behind_answers_everything_else_and_its_capabilities_are_looked_at() {
+    let discover = message("server/discover", META);
+    assert_eq!(judged(JSON, &discover), Verdict::Capabilities);
+    let initialize = message("initialize", r#""protocolVersion":"2025-11-25""#);
+    assert_eq!(judged(JSON, &initialize), Verdict::Capabilities);
+    for body in [&message("tools/list", META), &message("ping", ""), "[]", ""] {
+        assert_eq!(judged(JSON, body), Verdict::NotOurs, "{body}");
+    }
+    assert_eq!(
+        judged("Content-Type: text/plain", &initialize),
+        Verdict::NotOurs
+    );
+    let headers = Headers::new("");
+    let limits = Limits::default();
+    assert_eq!(judge("DELETE", &headers, b"", &limits), Verdict::NotOurs);
+}
+
+#[test]
+fn no_get_is_served_where_no_streams_are_held() {
+    let policy = Policy::new("", None).unwrap();
+    let screen = |policy: &Policy, method: &str| {
+        policy.screen(method, "https://mcp.example/mcp", &Headers::new(""))
+    };
+    let without = policy.clone().without_streams();
+    let allow = vec![("allow", String::from("POST, DELETE, OPTIONS"))];
+    assert_eq!(
+        screen(&without, "GET"),
+        Screening::Refused(Reason::MethodNotAllowed, allow)
+    );
+    for method in ["POST", "DELETE"] {
+        assert_eq!(screen(&without, method), Screening::Passed(vec![]));
+    }
+    assert_eq!(screen(&policy, "GET"), Screening::Passed(vec![]));
+    let modern = policy.modern_only().without_streams();
+    let allow = vec![("allow", String::from("POST"))];
+    assert_eq!(
+        screen(&modern, "DELETE"),
+        Screening::Refused(Reason::MethodNotAllowed, allow)
+    );
+}

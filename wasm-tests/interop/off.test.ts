@@ -1,0 +1,96 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { serveListen } from 'mcp-listen';
+import { toNodeHandler } from 'mcp-listen/node';
+import { expect, onTestFinished, test } from 'vitest';
+import { served } from '../host/http-server.ts';
+import { PythonClient } from './python-client.ts';
+import { SessionClient } from './session-client.ts';
+import { typescriptClient } from './typescript-client.ts';
+
+/** What the server was asked, each by its HTTP method and that of its message. */
+type Asked = string[];
+
+/**
+ * Serves an SDK server that announces changes, where no streams are held. Where it `announces` them, its answer to
+ * `server/discover` reaches clients as it was: so they ask for a stream all the same.
+ */
+async function serving(announces: boolean): Promise<{ url: string; asked: Asked }> {
+  const handler = createMcpHandler(() => announcing());
+  const off = serveListen(handler, { listen: 'off', onerror: () => {} });
+  const asked: Asked = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    const method = methodIn(await request.clone().text());
+    asked.push(`${request.method} ${method}`.trim());
+    return announces && method === 'server/discover' ? handler.fetch(request) : off.fetch(request);
+  };
+  return { url: `${await served(toNodeHandler({ fetch }))}/mcp`, asked };
+}
+
+function announcing(): McpServer {
+  const capabilities = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
+  const server = new McpServer({ name: 'behind', version: '1.0.0' }, { capabilities });
+  server.registerTool('hello', {}, () => ({ content: [] }));
+  return server;
+}
+
+function methodIn(body: string): string {
+  return body === '' ? '' : String((JSON.parse(body) as { method?: unknown }).method);
+}
+
+/** How often a client asked for a stream. */
+function listens(asked: Asked): number {
+  return asked.filter((what) => what === 'POST subscriptions/listen').length;
+}
+
+test('the TypeScript client with listChanged asks for no stream, and goes on', async () => {
+  const { asked, url } = await serving(false);
+  const client = await keeping(url);
+  expect(client.autoOpenedSubscription).toBeUndefined();
+  expect((await client.listTools()).tools).toMatchObject([{ name: 'hello' }]);
+  expect(listens(asked)).toBe(0);
+});
+
+test('the TypeScript client that asks all the same asks once, and goes on', async () => {
+  const { asked, url } = await serving(true);
+  const client = await keeping(url);
+  expect(client.autoOpenedSubscription).toBeUndefined();
+  expect((await client.listTools()).tools).toMatchObject([{ name: 'hello' }]);
+  expect(listens(asked)).toBe(1);
+  await expect(client.listen({ toolsListChanged: true })).rejects.toThrow('Method not found');
+  expect(listens(asked)).toBe(2);
+});
+
+test('the Python client that asks all the same asks once, and goes on', async () => {
+  const { asked, url } = await serving(true);
+  const client = new PythonClient(url);
+  onTestFinished(() => client.stop());
+  await expect(client.listen('tools', { tools_list_changed: true })).rejects.toThrow('MCPError -32601');
+  expect(await client.list('tools')).toEqual(['hello']);
+  expect(listens(asked)).toBe(1);
+});
+
+test('the TypeScript client of 2025 asks for a stream once, for no subscription, and goes on', async () => {
+  const { asked, url } = await serving(false);
+  const { client } = await SessionClient.connect(url, 0);
+  onTestFinished(() => client.close());
+  expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {} });
+  await expect(client.subscribeResource({ uri: 'note://a' })).rejects.toMatchObject({ code: -32601 });
+  expect((await client.listTools()).tools).toMatchObject([{ name: 'hello' }]);
+  expect(asked.filter((what) => what.startsWith('GET'))).toHaveLength(1);
+});
+
+test('the Python client of 2025 is told that there is no subscription, and goes on', async () => {
+  const { asked, url } = await serving(false);
+  const client = new PythonClient(url, 'legacy');
+  onTestFinished(() => client.stop());
+  await expect(client.subscribe('note://a')).rejects.toThrow('MCPError -32601');
+  expect(await client.list('tools')).toEqual(['hello']);
+  expect(asked.filter((what) => what.startsWith('GET')).length).toBeLessThanOrEqual(1);
+});
+
+/** A client that is to keep the list of tools. */
+async function keeping(url: string) {
+  const client = await typescriptClient(url, { listChanged: { tools: { onChanged: () => {} } } });
+  onTestFinished(() => client.close());
+  return client;
+}
