@@ -11,10 +11,12 @@ export interface Counts {
   rowsRead: number;
   /** Rows that SQL has written, and one for each alarm that was set. */
   rowsWritten: number;
-  /** Milliseconds in handlers, each until it is done and what it wrote is on the disk. */
-  handlerMs: number;
-  /** Milliseconds for which timers were armed, each timer counted in full. */
+  /** Milliseconds in which handlers ran. */
+  runMs: number;
+  /** Milliseconds for which timers were set that fired. */
   timerMs: number;
+  /** Times that an object was awake to wait for its disk, or for another object to answer. */
+  waits: number;
 }
 
 /** Returns what was counted between two readings, divided by how often it was done. */

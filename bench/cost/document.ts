@@ -2,7 +2,7 @@ import type { Machine } from '../harness/machine.ts';
 import type { Run } from '../harness/outcome.ts';
 import type { Counts } from './counts.ts';
 import { type Counted, ISOLATES, SCALE, type Sizes } from './example.ts';
-import { aroundTheClock, billOf, EXAMPLE, gigabyteSeconds, type Month, monthOf } from './month.ts';
+import { aroundTheClock, awakeMs, billOf, EXAMPLE, gigabyteSeconds, type Month, monthOf, WAIT_MS } from './month.ts';
 
 /** What bench/cost/results.json holds. */
 export interface CostResults {
@@ -14,16 +14,16 @@ export interface CostResults {
 
 /** The part of docs/cost.md that follows from what was counted. */
 export function documentOf({ counted, machine, run, sizes }: CostResults): string {
-  const { fsyncMs, versions } = machine;
+  const { versions } = machine;
   return `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}: ${sizes.streams} streams of
 ${ISOLATES} isolates, a ${SCALE}th of the example, ${sizes.opens} of which leave and are followed by others, and ${sizes.changes} changes of each kind, one a
-second. A write takes ${fsyncMs} ms to reach the disk of that machine. Each number is for one:
+second. Each number is for one:
 
-| streams | what happens | upgrades | calls | messages | alarms | rows read | rows written | handlers, ms | timers, ms |
-|---|---|---|---|---|---|---|---|---|---|
+| streams | what happens | upgrades | calls | messages | alarms | rows read | rows written | runs, ms | timers, ms | waits |
+|---|---|---|---|---|---|---|---|---|---|---|
 ${counted.flatMap(rowsOf).join('\n')}
 
-A month of the example, computed from these by \`bench/cost/month.ts\`:
+A month of the example, computed from these by \`bench/cost/month.ts\`, with ${WAIT_MS} ms for each wait:
 
 | streams | live for | requests | messages | rows written | GB-s | listens | requests | duration | rows | together |
 |---|---|---|---|---|---|---|---|---|---|---|
@@ -46,18 +46,18 @@ function rowsOf({ sockets, ...stages }: Counted): string[] {
 }
 
 function cells(counts: Counts): string[] {
-  const { alarms, calls, handlerMs, messages, rowsRead, rowsWritten, timerMs, upgrades } = counts;
-  const all = [upgrades, calls, messages, alarms, rowsRead, rowsWritten, handlerMs, timerMs];
+  const { alarms, calls, messages, rowsRead, rowsWritten, runMs, timerMs, upgrades, waits } = counts;
+  const all = [upgrades, calls, messages, alarms, rowsRead, rowsWritten, runMs, timerMs, waits];
   return all.map((count) => (count >= 100 ? count.toFixed(0) : String(Number(count.toPrecision(2)))));
 }
 
 function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string {
   const month: Month = { ...EXAMPLE, ageMinutes };
   const counts = monthOf(counted, month);
-  const { alarms, calls, handlerMs, messages, rowsWritten, timerMs, upgrades } = counts;
+  const { alarms, calls, messages, rowsWritten, upgrades } = counts;
   const bill = billOf(counts, month);
   const amounts = [upgrades + calls + alarms, messages, rowsWritten].map(millions);
-  const duration = Math.round(gigabyteSeconds(handlerMs + timerMs)).toLocaleString('en');
+  const duration = Math.round(gigabyteSeconds(awakeMs(counts))).toLocaleString('en');
   const prices = [bill.listens, bill.requests, bill.duration, bill.rows, bill.together].map(price);
   return `| ${[NAMES[counted.sockets], name, ...amounts, duration, ...prices].join(' | ')} |`;
 }

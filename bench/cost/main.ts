@@ -31,7 +31,7 @@ async function write(results: CostResults): Promise<void> {
 
 const RESULTS = join(root, 'bench', 'cost', 'results.json');
 const PAGE = join(root, 'docs', 'cost.md');
-const FULL = { streams: 1_000, opens: 200, changes: 60, wakes: 4 };
+const FULL = { streams: 1_000, opens: 200, changes: 40, wakes: 4 };
 const QUICK = { streams: 100, opens: 10, changes: 5, wakes: 1 };
 
 await main(import.meta.url, cost);

@@ -37,12 +37,12 @@ export function monthOf({ change, ownChange, sockets, turnover, waking }: Counte
 
 /** Dollars for these counts. */
 export function billOf(counts: Counts, month: Month): Bill {
-  const { alarms, calls, handlerMs, messages, rowsRead, rowsWritten, timerMs, upgrades } = counts;
+  const { alarms, calls, messages, rowsRead, rowsWritten, upgrades } = counts;
   const asked = upgrades + calls + alarms + messages / MESSAGES_A_REQUEST;
   const bill = {
     listens: dollars(opensOf(month), 10_000_000, 0.3),
     requests: dollars(asked, 1_000_000, 0.15),
-    duration: dollars(gigabyteSeconds(handlerMs + timerMs), 400_000, 12.5),
+    duration: dollars(gigabyteSeconds(awakeMs(counts)), 400_000, 12.5),
     rows: dollars(rowsWritten, 50_000_000, 1) + dollars(rowsRead, 25_000_000_000, 0.001),
   };
   return { ...bill, together: Object.values(bill).reduce((total, each) => total + each, 0) };
@@ -56,6 +56,11 @@ export function opensOf({ ageMinutes, streams }: Month): number {
 /** Dollars for so many objects that run all the time. */
 export function aroundTheClock(objects: number): number {
   return dollars(gigabyteSeconds(objects * SECONDS * 1_000), 400_000, 12.5);
+}
+
+/** Milliseconds for which objects are awake. */
+export function awakeMs({ runMs, timerMs, waits }: Counts): number {
+  return runMs + timerMs + waits * WAIT_MS;
 }
 
 /** GB-seconds of so many milliseconds at 128 MB. */
@@ -77,7 +82,7 @@ function less(counts: Counts, others: Counts): Counts {
 
 /** What an object does for each stream that it holds is as much as at full size; calls and timers are as many. */
 function larger(counts: Counts): Counts {
-  return { ...counts, handlerMs: counts.handlerMs * SCALE, rowsRead: counts.rowsRead * SCALE };
+  return { ...counts, runMs: counts.runMs * SCALE, rowsRead: counts.rowsRead * SCALE };
 }
 
 /** An object that is asked for nothing for so long hibernates; streams come at random. */
@@ -87,3 +92,5 @@ const OBJECTS = { auto: 1, each: SHARDS };
 /** A month of 30 days. */
 const SECONDS = 30 * 24 * 3_600;
 const MESSAGES_A_REQUEST = 20;
+/** Milliseconds that an object waits for its disk or for another object on Cloudflare: an assumption, not measured. */
+export const WAIT_MS = 10;

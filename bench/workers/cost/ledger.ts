@@ -1,6 +1,6 @@
 import type { Counts } from '../../cost/counts.ts';
 
-/** The counts of this isolate. */
+/** The counts of the objects of this isolate. */
 export const counts: Counts = {
   upgrades: 0,
   calls: 0,
@@ -8,8 +8,9 @@ export const counts: Counts = {
   alarms: 0,
   rowsRead: 0,
   rowsWritten: 0,
-  handlerMs: 0,
+  runMs: 0,
   timerMs: 0,
+  waits: 0,
 };
 
 /** Returns the counts as they are now. */
@@ -21,6 +22,21 @@ export function countsNow(): Counts {
   return counts;
 }
 
+/** Runs what an object does in one turn: the time that it takes, and that it waits for its disk where it has written. */
+export function running<T>(run: () => T): T {
+  if (isRunning) return run();
+  isRunning = true;
+  hasWritten = false;
+  const started = performance.now();
+  try {
+    return run();
+  } finally {
+    counts.runMs += performance.now() - started;
+    if (hasWritten) counts.waits += 1;
+    isRunning = false;
+  }
+}
+
 /** Counts the rows and alarms of all objects of this isolate from the first call on. */
 export function countStorage(storage: DurableObjectStorage): void {
   if (isCounting) return;
@@ -30,39 +46,42 @@ export function countStorage(storage: DurableObjectStorage): void {
   sql.exec = function <T extends Record<string, SqlStorageValue>>(query: string, ...bindings: unknown[]) {
     const cursor = exec.call(this, query, ...bindings) as SqlStorageCursor<T>;
     cursors.push(cursor);
+    hasWritten ||= cursor.rowsWritten > 0;
     return cursor;
   };
   const objects = Object.getPrototypeOf(storage) as DurableObjectStorage;
   const { setAlarm } = objects;
   objects.setAlarm = function (this: DurableObjectStorage, ...args: Parameters<typeof setAlarm>) {
     counts.rowsWritten += 1;
+    hasWritten = true;
     return setAlarm.apply(this, args);
   };
 }
 
-/** Counts for how long the timers of this isolate are armed. */
+/**
+ * Counts the timers of the objects of this isolate. One that fires has kept its object awake for as long as it was set.
+ * One that is cleared is the deadline of a call to another object, for whose answer its object waited.
+ */
 export function countTimers(): void {
   const { setTimeout: set, clearTimeout: clear } = globalThis;
-  const armed = new Map<unknown, number>();
-  const end = (timer: unknown): void => {
-    const since = armed.get(timer);
-    if (since !== undefined) counts.timerMs += performance.now() - since;
-    armed.delete(timer);
-  };
-  globalThis.setTimeout = ((run: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
+  const armed = new Set<unknown>();
+  globalThis.setTimeout = ((run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
     const timer = set(() => {
-      end(timer);
-      run(...args);
+      armed.delete(timer);
+      counts.timerMs += ms;
+      running(() => run(...args));
     }, ms);
-    armed.set(timer, performance.now());
+    armed.add(timer);
     return timer;
   }) as typeof setTimeout;
   globalThis.clearTimeout = ((timer: number | null) => {
-    end(timer);
+    if (armed.delete(timer)) counts.waits += 1;
     clear(timer);
   }) as typeof clearTimeout;
 }
 
 let isCounting = false;
+let isRunning = false;
+let hasWritten = false;
 /** A cursor knows how many rows it has read when it was read to its end: counted later. */
-const cursors: Array<{ rowsRead: number; rowsWritten: number }> = [];
+const cursors: { rowsRead: number; rowsWritten: number }[] = [];
