@@ -129,7 +129,7 @@ export interface Sizes {
 export const SCALE = 10;
 /** Isolates that hold the streams. */
 export const ISOLATES = 4;
-/** Shards that the streams fill where each has a socket: a shard holds 2,000 by default. */
+/** Full shards where each stream has a socket: a shard holds 2,000 streams by default. */
 export const SHARDS = 5;
 const EVERYBODYS = resourceUri(0);
 const SECOND_MS = 1_000;
