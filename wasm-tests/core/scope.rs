@@ -286,6 +286,24 @@ fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
 }
 
 #[test]
+fn where_a_revocation_may_have_been_lost_callers_with_names_are_authorized_again() {
+    let honored = filter("ann", &[]);
+    let mut stream = open(honored.clone());
+    stream.grant_for(Millis(60_000), T0);
+    stream.handle_loss();
+    assert_eq!(stream.poll_output(T0), None);
+    assert!(stream.poll_question().is_some());
+    // Another loss: what is answered now was asked before it.
+    stream.handle_loss();
+    stream.handle_granted(&honored, T0);
+    assert_eq!(stream.poll_output(T0), None);
+    assert!(stream.poll_question().is_some());
+    stream.handle_granted(&honored, T0);
+    assert_eq!(stream.poll_output(T0), Some(cue()));
+    assert!(stream.is_open());
+}
+
+#[test]
 fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_the_revoked() {
     let mut fanout = Fanout::default();
     let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, audience)| {
@@ -341,7 +359,7 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
         let told = std::iter::from_fn(|| line.poll_output());
         let told = told.flat_map(|output| match output {
             LineOutput::Send { edges, .. } => edges,
-            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => vec![edge],
+            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => vec![edge],
         });
         assert_eq!(told.collect::<Vec<_>>(), wanted, "{event:?}");
     }
