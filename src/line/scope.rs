@@ -20,7 +20,7 @@ impl Line {
             return;
         }
         // Elsewhere there may be room for what is new.
-        if self.adds_names(edge, interest) && !self.has_room_for(interest, now) {
+        if !self.has_room_for(interest, now) {
             return self.lose(edge);
         }
         let mark = since.filter(|since| since.epoch == own.epoch);
@@ -35,12 +35,6 @@ impl Line {
         } else {
             self.follower.handle_question(now);
         }
-    }
-
-    /// Whether a stream that wants this wants more than before.
-    fn adds_names(&self, edge: EdgeId, interest: &Interest) -> bool {
-        let delta = self.edges.delta_to(edge, &Keys::of(interest));
-        delta.is_some_and(|delta| !delta.added.is_empty())
     }
 
     /// A stream wants these keys from now on: what it wanted already goes on coming. Returns whether that changes anything.
