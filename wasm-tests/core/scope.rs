@@ -407,3 +407,22 @@ fn an_edge_keeps_its_audiences_whatever_its_bus_says_that_it_sends() {
     edge.handle_bus_message(interest, T0).unwrap();
     assert_eq!(edge.stream().honored(), &filter("ann", &[]));
 }
+
+#[test]
+fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
+    let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
+    let mut edge = Edge::new(stream);
+    edge.handle_bus_message(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#, T0)
+        .unwrap();
+    let scope = filter("ann", &["acme"]).scope;
+    edge.handle_scope(scope, T0);
+    assert_eq!(edge.poll_call(T0), Some(BusCall::Ask));
+    // One for the new audience came before, of which a bus that was not asked yet does not tell.
+    let event =
+        r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
+    edge.handle_bus_message(event, T0).unwrap();
+    edge.handle_bus_lost(T0, 0.5, false);
+    let now = Millis(60_000);
+    assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
+    assert_eq!(edge.since(), Some(&mark(0)));
+}

@@ -1,5 +1,6 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { describe, expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
 
@@ -40,5 +41,18 @@ describe.each(['shared', 'each'] as const)('streams of an outdated deployment (s
     expect(await closed).toMatchObject({ code: 4_026, reason: 'wire 1 of deployment unknown, not 2' });
     await fixture().post(1, '/bus/outdate?is=false');
     expect(await fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 0, attached: 0 });
+  });
+});
+
+describe.each([
+  ["the id of its Worker's version", { VERSION_ID: '7d9c' }, '7d9c'],
+  ['the version of the package', {}, manifest.version],
+])('an upgrade names the deployment', (what, bindings, id) => {
+  const fixture = useFixture(bindings);
+
+  test(`by ${what}`, async () => {
+    const stream = await fixture().subscribe(0, FILTER);
+    expect(await stream.message()).toBe(acknowledged('1', FILTER));
+    expect(await fixture().bus('deployment')).toBe(id);
   });
 });
