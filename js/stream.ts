@@ -185,7 +185,7 @@ export class ListenStream implements HeldStream {
     surviving(() => {
       const now = performance.now();
       if (since === undefined) this.#edge.lose(now, Math.random(), isBusy(code));
-      else this.#edge.part(since, now);
+      else this.#edge.part(since, now, Math.random());
       const retiring = retiringOf(code, now);
       if (retiring !== undefined) this.#retire(retiring);
       this.#look();

@@ -103,7 +103,7 @@ export interface BusLink {
    * `bus-exhausted` after what is pending, both without a result.
    *
    * @param since - up to where in the log of the bus the stream was given everything, as in `joining`:
-   *   it attaches again at once, from there.
+   *   it attaches again within two seconds, from there.
    */
   lost(error: Error, since?: string): void;
 }

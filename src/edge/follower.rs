@@ -146,13 +146,13 @@ impl Follower {
     }
 
     /// Its connection was another follower's, which has heard everything up to `since` and serves it
-    /// no longer: an attach of its own is called for at once.
-    pub fn handle_parted(&mut self, since: Mark, now: Millis) {
+    /// no longer: an attach of its own is called for within two seconds. `random` is drawn from [0, 1).
+    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
         self.mark = Some(since);
         self.before = None;
         self.past = Past::None;
         self.early.clear();
-        self.link.handle_moved(now);
+        self.link.handle_parted(now, random);
     }
 
     /// The bus is to be asked at once; where it is lost, another attempt to reach it is made at once.

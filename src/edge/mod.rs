@@ -241,9 +241,10 @@ impl Edge {
     }
 
     /// The connection that the stream shared holds it no longer, and has delivered everything up to
-    /// `since` in the log of the bus. [`Edge::poll_call`] attaches at once, and nothing is missing.
-    pub fn handle_parted(&mut self, since: Mark, now: Millis) {
-        self.follower.handle_parted(since, now);
+    /// `since` in the log of the bus. [`Edge::poll_call`] attaches within two seconds, from there, and
+    /// nothing is missing. `random` is drawn from [0, 1).
+    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
+        self.follower.handle_parted(since, now, random);
     }
 
     /// The moment of [`Edge::poll_timeout`] has come. `random` is drawn from [0, 1).

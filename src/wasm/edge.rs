@@ -155,11 +155,12 @@ impl Edge {
     }
 
     /// The connection that the stream shared holds it no longer, and has delivered everything up to
-    /// `since`, as `attachMessage` takes it: it attaches at once. Text that says no mark is as `lose`.
-    pub fn part(&mut self, since: &str, now: f64) {
+    /// `since`, as `attachMessage` takes it: it attaches within two seconds. Text that says no mark is as
+    /// `lose`. `random` is drawn from [0, 1).
+    pub fn part(&mut self, since: &str, now: f64, random: f64) {
         match event_id::read(since) {
-            Some(since) => self.edge.handle_parted(since, millis(now)),
-            None => self.edge.handle_bus_lost(millis(now), 0.0, false),
+            Some(since) => self.edge.handle_parted(since, millis(now), random),
+            None => self.edge.handle_bus_lost(millis(now), random, false),
         }
     }
 

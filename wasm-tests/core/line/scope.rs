@@ -2,6 +2,7 @@
 
 use mcp_listen::{
     bus::{Interest, Received},
+    clock::Millis,
     edge::BusCall,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -151,7 +152,8 @@ fn a_stream_that_its_line_has_no_room_for_goes_on_alone_and_has_missed_nothing()
     world.streams[0].number = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
     let stream = &mut world.streams[0].edge;
-    stream.handle_parted(since, now);
+    stream.handle_parted(since, now, 0.5);
+    let now = now + Millis(1_900);
     assert_eq!(stream.poll_call(now), Some(BusCall::Attach));
     let alone = world.hub.connect();
     let attach = stream.attach_message();
