@@ -289,7 +289,7 @@ export class FanoutStreams implements EventFeed {
   #breakOff(stream: FannedStream, { controller }: Outlet): void {
     controller?.close();
     this.#leave();
-    this.#options.onended(stream, 'aborted');
+    this.#options.onended(stream, 'trapped');
   }
 
   #enter(open: () => number): number {

@@ -1,5 +1,6 @@
 import type { BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
+import { retiringOf } from './bus-ends.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { isBusy, ListenError } from './error.js';
@@ -173,7 +174,7 @@ export class ListenStream implements HeldStream {
   }
 
   /** A stream that is open outlives its bus, unless the bus let it go. */
-  readonly #lost = (error: Error): void => {
+  readonly #lost = (error: Error, since?: string): void => {
     this.#attached.reject(error);
     if (this.#isIdle) return;
     const { code } = error as Partial<ListenError>;
@@ -182,7 +183,11 @@ export class ListenStream implements HeldStream {
       return;
     }
     surviving(() => {
-      this.#edge.lose(performance.now(), Math.random(), isBusy(code));
+      const now = performance.now();
+      if (since === undefined) this.#edge.lose(now, Math.random(), isBusy(code));
+      else this.#edge.part(since, now, Math.random());
+      const retiring = retiringOf(code, now);
+      if (retiring !== undefined) this.#retire(retiring);
       this.#look();
       this.#pump();
     });
@@ -306,17 +311,22 @@ export class ListenStream implements HeldStream {
     this.#body.await();
   }
 
-  /** What was taken from the core and cannot be written is lost: the stream ends, and its client comes back. */
+  /** Where the request that this runs in must not write to the body, the stream's own request does. */
   #enqueue(frames: Uint8Array): void {
     try {
       this.#recollection.hasWritten = true;
       this.#body.write(frames);
     } catch (error) {
-      this.#edge.abort();
       this.#isPumping = false;
-      this.#settleAtHome();
+      if (this.#line.home === undefined) this.abort();
+      else this.#line.home.ask(() => this.#writeKept());
       throw error;
     }
+  }
+
+  #writeKept(): void {
+    if (this.#body.writeKept()) surviving(() => this.#pump());
+    else this.abort();
   }
 
   #tick(): void {
@@ -365,7 +375,7 @@ export class ListenStream implements HeldStream {
     this.#awaitLapse();
     this.#isLapsed = false;
     const edge = this.#recollection.recall(performance.now());
-    if (edge === undefined) this.#end('aborted');
+    if (edge === undefined) this.#end('trapped');
     else this.#goOn(edge);
   }
 

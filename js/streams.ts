@@ -47,6 +47,7 @@ export class Streams {
   readonly #closeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
     ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, expired: 0, denied: 0, aborted: 0 },
+    ...{ outdated: 0, exhausted: 0, lost: 0, trapped: 0 },
   };
 
   readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };

@@ -99,9 +99,13 @@ export interface BusLink {
   /**
    * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
    * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The
-   * code `bus-overloaded` makes it wait for longer.
+   * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, with
+   * `bus-exhausted` after what is pending, both without a result.
+   *
+   * @param since - up to where in the log of the bus the stream was given everything, as in `joining`:
+   *   it attaches again within two seconds, from there.
    */
-  lost(error: Error): void;
+  lost(error: Error, since?: string): void;
 }
 
 /** A request that things are done on behalf of. */

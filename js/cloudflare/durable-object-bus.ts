@@ -93,10 +93,10 @@ class DurableObjectBus implements ListenBus {
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    const { continent = '', session } = joining;
+    const { continent = '', session, since } = joining;
     const alone = (): BusAttachment => this.#alone(filter, link, joining);
     if (this.#lines === undefined || session !== undefined) return alone();
-    return this.#lines.attach(continent, JSON.stringify(filter), link, alone);
+    return this.#lines.attach({ continent, filter: JSON.stringify(filter), link, since }, alone);
   }
 
   /** A stream on a socket of its own. */

@@ -8,6 +8,7 @@ use crate::{
 };
 
 use super::{
+    counts::Counts,
     heard::Heard,
     link::{BusCall, Link, Patience},
 };
@@ -44,19 +45,6 @@ pub enum Past {
     Since(Mark),
     /// Something, but nobody can say up to where.
     Unknown,
-}
-
-/// How often a bus had to be followed anew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// The bus was lost.
-    pub outages: u32,
-    /// The bus was lost, and has confirmed again.
-    pub healed: u32,
-    /// Frames were missing, out of order or broken on a connection that stayed open.
-    pub gaps: u32,
-    /// Nobody could tell what was missed.
-    pub resyncs: u32,
 }
 
 impl Follower {
@@ -157,6 +145,16 @@ impl Follower {
         self.link.handle_moved(now);
     }
 
+    /// Its connection was another follower's, which has heard everything up to `since` and serves it
+    /// no longer: an attach of its own is called for within two seconds. `random` is drawn from [0, 1).
+    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
+        self.mark = Some(since);
+        self.before = None;
+        self.past = Past::None;
+        self.early.clear();
+        self.link.handle_parted(now, random);
+    }
+
     /// The bus is to be asked at once; where it is lost, another attempt to reach it is made at once.
     pub fn handle_wish(&mut self, now: Millis) {
         self.link.handle_wish(now);
@@ -189,10 +187,8 @@ impl Follower {
         if call != BusCall::Leave
             && let Some(mark) = &self.mark
         {
-            let before = self.before.take();
-            let mark = before
-                .filter(|before| before.epoch == mark.epoch && before.position < mark.position)
-                .unwrap_or_else(|| mark.clone());
+            let mark = self.resume().unwrap_or_else(|| mark.clone());
+            self.before = None;
             // A log without an epoch is none that could be replayed.
             self.past = if mark.epoch.is_empty() {
                 Past::Unknown
@@ -214,6 +210,16 @@ impl Follower {
             Past::Since(mark) => Some(mark),
             Past::None | Past::Unknown => None,
         }
+    }
+
+    /// Where the log has to be followed from so that nothing is missed: the mark, or an earlier one
+    /// while the bus has not confirmed what was wanted since. `None` before the first mark.
+    pub fn resume(&self) -> Option<Mark> {
+        let mark = self.mark.as_ref()?;
+        let earlier = [self.before.as_ref(), self.since()].into_iter().flatten();
+        let earlier = earlier.filter(|earlier| earlier.epoch == mark.epoch);
+        let resume = earlier.chain([mark]).min_by_key(|mark| mark.position);
+        resume.cloned()
     }
 
     /// Up to where everything was heard; `None` until the first attach is confirmed.
@@ -267,14 +273,7 @@ impl Follower {
     /// A bus that goes on from what was asked says just that mark.
     fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
         if !self.link.awaits() {
-            let is_known = self
-                .mark
-                .as_ref()
-                .is_some_and(|known| known.epoch == mark.epoch && known.position >= mark.position);
-            if !is_known {
-                self.doubt(now);
-            }
-            return Heard::Nothing;
+            return self.handle_unasked(mark, now);
         }
         if self.needs_interest && !self.has_interest {
             self.counts.gaps += 1;
@@ -292,6 +291,25 @@ impl Follower {
         }
         self.mark = Some(mark);
         Heard::Attached { is_whole }
+    }
+
+    /// Handles an `attached` that answers no attach. One of another epoch says that events were lost.
+    fn handle_unasked(&mut self, mark: Mark, now: Millis) -> Heard {
+        let Some(known) = &self.mark else {
+            self.doubt(now);
+            return Heard::Nothing;
+        };
+        if known.epoch == mark.epoch {
+            if known.position < mark.position {
+                self.doubt(now);
+            }
+            return Heard::Nothing;
+        }
+        self.counts.resyncs += 1;
+        self.early.clear();
+        self.before = None;
+        self.mark = Some(mark);
+        Heard::Attached { is_whole: false }
     }
 
     /// Takes an event in at its place; the answer is whether it is to be told of, and `None` before

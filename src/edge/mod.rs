@@ -1,13 +1,15 @@
 //! The edge: what holds one client's stream and joins it to the bus, over one connection after another.
 
 mod backoff;
+mod counts;
 mod follower;
 mod heard;
 mod link;
 pub mod memo;
 mod shared;
 
-pub use follower::{Counts, Follower, Past};
+pub use counts::Counts;
+pub use follower::{Follower, Past};
 pub use heard::Heard;
 pub use link::{BusCall, Patience};
 pub use shared::{Given, SharedEvents};
@@ -238,6 +240,13 @@ impl Edge {
         self.follower.handle_lost(now, random, is_overloaded);
     }
 
+    /// The connection that the stream shared holds it no longer, and has delivered everything up to
+    /// `since` in the log of the bus. [`Edge::poll_call`] attaches within two seconds, from there, and
+    /// nothing is missing. `random` is drawn from [0, 1).
+    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
+        self.follower.handle_parted(since, now, random);
+    }
+
     /// The moment of [`Edge::poll_timeout`] has come. `random` is drawn from [0, 1).
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.stream.handle_timeout(now);
@@ -274,7 +283,7 @@ impl Edge {
     /// while the bus is away counts as what waits.
     pub fn close(&mut self) {
         if self.stream.is_open() && !self.follower.is_certain() {
-            self.stream.handle_loss();
+            self.stream.handle_last_doubt();
         }
         self.stream.close();
     }

@@ -26,7 +26,7 @@ pub use output::{LineCall, LineOutput};
 ///
 /// It wants what all of them want together, hears each event once, and tells it those that want it: to a stream it is a
 /// bus of its own, with marks of its own, that never loses a frame. What gets lost between bus and line, the line
-/// makes up for; where nobody can tell what that was, it loses its streams, which come back and cue everything.
+/// makes up for; where nobody can tell what that was, its streams cue everything that they honor.
 ///
 /// After each call of `attach`, `detach` and `handle_*`, and when [`Line::poll_timeout`] says, call
 /// [`Line::handle_timeout`], then poll [`Line::poll_call`] and [`Line::poll_output`] until there is none.
@@ -247,19 +247,40 @@ impl Line {
         self.confirm();
         self.refusals = 0;
         if !is_whole {
-            self.gaps += 1;
-            self.lose_open();
+            self.resync();
         }
         self.serve_waiting();
     }
 
-    fn lose_open(&mut self) {
-        let edges: Vec<EdgeId> = self.edges.ids().collect();
-        for edge in edges {
-            if self.is_open(edge) {
-                self.lose(edge);
+    /// Nobody knows what was missed: the marks of all open streams get another epoch, so that each
+    /// cues everything that it honors. They stay.
+    fn resync(&mut self) {
+        self.gaps += 1;
+        let mark = self.mark();
+        let edges = self.open();
+        for edge in &edges {
+            self.fresh.leave(*edge);
+            if let Some(attached) = self.edges.get_mut(*edge) {
+                attached.last = Some(mark.position);
+                attached.is_waiting = false;
             }
         }
+        if !edges.is_empty() {
+            let messages = vec![BusMessage::Attached(mark).to_json()];
+            self.put(LineOutput::Send { messages, edges });
+        }
+    }
+
+    fn lose_open(&mut self) {
+        for edge in self.open() {
+            self.lose(edge);
+        }
+    }
+
+    /// The streams that were told that they are attached, in ascending order.
+    fn open(&self) -> Vec<EdgeId> {
+        let is_open = |edge: &EdgeId| self.is_open(*edge);
+        self.edges.ids().filter(is_open).collect()
     }
 
     fn handle_adjusted(&mut self, seq: u64) {
@@ -340,8 +361,9 @@ impl Line {
     }
 
     fn lose(&mut self, edge: EdgeId) {
+        let since = self.follower.resume().filter(|_| self.is_open(edge));
         self.detach(edge);
-        self.put(LineOutput::Lose(edge));
+        self.put(LineOutput::Lose { edge, since });
     }
 
     fn mark(&self) -> Mark {

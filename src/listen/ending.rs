@@ -15,6 +15,12 @@ pub enum Ending {
     Drained,
     /// The server made room.
     Shed,
+    /// The bus object no longer serves the deployment that holds it.
+    Outdated,
+    /// Its request, and each that shares a connection with it, had spent its processor budget.
+    Exhausted,
+    /// States of its tasks may have been lost, which no cue makes up for.
+    Lost,
     /// What named its caller holds no longer.
     Expired,
     /// Its caller may not hear any more what it was promised, or nobody could say that it may.
@@ -32,6 +38,9 @@ impl Ending {
             Self::Rotated => "rotated",
             Self::Drained => "drained",
             Self::Shed => "shed",
+            Self::Outdated => "outdated",
+            Self::Exhausted => "exhausted",
+            Self::Lost => "lost",
             Self::Expired => "expired",
             Self::Denied => "denied",
             Self::Aborted => "aborted",

@@ -140,27 +140,6 @@ impl ServerStream {
         self.push(event, Since::new(position, published));
     }
 
-    /// Events may have been missed: every honored list and resource is cued once. The state of a task
-    /// is more than a cue, and cannot be made up.
-    pub fn handle_gap(&mut self) {
-        for event in self.honored.subjects() {
-            self.cue(&event, Since::default());
-        }
-    }
-
-    /// Events were lost, and nobody knows which: what can be is made up for as [`ServerStream::handle_gap`] says. Where states of
-    /// tasks are honored, the stream ends without a result, so that its client comes back and reads them; where its caller has a name,
-    /// at once: that it may hear nothing any more can be among what was lost.
-    pub fn handle_loss(&mut self) {
-        if !self.honored.scope.principals.is_empty() {
-            self.abort();
-        } else if self.honored.task_ids.is_empty() || seeded::has(Bug::PassesOverTasks) {
-            self.handle_gap();
-        } else {
-            self.retire(Ending::Aborted);
-        }
-    }
-
     /// From now on the filter is another one; cues that it does not honor are dropped.
     pub fn handle_filter(&mut self, honored: SubscriptionFilter) {
         if let Some(cues) = &mut self.cues {
@@ -388,7 +367,7 @@ impl ServerStream {
     }
 
     /// The answer is whether a cue for the same key waited; `None` where none is taken in.
-    fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
+    pub(super) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
         let honored = &self.honored;
         let is_open = matches!(self.state, State::Opening | State::Open { .. });
         if !is_open || (self.cues.is_none() && !honored.accepts(event)) {

@@ -43,6 +43,10 @@ pub enum Retirement {
     Drained,
     /// The server makes room.
     Shed,
+    /// The bus object no longer serves this deployment.
+    Outdated,
+    /// The processor budget of its request is spent.
+    Exhausted,
 }
 
 #[wasm_bindgen]
@@ -148,6 +152,16 @@ impl Edge {
     ) {
         self.edge
             .handle_bus_lost(millis(now), random, is_overloaded);
+    }
+
+    /// The connection that the stream shared holds it no longer, and has delivered everything up to
+    /// `since`, as `attachMessage` takes it: it attaches within two seconds. Text that says no mark is as
+    /// `lose`. `random` is drawn from [0, 1).
+    pub fn part(&mut self, since: &str, now: f64, random: f64) {
+        match event_id::read(since) {
+            Some(since) => self.edge.handle_parted(since, millis(now), random),
+            None => self.edge.handle_bus_lost(millis(now), random, false),
+        }
     }
 
     /// What is to be done about the bus; undefined: nothing now.
@@ -291,6 +305,8 @@ impl Retirement {
             Self::Rotated => Ending::Rotated,
             Self::Drained => Ending::Drained,
             Self::Shed => Ending::Shed,
+            Self::Outdated => Ending::Outdated,
+            Self::Exhausted => Ending::Exhausted,
         }
     }
 }

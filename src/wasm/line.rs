@@ -189,7 +189,7 @@ impl Told {
     pub fn streams(&self) -> Vec<u32> {
         match &self.0 {
             LineOutput::Send { edges, .. } => edges.iter().map(|edge| edge.0).collect(),
-            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => vec![edge.0],
+            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => vec![edge.0],
         }
     }
 
@@ -198,7 +198,19 @@ impl Told {
     pub fn messages(&self) -> Option<Vec<String>> {
         match &self.0 {
             LineOutput::Send { messages, .. } => Some(messages.clone()),
-            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
+            LineOutput::Lose { .. } | LineOutput::Refuse(_) => None,
+        }
+    }
+
+    /// Up to where in the log of the bus a stream that is held no more was given everything; undefined
+    /// where it was never attached.
+    #[wasm_bindgen(getter)]
+    pub fn since(&self) -> Option<String> {
+        match &self.0 {
+            LineOutput::Lose { since, .. } => {
+                since.as_ref().map(|mark| event_id::write(Some(mark)))
+            }
+            LineOutput::Send { .. } | LineOutput::Refuse(_) => None,
         }
     }
 
@@ -214,7 +226,7 @@ impl Told {
             LineOutput::Send { messages, .. } => {
                 edge::SharedEvents::read(messages).map(SharedEvents)
             }
-            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
+            LineOutput::Lose { .. } | LineOutput::Refuse(_) => None,
         }
     }
 }

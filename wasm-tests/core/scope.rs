@@ -286,6 +286,24 @@ fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
 }
 
 #[test]
+fn where_a_revocation_may_have_been_lost_callers_with_names_are_authorized_again() {
+    let honored = filter("ann", &[]);
+    let mut stream = open(honored.clone());
+    stream.grant_for(Millis(60_000), T0);
+    stream.handle_loss();
+    assert_eq!(stream.poll_output(T0), None);
+    assert!(stream.poll_question().is_some());
+    // Another loss: what is answered now was asked before it.
+    stream.handle_loss();
+    stream.handle_granted(&honored, T0);
+    assert_eq!(stream.poll_output(T0), None);
+    assert!(stream.poll_question().is_some());
+    stream.handle_granted(&honored, T0);
+    assert_eq!(stream.poll_output(T0), Some(cue()));
+    assert!(stream.is_open());
+}
+
+#[test]
 fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_the_revoked() {
     let mut fanout = Fanout::default();
     let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, audience)| {
@@ -341,7 +359,7 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
         let told = std::iter::from_fn(|| line.poll_output());
         let told = told.flat_map(|output| match output {
             LineOutput::Send { edges, .. } => edges,
-            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => vec![edge],
+            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => vec![edge],
         });
         assert_eq!(told.collect::<Vec<_>>(), wanted, "{event:?}");
     }
@@ -388,4 +406,23 @@ fn an_edge_keeps_its_audiences_whatever_its_bus_says_that_it_sends() {
         r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"audiences":["bolt"]}}"#;
     edge.handle_bus_message(interest, T0).unwrap();
     assert_eq!(edge.stream().honored(), &filter("ann", &[]));
+}
+
+#[test]
+fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
+    let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
+    let mut edge = Edge::new(stream);
+    edge.handle_bus_message(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#, T0)
+        .unwrap();
+    let scope = filter("ann", &["acme"]).scope;
+    edge.handle_scope(scope, T0);
+    assert_eq!(edge.poll_call(T0), Some(BusCall::Ask));
+    // One for the new audience came before, of which a bus that was not asked yet does not tell.
+    let event =
+        r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
+    edge.handle_bus_message(event, T0).unwrap();
+    edge.handle_bus_lost(T0, 0.5, false);
+    let now = Millis(60_000);
+    assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
+    assert_eq!(edge.since(), Some(&mark(0)));
 }

@@ -75,6 +75,37 @@ test('a stream that was let go on purpose ends without a result, and does not co
   expect(server.stats()).toMatchObject({ open: 0, away: 0 });
 });
 
+test('a stream whose shared socket passes it on attaches soon, from where it stands, and never was away', async () => {
+  const { bus, server, stream } = await opened();
+  const { position, epoch } = JSON.parse(await attachedFrame(bus)) as { position: number; epoch: string };
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  bus.attempts.at(-1)?.link.lost(new ListenError('bus-full', 'no room here'), `${position}-${epoch}`);
+  expect(server.stats()).toMatchObject({ open: 1, away: 0 });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(bus.attempts).toHaveLength(2);
+  expect(bus.attempts[1]?.joining?.since).toBe(`${position}-${epoch}`);
+  // It says again what was published since then.
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(server.stats()).toMatchObject({ open: 1, away: 0, outages: 0, resyncs: 0 });
+});
+
+test.each([
+  ['bus-outdated', 'outdated', 15_000],
+  ['bus-exhausted', 'exhausted', 0],
+] as const)('with %s a stream ends as %s, after what is pending and without a result', async (code, reason, ms) => {
+  const onlog = vi.fn();
+  const { bus, server, stream } = await opened({ onlog });
+  bus.door = 'shut';
+  bus.lose(new ListenError(code, 'told by a test'));
+  if (ms > 0) await vi.advanceTimersByTimeAsync(ms - 100);
+  if (ms > 0) expect(server.stats().open).toBe(1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { [reason]: 1 } });
+  expect(onlog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason }));
+});
+
 test('a former attachment is not heard any more, whatever it still says', async () => {
   const { bus, server, stream } = await opened();
   const [former] = bus.attempts;
@@ -179,6 +210,16 @@ test('a bus that is lost before the ack is a 503', async () => {
   await vi.advanceTimersByTimeAsync(60_000);
   expect(bus.attempts).toHaveLength(1);
 });
+
+/** What the bus of a stream confirms. */
+async function attachedFrame(bus: BreakableBus): Promise<string> {
+  let attached = '';
+  const receive = (frame: string): void => {
+    attached = frame;
+  };
+  bus.inner.attach(TOOLS, { receive, lost: () => {} }).detach();
+  return attached;
+}
 
 /** A server with a bus that can be broken, and a stream of it that was acknowledged. */
 async function opened(options: ListenOptions & { bus?: BreakableBus } = {}, filter: object = TOOLS) {

@@ -1,8 +1,9 @@
 import 'mcp-listen';
 import type { LogRecord } from 'mcp-listen';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { SharedLine } from '../../dist/cloudflare/shared-line.js';
+import { WRITE_BUDGET } from '../../dist/cloudflare/write-budget.js';
 import { Home } from '../../dist/home.js';
 import type { SharedFrames } from '../../dist/shared-frames.js';
 import { Hub } from '../../dist/wasm.js';
@@ -140,6 +141,31 @@ test('requests take turns at what is written for all', async () => {
   for (const frames of heard) expect(frames).toHaveLength(2_003);
 });
 
+test('a request that has spent its budget never has the socket again; when all have, the oldest streams end', async () => {
+  const { attach, heardBy, holders, lost } = await spent(12);
+  expect(holders).toHaveLength(3);
+  expect(new Set(holders).size).toBe(3);
+  // The one that has the socket goes on until a fresh one comes.
+  expect(lost).toEqual([[expect.any(Number), 'bus-exhausted']]);
+  await heardBy();
+  expect([holders.length, lost.length]).toEqual([3, 1]);
+  const fresh = attach();
+  await heardBy();
+  expect(holders).toHaveLength(4);
+  expect(fresh.at(-1)).toContain(URI);
+});
+
+test('where the one that has the socket leaves and all others are spent, a fresh one takes over', async () => {
+  const { attach, heardBy, holders, leave, lost } = await spent(12);
+  const [[first] = [0]] = lost;
+  for (const place of [0, 1, 2]) if (place !== first) leave(place);
+  const fresh = attach();
+  await vi.advanceTimersByTimeAsync(10);
+  await heardBy();
+  expect(holders).toHaveLength(4);
+  expect(fresh.at(-1)).toContain(URI);
+});
+
 test('what comes in one turn of the event loop is given to all streams together', async () => {
   const { bus, heard, together } = await serving(3);
   for (const event of [EVENT, TOOLS, PROMPTS, EVENT]) bus.publish(event);
@@ -172,6 +198,25 @@ test('a log is told that the streams of a line lost the bus, and have it again, 
   ]);
 });
 
+/** A line with three streams, whose requests have all written as much as they may, and which of them had the socket. */
+async function spent(writes: number) {
+  const former = WRITE_BUDGET.writes;
+  WRITE_BUDGET.writes = writes;
+  onTestFinished(() => {
+    WRITE_BUDGET.writes = former;
+  });
+  const { attach, bus, leave, line, lost } = await serving(3);
+  const holders: unknown[] = [];
+  const heardBy = async (): Promise<void> => {
+    bus.publish();
+    await vi.advanceTimersByTimeAsync(10);
+    const rider = line.holder?.rider;
+    if (rider !== holders.at(-1)) holders.push(rider);
+  };
+  for (let event = 0; event < 50 && lost.length === 0; event += 1) await heardBy();
+  return { attach, heardBy, holders, leave, lost };
+}
+
 /** A line with so many streams, each attached. */
 async function serving(count: number) {
   const records: LogRecord[] = [];
@@ -187,6 +232,7 @@ async function serving(count: number) {
   const together: SharedFrames[] = [];
   const broken = new Set<number>();
   const heard = Array.from({ length: count }, (): string[] => []);
+  const lost: [place: number, code: string][] = [];
   const attachments = heard.map((frames, place) => {
     const receive = (frame: string): void => {
       if (broken.has(place)) throw new Error('of another request');
@@ -196,7 +242,11 @@ async function serving(count: number) {
       together.push(frames);
       return false;
     };
-    return line.attach(FILTER, { receive, share, lost: () => {} });
+    return line.attach(FILTER, {
+      receive,
+      share,
+      lost: ({ code }: Error & { code: string }) => lost.push([place, code]),
+    });
   });
   await vi.advanceTimersByTimeAsync(10);
   for (const frames of heard) expect(frames).toHaveLength(1);
@@ -208,7 +258,14 @@ async function serving(count: number) {
     records,
     refused,
     together,
+    lost,
     leave: (place: number) => attachments[place]?.detach(),
+    /** One more stream, and what it is told. */
+    attach: (): string[] => {
+      const frames: string[] = [];
+      line.attach(FILTER, { receive: (frame) => frames.push(frame), lost: () => {} });
+      return frames;
+    },
   };
 }
 

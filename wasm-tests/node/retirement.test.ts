@@ -143,6 +143,10 @@ test('streams are counted by how they ended', async () => {
     shed: 0,
     expired: 0,
     denied: 0,
+    outdated: 0,
+    exhausted: 0,
+    lost: 0,
+    trapped: 0,
     aborted: 0,
   });
 });

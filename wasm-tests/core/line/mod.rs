@@ -383,3 +383,20 @@ fn an_adjustment_that_is_not_answered_is_made_up_for() {
     assert!(world.streams[stream].is_acknowledged());
     assert_eq!(world.sent("attach"), 2);
 }
+
+#[test]
+fn where_the_log_is_lost_streams_stay_on_their_line_and_cue_everything() {
+    let mut world = opened(&[watching(&["a"]), watching(&["a", "b"])]);
+    let numbers = [0, 1].map(|stream| world.streams[stream].number);
+    world.begin_anew();
+    world.pass(60_000);
+    assert_eq!([0, 1].map(|stream| world.streams[stream].number), numbers);
+    assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 2]);
+    for stream in &world.streams {
+        let counts = stream.edge.counts();
+        assert_eq!((counts.outages, counts.gaps, counts.resyncs), (0, 0, 1));
+    }
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 3]);
+}
