@@ -10,6 +10,7 @@ import { Recollection, type Retiring, tallyOf } from './recollection.js';
 import type { SharedFrames } from './shared-frames.js';
 import { StreamBody } from './stream-body.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
+import { SETTLE_MS } from './streams.js';
 import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
 
@@ -23,7 +24,7 @@ export class ListenStream implements HeldStream {
   #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred<boolean>();
+  readonly #closing = deferred<Closing>();
   readonly #retiring = deferred<Retiring>();
   #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
@@ -79,7 +80,7 @@ export class ListenStream implements HeldStream {
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then((isDoubtful) => surviving(() => stream.#drain(isDoubtful)));
+    void stream.#closing.promise.then((closing) => stream.#close(closing));
     void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
     try {
       await stream.#attach();
@@ -96,8 +97,8 @@ export class ListenStream implements HeldStream {
     return this.#body.response();
   }
 
-  close(): void {
-    this.#closing.resolve(this.#line.isDoubtful);
+  close(settled?: Promise<void>): void {
+    this.#closing.resolve({ settled });
   }
 
   retire(at: number, why: Retirement): void {
@@ -144,7 +145,7 @@ export class ListenStream implements HeldStream {
         return attachment.home;
       },
       get isCertain() {
-        return attachment.isCertain ?? true;
+        return attachment.isCertain;
       },
       detach: () => attachment.detach(),
       again: again && ((after) => again(this.#filter(), joiningOf(this.#options, after))),
@@ -211,13 +212,23 @@ export class ListenStream implements HeldStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
-  #drain(isDoubtful: boolean): void {
+  /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. */
+  async #close({ settled }: Closing): Promise<void> {
+    const isShared = this.#line.isCertain !== undefined;
+    if (isShared) await settled;
+    surviving(() => this.#drain(isShared));
+  }
+
+  #drain(isShared: boolean): void {
     this.#recollection.memo = undefined;
     if (this.#isIdle) return;
+    const now = performance.now();
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
-    if (isDoubtful) this.#edge.doubt(performance.now());
-    this.#edge.close();
-    this.#pump();
+    if (this.#line.isCertain === false) this.#edge.doubt(now);
+    if (isShared) this.#edge.close();
+    else this.#edge.closeBy(now + SETTLE_MS, now);
+    this.#line.tend(this.#edge);
+    if (!this.#isEnded) this.#pump();
   }
 
   /** Takes what many streams get, where it is just what comes next; the answer is whether that is done. */
@@ -293,8 +304,9 @@ export class ListenStream implements HeldStream {
     grant.refuse(wrong);
   }
 
+  /** What is left of a stream that was closed waits in its body, whether somebody reads or not. */
   #write(): void {
-    while (this.#body.hasRoom) {
+    while (this.#body.hasRoom || this.#edge.isFrozen) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) {
         this.#isBehind = false;
@@ -387,4 +399,10 @@ export class ListenStream implements HeldStream {
     this.#body.close();
     this.#ended.resolve(ending);
   }
+}
+
+/** How a stream is closed. */
+interface Closing {
+  /** Resolves when the bus has delivered what it shares among streams. */
+  settled: Promise<void> | undefined;
 }

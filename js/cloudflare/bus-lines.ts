@@ -39,6 +39,11 @@ export class BusLines {
     return sum;
   }
 
+  /** As of {@link SharedLine.settle}, for the streams of all lines. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map((line) => line.settle()));
+  }
+
   /** Takes a stream in, or passes it to `alone`, which attaches it without a line, where lines do not work here. */
   attach(continent: string, filter: string, link: BusLink, alone: () => BusAttachment): BusAttachment {
     const line = this.#line(continent);
@@ -96,7 +101,7 @@ function decided(verdict: Promise<boolean>, attach: (works: boolean) => BusAttac
       return made?.home;
     },
     get isCertain() {
-      return made?.isCertain ?? true;
+      return made?.isCertain;
     },
     detach: () => {
       isLeft = true;
