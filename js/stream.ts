@@ -1,3 +1,4 @@
+import { atMost } from './at-most.js';
 import type { BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { DeadlineTimer } from './deadline-timer.js';
@@ -24,7 +25,7 @@ export class ListenStream implements HeldStream {
   #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred<Closing>();
+  readonly #closing = deferred<{ settled: Promise<void> | undefined }>();
   readonly #retiring = deferred<Retiring>();
   #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
@@ -80,7 +81,7 @@ export class ListenStream implements HeldStream {
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then((closing) => stream.#close(closing));
+    void stream.#closing.promise.then(({ settled }) => stream.#close(settled));
     void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
     try {
       await stream.#attach();
@@ -126,15 +127,9 @@ export class ListenStream implements HeldStream {
       this.#edge.finishWithoutBus(performance.now());
       return;
     }
-    const late = setTimeout(() => {
-      this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
-    }, attachMs);
-    try {
-      this.#line.attach(this.#edge.since);
-      await this.#attached.promise;
-    } finally {
-      clearTimeout(late);
-    }
+    this.#line.attach(this.#edge.since);
+    const late = (): ListenError => new ListenError('attach-timeout', 'the bus did not confirm in time');
+    await atMost(attachMs, this.#attached.promise, late);
   }
 
   #join(link: BusLink, since: string | undefined): LineAttachment {
@@ -213,7 +208,7 @@ export class ListenStream implements HeldStream {
   }
 
   /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. */
-  async #close({ settled }: Closing): Promise<void> {
+  async #close(settled: Promise<void> | undefined): Promise<void> {
     const isShared = this.#line.isCertain !== undefined;
     if (isShared) await settled;
     surviving(() => this.#drain(isShared));
@@ -228,7 +223,7 @@ export class ListenStream implements HeldStream {
     if (isShared) this.#edge.close();
     else this.#edge.closeBy(now + SETTLE_MS, now);
     this.#line.tend(this.#edge);
-    if (!this.#isEnded) this.#pump();
+    this.#pump();
   }
 
   /** Takes what many streams get, where it is just what comes next; the answer is whether that is done. */
@@ -399,10 +394,4 @@ export class ListenStream implements HeldStream {
     this.#body.close();
     this.#ended.resolve(ending);
   }
-}
-
-/** How a stream is closed. */
-interface Closing {
-  /** Resolves when the bus has delivered what it shares among streams. */
-  settled: Promise<void> | undefined;
 }
