@@ -62,7 +62,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
     this.#streams.end(this, 'left');
   }
 
-  close(settled?: Promise<void>): void {
+  close(settled?: Promise<boolean>): void {
     if (settled === undefined) this.#streams.close(this);
     else void settled.then(() => this.#streams.close(this));
   }

@@ -32,10 +32,10 @@ export interface HeldStream {
   /** How often it had to do with a bus that was lost or that lost something. */
   readonly tally: StreamTally;
   /**
-   * Ends it gracefully: pending cues and the result are in its body then, whether somebody reads or not. `settled` resolves when the
-   * bus has delivered what it shares among streams; without it, it has.
+   * Ends it gracefully: pending cues and the result are in its body then, whether somebody reads or not. `settled` resolves with
+   * whether the bus has delivered what it shares among streams; without it, it has.
    */
-  close(settled?: Promise<void>): void;
+  close(settled?: Promise<boolean>): void;
   /** Ends it at a moment of `performance.now`, without a result, after what is pending then. */
   retire(at: number, why: Retirement): void;
   /** Ends it at once and without a result: the client takes it for a drop and comes back. */

@@ -25,7 +25,7 @@ export class ListenStream implements HeldStream {
   #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred<{ settled: Promise<void> | undefined }>();
+  readonly #closing = deferred<{ settled: Promise<boolean> | undefined }>();
   readonly #retiring = deferred<Retiring>();
   #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
@@ -98,7 +98,7 @@ export class ListenStream implements HeldStream {
     return this.#body.response();
   }
 
-  close(settled?: Promise<void>): void {
+  close(settled?: Promise<boolean>): void {
     this.#closing.resolve({ settled });
   }
 
@@ -207,19 +207,19 @@ export class ListenStream implements HeldStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
-  /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. */
-  async #close(settled: Promise<void> | undefined): Promise<void> {
+  /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. As they leave, it may lose its bus. */
+  async #close(settled: Promise<boolean> | undefined): Promise<void> {
     const isShared = this.#line.isCertain !== undefined;
-    if (isShared) await settled;
-    surviving(() => this.#drain(isShared));
+    const isSettled = isShared && (await settled) === true;
+    surviving(() => this.#drain(isShared, isSettled));
   }
 
-  #drain(isShared: boolean): void {
+  #drain(isShared: boolean, isSettled: boolean): void {
     this.#recollection.memo = undefined;
     if (this.#isIdle) return;
     const now = performance.now();
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
-    if (this.#line.isCertain === false) this.#edge.doubt(now);
+    if (!isSettled && this.#line.isCertain === false) this.#edge.doubt(now);
     if (isShared) this.#edge.close();
     else this.#edge.closeBy(now + SETTLE_MS, now);
     this.#line.tend(this.#edge);

@@ -111,7 +111,7 @@ export class Streams {
    * Ends all streams gracefully; resolves when the last one has ended, for which no reader is waited for. `settled` as of
    * {@link HeldStream.close}.
    */
-  async close(settled?: Promise<void>): Promise<void> {
+  async close(settled?: Promise<boolean>): Promise<void> {
     const streams = [...this.#streams.keys()];
     for (const stream of streams) stream.close(settled);
     await this.#gone(streams, SETTLE_MS + this.#authorizeMs);
