@@ -10,7 +10,10 @@ export interface BodyEnds {
   left(): void;
 }
 
-/** The body of one stream's response, with room for one chunk beside what its reader has asked for. */
+/**
+ * The body of one stream's response, with room for one chunk beside what its reader has asked for. What is written beyond that waits
+ * in it for its reader, also when it was closed.
+ */
 export class StreamBody {
   readonly #ends: BodyEnds;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -85,6 +88,7 @@ export class StreamBody {
 
   /** Nothing more comes. */
   close(): void {
+    this.#fill?.();
     try {
       this.#controller?.close();
     } catch {

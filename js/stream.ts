@@ -1,3 +1,4 @@
+import { atMost } from './at-most.js';
 import type { BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
 import { retiringOf } from './bus-ends.js';
@@ -11,6 +12,7 @@ import { Recollection, type Retiring, tallyOf } from './recollection.js';
 import type { SharedFrames } from './shared-frames.js';
 import { StreamBody } from './stream-body.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
+import { SETTLE_MS } from './streams.js';
 import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
 
@@ -24,7 +26,7 @@ export class ListenStream implements HeldStream {
   #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred<boolean>();
+  readonly #closing = deferred<{ settled: Promise<boolean> | undefined }>();
   readonly #retiring = deferred<Retiring>();
   #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
@@ -80,7 +82,7 @@ export class ListenStream implements HeldStream {
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then((isDoubtful) => surviving(() => stream.#drain(isDoubtful)));
+    void stream.#closing.promise.then(({ settled }) => stream.#close(settled));
     void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
     try {
       await stream.#attach();
@@ -97,8 +99,8 @@ export class ListenStream implements HeldStream {
     return this.#body.response();
   }
 
-  close(): void {
-    this.#closing.resolve(this.#line.isDoubtful);
+  close(settled?: Promise<boolean>): void {
+    this.#closing.resolve({ settled });
   }
 
   retire(at: number, why: Retirement): void {
@@ -126,15 +128,9 @@ export class ListenStream implements HeldStream {
       this.#edge.finishWithoutBus(performance.now());
       return;
     }
-    const late = setTimeout(() => {
-      this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
-    }, attachMs);
-    try {
-      this.#line.attach(this.#edge.since);
-      await this.#attached.promise;
-    } finally {
-      clearTimeout(late);
-    }
+    this.#line.attach(this.#edge.since);
+    const late = (): ListenError => new ListenError('attach-timeout', 'the bus did not confirm in time');
+    await atMost(attachMs, this.#attached.promise, late);
   }
 
   #join(link: BusLink, since: string | undefined): LineAttachment {
@@ -145,7 +141,7 @@ export class ListenStream implements HeldStream {
         return attachment.home;
       },
       get isCertain() {
-        return attachment.isCertain ?? true;
+        return attachment.isCertain;
       },
       detach: () => attachment.detach(),
       again: again && ((after) => again(this.#filter(), joiningOf(this.#options, after))),
@@ -216,12 +212,22 @@ export class ListenStream implements HeldStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
-  #drain(isDoubtful: boolean): void {
+  /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. As they leave, it may lose its bus. */
+  async #close(settled: Promise<boolean> | undefined): Promise<void> {
+    const isShared = this.#line.isCertain !== undefined;
+    const isSettled = isShared && (await settled) === true;
+    surviving(() => this.#drain(isShared, isSettled));
+  }
+
+  #drain(isShared: boolean, isSettled: boolean): void {
     this.#recollection.memo = undefined;
     if (this.#isIdle) return;
+    const now = performance.now();
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
-    if (isDoubtful) this.#edge.doubt(performance.now());
-    this.#edge.close();
+    if (!isSettled && this.#line.isCertain === false) this.#edge.doubt(now);
+    if (isShared) this.#edge.close();
+    else this.#edge.closeBy(now + SETTLE_MS, now);
+    this.#line.tend(this.#edge);
     this.#pump();
   }
 
@@ -298,8 +304,9 @@ export class ListenStream implements HeldStream {
     grant.refuse(wrong);
   }
 
+  /** What is left of a stream that was closed waits in its body, whether somebody reads or not. */
   #write(): void {
-    while (this.#body.hasRoom) {
+    while (this.#body.hasRoom || this.#edge.isFrozen) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) {
         this.#isBehind = false;

@@ -14,7 +14,7 @@ export interface BusFollower {
 export interface LineAttachment {
   /** As that of the bus. */
   readonly home?: BusHome | undefined;
-  readonly isCertain?: boolean;
+  readonly isCertain?: boolean | undefined;
   detach(): void;
   /** Attaches again in place, where that can be done. */
   again?: ((since: string | undefined) => void) | undefined;
@@ -47,9 +47,9 @@ export class BusLine {
     return this.#attachment?.home;
   }
 
-  /** Whether the bus's end knows that something may be missing. */
-  get isDoubtful(): boolean {
-    return this.#attachment?.isCertain === false;
+  /** Whether everything comes, where the bus's end of the attachment knows that. */
+  get isCertain(): boolean | undefined {
+    return this.#attachment?.isCertain;
   }
 
   /** Attaches anew, in place of the attachment that there is. */

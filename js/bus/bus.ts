@@ -46,6 +46,13 @@ export interface ListenBus extends ServerEventBus {
    * @throws ListenError (as a rejection) `bus-lost`.
    */
   ready?(): Promise<void>;
+  /**
+   * Asks for everything that was published before the call. Resolves once all streams of this process have received it, but for
+   * those whose attachments leave out {@link BusAttachment.isCertain}: these ask for themselves. Without it, nothing is ever on its way.
+   *
+   * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
+   */
+  settle?(): Promise<void>;
   /** What the streams' attachments went through without telling the streams. */
   readonly tally?: BusTally;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
@@ -122,7 +129,7 @@ export interface BusAttachment {
    */
   readonly home?: BusHome | undefined;
   /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
-  readonly isCertain?: boolean;
+  readonly isCertain?: boolean | undefined;
   /** Takes the stream out of the bus; may be called twice. */
   detach(): void;
   /**

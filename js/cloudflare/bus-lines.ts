@@ -50,6 +50,11 @@ export class BusLines {
     return sum;
   }
 
+  /** As of {@link SharedLine.settle}, for the streams of all lines. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map((line) => line.settle()));
+  }
+
   /**
    * Takes a stream in, or passes it to `alone`, which attaches it without a line: where lines do not work here, and where
    * it goes on from a place in the log of the bus, which no line knows.
@@ -112,7 +117,7 @@ function decided(verdict: Promise<boolean>, attach: (works: boolean) => BusAttac
       return made?.home;
     },
     get isCertain() {
-      return made?.isCertain ?? true;
+      return made?.isCertain;
     },
     detach: () => {
       isLeft = true;

@@ -99,6 +99,10 @@ class DurableObjectBus implements ListenBus {
     return this.#lines.attach({ continent, filter: JSON.stringify(filter), link, since }, alone);
   }
 
+  async settle(): Promise<void> {
+    await this.#lines?.settle();
+  }
+
   /** A stream on a socket of its own. */
   #alone(filter: SubscriptionFilter, link: BusLink, joining: Joining): BusAttachment {
     const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined };

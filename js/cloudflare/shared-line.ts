@@ -1,4 +1,5 @@
 import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
+import { type Deferred, deferred } from '../deferred.js';
 import { calling, isBusy, ListenError } from '../error.js';
 import type { Log } from '../log.js';
 import { Outage } from '../outage.js';
@@ -40,6 +41,7 @@ export class SharedLine {
   readonly #outage: Outage;
   #holder: LineHolder | undefined;
   #shedsAt = Number.NEGATIVE_INFINITY;
+  #settling: Deferred<void> | undefined;
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -96,6 +98,18 @@ export class SharedLine {
         this.#stir();
       },
     };
+  }
+
+  /**
+   * Asks the bus, once for all its streams, for what was published before the call; resolves when they have received it. Where the
+   * bus does not answer it stays pending.
+   */
+  settle(): Promise<void> {
+    if (!this.isCurrent || this.#riders.size === 0) return Promise.resolve();
+    this.#settling ??= deferred();
+    this.#core.settle(performance.now());
+    this.#stir();
+    return this.#settling.promise;
   }
 
   #leave(number: number): void {
@@ -265,6 +279,12 @@ export class SharedLine {
       told.free();
       this.#count(streams.length);
     }
+    if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
+  }
+
+  #settled(settling: Deferred<void>): void {
+    this.#settling = undefined;
+    settling.resolve();
   }
 
   #giveAll(told: Told, streams: Uint32Array, messages: string[]): void {

@@ -11,6 +11,7 @@ use super::{
     counts::Counts,
     heard::Heard,
     link::{BusCall, Link, Patience},
+    settling::Settling,
 };
 
 /// Follows the log of a bus over one connection after another: knows up to where everything was heard, notices
@@ -33,6 +34,7 @@ pub struct Follower {
     early: Vec<(TaskId, Position)>,
     /// The event for which the bus was last asked because nobody wants it.
     unwanted: Option<Position>,
+    settling: Settling,
     counts: Counts,
 }
 
@@ -73,6 +75,7 @@ impl Follower {
             has_interest: false,
             early: Vec::new(),
             unwanted: None,
+            settling: Settling::Over,
             counts: Counts::default(),
         }
     }
@@ -103,7 +106,13 @@ impl Follower {
         let message = BusMessage::from_json(text);
         let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
         match message {
-            BusMessage::Attached(mark) => Ok(self.handle_attached(mark, now)),
+            BusMessage::Attached(mark) => {
+                let heard = self.handle_attached(mark, now);
+                if matches!(heard, Heard::Attached { .. }) {
+                    self.handle_answer(BusMessage::head_in(text), now);
+                }
+                Ok(heard)
+            }
             BusMessage::Interest { interest, is_held } => {
                 self.has_interest = true;
                 Ok(Heard::Interest { interest, is_held })
@@ -171,6 +180,20 @@ impl Follower {
     /// The bus is to be asked soon whether nothing was missed.
     pub fn handle_question(&mut self, now: Millis) {
         self.link.handle_doubt(now);
+    }
+
+    /// Asks the bus for everything that was published before this call: see
+    /// [`Follower::is_settled`]. A bus without an epoch has nothing to be asked for.
+    pub fn settle(&mut self, now: Millis) {
+        if self.may_verify() {
+            self.settling = Settling::begun(self.link.awaits());
+            self.link.handle_wish(now);
+        }
+    }
+
+    /// Whether everything that was published before [`Follower::settle`] has been received.
+    pub fn is_settled(&self) -> bool {
+        self.settling == Settling::Over && self.is_certain()
     }
 
     /// The moment of [`Follower::poll_timeout`] has come. `random` is drawn from [0, 1).
@@ -267,6 +290,14 @@ impl Follower {
         if let Some(mark) = &mut self.mark {
             mark.position = place.position;
             self.link.handle_certain(now);
+        }
+    }
+
+    /// What an answer replays stands at or before the head of the log that it names.
+    fn handle_answer(&mut self, head: Option<Position>, now: Millis) {
+        let reached = self.mark.as_ref().map(|mark| mark.position);
+        if self.settling.handle_answer(head > reached) {
+            self.link.handle_wish(now);
         }
     }
 

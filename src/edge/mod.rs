@@ -6,6 +6,7 @@ mod follower;
 mod heard;
 mod link;
 pub mod memo;
+mod settling;
 mod shared;
 
 pub use counts::Counts;
@@ -48,6 +49,8 @@ pub struct Edge {
     tells_past: bool,
     /// What the bus sends, where that is more than the client may hear.
     sent: Option<SubscriptionFilter>,
+    /// When it closes, whether the bus has answered by then or not.
+    closes_at: Option<Millis>,
     /// By how much the clock of 1970 is ahead of the one that is told here.
     epoch: Millis,
 }
@@ -71,6 +74,7 @@ impl Edge {
             last_id: None,
             denied: Vec::new(),
             sent: None,
+            closes_at: None,
             epoch: Millis::default(),
         }
     }
@@ -143,6 +147,12 @@ impl Edge {
     /// # Errors
     /// A [`ProtocolError`]; the frame is then to be dropped, and the stream has not changed.
     pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
+        let handled = self.take(text, now);
+        self.close_if_due(now);
+        handled
+    }
+
+    fn take(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         // A stream that drains takes nothing in any more, and must not say that it heard it.
         let is_over = !self.stream.is_opening() && !self.stream.is_open();
         if is_over && !seeded::has(Bug::HearsWhileDraining) {
@@ -251,14 +261,17 @@ impl Edge {
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.stream.handle_timeout(now);
         self.follower.handle_timeout(now, random);
+        self.close_if_due(now);
     }
 
     /// When to call [`Edge::handle_timeout`]; `None`: not until something is handled.
     pub fn poll_timeout(&self) -> Option<Millis> {
         let follower = self.follower.poll_timeout();
+        let is_open = self.stream.is_open();
         let deadlines = [
             self.stream.poll_timeout(),
-            follower.filter(|_| self.stream.is_open()),
+            follower.filter(|_| is_open),
+            self.closes_at.filter(|_| is_open),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -286,6 +299,25 @@ impl Edge {
             self.stream.handle_last_doubt();
         }
         self.stream.close();
+    }
+
+    /// Closes the stream once the bus has confirmed that nothing published before this call is missing, and
+    /// at `until` at the latest: as [`Edge::close`] then. Poll [`Edge::poll_call`].
+    pub fn close_by(&mut self, until: Millis, now: Millis) {
+        self.follower.settle(now);
+        self.closes_at = Some(until);
+        self.close_if_due(now);
+    }
+
+    fn close_if_due(&mut self, now: Millis) {
+        let is_asking = self.stream.is_open() && !self.follower.is_settled();
+        if self
+            .closes_at
+            .take_if(|until| !is_asking || *until <= now)
+            .is_some()
+        {
+            self.close();
+        }
     }
 
     /// There is nothing to register: the stream is acknowledged and ends at once.

@@ -212,6 +212,17 @@ impl Line {
         self.follower.is_certain()
     }
 
+    /// Asks the bus for everything that was published before this call: see
+    /// [`Line::is_settled`].
+    pub fn settle(&mut self, now: Millis) {
+        self.follower.settle(now);
+    }
+
+    /// Whether everything that was published before [`Line::settle`] has been received.
+    pub fn is_settled(&self) -> bool {
+        self.follower.is_settled()
+    }
+
     /// Whether the bus was lost, and has not confirmed again yet.
     pub fn is_away(&self) -> bool {
         self.follower.is_away()

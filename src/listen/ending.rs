@@ -1,5 +1,7 @@
 use crate::clock::Millis;
 
+use super::stream::ServerStream;
+
 /// Why a stream ended. Only a graceful end has a result: whatever else ends a stream looks like a
 /// drop to its client, which then comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,24 @@ impl Ending {
             Self::Denied => "denied",
             Self::Aborted => "aborted",
         }
+    }
+}
+
+/// How a host closes a stream.
+impl ServerStream {
+    /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
+    /// A stream that was never registered just ends, and one that already ends without a result
+    /// goes on doing so. All that is left is to be written at once: see
+    /// [`ServerStream::is_frozen`].
+    pub fn close(&mut self) {
+        self.is_frozen = true;
+        self.drain(Ending::Closed);
+    }
+
+    /// Whether the host writes all that is left to be polled at once, whatever room its transport
+    /// has: the stream was closed, so nothing is added any more, and who reads later finds it there.
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen
     }
 }
 

@@ -107,6 +107,17 @@ impl ServerStream {
         self.abort_for(Ending::Denied);
     }
 
+    /// Ends the stream at once and without a result, where its host waits for it no longer: as
+    /// [`ServerStream::handle_denied`] where it waits for an answer, and otherwise as
+    /// [`ServerStream::abort`].
+    pub fn give_up(&mut self) {
+        if self.is_asking() {
+            self.handle_denied();
+        } else {
+            self.abort();
+        }
+    }
+
     /// Whether no cue may leave now.
     pub(crate) fn is_withheld(&self, now: Millis) -> bool {
         let grant = self.grant.as_ref();

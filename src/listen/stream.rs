@@ -52,6 +52,7 @@ pub struct ServerStream {
     /// What its caller was allowed, where that does not hold for ever.
     pub(super) grant: Option<Box<Grant>>,
     ending: Option<Ending>,
+    pub(super) is_frozen: bool,
     pub(super) tally: Option<Arc<Tally>>,
 }
 
@@ -102,6 +103,7 @@ impl ServerStream {
             lifetime: Lifetime::default(),
             grant: None,
             ending: None,
+            is_frozen: false,
             tally: None,
         }
     }
@@ -180,12 +182,6 @@ impl ServerStream {
         if let Some(why) = self.lifetime.take_retirement(now) {
             self.retire(why);
         }
-    }
-
-    /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
-    /// A stream that was never registered just ends.
-    pub fn close(&mut self) {
-        self.drain(Ending::Closed);
     }
 
     /// Ends the stream without a result: pending cues go out, then it breaks off, and its client comes back.
@@ -317,7 +313,7 @@ impl ServerStream {
     }
 
     /// What waits goes out, then the end.
-    fn drain(&mut self, why: Ending) {
+    pub(super) fn drain(&mut self, why: Ending) {
         match self.state {
             State::Opening => self.abort_for(why),
             State::Open { is_acknowledged } => {

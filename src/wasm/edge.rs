@@ -263,9 +263,22 @@ impl Edge {
         self.edge.close();
     }
 
+    /// As `close`, once the bus has confirmed that nothing published before this call is missing, and at
+    /// `until` at the latest. The bus is to be asked: see `call`.
+    #[wasm_bindgen(js_name = closeBy)]
+    pub fn close_by(&mut self, until: f64, now: f64) {
+        self.edge.close_by(millis(until), millis(now));
+    }
+
+    /// Whether all that is left to be polled is to be written at once, whatever room there is.
+    #[wasm_bindgen(getter, js_name = isFrozen)]
+    pub fn is_frozen(&mut self) -> bool {
+        self.edge.stream().is_frozen()
+    }
+
     /// Ends at once, without a result.
     pub fn abort(&mut self) {
-        self.edge.stream().abort();
+        self.edge.stream().give_up();
     }
 
     /// The next bytes to write, several frames at once where several wait; undefined: nothing

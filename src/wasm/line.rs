@@ -140,6 +140,17 @@ impl Line {
         self.0.is_certain()
     }
 
+    /// Asks the bus for everything that was published before this call.
+    pub fn settle(&mut self, now: f64) {
+        self.0.settle(millis(now));
+    }
+
+    /// Whether everything that was published before `settle` has been received.
+    #[wasm_bindgen(getter, js_name = isSettled)]
+    pub fn is_settled(&self) -> bool {
+        self.0.is_settled()
+    }
+
     /// Whether the bus was lost, and has not confirmed again yet.
     #[wasm_bindgen(getter, js_name = isAway)]
     pub fn is_away(&self) -> bool {

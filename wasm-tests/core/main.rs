@@ -24,6 +24,7 @@ mod channel_claims;
 mod channel_legacy;
 mod channel_listener;
 mod client;
+mod closing;
 mod corpus;
 mod corpus_case;
 mod corpus_legacy;

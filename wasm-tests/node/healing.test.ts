@@ -144,16 +144,44 @@ test('verifyMs finds the last event lost, too', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('closing while the bus is away cues what may have been missed, then gives the result', async () => {
+test('close waits a second for a bus that is away, cues what may have been missed, then gives the result', async () => {
   const { bus, server, stream } = await opened();
   bus.door = 'shut';
   bus.lose();
-  const closed = server.close();
+  let isClosed = false;
+  const closed = server.close().then(() => {
+    isClosed = true;
+  });
+  await vi.advanceTimersByTimeAsync(999);
+  expect(isClosed).toBe(false);
+  await vi.advanceTimersByTimeAsync(3);
+  await closed;
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(RESULT);
   expect(await stream.message()).toBeUndefined();
-  await closed;
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('close receives what was published before it, then gives the result, without any time going by', async () => {
+  const { bus, server, stream } = await opened({}, { toolsListChanged: true, promptsListChanged: true });
+  bus.muted = 1;
+  await server.notify.toolsChanged();
+  await server.close();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBe(RESULT);
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, resyncs: 0, ended: { closed: 1 } });
+});
+
+test('in doubt, the stream of a named principal ends without a result', async () => {
+  const { bus, server, stream } = await opened({ principal: () => 'ann' });
+  bus.door = 'silent';
+  bus.lose();
+  const closed = server.close();
+  await vi.advanceTimersByTimeAsync(1_002);
+  await closed;
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 0, aborted: 1 } });
 });
 
 test('streams that end while the bus is away leave no timer and no attachment behind', async () => {

@@ -217,6 +217,34 @@ async function spent(writes: number) {
   return { attach, heardBy, holders, leave, lost };
 }
 
+test('a line that settles asks the bus once for all its streams, which then have what was lost', async () => {
+  const { attachments, bus, heard, line } = await serving(3);
+  bus.fallSilent();
+  bus.publish();
+  bus.speakAgain();
+  const asked = bus.sockets[0]?.sent;
+  const settled = Promise.all([line.settle(), line.settle()]);
+  expect(attachments.map(({ isCertain }) => isCertain)).toEqual([false, false, false]);
+  await vi.advanceTimersByTimeAsync(10);
+  await settled;
+  for (const frames of heard) expect(frames.slice(1).join()).toContain(URI);
+  expect(attachments.map(({ isCertain }) => isCertain)).toEqual([true, true, true]);
+  // The second one comes after what the answer to the first one replays.
+  expect((bus.sockets[0]?.sent ?? 0) - (asked ?? 0)).toBe(2);
+});
+
+test('a line whose bus does not answer is neither settled nor certain', async () => {
+  const { attachments, bus, line } = await serving(3);
+  bus.fallSilent();
+  let isSettled = false;
+  void line.settle().then(() => {
+    isSettled = true;
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(isSettled).toBe(false);
+  expect(attachments.map(({ isCertain }) => isCertain)).toEqual([false, false, false]);
+});
+
 /** A line with so many streams, each attached. */
 async function serving(count: number) {
   const records: LogRecord[] = [];
@@ -251,6 +279,7 @@ async function serving(count: number) {
   await vi.advanceTimersByTimeAsync(10);
   for (const frames of heard) expect(frames).toHaveLength(1);
   return {
+    attachments,
     broken,
     bus,
     heard,
@@ -289,6 +318,11 @@ class SmallBus {
     for (const socket of this.sockets) socket.isSilent = true;
   }
 
+  /** What comes from now on arrives. */
+  speakAgain(): void {
+    for (const socket of this.sockets) socket.isSilent = false;
+  }
+
   publish(event = EVENT): void {
     this.#events += 1;
     this.#hub.publish(event, 0);
@@ -325,6 +359,8 @@ class SmallSocket {
   readonly edge: number;
   readonly send: (frame: string) => void;
   isSilent = false;
+  /** How many frames were sent on it. */
+  sent = 0;
   /** Whether another request than its own has it in its hands. */
   isForeign = false;
   isClosed = false;
@@ -334,6 +370,7 @@ class SmallSocket {
     this.edge = edge;
     this.send = (frame) => {
       this.#expectOwn();
+      this.sent += 1;
       send(frame);
     };
   }

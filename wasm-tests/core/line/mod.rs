@@ -1,5 +1,6 @@
 //! What the streams of one isolate share: one connection, on which each hears what it wants.
 
+mod closing;
 mod faults;
 
 mod protocol;
