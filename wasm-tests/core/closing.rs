@@ -50,7 +50,11 @@ fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_r
     world.wire.clear();
     close(&mut world);
     world.settle();
-    assert_eq!(world.written.len(), 2, "one cue, and not one for each topic");
+    assert_eq!(
+        world.written.len(),
+        2,
+        "one cue, and not one for each topic"
+    );
     assert_eq!(world.written[0], cue(&updated("a")));
     assert!(is_result(&world.written[1]));
     assert!(world.has_ended);
