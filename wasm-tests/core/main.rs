@@ -50,6 +50,7 @@ mod legacy;
 mod line;
 mod lines;
 mod listener;
+mod loss;
 mod memo;
 mod message;
 mod neighbours;

@@ -272,38 +272,6 @@ fn who_is_revoked_is_told_nothing_more() {
 }
 
 #[test]
-fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
-    let mut named = open(filter("ann", &[]));
-    named.handle_loss();
-    assert_eq!(named.poll_output(T0), Some(Output::End));
-    let nobody = SubscriptionFilter {
-        scope: Scope::default(),
-        ..filter("ann", &[])
-    };
-    let mut nobody = open(nobody);
-    nobody.handle_loss();
-    assert_eq!(nobody.poll_output(T0), Some(cue()));
-}
-
-#[test]
-fn where_a_revocation_may_have_been_lost_callers_with_names_are_authorized_again() {
-    let honored = filter("ann", &[]);
-    let mut stream = open(honored.clone());
-    stream.grant_for(Millis(60_000), T0);
-    stream.handle_loss();
-    assert_eq!(stream.poll_output(T0), None);
-    assert!(stream.poll_question().is_some());
-    // Another loss: what is answered now was asked before it.
-    stream.handle_loss();
-    stream.handle_granted(&honored, T0);
-    assert_eq!(stream.poll_output(T0), None);
-    assert!(stream.poll_question().is_some());
-    stream.handle_granted(&honored, T0);
-    assert_eq!(stream.poll_output(T0), Some(cue()));
-    assert!(stream.is_open());
-}
-
-#[test]
 fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_the_revoked() {
     let mut fanout = Fanout::default();
     let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, audience)| {
@@ -406,23 +374,4 @@ fn an_edge_keeps_its_audiences_whatever_its_bus_says_that_it_sends() {
         r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"audiences":["bolt"]}}"#;
     edge.handle_bus_message(interest, T0).unwrap();
     assert_eq!(edge.stream().honored(), &filter("ann", &[]));
-}
-
-#[test]
-fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
-    let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
-    let mut edge = Edge::new(stream);
-    edge.handle_bus_message(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#, T0)
-        .unwrap();
-    let scope = filter("ann", &["acme"]).scope;
-    edge.handle_scope(scope, T0);
-    assert_eq!(edge.poll_call(T0), Some(BusCall::Ask));
-    // One for the new audience came before, of which a bus that was not asked yet does not tell.
-    let event =
-        r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
-    edge.handle_bus_message(event, T0).unwrap();
-    edge.handle_bus_lost(T0, 0.5, false);
-    let now = Millis(60_000);
-    assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
-    assert_eq!(edge.since(), Some(&mark(0)));
 }
