@@ -49,7 +49,7 @@ async function redeploy({ world }: Stage): Promise<void> {
   await world.startBus();
 }
 
-/** Opens more sockets than the bus object holds: it opens shards, and every stream moves to one. */
+/** Opens more sockets than the bus object holds: it opens shards, and all streams move there. */
 async function toShards(stage: Stage): Promise<void> {
   await stage.enter();
   await vi.waitFor(() => isAt(stage, 'shards'), WITHIN);
