@@ -325,20 +325,20 @@ export class ListenStream implements HeldStream {
       this.#body.write(frames);
     } catch (error) {
       this.#isPumping = false;
-      if (this.#line.home === undefined) this.abort();
-      else this.#line.home.ask(() => this.#writeKept());
+      const { home } = this.#line;
+      if (home === undefined) this.abort();
+      else home.ask(() => (this.#body.writeKept() ? surviving(() => this.#pump()) : this.abort()));
       throw error;
     }
-  }
-
-  #writeKept(): void {
-    if (this.#body.writeKept()) surviving(() => this.#pump());
-    else this.abort();
   }
 
   #tick(): void {
     if (this.#isIdle) return;
     this.#edge.timeout(performance.now(), Math.random());
+    this.#proceed();
+  }
+
+  #proceed(): void {
     this.#line.tend(this.#edge);
     if (!this.#isEnded) this.#look();
     this.#pump();
@@ -382,17 +382,12 @@ export class ListenStream implements HeldStream {
     this.#awaitLapse();
     this.#isLapsed = false;
     const edge = this.#recollection.recall(performance.now());
-    if (edge === undefined) this.#end('trapped');
-    else this.#goOn(edge);
-  }
-
-  #goOn(edge: Edge): void {
+    if (edge === undefined) {
+      this.#end('trapped');
+      return;
+    }
     this.#edge = edge;
-    surviving(() => {
-      this.#line.tend(edge);
-      if (!this.#isEnded) this.#look();
-      this.#pump();
-    });
+    surviving(() => this.#proceed());
   }
 
   #dispose(ending: StreamEnding): void {

@@ -11,6 +11,7 @@ use super::{
     counts::Counts,
     heard::Heard,
     link::{BusCall, Link, Patience},
+    past::Past,
     settling::Settling,
 };
 
@@ -21,8 +22,8 @@ use super::{
 /// and poll [`Follower::poll_call`] until it answers `None`.
 #[derive(Debug)]
 pub struct Follower {
-    link: Link,
-    mark: Option<Mark>,
+    pub(super) link: Link,
+    pub(super) mark: Option<Mark>,
     /// What the attach said that is on its way.
     past: Past,
     /// Up to where everything was heard when more was wanted than the bus was told.
@@ -34,19 +35,8 @@ pub struct Follower {
     early: Vec<(TaskId, Position)>,
     /// The event for which the bus was last asked because nobody wants it.
     unwanted: Option<Position>,
-    settling: Settling,
+    pub(super) settling: Settling,
     counts: Counts,
-}
-
-/// What was heard before an attach.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Past {
-    /// Nothing: it begins here.
-    None,
-    /// Everything up to this mark.
-    Since(Mark),
-    /// Something, but nobody can say up to where.
-    Unknown,
 }
 
 impl Follower {
@@ -182,20 +172,6 @@ impl Follower {
         self.link.handle_doubt(now);
     }
 
-    /// Asks the bus for everything that was published before this call: see
-    /// [`Follower::is_settled`]. A bus without an epoch has nothing to be asked for.
-    pub fn settle(&mut self, now: Millis) {
-        if self.may_verify() {
-            self.settling = Settling::begun(self.link.awaits());
-            self.link.handle_wish(now);
-        }
-    }
-
-    /// Whether everything that was published before [`Follower::settle`] has been received.
-    pub fn is_settled(&self) -> bool {
-        self.settling == Settling::Over && self.is_certain()
-    }
-
     /// The moment of [`Follower::poll_timeout`] has come. `random` is drawn from [0, 1).
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         let may_verify = self.may_verify();
@@ -290,14 +266,6 @@ impl Follower {
         if let Some(mark) = &mut self.mark {
             mark.position = place.position;
             self.link.handle_certain(now);
-        }
-    }
-
-    /// What an answer replays stands at or before the head of the log that it names.
-    fn handle_answer(&mut self, head: Option<Position>, now: Millis) {
-        let reached = self.mark.as_ref().map(|mark| mark.position);
-        if self.settling.handle_answer(head > reached) {
-            self.link.handle_wish(now);
         }
     }
 
@@ -417,7 +385,7 @@ impl Follower {
     }
 
     /// A log without an epoch has nothing to ask for.
-    fn may_verify(&self) -> bool {
+    pub(super) fn may_verify(&self) -> bool {
         self.mark
             .as_ref()
             .is_some_and(|mark| !mark.epoch.is_empty())

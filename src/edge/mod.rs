@@ -6,13 +6,15 @@ mod follower;
 mod heard;
 mod link;
 pub mod memo;
+mod past;
 mod settling;
 mod shared;
 
 pub use counts::Counts;
-pub use follower::{Follower, Past};
+pub use follower::Follower;
 pub use heard::Heard;
 pub use link::{BusCall, Patience};
+pub use past::Past;
 pub use shared::{Given, SharedEvents};
 
 use shared::PlacedEvent;

@@ -18,8 +18,11 @@ export async function agents(url: string): Promise<DeafClient> {
     return (await answer.json()) as Known;
   };
   const user = new WebSocket(workerd.bus);
-  await once(user, 'open');
-  const { incarnation } = await ask(`?connect=${encodeURIComponent(url)}`);
+  const connecting = once(user, 'open').then(() => ask(`?connect=${encodeURIComponent(url)}`));
+  const { incarnation } = await connecting.catch(async (error: Error) => {
+    await workerd.kill();
+    throw error;
+  });
   return {
     tools: async () => (await ask()).tools,
     end: async () => {

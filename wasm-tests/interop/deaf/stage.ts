@@ -7,13 +7,12 @@ import type { Fault } from './faults.ts';
 /** The clients at one edge, another edge that publishes, and the bus in a process of its own. */
 export class Stage {
   readonly world: World;
-  readonly #clients: Map<string, DeafClient>;
+  readonly #clients = new Map<string, DeafClient>();
   #changes = 0;
   #others: WireStream[] = [];
 
-  private constructor(world: World, clients: Map<string, DeafClient>) {
+  private constructor(world: World) {
     this.world = world;
-    this.#clients = clients;
   }
 
   /** Starts the processes; resolves when every client listens. */
@@ -21,11 +20,16 @@ export class Stage {
     const { edgesPerShard, sockets = 'auto' } = fault;
     const sharding = edgesPerShard === undefined ? {} : { edgesPerShard };
     const world = await World.start({ fixture: FIXTURE, isDirect: true, sockets, ...sharding });
-    const url = `${world.origins[0]}/mcp`;
-    const opening = Object.entries(clients).map(async ([name, connect]): Promise<Named> => {
-      return [name, await connect(url)];
-    });
-    return new Stage(world, new Map(await Promise.all(opening)));
+    const stage = new Stage(world);
+    const entering = Object.entries(clients).map(([name, connect]) => stage.#connect(name, connect));
+    const failed = (await Promise.allSettled(entering)).find(({ status }) => status === 'rejected');
+    if (failed === undefined) return stage;
+    await stage.stop();
+    throw (failed as PromiseRejectedResult).reason;
+  }
+
+  async #connect(name: string, connect: Connect): Promise<void> {
+    this.#clients.set(name, await connect(`${this.world.origins[0]}/mcp`));
   }
 
   /** The name of the tool that is there since the last change. */
@@ -74,8 +78,6 @@ export class Stage {
     await this.world.stop();
   }
 }
-
-type Named = [name: string, client: DeafClient];
 
 const FIXTURE = 'wasm-tests/interop/deaf/fixture/server';
 /** Milliseconds until a publish that the bus did not take is made again. */
