@@ -198,10 +198,9 @@ export class ListenStream implements HeldStream {
   }
 
   #live(): void {
-    const { maxConnectionAgeMs } = this.#options;
+    const { maxConnectionAgeMs: age } = this.#options;
     this.#recollection.memo = this.#edge.memo;
-    if (maxConnectionAgeMs > 0)
-      this.#recollection.plan({ at: performance.now() + maxConnectionAgeMs, why: Retirement.Rotated });
+    if (age > 0) this.#recollection.plan({ at: performance.now() + age, why: Retirement.Rotated });
     this.#recollection.limit(this.#edge);
   }
 
@@ -382,12 +381,11 @@ export class ListenStream implements HeldStream {
     this.#awaitLapse();
     this.#isLapsed = false;
     const edge = this.#recollection.recall(performance.now());
-    if (edge === undefined) {
-      this.#end('trapped');
-      return;
+    if (edge === undefined) this.#end('trapped');
+    else {
+      this.#edge = edge;
+      surviving(() => this.#proceed());
     }
-    this.#edge = edge;
-    surviving(() => this.#proceed());
   }
 
   #dispose(ending: StreamEnding): void {

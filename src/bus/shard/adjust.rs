@@ -2,9 +2,10 @@ use crate::{
     bus::{
         adjust::{Adjust, filter_of},
         edges::Delta,
+        frames::{adjusted_frame, refused_frame},
         index::EdgeId,
         key::Key,
-        protocol::{ProtocolError, adjusted_frame, refused_frame},
+        protocol::ProtocolError,
     },
     clock::Millis,
     position::Position,

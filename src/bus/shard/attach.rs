@@ -1,9 +1,10 @@
 use crate::{
     bus::{
+        frames::attached_frame,
         index::EdgeId,
         key::Key,
         keys::Keys,
-        protocol::{Attach, attached_frame},
+        protocol::Attach,
         replay::Replay,
         shard_protocol::{Missed, Watched},
     },
