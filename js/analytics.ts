@@ -69,7 +69,7 @@ const REFUSED: Record<RefusalKind, number> = {
 };
 const ENDED: Record<StreamEnding, number> = {
   ...{ closed: 0, left: 1, stalled: 2, rotated: 3, drained: 4, shed: 5, expired: 6, aborted: 7 },
-  denied: 8,
+  ...{ denied: 8, outdated: 9, exhausted: 10, lost: 11, trapped: 12 },
 };
 const WRITTEN: Record<WrittenWithin, number> = {
   ...{ '5': 0, '20': 1, '100': 2, '500': 3, '2000': 4, '10000': 5, more: 6 },

@@ -5,9 +5,11 @@ export type ListenErrorCode =
   | 'authorizer-timeout'
   | 'body-consumed'
   | 'body-timeout'
+  | 'bus-exhausted'
   | 'bus-frame-dropped'
   | 'bus-full'
   | 'bus-lost'
+  | 'bus-outdated'
   | 'bus-overloaded'
   | 'bus-released'
   | 'bus-unavailable'
@@ -30,7 +32,7 @@ export type ListenErrorCode =
 
 /** Whether a bus that fails so is to be asked again later than others. */
 export function isBusy(code: string | undefined): boolean {
-  return code === 'bus-overloaded' || code === 'bus-full';
+  return code === 'bus-overloaded' || code === 'bus-full' || code === 'bus-outdated';
 }
 
 /** Every error that this package throws or reports. */

@@ -43,6 +43,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#streams.outlets.open(this.id, controller);
+    surviving(() => this.#streams.begun(this));
   }
 
   /** Somebody reads: there is room for one write. */
@@ -53,8 +54,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
 
   /** The reader has left, and there is no body any more. */
   cancel(): void {
-    this.#streams.outlets.forget(this.id);
-    this.#streams.end(this, 'left');
+    this.#streams.leave(this);
   }
 
   /** The request was aborted. */
@@ -62,8 +62,9 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
     this.#streams.end(this, 'left');
   }
 
-  close(): void {
-    this.#streams.close(this);
+  close(settled?: Promise<boolean>): void {
+    if (settled === undefined) this.#streams.close(this);
+    else void settled.then(() => this.#streams.close(this));
   }
 
   retire(at: number, why: Retirement): void {
@@ -71,7 +72,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   }
 
   abort(): void {
-    this.#streams.end(this, 'aborted');
+    this.#streams.abort(this);
   }
 }
 

@@ -140,11 +140,23 @@ export class FanoutStreams implements EventFeed {
     for (const stream of this.#streams) if (stream !== undefined) this.end(stream, 'aborted');
   }
 
-  /** Writes to a stream what waits for it, as far as there is room. */
+  /** There is a body: where the stream was closed before that, all that is left goes into it. */
+  begun(stream: FannedStream): void {
+    if (!this.#isLapsed && this.#holds(stream) && this.#core.isFrozen(stream.id)) this.flush(stream);
+  }
+
+  /** The reader of a stream has left, and there is no body any more. */
+  leave(stream: FannedStream): void {
+    if (!this.#holds(stream)) return;
+    this.outlets.forget(stream.id);
+    this.end(stream, 'left');
+  }
+
+  /** Writes to a stream what waits for it: as far as there is room, and all of it where the stream was closed. */
   flush(stream: FannedStream): void {
     if (this.#isLapsed) return;
     const now = performance.now();
-    while (this.outlets.hasRoom(stream.id)) {
+    while (this.#mayWrite(stream)) {
       const bytes = this.#core.poll(stream.id, now);
       if (bytes === undefined) {
         stream.isBehind = false;
@@ -153,11 +165,11 @@ export class FanoutStreams implements EventFeed {
       stream.hasWritten = true;
       this.outlets.write(stream.id, bytes);
     }
-    if (!this.outlets.hasRoom(stream.id)) this.#core.blocked(stream.id, now);
     if (this.#core.isEnded(stream.id)) {
       this.end(stream);
       return;
     }
+    if (!this.#mayWrite(stream)) this.#core.blocked(stream.id, now);
     this.#arm();
     if (stream.grant !== undefined) this.#ask(stream, stream.grant);
   }
@@ -185,6 +197,13 @@ export class FanoutStreams implements EventFeed {
     });
   }
 
+  /** Ends a stream at once, without a result. */
+  abort(stream: FannedStream): void {
+    if (!this.#holds(stream)) return;
+    if (!this.#isLapsed) surviving(() => this.#core.abort(stream.id));
+    this.end(stream);
+  }
+
   /** Lets a stream go; without a reason, for the one that the core knows. */
   end(stream: FannedStream, ending?: StreamEnding): void {
     if (!this.#holds(stream)) return;
@@ -193,6 +212,10 @@ export class FanoutStreams implements EventFeed {
     this.#leave();
     this.outlets.close(stream.id);
     this.#options.onended(stream, ending ?? known ?? 'aborted');
+  }
+
+  #mayWrite({ id }: FannedStream): boolean {
+    return this.outlets.hasRoom(id) || (this.outlets.isOpen(id) && this.#core.isFrozen(id));
   }
 
   /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
@@ -289,7 +312,7 @@ export class FanoutStreams implements EventFeed {
   #breakOff(stream: FannedStream, { controller }: Outlet): void {
     controller?.close();
     this.#leave();
-    this.#options.onended(stream, 'aborted');
+    this.#options.onended(stream, 'trapped');
   }
 
   #enter(open: () => number): number {

@@ -3,7 +3,9 @@ import type { Retirement } from './wasm.js';
 /**
  * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
  * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `denied`: its caller may not hear any
- * more all it was promised, or nobody could say that it may; `aborted`: its bus let it go or forgot states of its tasks, or its reader did not take the end in time.
+ * more all it was promised, or nobody could say that it may; `outdated`: the bus object no longer serves its deployment; `exhausted`: the requests
+ * that share its socket have spent their processor budget; `lost`: states of its tasks may have been lost; `trapped`: the core trapped, and the
+ * stream could not go on; `aborted`: its bus let it go, or its reader did not take the end of a drain in time.
  */
 export type StreamEnding =
   | 'closed'
@@ -14,6 +16,10 @@ export type StreamEnding =
   | 'shed'
   | 'expired'
   | 'denied'
+  | 'outdated'
+  | 'exhausted'
+  | 'lost'
+  | 'trapped'
   | 'aborted';
 
 /** How often a stream had to do with a bus that was lost or that lost something. */
@@ -30,8 +36,11 @@ export interface StreamTally {
 export interface HeldStream {
   /** How often it had to do with a bus that was lost or that lost something. */
   readonly tally: StreamTally;
-  /** Ends it gracefully: pending cues go out, then the result. */
-  close(): void;
+  /**
+   * Ends it gracefully: pending cues and the result are in its body then, whether somebody reads or not. `settled` resolves with
+   * whether the bus has delivered what it shares among streams; without it, it has.
+   */
+  close(settled?: Promise<boolean>): void;
   /** Ends it at a moment of `performance.now`, without a result, after what is pending then. */
   retire(at: number, why: Retirement): void;
   /** Ends it at once and without a result: the client takes it for a drop and comes back. */

@@ -66,8 +66,6 @@ export interface ListenLimits {
   authorizeMs?: number;
   /** Milliseconds that the bus may take to confirm a registration (default 5,000). */
   attachMs?: number;
-  /** Milliseconds that `close` waits for readers to take what is pending (default 5,000). */
-  closeMs?: number;
   /**
    * Bytes of an answer to `server/discover`, `initialize` or a question of a gateway that are read
    * (default 1,048,576; 0 accepts only empty answers).
@@ -92,7 +90,6 @@ export const DEFAULT_LIMITS = {
   sessionIdleMs: 1_800_000,
   authorizeMs: 2_000,
   attachMs: 5_000,
-  closeMs: 5_000,
   answerBytes: 1_048_576,
   answerMs: 10_000,
 };

@@ -8,10 +8,6 @@ export interface BusNumbers {
   position: number;
   /** Sessions of clients of earlier revisions. */
   sessions: number;
-  /** Frames that could not be read. */
-  dropped: number;
-  /** The shards that hold the streams. */
-  shards: readonly unknown[];
 }
 
 /**
@@ -36,7 +32,6 @@ function counters(stats: ListenStats): string[] {
     family('streams_ended_total', 'counter', 'Streams that ended, by reason.', byReason(stats.ended)),
     family('requests_refused_total', 'counter', 'Requests refused, by reason.', byReason(stats.refused)),
     family('outages_total', 'counter', 'Times that a stream lost its bus.', [['', stats.outages]]),
-    family('heals_total', 'counter', 'Times that a stream had its bus again.', [['', stats.healed]]),
     family('gaps_total', 'counter', 'Times that something was missing between bus and stream.', [['', stats.gaps]]),
     family('resyncs_total', 'counter', 'Times that a stream cued all that it honors.', [['', stats.resyncs]]),
     family('events_total', 'counter', 'Events that streams honored.', [['', stats.events]]),
@@ -45,13 +40,11 @@ function counters(stats: ListenStats): string[] {
   ];
 }
 
-function ofBus({ attached, dropped, position, sessions, shards }: BusNumbers): string[] {
+function ofBus({ attached, position, sessions }: BusNumbers): string[] {
   return [
     family('bus_streams', 'gauge', 'Streams attached to the bus.', [['', attached]]),
-    family('bus_shards', 'gauge', 'Shards of the bus.', [['', shards.length]]),
     family('bus_sessions', 'gauge', 'Sessions of earlier revisions.', [['', sessions]]),
     family('bus_events_total', 'counter', 'Events published since the log began.', [['', position]]),
-    family('bus_frames_dropped_total', 'counter', 'Frames that the bus could not read.', [['', dropped]]),
   ];
 }
 
@@ -84,6 +77,5 @@ const BOUNDS = [
   ['0.1', '100'],
   ['0.5', '500'],
   ['2', '2000'],
-  ['10', '10000'],
-  ['+Inf', 'more'],
+  ['+Inf', '10000', 'more'],
 ] as const;

@@ -14,7 +14,7 @@ import type { DEFAULT_LIMITS } from './limits.js';
 import type { Naming } from './principal.js';
 import { ListenStream } from './stream.js';
 import type { StreamOptions } from './stream-options.js';
-import { type ListenStats, Streams } from './streams.js';
+import { type ListenStats, SETTLE_MS, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
 import { type Accepted, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
 import type { StreamWitness, Witness } from './witness.js';
@@ -48,7 +48,7 @@ export class Openings {
 
   constructor(options: OpeningOptions) {
     this.#options = options;
-    this.#streams = new Streams(options.limits.closeMs);
+    this.#streams = new Streams(options.limits.authorizeMs);
     this.#callers = new Callers(options.limits);
     this.#fanout = host.fansOut ? this.#fanoutOn(options.bus) : undefined;
   }
@@ -81,7 +81,8 @@ export class Openings {
   /** Ends all streams gracefully, and opens none from now on. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#streams.close();
+    const { bus } = this.#options;
+    await this.#streams.close(bus.settle === undefined ? undefined : this.#settle(bus.settle.bind(bus)));
   }
 
   /** Ends all streams one after the other, and opens none from now on. */
@@ -188,6 +189,17 @@ export class Openings {
       this.#hold(stream, seat, witness.opened('listen', request));
       return stream;
     });
+  }
+
+  /** What the bus does not deliver in time is made up for as after a loss. */
+  async #settle(settle: () => Promise<void>): Promise<boolean> {
+    try {
+      await atMost(SETTLE_MS, settle(), () => new ListenError('bus-lost', 'the bus did not answer in time'));
+      return true;
+    } catch {
+      this.#fanout?.gap();
+      return false;
+    }
   }
 
   #fanoutOn(bus: ListenBus): FanoutStreams | undefined {

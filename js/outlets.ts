@@ -12,6 +12,11 @@ export class Outlets {
     this.#controllers[stream] = controller;
   }
 
+  /** Whether there is such a body. */
+  isOpen(stream: number): boolean {
+    return this.#controllers[stream] !== undefined;
+  }
+
   /** There is no such body any more. */
   forget(stream: number): void {
     this.#controllers[stream] = undefined;
@@ -47,7 +52,7 @@ export class Outlets {
     return this.#room[stream] === 1;
   }
 
-  /** Writes to a body that has room. */
+  /** Writes to a body, which then has no room. */
   write(stream: number, chunk: Uint8Array): void {
     this.#room[stream] = 0;
     this.#controllers[stream]?.enqueue(chunk);

@@ -10,12 +10,17 @@ export interface BodyEnds {
   left(): void;
 }
 
-/** The body of one stream's response, with room for one chunk beside what its reader has asked for. */
+/**
+ * The body of one stream's response, with room for one chunk beside what its reader has asked for. What is written beyond that waits
+ * in it for its reader, also when it was closed.
+ */
 export class StreamBody {
   readonly #ends: BodyEnds;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /** Ends the one call of `pull` that lasts as long as there is room: to be called after each chunk costs more than to write it. */
   #fill: (() => void) | undefined;
+  /** A chunk that another request must not write. */
+  #kept: Uint8Array | undefined;
 
   constructor(ends: BodyEnds) {
     this.#ends = ends;
@@ -44,12 +49,29 @@ export class StreamBody {
 
   /** Whether it takes a chunk now. */
   get hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 0) > 0;
+    return this.#kept === undefined && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
-  /** Takes a chunk; throws where another request must not write to it. */
+  /** Takes a chunk. Throws where the request that this runs in must not write to it: the chunk is kept for {@link writeKept}. */
   write(chunk: Uint8Array): void {
-    this.#controller?.enqueue(chunk);
+    try {
+      this.#controller?.enqueue(chunk);
+    } catch (error) {
+      this.#kept = chunk;
+      throw error;
+    }
+  }
+
+  /** Writes the chunk that was kept, if there is one; to be called in the request of the body. False where that fails. */
+  writeKept(): boolean {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    try {
+      if (kept !== undefined) this.#controller?.enqueue(kept);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Something waits for room: it tells when there is some. */
@@ -66,6 +88,7 @@ export class StreamBody {
 
   /** Nothing more comes. */
   close(): void {
+    this.#fill?.();
     try {
       this.#controller?.close();
     } catch {

@@ -1,5 +1,7 @@
+import { atMost } from './at-most.js';
 import type { BusLink } from './bus/bus.js';
 import { BusLine, type LineAttachment } from './bus/bus-line.js';
+import { retiringOf } from './bus-ends.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
 import { isBusy, ListenError } from './error.js';
@@ -10,6 +12,7 @@ import { Recollection, type Retiring, tallyOf } from './recollection.js';
 import type { SharedFrames } from './shared-frames.js';
 import { StreamBody } from './stream-body.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
+import { SETTLE_MS } from './streams.js';
 import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
 
@@ -23,7 +26,7 @@ export class ListenStream implements HeldStream {
   #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
-  readonly #closing = deferred<boolean>();
+  readonly #closing = deferred<{ settled: Promise<boolean> | undefined }>();
   readonly #retiring = deferred<Retiring>();
   #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
@@ -79,7 +82,7 @@ export class ListenStream implements HeldStream {
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
-    void stream.#closing.promise.then((isDoubtful) => surviving(() => stream.#drain(isDoubtful)));
+    void stream.#closing.promise.then(({ settled }) => stream.#close(settled));
     void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
     try {
       await stream.#attach();
@@ -96,8 +99,8 @@ export class ListenStream implements HeldStream {
     return this.#body.response();
   }
 
-  close(): void {
-    this.#closing.resolve(this.#line.isDoubtful);
+  close(settled?: Promise<boolean>): void {
+    this.#closing.resolve({ settled });
   }
 
   retire(at: number, why: Retirement): void {
@@ -125,15 +128,9 @@ export class ListenStream implements HeldStream {
       this.#edge.finishWithoutBus(performance.now());
       return;
     }
-    const late = setTimeout(() => {
-      this.#attached.reject(new ListenError('attach-timeout', 'the bus did not confirm in time'));
-    }, attachMs);
-    try {
-      this.#line.attach(this.#edge.since);
-      await this.#attached.promise;
-    } finally {
-      clearTimeout(late);
-    }
+    this.#line.attach(this.#edge.since);
+    const late = (): ListenError => new ListenError('attach-timeout', 'the bus did not confirm in time');
+    await atMost(attachMs, this.#attached.promise, late);
   }
 
   #join(link: BusLink, since: string | undefined): LineAttachment {
@@ -144,7 +141,7 @@ export class ListenStream implements HeldStream {
         return attachment.home;
       },
       get isCertain() {
-        return attachment.isCertain ?? true;
+        return attachment.isCertain;
       },
       detach: () => attachment.detach(),
       again: again && ((after) => again(this.#filter(), joiningOf(this.#options, after))),
@@ -173,7 +170,7 @@ export class ListenStream implements HeldStream {
   }
 
   /** A stream that is open outlives its bus, unless the bus let it go. */
-  readonly #lost = (error: Error): void => {
+  readonly #lost = (error: Error, since?: string): void => {
     this.#attached.reject(error);
     if (this.#isIdle) return;
     const { code } = error as Partial<ListenError>;
@@ -182,7 +179,11 @@ export class ListenStream implements HeldStream {
       return;
     }
     surviving(() => {
-      this.#edge.lose(performance.now(), Math.random(), isBusy(code));
+      const now = performance.now();
+      if (since === undefined) this.#edge.lose(now, Math.random(), isBusy(code));
+      else this.#edge.part(since, now, Math.random());
+      const retiring = retiringOf(code, now);
+      if (retiring !== undefined) this.#retire(retiring);
       this.#look();
       this.#pump();
     });
@@ -197,10 +198,9 @@ export class ListenStream implements HeldStream {
   }
 
   #live(): void {
-    const { maxConnectionAgeMs } = this.#options;
+    const { maxConnectionAgeMs: age } = this.#options;
     this.#recollection.memo = this.#edge.memo;
-    if (maxConnectionAgeMs > 0)
-      this.#recollection.plan({ at: performance.now() + maxConnectionAgeMs, why: Retirement.Rotated });
+    if (age > 0) this.#recollection.plan({ at: performance.now() + age, why: Retirement.Rotated });
     this.#recollection.limit(this.#edge);
   }
 
@@ -211,12 +211,22 @@ export class ListenStream implements HeldStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
-  #drain(isDoubtful: boolean): void {
+  /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. As they leave, it may lose its bus. */
+  async #close(settled: Promise<boolean> | undefined): Promise<void> {
+    const isShared = this.#line.isCertain !== undefined;
+    const isSettled = isShared && (await settled) === true;
+    surviving(() => this.#drain(isShared, isSettled));
+  }
+
+  #drain(isShared: boolean, isSettled: boolean): void {
     this.#recollection.memo = undefined;
     if (this.#isIdle) return;
+    const now = performance.now();
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
-    if (isDoubtful) this.#edge.doubt(performance.now());
-    this.#edge.close();
+    if (!isSettled && this.#line.isCertain === false) this.#edge.doubt(now);
+    if (isShared) this.#edge.close();
+    else this.#edge.closeBy(now + SETTLE_MS, now);
+    this.#line.tend(this.#edge);
     this.#pump();
   }
 
@@ -293,8 +303,9 @@ export class ListenStream implements HeldStream {
     grant.refuse(wrong);
   }
 
+  /** What is left of a stream that was closed waits in its body, whether somebody reads or not. */
   #write(): void {
-    while (this.#body.hasRoom) {
+    while (this.#body.hasRoom || this.#edge.isFrozen) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) {
         this.#isBehind = false;
@@ -306,15 +317,16 @@ export class ListenStream implements HeldStream {
     this.#body.await();
   }
 
-  /** What was taken from the core and cannot be written is lost: the stream ends, and its client comes back. */
+  /** Where the request that this runs in must not write to the body, the stream's own request does. */
   #enqueue(frames: Uint8Array): void {
     try {
       this.#recollection.hasWritten = true;
       this.#body.write(frames);
     } catch (error) {
-      this.#edge.abort();
       this.#isPumping = false;
-      this.#settleAtHome();
+      const { home } = this.#line;
+      if (home === undefined) this.abort();
+      else home.ask(() => (this.#body.writeKept() ? surviving(() => this.#pump()) : this.abort()));
       throw error;
     }
   }
@@ -322,6 +334,10 @@ export class ListenStream implements HeldStream {
   #tick(): void {
     if (this.#isIdle) return;
     this.#edge.timeout(performance.now(), Math.random());
+    this.#proceed();
+  }
+
+  #proceed(): void {
     this.#line.tend(this.#edge);
     if (!this.#isEnded) this.#look();
     this.#pump();
@@ -365,17 +381,11 @@ export class ListenStream implements HeldStream {
     this.#awaitLapse();
     this.#isLapsed = false;
     const edge = this.#recollection.recall(performance.now());
-    if (edge === undefined) this.#end('aborted');
-    else this.#goOn(edge);
-  }
-
-  #goOn(edge: Edge): void {
-    this.#edge = edge;
-    surviving(() => {
-      this.#line.tend(edge);
-      if (!this.#isEnded) this.#look();
-      this.#pump();
-    });
+    if (edge === undefined) this.#end('trapped');
+    else {
+      this.#edge = edge;
+      surviving(() => this.#proceed());
+    }
   }
 
   #dispose(ending: StreamEnding): void {

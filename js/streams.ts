@@ -44,9 +44,10 @@ export type WrittenWithin = (typeof WITHIN)[number];
 export class Streams {
   readonly #streams = new Map<HeldStream, StreamWitness | undefined>();
   readonly #awaited = new Set<Awaited>();
-  readonly #closeMs: number;
+  readonly #authorizeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
     ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, expired: 0, denied: 0, aborted: 0 },
+    ...{ outdated: 0, exhausted: 0, lost: 0, trapped: 0 },
   };
 
   readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
@@ -54,9 +55,9 @@ export class Streams {
 
   readonly #tally = new Renewed(() => new Tally());
 
-  /** @param closeMs - how long readers have to take what is pending when streams are ended. */
-  constructor(closeMs: number) {
-    this.#closeMs = closeMs;
+  /** @param authorizeMs - how long it may take to find out that a caller may still receive what is pending. */
+  constructor(authorizeMs: number) {
+    this.#authorizeMs = authorizeMs;
   }
 
   /** Counts what the streams go through; begins anew with the core. */
@@ -107,11 +108,14 @@ export class Streams {
     for (const { done, streams } of this.#awaited) if (streams.delete(stream) && streams.size === 0) done();
   }
 
-  /** Ends all streams gracefully; resolves when the last one has ended. */
-  async close(): Promise<void> {
+  /**
+   * Ends all streams gracefully; resolves when the last one has ended, for which no reader is waited for. `settled` as of
+   * {@link HeldStream.close}.
+   */
+  async close(settled?: Promise<boolean>): Promise<void> {
     const streams = [...this.#streams.keys()];
-    for (const stream of streams) stream.close();
-    await this.#gone(streams, this.#closeMs);
+    for (const stream of streams) stream.close(settled);
+    await this.#gone(streams, SETTLE_MS + this.#authorizeMs);
   }
 
   /** Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. */
@@ -137,7 +141,7 @@ export class Streams {
     streams.forEach((stream, place) => {
       stream.retire(now + slice * (place + Math.random()), why);
     });
-    await this.#gone(streams, windowMs + this.#closeMs);
+    await this.#gone(streams, windowMs + TAKE_MS);
   }
 
   /** Waits for streams to end, for so long at most; what then remains is cut off. */
@@ -155,6 +159,11 @@ export class Streams {
     clearTimeout(late);
   }
 }
+
+/** Milliseconds that a bus has to deliver what was published before a close. */
+export const SETTLE_MS = 1_000;
+/** Milliseconds that readers have, after the window of a drain, to take what is pending. */
+const TAKE_MS = 5_000;
 
 /** Streams whose end somebody waits for. */
 interface Awaited {

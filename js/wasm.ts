@@ -21,6 +21,7 @@ export const listenRequest = serverLife.noticing(core.listenRequest);
 export const listsOf = serverLife.noticing(core.listsOf);
 export const normalizeEvent = serverLife.noticing(core.normalizeEvent);
 export const offersSubscribe = serverLife.noticing(core.offersSubscribe);
+export const packageVersion = serverLife.noticing(core.packageVersion);
 export const raisedAnswer = serverLife.noticing(core.raisedAnswer);
 export const sessionChanged = serverLife.noticing(core.sessionChanged);
 export const sessionReleased = serverLife.noticing(core.sessionReleased);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buildCli } from './cli.mjs';
 import { environment, run } from './command.mjs';
 import { buildConsole } from './console.mjs';
-import { unlessFresh } from './fresh.mjs';
+import { isFresh, unlessFresh } from './fresh.mjs';
 import { main } from './main.mjs';
 import { root } from './project.mjs';
 import { setUp } from './setup.mjs';
@@ -16,18 +16,21 @@ export const workerBundle = join(root, '.build', 'worker');
 
 /** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and the notebook Worker. */
 export async function build() {
-  await unlessFresh('core', { inputs: [...tools, ...crate], outputs: ['pkg'] }, () =>
-    step('Building the core: cargo, wasm-bindgen, wasm-opt', buildCore),
-  );
+  await unlessFresh('core', core, () => step('Building the core: cargo, wasm-bindings, wasm-opt', buildCore));
   await unlessFresh('glue', { inputs: [...tools, ...glue], outputs: ['dist'] }, () =>
     step('Building the glue: tsc, esbuild', buildGlue),
   );
   await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['.build/console'] }, () =>
-    step('Bundling the console: esbuild', buildConsole),
+    step('Bundling the console: esbuild', () => buildConsole()),
   );
   await unlessFresh('worker', { inputs: [...tools, ...worker], outputs: ['.build/worker'] }, () =>
     step('Bundling the Worker: wrangler', bundleWorker),
   );
+}
+
+/** Whether pkg/ holds what the sources of the core make. */
+export function isCoreBuilt() {
+  return isFresh('core', core);
 }
 
 async function buildCore() {
@@ -53,18 +56,7 @@ async function buildSide(side, folder, name) {
   ];
   await run('cargo', args, { env: { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) } });
   const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
-  // Without a default path: bundlers would take the module along for those who bring it in another way.
-  const bindings = [
-    '--target',
-    'web',
-    '--omit-default-module-path',
-    '--experimental-reset-state-function',
-    '--out-dir',
-    folder,
-    '--out-name',
-    name,
-  ];
-  await run('wasm-bindgen', [...bindings, compiled]);
+  await run('wasm-bindings', [compiled, folder, name]);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', ['-Oz', ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
   await typed(file);
@@ -130,6 +122,7 @@ const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build.mjs', 'package-lock.json'];
 const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'];
+const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
 const glue = ['scripts/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];
 const page = ['scripts/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
 const worker = ['wrangler.toml', 'package.json', 'examples', 'dist', 'pkg', '.build/console'];

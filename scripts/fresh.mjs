@@ -12,15 +12,23 @@ const stamps = join(root, '.build', 'stamps');
  * @param {() => Promise<unknown>} work
  */
 export async function unlessFresh(name, { inputs, outputs }, work) {
-  const stamp = join(stamps, name);
-  const before = await readFile(stamp, 'utf8').catch(() => '');
-  if (before !== '' && before === (await digest([...inputs, ...outputs]))) return;
+  if (await isFresh(name, { inputs, outputs })) return;
   const taken = await digest(inputs);
   await work();
   // An input edited while the work ran leaves no stamp: the outputs may be older than it.
   if (taken !== (await digest(inputs))) return;
   await mkdir(stamps, { recursive: true });
-  await writeFile(stamp, await digest([...inputs, ...outputs]));
+  await writeFile(join(stamps, name), await digest([...inputs, ...outputs]));
+}
+
+/**
+ * Whether the inputs of a piece of work, and the outputs it left the last time, are what they were then.
+ * @param {string} name
+ * @param {{ inputs: string[], outputs: string[] }} paths
+ */
+export async function isFresh(name, { inputs, outputs }) {
+  const before = await readFile(join(stamps, name), 'utf8').catch(() => '');
+  return before !== '' && before === (await digest([...inputs, ...outputs]));
 }
 
 /** @param {string[]} paths */

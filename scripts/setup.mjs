@@ -2,22 +2,46 @@ import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { environment, run } from './command.mjs';
 import { main } from './main.mjs';
-import { cargoBin, npmBin, root } from './project.mjs';
+import { npmBin, root } from './project.mjs';
 import { step } from './step.mjs';
+import { bindingsTool } from './wasm-tools.mjs';
+
+/**
+ * @typedef {object} Part something that a clone lacks
+ * @property {string} name one word or two
+ * @property {string} label what `work` does
+ * @property {() => Promise<unknown>} work
+ */
 
 /** Brings a fresh clone to where it can build; says and does nothing where all is in place. */
 export async function setUp() {
-  await npmPackages();
-  await rustToolchain();
-  await wasmBindgen();
+  for (const { label, work } of await missingParts()) await step(label, work);
 }
 
+/**
+ * What a clone lacks before it can build, in an order in which it can be installed: the npm packages need nothing of
+ * the others, `wasm-bindings` needs `Rust`.
+ * @returns {Promise<Part[]>}
+ */
+export async function missingParts() {
+  const parts = [await npmPackages(), await rustToolchain(), await bindingsTool()];
+  return parts.filter((part) => part !== undefined);
+}
+
+/** @returns {Promise<Part | undefined>} */
 async function npmPackages() {
-  if (!(await packagesMatchLock())) {
-    await step('Installing the npm packages of package-lock.json', () =>
-      run('npm', ['ci'], { env: environmentWithoutPackages() }),
-    );
-  }
+  if (await packagesMatchLock()) return void (await expectNode());
+  return {
+    name: 'npm packages',
+    label: 'Installing the npm packages of package-lock.json',
+    work: async () => {
+      await run('npm', ['ci'], { env: environmentWithoutPackages() });
+      await expectNode();
+    },
+  };
+}
+
+async function expectNode() {
   await run(join(npmBin, 'node'), ['--version']).catch(() => {
     throw new Error(
       'there is no Node for this platform in tools/node/package.json, or npm left it out: run "npm ci --include=optional"',
@@ -25,53 +49,21 @@ async function npmPackages() {
   });
 }
 
+/** @returns {Promise<Part | undefined>} */
 async function rustToolchain() {
   const { channel, components, targets } = await wantedToolchain();
   const installed = await installedComponents(channel);
   const missing = [...components, ...targets.map((target) => `rust-std-${target}`)].filter(
     (part) => !installed.some((name) => name === part || name.startsWith(`${part}-`)),
   );
-  if (missing.length === 0) return;
+  if (missing.length === 0) return undefined;
   const parts = [
     ...components.flatMap((part) => ['--component', part]),
     ...targets.flatMap((target) => ['--target', target]),
   ];
-  await step(`Installing Rust ${channel}: ${missing.join(', ')}`, () =>
-    run('rustup', ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts]),
-  );
-}
-
-async function wasmBindgen() {
-  const tools = join('tools', 'wasm-bindgen');
-  const version = await lockedVersion('wasm-bindgen');
-  if ((await lockedVersion('wasm-bindgen-cli', tools)) !== version) {
-    throw new Error(
-      `tools/wasm-bindgen is not of wasm-bindgen ${version}, as Cargo.lock is: change its Cargo.toml, and "cargo update" there`,
-    );
-  }
-  const installed = await run(join(cargoBin, 'wasm-bindgen'), ['--version']).catch(() => '');
-  if (installed.trim() === `wasm-bindgen ${version}`) return;
-  await step(`Compiling wasm-bindgen ${version}, once, for some minutes`, () =>
-    // By a lock of our own. Unoptimised: it takes half as long to compile, and a fifth of a second more in each build.
-    run(
-      'cargo',
-      [
-        'install',
-        '--locked',
-        '--path',
-        tools,
-        '--target-dir',
-        'target/tools',
-        '--root',
-        '.tools',
-        '--force',
-        '--debug',
-      ],
-      {
-        env: { ...environment, CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' },
-      },
-    ),
-  );
+  const args = ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts];
+  const label = `Installing Rust ${channel}: ${missing.join(', ')}`;
+  return { name: 'Rust', label, work: () => run('rustup', args) };
 }
 
 async function packagesMatchLock() {
@@ -117,17 +109,6 @@ async function installedComponents(channel) {
   });
   const list = await run('rustup', ['component', 'list', '--installed', '--toolchain', channel]).catch(() => '');
   return list.split('\n').filter((line) => line !== '');
-}
-
-/**
- * @param {string} crate
- * @param {string} folder of the lock
- */
-async function lockedVersion(crate, folder = '.') {
-  const lock = await readFile(join(root, folder, 'Cargo.lock'), 'utf8');
-  const version = lock.match(new RegExp(`name = "${crate}"\\nversion = "(.+)"`))?.[1];
-  if (version === undefined) throw new Error(`the Cargo.lock of ${folder} names no version of ${crate}`);
-  return version;
 }
 
 await main(import.meta.url, setUp);

@@ -1,23 +1,22 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { build, workerBundle } from './build.mjs';
+import { build, isCoreBuilt, workerBundle } from './build.mjs';
+import { costs, demoBundle, demoParts } from './demo.mjs';
 import { main, onStop } from './main.mjs';
-import { setUp } from './setup.mjs';
+import { missingParts, setUp } from './setup.mjs';
+import { sideBySide } from './side-by-side.mjs';
 import { step } from './step.mjs';
 import { startWorkerd } from './workerd.mjs';
 
 async function start() {
   const port = wantedPort(process.env['PORT'] || '8787');
   await expectFree(port);
-  await setUp();
-  await build();
+  const bundle = await builtWorker();
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
   const text = { ...everythingOn(token), ...fromEnvironment(process.env) };
   const reachesLocal = 'UPSTREAM' in text;
-  const workerd = await step('Starting workerd', () =>
-    startWorkerd({ bundle: workerBundle, port, text, reachesLocal }),
-  );
+  const workerd = await step('Starting workerd', () => startWorkerd({ bundle, port, text, reachesLocal }));
   let stopping = false;
   onStop(() => {
     stopping = true;
@@ -27,6 +26,17 @@ async function start() {
   process.stdout.write(reachesLocal ? gatewayWelcome(workerd.url ?? '', token) : welcome(workerd.url ?? '', token));
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
+}
+
+/** The Worker that would ship, where `npm run build` has built the core; else one that is built faster. */
+async function builtWorker() {
+  if (await isCoreBuilt()) {
+    await setUp();
+    await build();
+    return workerBundle;
+  }
+  await sideBySide([...(await missingParts()), ...(await demoParts())], costs);
+  return demoBundle;
 }
 
 /**

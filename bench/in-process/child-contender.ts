@@ -8,7 +8,7 @@ import type { ServerName } from './servers.ts';
 
 /** What a child process is told to measure. */
 export interface Task {
-  kind: 'fan-out' | 'attach' | 'heap';
+  kind: 'fan-out' | 'attach' | 'heap' | 'close';
   server: ServerName;
   scenario: Scenario;
 }

@@ -1,6 +1,7 @@
 import type { Contender } from '../harness/experiment.ts';
 import { Attach } from './attach.ts';
 import type { Answer, Task } from './child-contender.ts';
+import { Close } from './close.ts';
 import { FanOut } from './fan-out.ts';
 import { Heap } from './heap.ts';
 import { serverOf } from './servers.ts';
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
 }
 
 async function contenderOf({ kind, server: name, scenario }: Task): Promise<Contender> {
+  if (kind === 'close') return new Close(() => serverOf(name), scenario);
   const server = await serverOf(name);
   switch (kind) {
     case 'fan-out':

@@ -1,10 +1,10 @@
-import type { Server } from './server.ts';
+import type { ClosableServer } from './server.ts';
 
 /**
  * The limit: the controllers of the streams that watch a resource in a list of its own, and frames that are encoded beforehand,
  * the same bytes for everybody. It checks nothing and promises nothing.
  */
-export function enqueueServer(): Server {
+export function enqueueServer(): ClosableServer {
   const resources = new Map<string, Resource>();
   return {
     fetch: async (request) => {
@@ -20,6 +20,9 @@ export function enqueueServer(): Server {
     publish: (uri) => {
       const { controllers, frame } = resources.get(uri) as Resource;
       for (const controller of controllers) controller.enqueue(frame);
+    },
+    close: async () => {
+      for (const { controllers } of resources.values()) for (const controller of controllers) controller.close();
     },
   };
 }

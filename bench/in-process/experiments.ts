@@ -114,7 +114,7 @@ function curves(size: Size): Experiment[] {
   ];
 }
 
-function costs({ streams, manyStreams, uris, rounds }: Size): Experiment[] {
+function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experiment[] {
   const idle = { streams, ids: FEW_IDS, uris: 1, matching: streams, events: 0 };
   return [
     {
@@ -135,6 +135,12 @@ function costs({ streams, manyStreams, uris, rounds }: Size): Experiment[] {
       entrants: PEERS.map((name) =>
         entrant('attach', name, (x) => ({ ...idle, streams: 500, matching: 500, uris: x })),
       ),
+    },
+    {
+      ...{ name: 'close-by-unread', proves: [], metrics: [CLOSE], warmUps: 1, rounds: Math.min(rounds, 5) },
+      title: '1000 streams are closed, more and more of which have a change pending that nobody reads',
+      axis: { label: '% of the streams', values: percent },
+      entrants: PEERS.map((name) => entrant('close', name, (x) => ({ ...idle, streams: 1_000, matching: 10 * x }))),
     },
   ];
 }
@@ -190,4 +196,5 @@ const TIMES: [Metric, Metric, Metric] = [
 ];
 const HEAP: Metric = { id: 'heap', title: 'heap', unit: 'bytes/stream', better: 'less' };
 const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'bytes/stream', better: 'less' };
+const CLOSE: Metric = { id: 'close', title: 'close', unit: 'ms', better: 'less' };
 const ATTACH: Metric = { id: 'attach', title: 'attach', unit: 'us/stream', better: 'less' };

@@ -5,6 +5,12 @@ export interface Server {
   publish(uri: string): unknown;
 }
 
+/** A server that can be closed. */
+export interface ClosableServer extends Server {
+  /** Ends all streams gracefully. */
+  close(): Promise<void>;
+}
+
 /**
  * Between keep-alives. Every server keeps the timers that it has by default, and none of them fires while
  * frames are counted.

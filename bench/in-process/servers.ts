@@ -1,10 +1,10 @@
-import type { Server } from './server.ts';
+import type { ClosableServer } from './server.ts';
 
 /** The contenders in process, by the word that a child process is told. */
 export type ServerName = 'listen' | 'sdk' | 'enqueue';
 
 /** Starts a contender; each is loaded only where it is measured. */
-export async function serverOf(name: ServerName): Promise<Server> {
+export async function serverOf(name: ServerName): Promise<ClosableServer> {
   switch (name) {
     case 'listen':
       return (await import('./listen-server.ts')).listenServer();

@@ -100,4 +100,4 @@ function markdown(head: string[], rows: string[][]): string {
 const INTRODUCTION = `Written by \`npm run bench\` from \`results.json\`, which holds all rounds. All contenders of an experiment run in one go on one machine,
 their rounds interleaved; figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs. An exponent of 0 says that
 a figure does not grow along the axis, 1 that it grows in proportion. Each experiment says when it was run and on which commit: later ones may have changed
-its figures. [README.md](README.md) says how things are measured.`;
+its figures, and figures of different commits are not to be compared. [README.md](README.md) says how things are measured.`;

@@ -12,6 +12,7 @@
 
 mod bus;
 mod memory;
+mod one_shard;
 
 use std::time::Instant;
 
@@ -41,6 +42,8 @@ enum Watching {
 const DOCUMENTS: u32 = 10_000;
 
 fn main() {
+    one_shard::print();
+    println!();
     for (watching, title) in [
         (
             Watching::Shared,

@@ -35,12 +35,14 @@ const host = process.env.HOST ?? '127.0.0.1';
 
 const app = express();
 app.use(express.json());
-app.all('/mcp', toNodeHandler(server));
+const handler = toNodeHandler(server);
+app.all('/mcp', handler);
 
-const http = app.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
+app.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
 
-// Whoever listens comes back to the process that takes over; then this one can exit.
+// Every client gets what is pending and the result; those that read slowly have five seconds.
 process.once('SIGTERM', async () => {
-  await server.drain({ windowMs: 5_000 });
-  http.close();
+  await server.close();
+  await handler.flushed(5_000);
+  process.exit();
 });

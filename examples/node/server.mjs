@@ -33,11 +33,13 @@ const port = Number(process.env.PORT ?? 8787);
 // Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
 const host = process.env.HOST ?? '127.0.0.1';
 
-const http = createServer(toNodeHandler(server));
+const handler = toNodeHandler(server);
+const http = createServer(handler);
 http.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
 
-// Whoever listens comes back to the process that takes over; then this one can exit.
+// Every client gets what is pending and the result; those that read slowly have five seconds.
 process.once('SIGTERM', async () => {
-  await server.drain({ windowMs: 5_000 });
-  http.close();
+  await server.close();
+  await handler.flushed(5_000);
+  process.exit();
 });

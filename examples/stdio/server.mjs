@@ -11,5 +11,5 @@ const server = serveListenStdio(
   { bus },
 );
 
-// Whoever listens hears that it is over, and need not wonder.
+// The client gets what is pending and the result of each subscription. The process ends when the server behind has.
 process.once('SIGTERM', () => server.close());

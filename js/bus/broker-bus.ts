@@ -57,6 +57,8 @@ export class BrokerBus implements ProcessBus, BrokerEar {
   #isLive = false;
   #hasBegun = false;
   #isFollowing = false;
+  /** Whether the broker has not said yet that everything was heard. */
+  #isSettling = false;
   /** Of an absence that lasts one is told once. */
   #isTold = false;
 
@@ -104,8 +106,17 @@ export class BrokerBus implements ProcessBus, BrokerEar {
 
   attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
     this.#follow();
-    if (this.#isLive) return this.#local.attach(filter, link, joining);
-    return this.#attachLater(filter, link, joining);
+    const attachment = this.#isLive
+      ? this.#local.attach(filter, link, joining)
+      : this.#attachLater(filter, link, joining);
+    const isCertain = (): boolean => this.#isLive && !this.#isSettling;
+    return {
+      get isCertain() {
+        return isCertain();
+      },
+      detach: () => attachment.detach(),
+      ...(attachment.again && { again: attachment.again }),
+    };
   }
 
   feed(feed: EventFeed): () => void {
@@ -117,6 +128,13 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     this.#follow();
     await this.#live.promise;
     if (this.#isClosed) throw new ListenError('bus-lost', 'the bus is closed');
+  }
+
+  async settle(): Promise<void> {
+    if (!this.#isLive) throw new ListenError('bus-lost', 'the broker of the bus is away');
+    this.#isSettling = true;
+    await this.#broker.settle?.();
+    this.#isSettling = false;
   }
 
   async close(): Promise<void> {

@@ -10,6 +10,8 @@ export interface Broker {
    * called again then, unless the bus is closed.
    */
   follow(ear: BrokerEar, signal: AbortSignal): Promise<void>;
+  /** Resolves when all that was published before the call was heard. Without it, nobody can tell what is on its way. */
+  settle?(): Promise<void>;
   /** Lets go of the connections that are its own. */
   close(): Promise<void>;
 }

@@ -14,7 +14,7 @@ export interface BusFollower {
 export interface LineAttachment {
   /** As that of the bus. */
   readonly home?: BusHome | undefined;
-  readonly isCertain?: boolean;
+  readonly isCertain?: boolean | undefined;
   detach(): void;
   /** Attaches again in place, where that can be done. */
   again?: ((since: string | undefined) => void) | undefined;
@@ -28,8 +28,8 @@ export interface LineEnds {
   receive(frame: string): void;
   /** Takes frames that many get, as {@link BusLink.share}. */
   share?(frames: SharedFrames): boolean;
-  /** There is no attachment any more. */
-  lost(error: Error): void;
+  /** There is no attachment any more, see {@link BusLink.lost}. */
+  lost(error: Error, since?: string): void;
 }
 
 /** One stream's line to the bus, over one attachment after another. What a former one still says is not heard. */
@@ -47,9 +47,9 @@ export class BusLine {
     return this.#attachment?.home;
   }
 
-  /** Whether the bus's end knows that something may be missing. */
-  get isDoubtful(): boolean {
-    return this.#attachment?.isCertain === false;
+  /** Whether everything comes, where the bus's end of the attachment knows that. */
+  get isCertain(): boolean | undefined {
+    return this.#attachment?.isCertain;
   }
 
   /** Attaches anew, in place of the attachment that there is. */
@@ -60,8 +60,8 @@ export class BusLine {
         if (this.#link === link) this.#ends.receive(frame);
       },
       share: (frames) => this.#link === link && (this.#ends.share?.(frames) ?? false),
-      lost: (error) => {
-        if (this.#link === link) this.#lose(error);
+      lost: (error, since) => {
+        if (this.#link === link) this.#lose(error, since);
       },
     };
     this.#link = link;
@@ -98,8 +98,8 @@ export class BusLine {
     attachment?.detach();
   }
 
-  #lose(error: Error): void {
+  #lose(error: Error, since: string | undefined): void {
     this.leave();
-    this.#ends.lost(error);
+    this.#ends.lost(error, since);
   }
 }

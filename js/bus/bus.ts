@@ -46,6 +46,13 @@ export interface ListenBus extends ServerEventBus {
    * @throws ListenError (as a rejection) `bus-lost`.
    */
   ready?(): Promise<void>;
+  /**
+   * Asks for everything that was published before the call. Resolves once all streams of this process have received it, but for
+   * those whose attachments leave out {@link BusAttachment.isCertain}: these ask for themselves. Without it, nothing is ever on its way.
+   *
+   * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
+   */
+  settle?(): Promise<void>;
   /** What the streams' attachments went through without telling the streams. */
   readonly tally?: BusTally;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
@@ -99,9 +106,13 @@ export interface BusLink {
   /**
    * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
    * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The
-   * code `bus-overloaded` makes it wait for longer.
+   * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, with
+   * `bus-exhausted` after what is pending, both without a result.
+   *
+   * @param since - up to where in the log of the bus the stream was given everything, as in `joining`:
+   *   it attaches again within two seconds, from there.
    */
-  lost(error: Error): void;
+  lost(error: Error, since?: string): void;
 }
 
 /** A request that things are done on behalf of. */
@@ -118,7 +129,7 @@ export interface BusAttachment {
    */
   readonly home?: BusHome | undefined;
   /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
-  readonly isCertain?: boolean;
+  readonly isCertain?: boolean | undefined;
   /** Takes the stream out of the bus; may be called twice. */
   detach(): void;
   /**

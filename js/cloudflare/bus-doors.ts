@@ -1,9 +1,18 @@
 import { ListenError } from '../error.js';
-import { BUS_HEADER, CONTINENT_HEADER, FULL_HEADER, KEY_HEADER, SHARD_HEADER } from './bus-header.js';
+import {
+  BUS_HEADER,
+  CONTINENT_HEADER,
+  DEPLOYMENT_HEADER,
+  FULL_HEADER,
+  KEY_HEADER,
+  SHARD_HEADER,
+} from './bus-header.js';
+import { deployment } from './deployment.js';
 import { ATTEMPTS, type BusDoor, DoorKeys } from './door-keys.js';
 import { type ShardAddress, shardAddress, shardName } from './shard-name.js';
 import { objectOf } from './shard-stub.js';
 import { retrying } from './stub-error.js';
+import { WIRE } from './wire.js';
 
 /** A socket, and where it leads. */
 export interface Opened {
@@ -21,6 +30,7 @@ export class BusDoors {
   readonly waitUntil: (what: Promise<void>) => void;
   readonly #namespace: DurableObjectNamespace;
   readonly #bus: string;
+  #deploymentId: string | undefined;
   readonly #shards = new Map<string, ShardAddress>();
   readonly #keys = new DoorKeys();
 
@@ -80,12 +90,18 @@ export class BusDoors {
     return shard;
   }
 
+  get #deployment(): string {
+    this.#deploymentId ??= deployment();
+    return this.#deploymentId;
+  }
+
   #root(): BusDoor {
     return this.#namespace.getByName(this.#bus) as unknown as BusDoor;
   }
 
   #fetch(name: string, door: () => BusDoor, continent: string, full?: ShardAddress): Promise<Response> {
-    const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: VERSION };
+    const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: WIRE };
+    headers[DEPLOYMENT_HEADER] = this.#deployment;
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
     return this.#keys.using(name, door, (key) => {
@@ -108,8 +124,6 @@ function socketOf({ status, webSocket }: Response): WebSocket {
   throw new ListenError('bus-unavailable', `the bus answered ${status} instead of a socket`);
 }
 
-/** What an object of a version before keys asks for: the edge can be sent to a shard. */
-const VERSION = '2';
 const MISDIRECTED = 421;
 const GONE = 410;
 /** A shard may fill up while an edge is on its way there. */

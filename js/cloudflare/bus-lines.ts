@@ -14,6 +14,17 @@ export interface LinesOptions {
   isTried: boolean;
 }
 
+/** A stream that attaches. */
+export interface LineJoining {
+  /** Where its client is; empty where that is not known. */
+  continent: string;
+  /** What it wants, as JSON text. */
+  filter: string;
+  link: BusLink;
+  /** What it has received already, in words of the core; undefined: nothing. */
+  since: string | undefined;
+}
+
 /** The shared lines of one isolate to a bus: one for each continent, for the streams of one may be at a shard of their own. */
 export class BusLines {
   readonly #options: LinesOptions;
@@ -39,14 +50,23 @@ export class BusLines {
     return sum;
   }
 
-  /** Takes a stream in, or passes it to `alone`, which attaches it without a line, where lines do not work here. */
-  attach(continent: string, filter: string, link: BusLink, alone: () => BusAttachment): BusAttachment {
+  /** As of {@link SharedLine.settle}, for the streams of all lines. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map((line) => line.settle()));
+  }
+
+  /**
+   * Takes a stream in, or passes it to `alone`, which attaches it without a line: where lines do not work here, and where
+   * it goes on from a place in the log of the bus, which no line knows.
+   */
+  attach({ continent, filter, link, since }: LineJoining, alone: () => BusAttachment): BusAttachment {
     const line = this.#line(continent);
-    if (this.#verdict === false || !line.hasRoomFor(filter)) return alone();
+    if (this.#verdict === false || !line.continues(since) || !line.hasRoomFor(filter)) return alone();
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
     if (this.#verdict === true || holder === undefined) return line.attach(filter, link);
-    return decided(this.#try(holder.rider), (works) => (works ? line.attach(filter, link) : alone()));
+    const attach = (works: boolean): BusAttachment => (works ? this.#line(continent).attach(filter, link) : alone());
+    return decided(this.#try(holder.rider), attach, link);
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
@@ -85,18 +105,19 @@ export class BusLines {
 }
 
 /** An attachment that is made once something is known, on behalf of the request that waits for it. */
-function decided(verdict: Promise<boolean>, attach: (works: boolean) => BusAttachment): BusAttachment {
+function decided(verdict: Promise<boolean>, attach: (works: boolean) => BusAttachment, link: BusLink): BusAttachment {
   let made: BusAttachment | undefined;
   let isLeft = false;
-  void verdict.then((works) => {
+  const make = (works: boolean): void => {
     if (!isLeft) made = attach(works);
-  });
+  };
+  verdict.then(make).catch((error: Error) => link.lost(error));
   return {
     get home() {
       return made?.home;
     },
     get isCertain() {
-      return made?.isCertain ?? true;
+      return made?.isCertain;
     },
     detach: () => {
       isLeft = true;

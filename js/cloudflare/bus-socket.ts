@@ -2,7 +2,7 @@ import type { BusLink } from '../bus/bus.js';
 import { ListenError } from '../error.js';
 import { detachMessage } from '../wasm.js';
 import type { BusDoors, Opened } from './bus-doors.js';
-import { FULL, MOVED, NORMAL, RELEASED } from './close-code.js';
+import { FULL, MOVED, NORMAL, OUTDATED, RELEASED } from './close-code.js';
 import { unavailable } from './stub-error.js';
 
 /** Whose stream a socket is for. */
@@ -72,7 +72,7 @@ export class BusSocket {
     this.#socket = socket;
     socket.accept();
     socket.addEventListener('message', ({ data }) => this.#receive(data));
-    socket.addEventListener('close', ({ code }) => this.#closed(code, opened));
+    socket.addEventListener('close', ({ code, reason }) => this.#closed(code, reason, opened));
     socket.addEventListener('error', () => this.#failed(socket));
     if (this.#isOver) this.#part();
     else socket.send(this.#attachFrame);
@@ -83,7 +83,7 @@ export class BusSocket {
     if (!this.#isOver) this.#link.receive(typeof frame === 'string' ? frame : '');
   }
 
-  #closed(code: number, { shard }: Opened): void {
+  #closed(code: number, reason: string, { shard }: Opened): void {
     if (code === MOVED && shard !== undefined) this.#doors.forget(this.#owner.continent, shard);
     if (code === MOVED && this.#mayMove()) {
       this.#moves += 1;
@@ -99,6 +99,10 @@ export class BusSocket {
     }
     if (code === FULL) {
       this.#lose(new ListenError('bus-full', 'the bus has no room for what the stream names'));
+      return;
+    }
+    if (code === OUTDATED) {
+      this.#lose(new ListenError('bus-outdated', `the bus object does not serve this deployment: ${reason}`));
       return;
     }
     const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);

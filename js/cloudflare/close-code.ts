@@ -6,5 +6,7 @@ export const NORMAL = 1_000;
 export const TRY_AGAIN_LATER = 1_013;
 /** The bus has no room for the names of the stream: it comes back, and not soon. */
 export const FULL = 4_013;
+/** The object serves no edge of this version any more: the edge ends its streams, spread. */
+export const OUTDATED = 4_026;
 /** The bus keeps the stream no more, but a shard of it does: it comes back at once, by way of the root. */
 export const MOVED = 1_012;

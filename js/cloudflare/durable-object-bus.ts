@@ -93,10 +93,14 @@ class DurableObjectBus implements ListenBus {
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    const { continent = '', session } = joining;
+    const { continent = '', session, since } = joining;
     const alone = (): BusAttachment => this.#alone(filter, link, joining);
     if (this.#lines === undefined || session !== undefined) return alone();
-    return this.#lines.attach(continent, JSON.stringify(filter), link, alone);
+    return this.#lines.attach({ continent, filter: JSON.stringify(filter), link, since }, alone);
+  }
+
+  async settle(): Promise<void> {
+    await this.#lines?.settle();
   }
 
   /** A stream on a socket of its own. */

@@ -12,19 +12,14 @@ export interface EdgeLedger {
 export class EdgeSockets {
   readonly #ledger: EdgeLedger;
   readonly #interests: Interests;
-  readonly #onsettled: () => void;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
   /** Edges that were sent something which their attachment does not know yet. */
   readonly #behind = new Set<number>();
-  #isBursting = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param onsettled - told after each burst, before the object may hibernate. */
-  constructor(ledger: EdgeLedger, interests: Interests, onsettled: () => void = () => {}) {
+  constructor(ledger: EdgeLedger, interests: Interests) {
     this.#ledger = ledger;
     this.#interests = interests;
-    this.#onsettled = onsettled;
   }
 
   /** How many sockets are open. */
@@ -59,7 +54,7 @@ export class EdgeSockets {
     return true;
   }
 
-  /** Sends a frame; answers false where the socket has died before its close was told. */
+  /** Sends a frame; returns false where the socket has died before its close event came. */
   send(edge: number, frame: string): boolean {
     try {
       this.#sockets.get(edge)?.send(frame);
@@ -67,35 +62,18 @@ export class EdgeSockets {
       return false;
     }
     this.#behind.add(edge);
-    this.stir();
     return true;
   }
 
-  /** Something has happened that is to be written down after the burst. */
-  stir(): void {
-    this.#isBursting = true;
-    this.#timer ??= setTimeout(this.#settle, SETTLE_MS);
-  }
-
   /**
-   * After a burst, each attachment learns once what its edge was sent last. An object with a timer does not
-   * hibernate, and one that is reset has no sockets, so no attachment is behind when it is read.
+   * Writes to the attachments what their edges were sent last. Has to be called in the turn of the event loop that
+   * sends, or while a timer is armed: otherwise the object may hibernate before, and forget it.
    */
-  readonly #settle = (): void => {
-    this.#timer = this.#isBursting ? setTimeout(this.#settle, SETTLE_MS) : undefined;
-    if (!this.#isBursting) this.#write();
-    this.#isBursting = false;
-  };
-
-  #write(): void {
+  settle(): void {
     for (const edge of this.#behind) {
       const socket = this.#sockets.get(edge);
       if (socket !== undefined) this.#interests.reach(socket, this.#ledger.last(edge));
     }
     this.#behind.clear();
-    this.#onsettled();
   }
 }
-
-/** Milliseconds without a frame after which a burst counts as over. */
-const SETTLE_MS = 200;

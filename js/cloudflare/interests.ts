@@ -123,7 +123,7 @@ function same(one: string[], other: string[]): boolean {
   return one.length === other.length && one.every((text, place) => text === other[place]);
 }
 
-/** An attachment is written anew after each burst of events, and may not be larger than 16,384 bytes. */
+/** An attachment is written again after each event for its edge, and may not be larger than 16,384 bytes. */
 const ATTACHED_CHARACTERS = 2_048;
 /** Changes of fewer characters are not worth storing all anew. */
 const LEAST_CHANGES = 65_536;

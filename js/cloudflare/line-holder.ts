@@ -24,8 +24,6 @@ export class LineHolder {
   readonly home: Home;
   /** How often its request has shown that it lives. */
   proofs = 0;
-  /** How many frames it gave to streams. */
-  writes = 0;
   readonly #doors: BusDoors;
   readonly #continent: string;
   readonly #ends: HolderEnds;

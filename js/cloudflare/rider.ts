@@ -1,11 +1,14 @@
 import type { BusLink } from '../bus/bus.js';
 import { Home } from '../home.js';
 import type { LineHolder } from './line-holder.js';
+import { WRITE_BUDGET } from './write-budget.js';
 
 /** One stream of a shared line. */
 export class Rider {
   readonly link: BusLink;
   readonly home: Home;
+  /** How many writes to streams its request has done so far, whenever it had the socket. */
+  writes = 0;
   readonly #held = new Set<LineHolder>();
   #watch: ReturnType<typeof setTimeout> | null = null;
   #isGone = false;
@@ -18,6 +21,11 @@ export class Rider {
   /** Whether its stream has gone. */
   get isGone(): boolean {
     return this.#isGone;
+  }
+
+  /** Whether its request has done so much for others that it must not have the socket again. */
+  get isSpent(): boolean {
+    return this.writes >= WRITE_BUDGET.writes;
   }
 
   /** Does something later, on behalf of its own request, unless it has gone by then. It waits for one thing at a time. */

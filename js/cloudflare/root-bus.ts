@@ -158,6 +158,7 @@ export class RootBus implements WatchedBus {
     for (const { edges, message } of logged.flatMap(({ frames }) => frames)) {
       for (const edge of edges) this.#send(edge, message);
     }
+    this.#edges.settle();
     return logged.map(({ position }) => position);
   }
 
@@ -197,7 +198,7 @@ export class RootBus implements WatchedBus {
       edges: this.#edges,
       interests: this.#interests,
       shards: this.#shards,
-      send: (edge, frame) => this.#send(edge, frame),
+      send: (edge, frame) => this.#tell(edge, frame),
       leave: (socket, code) => this.#leave(socket, code),
     });
   }
@@ -258,6 +259,7 @@ export class RootBus implements WatchedBus {
     if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
     this.#send(edge, answer);
     if (replayAfter !== undefined) this.#replay(edge, replayAfter);
+    this.#edges.settle();
   }
 
   #replay(edge: number, position: number): void {
@@ -278,6 +280,12 @@ export class RootBus implements WatchedBus {
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
     if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+  }
+
+  /** Sends one frame that no other follows in this turn. */
+  #tell(edge: number, frame: string): void {
+    this.#send(edge, frame);
+    this.#edges.settle();
   }
 
   #leave(socket: WebSocket, code: number): void {

@@ -25,6 +25,8 @@ export class ShardBus {
   readonly #shard: Shard;
   readonly #edges: EdgeSockets;
   readonly #timer = new DeadlineTimer(() => this.#tick());
+  /** Armed while batches come: how far they reach is written down once for all of them. */
+  #burst: ReturnType<typeof setTimeout> | undefined;
   /** Calls of the root about sessions that wait for the shard. */
   readonly #tickets = new Map<number, Deferred<void>>();
   #nextTicket = 0;
@@ -47,7 +49,7 @@ export class ShardBus {
       last: (edge: number) => this.#shard.last(edge),
       disconnect: (edge: number) => this.#shard.disconnect(edge, performance.now()),
     };
-    this.#edges = new EdgeSockets(ledger, this.#interests, () => this.#settled());
+    this.#edges = new EdgeSockets(ledger, this.#interests);
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#restore(socket);
   }
@@ -72,6 +74,7 @@ export class ShardBus {
   /** The root sent a batch of events; answers once they are on their way to the edges. */
   deliver(batch: string): string {
     const answer = calling(() => this.#shard.batch(batch, performance.now()));
+    this.#burst ??= setTimeout(this.#endBurst, BURST_MS);
     this.#flush();
     return answer;
   }
@@ -141,7 +144,7 @@ export class ShardBus {
     for (let output = this.#shard.output(); output !== undefined; output = this.#shard.output()) this.#do(output);
     const call = this.#shard.call(performance.now());
     if (call !== undefined) void this.#call(call);
-    if (this.#shard.position !== this.#state.position) this.#edges.stir();
+    if (this.#burst === undefined) this.#settle();
     this.#timer.set(this.#shard.deadline);
     if (this.#shard.isRetired) this.#empty();
   }
@@ -191,7 +194,15 @@ export class ShardBus {
     return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
   }
 
-  #settled(): void {
+  /** Ends a burst: an object with a timer does not hibernate, and one that is reset has no sockets. */
+  readonly #endBurst = (): void => {
+    this.#burst = undefined;
+    this.#settle();
+  };
+
+  /** Writes down what edges were sent last, and how far this shard has come: both are needed after hibernation. */
+  #settle(): void {
+    this.#edges.settle();
     const { epoch, position } = this.#shard;
     if (epoch !== undefined && position !== undefined && !this.#isEmptied) this.#state.reach(epoch, position);
   }
@@ -215,6 +226,12 @@ export class ShardBus {
     socket.close(code);
   }
 }
+
+/**
+ * Milliseconds from a batch until what it and those after it have changed is written down. The object is charged for
+ * them after each single publish; the shorter they are, the more rows a storm of publishes writes.
+ */
+const BURST_MS = 50;
 
 function codeOf(parting: Parting): number {
   switch (parting) {

@@ -1,4 +1,5 @@
 import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
+import { type Deferred, deferred } from '../deferred.js';
 import { calling, isBusy, ListenError } from '../error.js';
 import type { Log } from '../log.js';
 import { Outage } from '../outage.js';
@@ -8,6 +9,7 @@ import { Line, LineCallKind, type Told } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
 import { LineHolder } from './line-holder.js';
 import { Rider } from './rider.js';
+import { WRITE_BUDGET } from './write-budget.js';
 
 /** What a line tells whoever made it. */
 export interface LineOptions {
@@ -28,12 +30,18 @@ export interface LineOptions {
  */
 export class SharedLine {
   readonly #options: LineOptions;
-  readonly #core = new Line(crypto.randomUUID(), ATTACH_MS);
+  readonly #name = crypto.randomUUID();
+  readonly #core = new Line(this.#name, ATTACH_MS);
   readonly #life = coreLife();
+  /** The oldest first. */
   readonly #riders = new Map<number, Rider>();
+  /** Those of them whose requests may have the socket. */
+  readonly #fresh = new Set<Rider>();
   readonly #past = { outages: 0, healed: 0, gaps: 0 };
   readonly #outage: Outage;
   #holder: LineHolder | undefined;
+  #shedsAt = Number.NEGATIVE_INFINITY;
+  #settling: Deferred<void> | undefined;
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -58,6 +66,11 @@ export class SharedLine {
     return hasRoom;
   }
 
+  /** Whether a stream that has received all up to `since` can go on here: the line gave it that mark, or it begins. */
+  continues(since: string | undefined): boolean {
+    return since === undefined || since.includes(this.#name);
+  }
+
   /** What holds the socket. */
   get holder(): LineHolder | undefined {
     return this.#holder;
@@ -68,6 +81,7 @@ export class SharedLine {
     const number = calling(() => this.#core.attach(filter, performance.now()));
     const rider = new Rider(link, this.#options.onerror);
     this.#riders.set(number, rider);
+    this.#fresh.add(rider);
     if (this.#holder === undefined) this.#appoint(rider);
     else this.#stir();
     this.#watch(rider);
@@ -86,10 +100,23 @@ export class SharedLine {
     };
   }
 
+  /**
+   * Asks the bus, once for all its streams, for what was published before the call; resolves when they have received it. Where the
+   * bus does not answer it stays pending.
+   */
+  settle(): Promise<void> {
+    if (!this.isCurrent || this.#riders.size === 0) return Promise.resolve();
+    this.#settling ??= deferred();
+    this.#core.settle(performance.now());
+    this.#stir();
+    return this.#settling.promise;
+  }
+
   #leave(number: number): void {
     const rider = this.#riders.get(number);
     if (rider === undefined) return;
     this.#riders.delete(number);
+    this.#fresh.delete(rider);
     if (this.isCurrent) this.#core.detach(number);
     // It may have been about to hold the socket.
     if (this.isCurrent && (this.#holder === undefined || this.#holder.rider === rider)) this.#handOver(rider);
@@ -100,11 +127,30 @@ export class SharedLine {
   #handOver(former: Rider): void {
     this.#holder = undefined;
     this.#core.moved(performance.now());
-    const riders = [...this.#riders.values()].filter((rider) => rider !== former);
-    const next = riders[Math.floor(Math.random() * riders.length)];
+    const next = this.#next(former);
+    if (next === undefined) this.#shed();
     next?.home.ask(() => {
       if (this.#holder === undefined && !next.isGone) this.#appoint(next);
     });
+  }
+
+  /** Which stream's request gets the socket. One that is alone writes to itself only. */
+  #next(former: Rider): Rider | undefined {
+    const mayHold = this.#riders.size === 1 ? this.#riders.values() : this.#fresh;
+    const riders = [...mayHold].filter((rider) => rider !== former);
+    return riders[Math.floor(Math.random() * riders.length)];
+  }
+
+  /** Where all requests are spent, ends some of the oldest streams now and then: their clients come back with fresh ones. */
+  #shed(): void {
+    const now = performance.now();
+    const isDue = this.#fresh.size === 0 && this.#riders.size > 1 && now >= this.#shedsAt;
+    if (!isDue) return;
+    this.#shedsAt = now + WRITE_BUDGET.shedMs;
+    const count = Math.ceil(this.#riders.size / WRITE_BUDGET.shedShare);
+    const others = [...this.#riders].filter(([, rider]) => rider !== this.#holder?.rider);
+    const why = new ListenError('bus-exhausted', 'the requests that share a socket have spent their budget');
+    for (const [number] of others.slice(0, count)) this.#part(number, why);
   }
 
   /** This stream, on behalf of whose request this runs, holds the socket from now on. */
@@ -140,9 +186,16 @@ export class SharedLine {
     holder.soon();
   }
 
-  /** What is written for all streams counts as the work of one request, and runtimes limit that: the next one goes on. */
-  get #isSpent(): boolean {
-    return this.#holder !== undefined && this.#holder.writes >= MOST_WRITES && this.#riders.size > 1;
+  /** What is written for all streams counts as the work of one request, and runtimes limit that: a fresh one goes on. */
+  get #mustRetire(): boolean {
+    return this.#holder?.rider.isSpent === true && this.#fresh.size > 0;
+  }
+
+  #count(writes: number): void {
+    const rider = this.#holder?.rider;
+    if (rider === undefined) return;
+    rider.writes += writes;
+    if (rider.isSpent) this.#fresh.delete(rider);
   }
 
   #retire(holder: LineHolder): void {
@@ -169,6 +222,7 @@ export class SharedLine {
       if (code === 'bus-full') this.#core.full();
       this.#core.lose(now, Math.random(), isBusy(code));
     });
+    if (code === 'bus-outdated') for (const number of [...this.#riders.keys()]) this.#part(number, error);
   }
 
   /** Streams that wait for the bus wait for its shard. */
@@ -202,8 +256,11 @@ export class SharedLine {
     }
     this.#tell();
     if (this.#holder !== holder) return;
-    if (this.#isSpent) this.#retire(holder);
-    else holder.arm(this.#core.deadline);
+    if (this.#mustRetire) this.#retire(holder);
+    else {
+      if (holder.rider.isSpent) this.#shed();
+      holder.arm(this.#core.deadline);
+    }
   }
 
   #call() {
@@ -211,13 +268,23 @@ export class SharedLine {
   }
 
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
-    for (let told = this.#core.output(); told !== undefined; told = this.#isSpent ? undefined : this.#core.output()) {
-      const { isRefused, messages, streams } = told;
-      if (messages === undefined) this.#part(streams[0] ?? 0, isRefused ? noRoom() : why);
+    for (
+      let told = this.#core.output();
+      told !== undefined;
+      told = this.#mustRetire ? undefined : this.#core.output()
+    ) {
+      const { isRefused, messages, since, streams } = told;
+      if (messages === undefined) this.#part(streams[0] ?? 0, isRefused ? noRoom() : why, since);
       else this.#giveAll(told, streams, messages);
       told.free();
-      if (this.#holder !== undefined) this.#holder.writes += streams.length;
+      this.#count(streams.length);
     }
+    if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
+  }
+
+  #settled(settling: Deferred<void>): void {
+    this.#settling = undefined;
+    settling.resolve();
   }
 
   #giveAll(told: Told, streams: Uint32Array, messages: string[]): void {
@@ -238,10 +305,10 @@ export class SharedLine {
     }
   }
 
-  #part(stream: number, why: Error): void {
+  #part(stream: number, why: Error, since?: string): void {
     const rider = this.#riders.get(stream);
     if (rider === undefined) return;
-    rider.home.ask(() => rider.link.lost(why));
+    rider.home.ask(() => rider.link.lost(why, since));
     this.#leave(stream);
   }
 
@@ -270,6 +337,10 @@ export class SharedLine {
   /** The request that held the socket, or was to, is gone without a word, or has so much to do that it cannot answer. */
   #takeOver(rider: Rider, former: LineHolder | undefined): void {
     if (!this.isCurrent) return;
+    if (rider.isSpent && this.#riders.size > 1) {
+      this.#shed();
+      return;
+    }
     former?.rider.release(former);
     this.#core.moved(performance.now());
     this.#appoint(rider);
@@ -286,7 +357,5 @@ const ATTACH_MS = 5_000;
 const WATCH_MS = 1_000;
 /** However many streams there are, each looks once in so many turns. */
 const MOST_TURNS = 15;
-/** Writes to all streams together after which another request takes its turn. */
-const MOST_WRITES = 100_000;
 /** Milliseconds that a request has to show that it lives. */
 const PROOF_MS = 1_000;

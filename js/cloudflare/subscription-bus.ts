@@ -11,6 +11,7 @@ import { type BusStats, RootBus } from './root-bus.js';
 import type { RootSessions } from './root-sessions.js';
 import { ShardBus } from './shard-bus.js';
 import { shardAddress } from './shard-name.js';
+import { servesEdge, turnedAway } from './wire.js';
 
 /**
  * The bus as a Durable Object: give it a binding and a `new_sqlite_classes` migration, and export
@@ -40,6 +41,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     if (headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
     }
+    if (!servesEdge(headers)) return turnedAway(headers);
     return this.#role.bus.accept(request, this.#key.tag);
   }
 

@@ -10,6 +10,7 @@ import {
 import { errors, type NatsConnection } from '@nats-io/transport-node';
 import type { BrokerEar } from '../bus/broker.js';
 import { untilAborted } from '../bus/until-aborted.js';
+import { type Deferred, deferred } from '../deferred.js';
 
 /** How much a {@link JetLog} keeps, where it makes the stream. */
 export interface JetLogOptions {
@@ -22,6 +23,8 @@ export class JetLog {
   readonly #name: string;
   readonly #options: JetLogOptions;
   #place: Place | undefined;
+  /** Those who wait until the message with a sequence was read. */
+  readonly #awaited = new Map<Deferred<void>, number>();
 
   constructor(name: string, options: JetLogOptions) {
     this.#name = name;
@@ -75,6 +78,23 @@ export class JetLog {
     }
   }
 
+  /** Resolves when all that the stream has at the time of the call was read. */
+  async heardAll(manager: JetStreamManager): Promise<void> {
+    const { state } = await manager.streams.info(this.#name);
+    const heard = deferred();
+    this.#awaited.set(heard, state.last_seq);
+    this.#tellAwaited();
+    await heard.promise;
+  }
+
+  #tellAwaited(): void {
+    for (const [heard, sequence] of this.#awaited) {
+      if (sequence > (this.#place?.sequence ?? 0)) continue;
+      this.#awaited.delete(heard);
+      heard.resolve();
+    }
+  }
+
   #resume({ created, state }: StreamInfo): { isWhole: boolean; place: Place } {
     const former = this.#place;
     const holds =
@@ -87,6 +107,7 @@ export class JetLog {
     if (message.seq !== place.sequence + 1) ear.missed();
     place.sequence = message.seq;
     ear.heard(message.string());
+    this.#tellAwaited();
   }
 }
 

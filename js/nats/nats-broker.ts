@@ -42,6 +42,14 @@ export class NatsBroker implements Broker {
     await unless(over, this.#followOn(hold, ear, left.signal));
   }
 
+  async settle(): Promise<void> {
+    const hold = await this.#line.hold();
+    const manager = await this.#jetStream(hold);
+    if (manager !== undefined) await this.#log.heardAll(manager);
+    // What the server has sent before it answers was heard before that.
+    else await hold.connection.flush();
+  }
+
   close(): Promise<void> {
     return this.#line.close();
   }

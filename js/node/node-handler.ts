@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { guarded, report } from '../report.js';
+import { Answers } from './answers.js';
 import { IncomingBody } from './incoming-body.js';
 import { requestOf } from './node-request.js';
 import { send } from './node-response.js';
@@ -31,7 +32,15 @@ export interface NodeRequest extends IncomingMessage {
  * `body` of the request has it; a function, as Express has there, is none. The promise is fulfilled when the answer was sent or its client is
  * gone, and never rejects.
  */
-export type NodeHandler = (request: NodeRequest, response: ServerResponse, parsedBody?: unknown) => Promise<void>;
+export interface NodeHandler {
+  (request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void>;
+  /**
+   * Waits until every answer that has begun is sent or its client is gone, for `ms` milliseconds at most. Resolves with whether
+   * that is so; what is not sent by then goes on. `close` of a server waits for no reader, so a process calls this after it and
+   * before it exits: `await server.close(); await handler.flushed(5_000)`.
+   */
+  flushed(ms: number): Promise<boolean>;
+}
 
 /**
  * Serves `server` where a request listener of Node is wanted: `createServer(toNodeHandler(server))`, or `app.all('/mcp',
@@ -43,7 +52,9 @@ export type NodeHandler = (request: NodeRequest, response: ServerResponse, parse
  */
 export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHandlerOptions = {}): NodeHandler {
   const tell = guarded(onerror);
-  return async (incoming, outgoing, parsedBody) => {
+  const answers = new Answers();
+  const handle = async (incoming: NodeRequest, outgoing: ServerResponse, parsedBody?: unknown): Promise<void> => {
+    answers.enter(outgoing);
     const gone = new AbortController();
     const body = new IncomingBody(incoming, parsedBody);
     const held: { request: Request | undefined } = { request: undefined };
@@ -65,6 +76,7 @@ export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHand
     }
     body.discard();
   };
+  return Object.assign(handle, { flushed: (ms: number) => answers.sent(ms) });
 }
 
 async function answer(server: WebHandler, { auth }: NodeRequest, request?: Request): Promise<Response> {

@@ -56,10 +56,15 @@ export interface StdioListenServer {
   /** Publishes changes. */
   notify: Notifier;
   /**
-   * Ends all subscriptions gracefully, then the input of the server behind, so that the process can exit.
-   * Resolves when the last result is written.
+   * Ends all subscriptions gracefully, then the input of the server behind, so that the process can exit. Resolves when the pending
+   * cues and the results have been handed to `stdout`, within about a second and whether the client reads or not.
    */
   close: () => Promise<void>;
+  /**
+   * Waits until `stdout` has taken everything that was written, for `ms` milliseconds at most. Resolves with whether it has. A process
+   * that exits by itself after `close` calls this first.
+   */
+  flushed: (ms: number) => Promise<boolean>;
   /** The bus in use. */
   bus: ListenBus;
 }
@@ -77,7 +82,8 @@ export interface StdioListenServer {
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
   const { onerror = report, bus = new InMemoryBus(onerror) } = options;
   const front = new StdioFront(serve, { ...options, bus: asListenBus(bus, onerror), onerror: guarded(onerror) });
-  return { notify: notifierOn(front.bus), close: front.close, bus: front.bus };
+  const { close, flushed } = front;
+  return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
 
 type FrontOptions = StdioListenOptions & { bus: ListenBus; onerror: (error: Error) => void };
@@ -92,7 +98,6 @@ class StdioFront {
   readonly #serverLines = new WholeLines();
   readonly #discovery: Discovery;
   readonly #subscriptions: Subscriptions;
-  readonly #closeMs: number;
   readonly #onerror: (error: Error) => void;
   readonly #sources: Array<() => Uint8Array | undefined>;
   #isFull = false;
@@ -109,7 +114,6 @@ class StdioFront {
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;
-    this.#closeMs = limits.closeMs;
     this.#onerror = onerror;
     this.#subscriptions = new Subscriptions({
       ...{ authorize: options.authorize, bus, capabilities, limits, onerror },
@@ -122,12 +126,19 @@ class StdioFront {
   }
 
   readonly close = async (): Promise<void> => {
-    const late = setTimeout(() => this.#subscriptions.end(), this.#closeMs);
     await this.#subscriptions.close();
-    clearTimeout(late);
-    await this.#written();
+    this.#freeze();
     this.#endInput();
   };
+
+  readonly flushed = (ms: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      const late = setTimeout(resolve, ms, false);
+      this.#stdout.write('', (error) => {
+        clearTimeout(late);
+        resolve(!error && !this.#isBroken);
+      });
+    });
 
   #start(serve: StdioServer): void {
     const served = serve(this.#toServer, this.#fromServer);
@@ -164,6 +175,16 @@ class StdioFront {
       if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       this.#sources.reverse();
     }
+  }
+
+  /** Hands over all that is left of the subscriptions, whether there is room or not: each has at most one cue for each topic. */
+  #freeze(): void {
+    surviving(() => {
+      for (let bytes = this.#subscriptions.poll(); bytes !== undefined; bytes = this.#subscriptions.poll()) {
+        if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
+      }
+    });
+    if (!this.#hasLapsed) this.#subscriptions.settle();
   }
 
   readonly #drained = (): void => {
@@ -221,18 +242,6 @@ class StdioFront {
     this.#fail(error);
     setImmediate(() => this.#flush());
   };
-
-  /** Resolves when all that was written has left, or cannot leave. */
-  async #written(): Promise<void> {
-    if (this.#isBroken) return;
-    await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, this.#closeMs);
-      this.#stdout.write('', () => {
-        clearTimeout(late);
-        resolve();
-      });
-    });
-  }
 }
 
 function isGone(error: Error): boolean {

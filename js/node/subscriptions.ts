@@ -1,10 +1,11 @@
+import { atMost } from '../at-most.js';
 import { type Authorize, type Authorizing, permitOf } from '../authorize.js';
 import type { ListenBus } from '../bus/bus.js';
-import { deferred } from '../deferred.js';
 import type { ListenCapabilities } from '../discover.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { DEFAULT_LIMITS, ListenLimits } from '../limits.js';
+import { SETTLE_MS } from '../streams.js';
 import { Channel, type ChannelInput, type Discovered, Refusal } from '../wasm.js';
 import { Registration } from './registration.js';
 import type { StdioAuthorizeContext } from './stdio.js';
@@ -29,9 +30,7 @@ export class Subscriptions {
   readonly #options: SubscriptionsOptions;
   readonly #asking: Authorizing<StdioAuthorizeContext>;
   readonly #registrations = new Map<number, Registration>();
-  readonly #done = deferred();
   #channel: Channel | undefined;
-  #isClosing = false;
 
   constructor(options: SubscriptionsOptions) {
     const { authorize, capabilities, limits, onerror } = options;
@@ -76,15 +75,17 @@ export class Subscriptions {
       this.#registrations.get(number)?.release();
       this.#registrations.delete(number);
     }
-    if (this.#isClosing && this.#channel?.subscriptions === 0 && !this.hasAnswers) this.#done.resolve();
   }
 
-  /** Ends all subscriptions gracefully; resolves when the last result was polled, or nothing can be any more. */
+  /** Ends all subscriptions gracefully, once the bus has delivered what was published before: all that is left can be polled then. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    const { bus } = this.#options;
+    try {
+      if (bus.settle !== undefined) await atMost(SETTLE_MS, bus.settle(), late);
+    } catch {
+      this.#channel?.doubt();
+    }
     this.#channel?.close();
-    this.#options.onnews();
-    await this.#done.promise;
   }
 
   /** Ends all subscriptions without a word; the answer is what the server behind gets of an unfinished line. */
@@ -93,7 +94,6 @@ export class Subscriptions {
     this.settle();
     this.#channel?.free();
     this.#channel = undefined;
-    this.#done.resolve();
     return rest;
   }
 
@@ -105,7 +105,6 @@ export class Subscriptions {
     setImmediate(() => {
       for (const registration of registrations) registration.release();
     });
-    this.#done.resolve();
   }
 
   #takeInputs(): Uint8Array[] {
@@ -189,6 +188,10 @@ export class Subscriptions {
       }
     }, AGAIN_MS);
   }
+}
+
+function late(): ListenError {
+  return new ListenError('bus-lost', 'the bus did not answer in time');
 }
 
 /** Milliseconds from the loss of a bus to the next attempt. */

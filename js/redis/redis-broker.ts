@@ -1,5 +1,6 @@
 import type { createClient } from 'redis';
 import type { Broker, BrokerEar } from '../bus/broker.js';
+import { type Deferred, deferred } from '../deferred.js';
 
 /** What of a client of the package `redis` is used. */
 export interface RedisClient {
@@ -20,6 +21,8 @@ export class RedisBroker implements Broker {
   readonly #window: string;
   #writer: Connection | undefined;
   #place: Place | undefined;
+  /** Those who wait until the entry with a number was read. */
+  readonly #awaited = new Map<Deferred<void>, number>();
 
   /** @param window - how many entries the stream keeps, at least. */
   constructor(client: RedisClient, name: string, window: number) {
@@ -47,6 +50,22 @@ export class RedisBroker implements Broker {
     } finally {
       signal.removeEventListener('abort', leave);
       reader.destroy();
+    }
+  }
+
+  async settle(): Promise<void> {
+    this.#writer ??= this.#openWriter();
+    const heard = deferred();
+    this.#awaited.set(heard, Number((await this.#writer.get(this.#counter)) ?? 0));
+    this.#tellAwaited();
+    await heard.promise;
+  }
+
+  #tellAwaited(): void {
+    for (const [heard, number] of this.#awaited) {
+      if (number > (this.#place?.number ?? 0)) continue;
+      this.#awaited.delete(heard);
+      heard.resolve();
     }
   }
 
@@ -90,6 +109,7 @@ export class RedisBroker implements Broker {
       place.id = id;
       this.#take(place, message, ear);
     }
+    this.#tellAwaited();
   }
 
   /** What others write into the stream has no number, and counts for nothing. */

@@ -10,11 +10,12 @@ use super::{
     adjust::Adjust,
     delivery::Delivery,
     edges::Edges,
+    frames::{adjusted_frame, attached_frame, refused_frame},
     index::EdgeId,
     interest::Interest,
     kept,
     keys::Keys,
-    protocol::{Attach, BusMessage, EdgeMessage, ProtocolError, adjusted_frame, attached_frame},
+    protocol::{Attach, BusMessage, EdgeMessage, ProtocolError},
     recent::Recent,
     replay::Replay,
     room::Room,
@@ -305,10 +306,12 @@ impl Hub {
         }
         self.edges.change(edge, &delta);
         let room = self.edges.room_of(edge);
-        Ok(Received::Adjusted {
-            answer: adjusted_frame(change.seq, is_admitted, room),
-            change,
-        })
+        let answer = if is_admitted {
+            adjusted_frame(change.seq, self.mark.position, room)
+        } else {
+            refused_frame(change.seq, room)
+        };
+        Ok(Received::Adjusted { answer, change })
     }
 
     /// Whether the log still holds everything after `since`.

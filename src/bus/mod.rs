@@ -5,6 +5,7 @@ mod change;
 mod delivery;
 mod edges;
 mod follow_reply;
+mod frames;
 mod hub;
 mod index;
 mod interest;

@@ -13,7 +13,7 @@ use crate::{
     position::{Mark, Position},
 };
 
-use super::{adjust::Adjust, interest::Interest};
+use super::{adjust::Adjust, frames::event_frame, interest::Interest};
 
 /// What an edge tells its bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +140,8 @@ impl BusMessage {
         usize::try_from(room).ok()
     }
 
-    /// Where the log ended when an attach was confirmed, where a frame says so: what is replayed after it stands at or before that.
+    /// Where the log ended when the bus confirmed an attach or an adjustment, if the frame names it.
+    /// A stream that waited for the confirmation takes nothing at or before that position.
     pub fn head_in(text: &str) -> Option<Position> {
         let document = read(text).ok()?;
         document
@@ -204,53 +205,6 @@ impl BusMessage {
             } => event_frame(*position, *previous, *at, &event.to_json()),
         }
     }
-}
-
-/// The frame of [`BusMessage::Attached`] from a bus that takes an [`EdgeMessage::Adjust`].
-pub(super) fn attached_frame(mark: &Mark, head: Position, room: usize) -> String {
-    let (mark, room) = (mark_members(mark), room_member(room));
-    let head = head.0;
-    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"adjust":true{room}}}"#)
-}
-
-/// The frame of [`BusMessage::Adjusted`], or of [`BusMessage::Refused`].
-pub(super) fn adjusted_frame(seq: u64, is_admitted: bool, room: usize) -> String {
-    let kind = if is_admitted { "adjusted" } else { "refused" };
-    let room = room_member(room);
-    format!(r#"{{"v":{VERSION},"type":"{kind}","seq":{seq}{room}}}"#)
-}
-
-/// Nothing where there are no bounds.
-fn room_member(room: usize) -> String {
-    if room == usize::MAX {
-        return String::new();
-    }
-    format!(",\"room\":{room}")
-}
-
-/// The frame of [`BusMessage::Event`] for an event that is JSON text already.
-pub(super) fn event_frame(
-    position: Position,
-    previous: Option<Position>,
-    at: Option<Millis>,
-    event: &str,
-) -> String {
-    let mut frame = format!(
-        r#"{{"v":{VERSION},"type":"event","position":{}"#,
-        position.0
-    );
-    if let Some(previous) = previous {
-        frame.push_str(",\"previous\":");
-        frame.push_str(&previous.0.to_string());
-    }
-    if let Some(at) = at {
-        frame.push_str(",\"at\":");
-        frame.push_str(&at.0.to_string());
-    }
-    frame.push_str(",\"event\":");
-    frame.push_str(event);
-    frame.push('}');
-    frame
 }
 
 impl Place {
@@ -358,7 +312,7 @@ fn mark_in(node: &Node<'_>) -> Result<Mark, ProtocolError> {
     })
 }
 
-fn mark_members(mark: &Mark) -> String {
+pub(super) fn mark_members(mark: &Mark) -> String {
     let epoch = quoted(&mark.epoch);
     format!("\"epoch\":{epoch},\"position\":{}", mark.position.0)
 }
@@ -385,7 +339,7 @@ fn previous_in(node: &Node<'_>) -> Result<Option<Position>, ProtocolError> {
     Ok(number.transpose()?.map(Position))
 }
 
-const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 1;
 /// Edges are ours and have applied their own limits, which may be wider than the defaults.
 /// A frame nests one deeper than the event in it.
 pub(super) const EDGE_LIMITS: Limits = Limits {

@@ -6,10 +6,10 @@ use crate::{
 };
 
 use super::{
+    frames::event_frame,
     interest::Interest,
     key::{Key, Subject},
     keys::Keys,
-    protocol::event_frame,
 };
 
 /// What one edge missed, read from the log and collapsed: the last event of each key, in

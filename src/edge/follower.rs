@@ -8,8 +8,11 @@ use crate::{
 };
 
 use super::{
+    counts::Counts,
     heard::Heard,
     link::{BusCall, Link, Patience},
+    past::Past,
+    settling::Settling,
 };
 
 /// Follows the log of a bus over one connection after another: knows up to where everything was heard, notices
@@ -19,8 +22,8 @@ use super::{
 /// and poll [`Follower::poll_call`] until it answers `None`.
 #[derive(Debug)]
 pub struct Follower {
-    link: Link,
-    mark: Option<Mark>,
+    pub(super) link: Link,
+    pub(super) mark: Option<Mark>,
     /// What the attach said that is on its way.
     past: Past,
     /// Up to where everything was heard when more was wanted than the bus was told.
@@ -32,31 +35,8 @@ pub struct Follower {
     early: Vec<(TaskId, Position)>,
     /// The event for which the bus was last asked because nobody wants it.
     unwanted: Option<Position>,
+    pub(super) settling: Settling,
     counts: Counts,
-}
-
-/// What was heard before an attach.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Past {
-    /// Nothing: it begins here.
-    None,
-    /// Everything up to this mark.
-    Since(Mark),
-    /// Something, but nobody can say up to where.
-    Unknown,
-}
-
-/// How often a bus had to be followed anew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// The bus was lost.
-    pub outages: u32,
-    /// The bus was lost, and has confirmed again.
-    pub healed: u32,
-    /// Frames were missing, out of order or broken on a connection that stayed open.
-    pub gaps: u32,
-    /// Nobody could tell what was missed.
-    pub resyncs: u32,
 }
 
 impl Follower {
@@ -85,6 +65,7 @@ impl Follower {
             has_interest: false,
             early: Vec::new(),
             unwanted: None,
+            settling: Settling::Over,
             counts: Counts::default(),
         }
     }
@@ -115,7 +96,13 @@ impl Follower {
         let message = BusMessage::from_json(text);
         let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
         match message {
-            BusMessage::Attached(mark) => Ok(self.handle_attached(mark, now)),
+            BusMessage::Attached(mark) => {
+                let heard = self.handle_attached(mark, now);
+                if matches!(heard, Heard::Attached { .. }) {
+                    self.handle_answer(BusMessage::head_in(text), now);
+                }
+                Ok(heard)
+            }
             BusMessage::Interest { interest, is_held } => {
                 self.has_interest = true;
                 Ok(Heard::Interest { interest, is_held })
@@ -157,6 +144,16 @@ impl Follower {
         self.link.handle_moved(now);
     }
 
+    /// Its connection was another follower's, which has heard everything up to `since` and serves it
+    /// no longer: an attach of its own is called for within two seconds. `random` is drawn from [0, 1).
+    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
+        self.mark = Some(since);
+        self.before = None;
+        self.past = Past::None;
+        self.early.clear();
+        self.link.handle_parted(now, random);
+    }
+
     /// The bus is to be asked at once; where it is lost, another attempt to reach it is made at once.
     pub fn handle_wish(&mut self, now: Millis) {
         self.link.handle_wish(now);
@@ -189,10 +186,8 @@ impl Follower {
         if call != BusCall::Leave
             && let Some(mark) = &self.mark
         {
-            let before = self.before.take();
-            let mark = before
-                .filter(|before| before.epoch == mark.epoch && before.position < mark.position)
-                .unwrap_or_else(|| mark.clone());
+            let mark = self.resume().unwrap_or_else(|| mark.clone());
+            self.before = None;
             // A log without an epoch is none that could be replayed.
             self.past = if mark.epoch.is_empty() {
                 Past::Unknown
@@ -214,6 +209,16 @@ impl Follower {
             Past::Since(mark) => Some(mark),
             Past::None | Past::Unknown => None,
         }
+    }
+
+    /// Where the log has to be followed from so that nothing is missed: the mark, or an earlier one
+    /// while the bus has not confirmed what was wanted since. `None` before the first mark.
+    pub fn resume(&self) -> Option<Mark> {
+        let mark = self.mark.as_ref()?;
+        let earlier = [self.before.as_ref(), self.since()].into_iter().flatten();
+        let earlier = earlier.filter(|earlier| earlier.epoch == mark.epoch);
+        let resume = earlier.chain([mark]).min_by_key(|mark| mark.position);
+        resume.cloned()
     }
 
     /// Up to where everything was heard; `None` until the first attach is confirmed.
@@ -267,14 +272,7 @@ impl Follower {
     /// A bus that goes on from what was asked says just that mark.
     fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
         if !self.link.awaits() {
-            let is_known = self
-                .mark
-                .as_ref()
-                .is_some_and(|known| known.epoch == mark.epoch && known.position >= mark.position);
-            if !is_known {
-                self.doubt(now);
-            }
-            return Heard::Nothing;
+            return self.handle_unasked(mark, now);
         }
         if self.needs_interest && !self.has_interest {
             self.counts.gaps += 1;
@@ -292,6 +290,25 @@ impl Follower {
         }
         self.mark = Some(mark);
         Heard::Attached { is_whole }
+    }
+
+    /// Handles an `attached` that answers no attach. One of another epoch says that events were lost.
+    fn handle_unasked(&mut self, mark: Mark, now: Millis) -> Heard {
+        let Some(known) = &self.mark else {
+            self.doubt(now);
+            return Heard::Nothing;
+        };
+        if known.epoch == mark.epoch {
+            if known.position < mark.position {
+                self.doubt(now);
+            }
+            return Heard::Nothing;
+        }
+        self.counts.resyncs += 1;
+        self.early.clear();
+        self.before = None;
+        self.mark = Some(mark);
+        Heard::Attached { is_whole: false }
     }
 
     /// Takes an event in at its place; the answer is whether it is to be told of, and `None` before
@@ -368,7 +385,7 @@ impl Follower {
     }
 
     /// A log without an epoch has nothing to ask for.
-    fn may_verify(&self) -> bool {
+    pub(super) fn may_verify(&self) -> bool {
         self.mark
             .as_ref()
             .is_some_and(|mark| !mark.epoch.is_empty())

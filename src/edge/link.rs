@@ -152,6 +152,15 @@ impl Link {
         }
     }
 
+    /// The connection is another's, which is passed on: one of its own is called for soon. Many may
+    /// be passed on at once, so that they are spread.
+    pub(super) fn handle_parted(&mut self, now: Millis, random: f64) {
+        self.is_doubted = false;
+        self.state = State::Lost {
+            until: now + backoff::wait(Millis(0), false, random),
+        };
+    }
+
     pub(super) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         if self.is_lost() {
             return;

@@ -1,15 +1,20 @@
 //! The edge: what holds one client's stream and joins it to the bus, over one connection after another.
 
 mod backoff;
+mod counts;
 mod follower;
 mod heard;
 mod link;
 pub mod memo;
+mod past;
+mod settling;
 mod shared;
 
-pub use follower::{Counts, Follower, Past};
+pub use counts::Counts;
+pub use follower::Follower;
 pub use heard::Heard;
 pub use link::{BusCall, Patience};
+pub use past::Past;
 pub use shared::{Given, SharedEvents};
 
 use shared::PlacedEvent;
@@ -46,6 +51,8 @@ pub struct Edge {
     tells_past: bool,
     /// What the bus sends, where that is more than the client may hear.
     sent: Option<SubscriptionFilter>,
+    /// When it closes, whether the bus has answered by then or not.
+    closes_at: Option<Millis>,
     /// By how much the clock of 1970 is ahead of the one that is told here.
     epoch: Millis,
 }
@@ -69,6 +76,7 @@ impl Edge {
             last_id: None,
             denied: Vec::new(),
             sent: None,
+            closes_at: None,
             epoch: Millis::default(),
         }
     }
@@ -141,6 +149,12 @@ impl Edge {
     /// # Errors
     /// A [`ProtocolError`]; the frame is then to be dropped, and the stream has not changed.
     pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
+        let handled = self.take(text, now);
+        self.close_if_due(now);
+        handled
+    }
+
+    fn take(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         // A stream that drains takes nothing in any more, and must not say that it heard it.
         let is_over = !self.stream.is_opening() && !self.stream.is_open();
         if is_over && !seeded::has(Bug::HearsWhileDraining) {
@@ -238,18 +252,28 @@ impl Edge {
         self.follower.handle_lost(now, random, is_overloaded);
     }
 
+    /// The connection that the stream shared holds it no longer, and has delivered everything up to
+    /// `since` in the log of the bus. [`Edge::poll_call`] attaches within two seconds, from there, and
+    /// nothing is missing. `random` is drawn from [0, 1).
+    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
+        self.follower.handle_parted(since, now, random);
+    }
+
     /// The moment of [`Edge::poll_timeout`] has come. `random` is drawn from [0, 1).
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.stream.handle_timeout(now);
         self.follower.handle_timeout(now, random);
+        self.close_if_due(now);
     }
 
     /// When to call [`Edge::handle_timeout`]; `None`: not until something is handled.
     pub fn poll_timeout(&self) -> Option<Millis> {
         let follower = self.follower.poll_timeout();
+        let is_open = self.stream.is_open();
         let deadlines = [
             self.stream.poll_timeout(),
-            follower.filter(|_| self.stream.is_open()),
+            follower.filter(|_| is_open),
+            self.closes_at.filter(|_| is_open),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -274,9 +298,28 @@ impl Edge {
     /// while the bus is away counts as what waits.
     pub fn close(&mut self) {
         if self.stream.is_open() && !self.follower.is_certain() {
-            self.stream.handle_loss();
+            self.stream.handle_last_doubt();
         }
         self.stream.close();
+    }
+
+    /// Closes the stream once the bus has confirmed that nothing published before this call is missing, and
+    /// at `until` at the latest: as [`Edge::close`] then. Poll [`Edge::poll_call`].
+    pub fn close_by(&mut self, until: Millis, now: Millis) {
+        self.follower.settle(now);
+        self.closes_at = Some(until);
+        self.close_if_due(now);
+    }
+
+    fn close_if_due(&mut self, now: Millis) {
+        let is_asking = self.stream.is_open() && !self.follower.is_settled();
+        if self
+            .closes_at
+            .take_if(|until| !is_asking || *until <= now)
+            .is_some()
+        {
+            self.close();
+        }
     }
 
     /// There is nothing to register: the stream is acknowledged and ends at once.

@@ -26,7 +26,7 @@ pub use output::{LineCall, LineOutput};
 ///
 /// It wants what all of them want together, hears each event once, and tells it those that want it: to a stream it is a
 /// bus of its own, with marks of its own, that never loses a frame. What gets lost between bus and line, the line
-/// makes up for; where nobody can tell what that was, it loses its streams, which come back and cue everything.
+/// makes up for; where nobody can tell what that was, its streams cue everything that they honor.
 ///
 /// After each call of `attach`, `detach` and `handle_*`, and when [`Line::poll_timeout`] says, call
 /// [`Line::handle_timeout`], then poll [`Line::poll_call`] and [`Line::poll_output`] until there is none.
@@ -47,7 +47,7 @@ pub struct Line {
     refusals: u32,
     /// Streams that have not been told that they are attached.
     waiting: Vec<EdgeId>,
-    /// Where the log ended when the bus last confirmed an attach.
+    /// Where the log ended when the bus last confirmed an attach or an adjustment.
     head: Position,
     /// Streams that were acknowledged before a replay had come to its end.
     fresh: Fresh,
@@ -147,7 +147,11 @@ impl Line {
                 self.head = BusMessage::head_in(text).unwrap_or_default();
                 self.handle_attached(is_whole);
             }
-            Heard::Adjusted(seq) => self.handle_adjusted(seq),
+            Heard::Adjusted(seq) => {
+                let head = BusMessage::head_in(text).unwrap_or_default();
+                self.head = self.head.max(head);
+                self.handle_adjusted(seq);
+            }
             Heard::Refused(seq) => self.handle_refused(seq),
             Heard::Event {
                 position,
@@ -208,6 +212,17 @@ impl Line {
         self.follower.is_certain()
     }
 
+    /// Asks the bus for everything that was published before this call: see
+    /// [`Line::is_settled`].
+    pub fn settle(&mut self, now: Millis) {
+        self.follower.settle(now);
+    }
+
+    /// Whether everything that was published before [`Line::settle`] has been received.
+    pub fn is_settled(&self) -> bool {
+        self.follower.is_settled()
+    }
+
     /// Whether the bus was lost, and has not confirmed again yet.
     pub fn is_away(&self) -> bool {
         self.follower.is_away()
@@ -243,19 +258,40 @@ impl Line {
         self.confirm();
         self.refusals = 0;
         if !is_whole {
-            self.gaps += 1;
-            self.lose_open();
+            self.resync();
         }
         self.serve_waiting();
     }
 
-    fn lose_open(&mut self) {
-        let edges: Vec<EdgeId> = self.edges.ids().collect();
-        for edge in edges {
-            if self.is_open(edge) {
-                self.lose(edge);
+    /// Nobody knows what was missed: the marks of all open streams get another epoch, so that each
+    /// cues everything that it honors. They stay.
+    fn resync(&mut self) {
+        self.gaps += 1;
+        let mark = self.mark();
+        let edges = self.open();
+        for edge in &edges {
+            self.fresh.leave(*edge);
+            if let Some(attached) = self.edges.get_mut(*edge) {
+                attached.last = Some(mark.position);
+                attached.is_waiting = false;
             }
         }
+        if !edges.is_empty() {
+            let messages = vec![BusMessage::Attached(mark).to_json()];
+            self.put(LineOutput::Send { messages, edges });
+        }
+    }
+
+    fn lose_open(&mut self) {
+        for edge in self.open() {
+            self.lose(edge);
+        }
+    }
+
+    /// The streams that were told that they are attached, in ascending order.
+    fn open(&self) -> Vec<EdgeId> {
+        let is_open = |edge: &EdgeId| self.is_open(*edge);
+        self.edges.ids().filter(is_open).collect()
     }
 
     fn handle_adjusted(&mut self, seq: u64) {
@@ -336,8 +372,9 @@ impl Line {
     }
 
     fn lose(&mut self, edge: EdgeId) {
+        let since = self.follower.resume().filter(|_| self.is_open(edge));
         self.detach(edge);
-        self.put(LineOutput::Lose(edge));
+        self.put(LineOutput::Lose { edge, since });
     }
 
     fn mark(&self) -> Mark {

@@ -1,5 +1,5 @@
 use crate::{
-    bus::{Delivery, EdgeId, Key},
+    bus::{Delivery, EdgeId, Key, Mark},
     event::ServerEvent,
 };
 
@@ -16,8 +16,14 @@ pub enum LineOutput {
         /// The streams, in ascending order.
         edges: Vec<EdgeId>,
     },
-    /// A stream is held no more: its bus is lost, or has lost something. It may come back.
-    Lose(EdgeId),
+    /// The line holds a stream no longer.
+    Lose {
+        /// Which.
+        edge: EdgeId,
+        /// Up to where in the log of the bus an open stream was given everything: it attaches there
+        /// by itself and misses nothing. `None` for a stream that was never told that it is attached.
+        since: Option<Mark>,
+    },
     /// A stream is held no more: the bus has no room for what it wants. It was never told that it is attached.
     Refuse(EdgeId),
 }

@@ -19,7 +19,7 @@ impl Line {
         if !self.is_open(edge) {
             return;
         }
-        // Elsewhere there may be room.
+        // Elsewhere there may be room for what is new.
         if !self.has_room_for(interest, now) {
             return self.lose(edge);
         }

@@ -1,5 +1,7 @@
 use crate::clock::Millis;
 
+use super::stream::ServerStream;
+
 /// Why a stream ended. Only a graceful end has a result: whatever else ends a stream looks like a
 /// drop to its client, which then comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,12 @@ pub enum Ending {
     Drained,
     /// The server made room.
     Shed,
+    /// The bus object no longer serves the deployment that holds it.
+    Outdated,
+    /// Its request, and each that shares a connection with it, had spent its processor budget.
+    Exhausted,
+    /// States of its tasks may have been lost, which no cue makes up for.
+    Lost,
     /// What named its caller holds no longer.
     Expired,
     /// Its caller may not hear any more what it was promised, or nobody could say that it may.
@@ -32,10 +40,31 @@ impl Ending {
             Self::Rotated => "rotated",
             Self::Drained => "drained",
             Self::Shed => "shed",
+            Self::Outdated => "outdated",
+            Self::Exhausted => "exhausted",
+            Self::Lost => "lost",
             Self::Expired => "expired",
             Self::Denied => "denied",
             Self::Aborted => "aborted",
         }
+    }
+}
+
+/// How a host closes a stream.
+impl ServerStream {
+    /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
+    /// A stream that was never registered just ends, and one that already ends without a result
+    /// goes on doing so. All that is left is to be written at once: see
+    /// [`ServerStream::is_frozen`].
+    pub fn close(&mut self) {
+        self.is_frozen = true;
+        self.drain(Ending::Closed);
+    }
+
+    /// Whether the host writes all that is left to be polled at once, whatever room its transport
+    /// has: the stream was closed, so nothing is added any more, and who reads later finds it there.
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen
     }
 }
 

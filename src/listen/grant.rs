@@ -14,6 +14,8 @@ pub(super) struct Grant {
     span: Millis,
     until: Millis,
     question: Question,
+    /// The answer to the question that is asked is too old when it comes.
+    is_doubted: bool,
 }
 
 /// Whether the caller may still hear what it was promised.
@@ -44,6 +46,7 @@ impl ServerStream {
                 span,
                 until: now + span,
                 question: Question::None,
+                is_doubted: false,
             })
         });
     }
@@ -54,6 +57,17 @@ impl ServerStream {
         if let Some(grant) = &mut self.grant {
             grant.until = Millis(0);
         }
+    }
+
+    /// Makes the grant stale: the caller is authorized again before the next cue leaves. False
+    /// without a grant.
+    pub(super) fn renew_grant(&mut self) -> bool {
+        let Some(grant) = &mut self.grant else {
+            return false;
+        };
+        grant.until = Millis(0);
+        grant.is_doubted = matches!(grant.question, Question::Asked(_));
+        true
     }
 
     /// The filter of which somebody has to say whether the caller may still hear it: a cue waits for the answer, which is
@@ -76,7 +90,12 @@ impl ServerStream {
         let Question::Asked(asked) = std::mem::replace(&mut grant.question, Question::None) else {
             return;
         };
-        grant.until = now + grant.span;
+        let is_doubted = std::mem::take(&mut grant.is_doubted);
+        grant.until = if is_doubted {
+            Millis(0)
+        } else {
+            now + grant.span
+        };
         if !asked.is_subset_of(allowed) {
             self.handle_denied();
         }
@@ -86,6 +105,17 @@ impl ServerStream {
     /// result, and what waits is not said.
     pub fn handle_denied(&mut self) {
         self.abort_for(Ending::Denied);
+    }
+
+    /// Ends the stream at once and without a result, where its host waits for it no longer: as
+    /// [`ServerStream::handle_denied`] where it waits for an answer, and otherwise as
+    /// [`ServerStream::abort`].
+    pub fn give_up(&mut self) {
+        if self.is_asking() {
+            self.handle_denied();
+        } else {
+            self.abort();
+        }
     }
 
     /// Whether no cue may leave now.

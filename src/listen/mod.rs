@@ -9,6 +9,7 @@ mod grant;
 mod headers;
 mod incoming;
 mod keep_alive;
+mod loss;
 mod recalled;
 mod request;
 mod settings;

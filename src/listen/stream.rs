@@ -52,6 +52,7 @@ pub struct ServerStream {
     /// What its caller was allowed, where that does not hold for ever.
     pub(super) grant: Option<Box<Grant>>,
     ending: Option<Ending>,
+    pub(super) is_frozen: bool,
     pub(super) tally: Option<Arc<Tally>>,
 }
 
@@ -102,6 +103,7 @@ impl ServerStream {
             lifetime: Lifetime::default(),
             grant: None,
             ending: None,
+            is_frozen: false,
             tally: None,
         }
     }
@@ -138,27 +140,6 @@ impl ServerStream {
     ) {
         let position = Some(position);
         self.push(event, Since::new(position, published));
-    }
-
-    /// Events may have been missed: every honored list and resource is cued once. The state of a task
-    /// is more than a cue, and cannot be made up.
-    pub fn handle_gap(&mut self) {
-        for event in self.honored.subjects() {
-            self.cue(&event, Since::default());
-        }
-    }
-
-    /// Events were lost, and nobody knows which: what can be is made up for as [`ServerStream::handle_gap`] says. Where states of
-    /// tasks are honored, the stream ends without a result, so that its client comes back and reads them; where its caller has a name,
-    /// at once: that it may hear nothing any more can be among what was lost.
-    pub fn handle_loss(&mut self) {
-        if !self.honored.scope.principals.is_empty() {
-            self.abort();
-        } else if self.honored.task_ids.is_empty() || seeded::has(Bug::PassesOverTasks) {
-            self.handle_gap();
-        } else {
-            self.retire(Ending::Aborted);
-        }
     }
 
     /// From now on the filter is another one; cues that it does not honor are dropped.
@@ -201,12 +182,6 @@ impl ServerStream {
         if let Some(why) = self.lifetime.take_retirement(now) {
             self.retire(why);
         }
-    }
-
-    /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
-    /// A stream that was never registered just ends.
-    pub fn close(&mut self) {
-        self.drain(Ending::Closed);
     }
 
     /// Ends the stream without a result: pending cues go out, then it breaks off, and its client comes back.
@@ -338,7 +313,7 @@ impl ServerStream {
     }
 
     /// What waits goes out, then the end.
-    fn drain(&mut self, why: Ending) {
+    pub(super) fn drain(&mut self, why: Ending) {
         match self.state {
             State::Opening => self.abort_for(why),
             State::Open { is_acknowledged } => {
@@ -388,7 +363,7 @@ impl ServerStream {
     }
 
     /// The answer is whether a cue for the same key waited; `None` where none is taken in.
-    fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
+    pub(super) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
         let honored = &self.honored;
         let is_open = matches!(self.state, State::Opening | State::Open { .. });
         if !is_open || (self.cues.is_none() && !honored.accepts(event)) {

@@ -173,6 +173,17 @@ impl Channel {
         }
     }
 
+    /// Something may be missing that the bus has not delivered: closing tells it as
+    /// [`Edge::close`](crate::edge::Edge::close) says.
+    pub fn handle_doubt(&mut self) {
+        for number in self.subscriptions.all() {
+            let subscription = self.subscriptions.change(number);
+            if let Some(edge) = subscription.and_then(|subscription| subscription.edge()) {
+                edge.handle_doubt(NOW);
+            }
+        }
+    }
+
     /// What to do with what the client sent, or `None` until more comes.
     pub fn poll_input(&mut self) -> Option<Input> {
         loop {

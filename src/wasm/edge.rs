@@ -43,6 +43,10 @@ pub enum Retirement {
     Drained,
     /// The server makes room.
     Shed,
+    /// The bus object no longer serves this deployment.
+    Outdated,
+    /// The processor budget of its request is spent.
+    Exhausted,
 }
 
 #[wasm_bindgen]
@@ -150,6 +154,16 @@ impl Edge {
             .handle_bus_lost(millis(now), random, is_overloaded);
     }
 
+    /// The connection that the stream shared holds it no longer, and has delivered everything up to
+    /// `since`, as `attachMessage` takes it: it attaches within two seconds. Text that says no mark is as
+    /// `lose`. `random` is drawn from [0, 1).
+    pub fn part(&mut self, since: &str, now: f64, random: f64) {
+        match event_id::read(since) {
+            Some(since) => self.edge.handle_parted(since, millis(now), random),
+            None => self.edge.handle_bus_lost(millis(now), random, false),
+        }
+    }
+
     /// What is to be done about the bus; undefined: nothing now.
     pub fn call(&mut self, now: f64) -> Option<BusCall> {
         self.edge.poll_call(millis(now)).map(call)
@@ -249,9 +263,22 @@ impl Edge {
         self.edge.close();
     }
 
+    /// As `close`, once the bus has confirmed that nothing published before this call is missing, and at
+    /// `until` at the latest. The bus is to be asked: see `call`.
+    #[wasm_bindgen(js_name = closeBy)]
+    pub fn close_by(&mut self, until: f64, now: f64) {
+        self.edge.close_by(millis(until), millis(now));
+    }
+
+    /// Whether all that is left to be polled is to be written at once, whatever room there is.
+    #[wasm_bindgen(getter, js_name = isFrozen)]
+    pub fn is_frozen(&mut self) -> bool {
+        self.edge.stream().is_frozen()
+    }
+
     /// Ends at once, without a result.
     pub fn abort(&mut self) {
-        self.edge.stream().abort();
+        self.edge.stream().give_up();
     }
 
     /// The next bytes to write, several frames at once where several wait; undefined: nothing
@@ -291,6 +318,8 @@ impl Retirement {
             Self::Rotated => Ending::Rotated,
             Self::Drained => Ending::Drained,
             Self::Shed => Ending::Shed,
+            Self::Outdated => Ending::Outdated,
+            Self::Exhausted => Ending::Exhausted,
         }
     }
 }

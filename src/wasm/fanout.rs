@@ -204,6 +204,17 @@ impl Fanout {
         self.tend(stream, ServerStream::close);
     }
 
+    /// Whether all that is left to be polled is to be written at once, whatever room there is.
+    #[wasm_bindgen(js_name = isFrozen)]
+    pub fn is_frozen(&self, stream: u32) -> bool {
+        self.held(stream).is_some_and(ServerStream::is_frozen)
+    }
+
+    /// Ends a stream at once, without a result.
+    pub fn abort(&mut self, stream: u32) {
+        self.tend(stream, ServerStream::give_up);
+    }
+
     /// At that moment a stream ends at once, whatever waits; undefined: never.
     #[wasm_bindgen(js_name = expireAt)]
     pub fn expire_at(&mut self, stream: u32, at: Option<f64>) {

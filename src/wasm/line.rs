@@ -140,6 +140,17 @@ impl Line {
         self.0.is_certain()
     }
 
+    /// Asks the bus for everything that was published before this call.
+    pub fn settle(&mut self, now: f64) {
+        self.0.settle(millis(now));
+    }
+
+    /// Whether everything that was published before `settle` has been received.
+    #[wasm_bindgen(getter, js_name = isSettled)]
+    pub fn is_settled(&self) -> bool {
+        self.0.is_settled()
+    }
+
     /// Whether the bus was lost, and has not confirmed again yet.
     #[wasm_bindgen(getter, js_name = isAway)]
     pub fn is_away(&self) -> bool {
@@ -189,7 +200,7 @@ impl Told {
     pub fn streams(&self) -> Vec<u32> {
         match &self.0 {
             LineOutput::Send { edges, .. } => edges.iter().map(|edge| edge.0).collect(),
-            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => vec![edge.0],
+            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => vec![edge.0],
         }
     }
 
@@ -198,7 +209,19 @@ impl Told {
     pub fn messages(&self) -> Option<Vec<String>> {
         match &self.0 {
             LineOutput::Send { messages, .. } => Some(messages.clone()),
-            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
+            LineOutput::Lose { .. } | LineOutput::Refuse(_) => None,
+        }
+    }
+
+    /// Up to where in the log of the bus a stream that is held no more was given everything; undefined
+    /// where it was never attached.
+    #[wasm_bindgen(getter)]
+    pub fn since(&self) -> Option<String> {
+        match &self.0 {
+            LineOutput::Lose { since, .. } => {
+                since.as_ref().map(|mark| event_id::write(Some(mark)))
+            }
+            LineOutput::Send { .. } | LineOutput::Refuse(_) => None,
         }
     }
 
@@ -214,7 +237,7 @@ impl Told {
             LineOutput::Send { messages, .. } => {
                 edge::SharedEvents::read(messages).map(SharedEvents)
             }
-            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
+            LineOutput::Lose { .. } | LineOutput::Refuse(_) => None,
         }
     }
 }

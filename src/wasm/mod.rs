@@ -55,9 +55,19 @@ mod tally;
 #[cfg(feature = "server")]
 mod text;
 
+#[cfg(feature = "server")]
+use wasm_bindgen::prelude::*;
+
 use crate::clock::Millis;
 #[cfg(feature = "server")]
 use crate::position::Position;
+
+/// The version of the package.
+#[cfg(feature = "server")]
+#[wasm_bindgen(js_name = packageVersion)]
+pub fn package_version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
 
 /// The host's clock as the core takes it; what is no time counts as zero.
 #[expect(

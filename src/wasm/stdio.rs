@@ -120,6 +120,11 @@ impl Channel {
         self.0.is_opening(Number(number))
     }
 
+    /// Something may be missing that the bus has not delivered.
+    pub fn doubt(&mut self) {
+        self.0.handle_doubt();
+    }
+
     /// Ends all subscriptions gracefully.
     pub fn close(&mut self) {
         self.0.close();

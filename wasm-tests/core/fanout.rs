@@ -244,7 +244,7 @@ fn after_a_gap_everything_honored_is_cued_once_and_streams_with_tasks_end() {
     let cues = [cue("1", &TOOLS), cue("1", &updated("a"))].concat();
     assert_eq!(fanout.poll(one, T0), Some(cues));
     assert_eq!(fanout.poll(with_task, T0), None);
-    assert_eq!(fanout.remove(with_task), Some(Ending::Aborted));
+    assert_eq!(fanout.remove(with_task), Some(Ending::Lost));
 }
 
 #[test]

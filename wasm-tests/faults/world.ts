@@ -19,10 +19,12 @@ export interface WorldOptions {
   pieces?: Pieces;
   /** Whether a debugger may attach to the edges. */
   inspected?: boolean;
-  /** How streams reach the bus: `each` on a socket of its own (default), or all of an isolate on a `shared` one. */
-  sockets?: 'each' | 'shared';
+  /** The option `sockets` of the bus (default: `each`). */
+  sockets?: 'auto' | 'each' | 'shared';
   /** How many streams the bus holds before it opens shards. */
   edgesPerShard?: number;
+  /** The folder of the Worker of all processes (default: that of the faults). */
+  fixture?: string;
 }
 
 /** What an edge says of itself. */
@@ -36,7 +38,7 @@ export class World {
   readonly wire: Wire;
   readonly edges: Workerd[];
   /** How streams reach the bus. */
-  readonly sockets: 'each' | 'shared';
+  readonly sockets: 'auto' | 'each' | 'shared';
   #bus: Workerd;
   readonly #folder: string;
   readonly #bundle: string;
@@ -60,9 +62,9 @@ export class World {
   /** Starts all processes. */
   static async start(given: WorldOptions = {}): Promise<World> {
     const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard, sockets = 'each' } = given;
+    const { fixture = 'wasm-tests/faults/fixture' } = given;
     const bindings = edgesPerShard === undefined ? {} : { EDGES_PER_SHARD: `${edgesPerShard}` };
-    bundling ??= bundled('wasm-tests/faults/fixture');
-    const bundle = await bundling;
+    const bundle = await bundleOf(fixture);
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-faults-'));
     const bus = await startBus(bundle, bindings, join(folder, 'disk-0'), 0);
     let world: World | undefined;
@@ -187,7 +189,7 @@ interface Parts {
   bus: Workerd;
   wire: Wire;
   edges: Workerd[];
-  sockets: 'each' | 'shared';
+  sockets: 'auto' | 'each' | 'shared';
   folder: string;
   bundle: string;
   bindings: Record<string, string>;
@@ -218,6 +220,13 @@ function startBus(bundle: string, text: Record<string, string>, stateDir: string
   return startWorkerd({ bundle, durableObjects, edges: 0, text, stateDir, busPort, v8Flags });
 }
 
+/** Bundles each fixture once. */
+function bundleOf(fixture: string): Promise<string> {
+  const bundle = bundles.get(fixture) ?? bundled(fixture);
+  bundles.set(fixture, bundle);
+  return bundle;
+}
+
 /** Linux alone tells what a process holds open. */
 async function socketsOf(pid: number): Promise<number> {
   const folder = `/proc/${pid}/fd`;
@@ -233,4 +242,4 @@ function portIn(origin: string): number {
 /** The object that is the bus, where nobody has named another. */
 const BUS = 'mcp-listen';
 const durableObjects = [{ binding: 'MCP_BUS', className: 'FaultyBus' }];
-let bundling: Promise<string> | undefined;
+const bundles = new Map<string, Promise<string>>();

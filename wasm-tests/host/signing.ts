@@ -12,12 +12,14 @@ export interface Signing {
   secret?: string;
   /** Seconds since it was signed. */
   agoSeconds?: number;
+  /** The present, in milliseconds since 1970. */
+  at?: number;
 }
 
 /** The header fields of a signed publish. */
 export function signed(signing: Signing): Record<string, string> {
-  const { agoSeconds = 0, body, bus = 'mcp-listen', key, method = 'POST', secret = SECRET } = signing;
-  const timestamp = String(Math.floor(Date.now() / 1_000) - agoSeconds);
+  const { agoSeconds = 0, at = Date.now(), body, bus = 'mcp-listen', key, method = 'POST', secret = SECRET } = signing;
+  const timestamp = String(Math.floor(at / 1_000) - agoSeconds);
   const text = [method, bus, timestamp, key ?? '', body].join('\n');
   return {
     'content-type': 'application/json',

@@ -48,11 +48,12 @@ describe.each([
     }
   });
 
-  test('ends its streams without a result when it is told to stop, and exits', async () => {
+  test('ends its streams as its comment says when it is told to stop, and exits', async () => {
     const { child, url } = await started(example, command, args);
     const stream = await listen(url, LAMP);
     expect(await stream.message()).toContain('acknowledged');
     child.kill('SIGTERM');
+    if (command === 'node') expect(await stream.message()).toContain('"resultType":"complete"');
     expect(await stream.message()).toBeUndefined();
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });

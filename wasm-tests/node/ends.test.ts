@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { acknowledged, listChanged } from '../host/listen.ts';
+import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { listenRequest, open, RESULT, TOOLS, watched } from './serving.ts';
 
 test('a stream ends gracefully with the result, after what was pending', async () => {
@@ -16,13 +16,60 @@ test('a stream ends gracefully with the result, after what was pending', async (
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
 });
 
-test('a stream ends without a result when its reader takes nothing until close gives up', async () => {
-  const { attached, server } = watched({ limits: { closeMs: 20 } });
+test('who reads after close gets what was pending and the result, and delays nobody', async () => {
+  const { attached, server } = watched();
   const response = await server.fetch(listenRequest(TOOLS));
+  await server.notify.toolsChanged();
   await server.close();
   expect(attached()).toBe(0);
-  expect(await response.text()).not.toContain('result');
-  expect(server.stats().ended).toMatchObject({ aborted: 1, closed: 0 });
+  expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 1, aborted: 0 } });
+  await server.notify.toolsChanged();
+  expect(await messagesOf(response)).toEqual([acknowledged('1', TOOLS), listChanged('1', 'tools'), RESULT]);
+});
+
+test('close does not wait for a reader that takes nothing: it does so in the same turn of the event loop', async () => {
+  const { server } = watched();
+  for (let count = 0; count < 100; count += 1) await server.fetch(listenRequest(TOOLS));
+  let turns = 0;
+  const turning = setInterval(() => {
+    turns += 1;
+  }, 0);
+  await server.close();
+  clearInterval(turning);
+  expect(turns).toBeLessThanOrEqual(1);
+  expect(server.stats().ended.closed).toBe(100);
+});
+
+test('what is frozen is bounded by the honored filter, however much was published', async () => {
+  const { server } = watched();
+  const response = await server.fetch(listenRequest(TOOLS));
+  for (let count = 0; count < 1_000; count += 1) await server.notify.toolsChanged();
+  await server.close();
+  expect(await messagesOf(response)).toHaveLength(3);
+});
+
+test('a frozen body that is cancelled takes nothing of the stream with it that has its number now', async () => {
+  const { server } = watched({ capabilities: { tools: { listChanged: true } } });
+  const frozen = await server.fetch(listenRequest({ promptsListChanged: true }));
+  const stream = await open(server, TOOLS);
+  expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+  await frozen.body?.cancel();
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(server.stats()).toMatchObject({ open: 1, ended: { closed: 1, left: 0 } });
+});
+
+test('a stream that drains when its server closes yields what was pending, and no result', async () => {
+  const { server } = watched();
+  const response = await server.fetch(listenRequest(TOOLS));
+  await server.notify.toolsChanged();
+  const drained = await open(server, TOOLS);
+  await drained.message();
+  void server.drain({ windowMs: 0 });
+  expect(await drained.message()).toBeUndefined();
+  await server.close();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { drained: 2, closed: 0 } });
+  expect(await messagesOf(response)).toEqual([acknowledged('1', TOOLS), listChanged('1', 'tools')]);
 });
 
 test('a stream ends when its reader cancels', async () => {
@@ -64,3 +111,13 @@ test('a thousand streams, opened and dropped in one tick, leave nothing behind a
   expect(attached()).toBe(0);
   expect(onerror).not.toHaveBeenCalled();
 });
+
+/** All messages of a body that nobody has read yet. */
+async function messagesOf(response: Response): Promise<string[]> {
+  const stream = new WireStream(response, new AbortController());
+  const messages: string[] = [];
+  for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
+    messages.push(message);
+  }
+  return messages;
+}

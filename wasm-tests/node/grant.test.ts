@@ -115,6 +115,28 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     expect(await next).toBeUndefined();
   });
 
+  test('that closes ends without a result where its rights are not renewed in time, for all callbacks together', async () => {
+    let ms = 0;
+    const slowly = async <T>(answer: T): Promise<T> => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return answer;
+    };
+    const server = served({ principal: () => slowly('ann'), authorize: ({ requested }) => slowly(requested) });
+    const opening = open(server, TOOLS);
+    await vi.advanceTimersByTimeAsync(10);
+    const stream = await opening;
+    await stream.message();
+    await vi.advanceTimersByTimeAsync(30_000);
+    ms = 1_900;
+    await server.notify.toolsChanged();
+    const closed = server.close();
+    const rest = stream.message();
+    await vi.advanceTimersByTimeAsync(3_000);
+    await closed;
+    expect(await rest).toBeUndefined();
+    expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1, closed: 0 } });
+  });
+
   test('that closes waits for the answer', async () => {
     const rights = changeable();
     const server = served({ authorize: rights.authorize });

@@ -75,6 +75,37 @@ test('a stream that was let go on purpose ends without a result, and does not co
   expect(server.stats()).toMatchObject({ open: 0, away: 0 });
 });
 
+test('a stream whose shared socket passes it on attaches soon, from where it stands, and never was away', async () => {
+  const { bus, server, stream } = await opened();
+  const { position, epoch } = JSON.parse(await attachedFrame(bus)) as { position: number; epoch: string };
+  await server.notify.toolsChanged();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  bus.attempts.at(-1)?.link.lost(new ListenError('bus-full', 'no room here'), `${position}-${epoch}`);
+  expect(server.stats()).toMatchObject({ open: 1, away: 0 });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(bus.attempts).toHaveLength(2);
+  expect(bus.attempts[1]?.joining?.since).toBe(`${position}-${epoch}`);
+  // It says again what was published since then.
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(server.stats()).toMatchObject({ open: 1, away: 0, outages: 0, resyncs: 0 });
+});
+
+test.each([
+  ['bus-outdated', 'outdated', 15_000],
+  ['bus-exhausted', 'exhausted', 0],
+] as const)('with %s a stream ends as %s, after what is pending and without a result', async (code, reason, ms) => {
+  const onlog = vi.fn();
+  const { bus, server, stream } = await opened({ onlog });
+  bus.door = 'shut';
+  bus.lose(new ListenError(code, 'told by a test'));
+  if (ms > 0) await vi.advanceTimersByTimeAsync(ms - 100);
+  if (ms > 0) expect(server.stats().open).toBe(1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { [reason]: 1 } });
+  expect(onlog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason }));
+});
+
 test('a former attachment is not heard any more, whatever it still says', async () => {
   const { bus, server, stream } = await opened();
   const [former] = bus.attempts;
@@ -113,16 +144,44 @@ test('verifyMs finds the last event lost, too', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('closing while the bus is away cues what may have been missed, then gives the result', async () => {
+test('close waits a second for a bus that is away, cues what may have been missed, then gives the result', async () => {
   const { bus, server, stream } = await opened();
   bus.door = 'shut';
   bus.lose();
-  const closed = server.close();
+  let isClosed = false;
+  const closed = server.close().then(() => {
+    isClosed = true;
+  });
+  await vi.advanceTimersByTimeAsync(999);
+  expect(isClosed).toBe(false);
+  await vi.advanceTimersByTimeAsync(3);
+  await closed;
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(RESULT);
   expect(await stream.message()).toBeUndefined();
-  await closed;
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('close receives what was published before it, then gives the result, without any time going by', async () => {
+  const { bus, server, stream } = await opened({}, { toolsListChanged: true, promptsListChanged: true });
+  bus.muted = 1;
+  await server.notify.toolsChanged();
+  await server.close();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBe(RESULT);
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, resyncs: 0, ended: { closed: 1 } });
+});
+
+test('in doubt, the stream of a named principal ends without a result', async () => {
+  const { bus, server, stream } = await opened({ principal: () => 'ann' });
+  bus.door = 'silent';
+  bus.lose();
+  const closed = server.close();
+  await vi.advanceTimersByTimeAsync(1_002);
+  await closed;
+  expect(await stream.message()).toBeUndefined();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 0, aborted: 1 } });
 });
 
 test('streams that end while the bus is away leave no timer and no attachment behind', async () => {
@@ -179,6 +238,16 @@ test('a bus that is lost before the ack is a 503', async () => {
   await vi.advanceTimersByTimeAsync(60_000);
   expect(bus.attempts).toHaveLength(1);
 });
+
+/** What the bus of a stream confirms. */
+async function attachedFrame(bus: BreakableBus): Promise<string> {
+  let attached = '';
+  const receive = (frame: string): void => {
+    attached = frame;
+  };
+  bus.inner.attach(TOOLS, { receive, lost: () => {} }).detach();
+  return attached;
+}
 
 /** A server with a bus that can be broken, and a stream of it that was acknowledged. */
 async function opened(options: ListenOptions & { bus?: BreakableBus } = {}, filter: object = TOOLS) {

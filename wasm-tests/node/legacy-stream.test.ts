@@ -29,6 +29,21 @@ test('one publish reaches a stream of 2026-07-28 and a session, each in its own 
   expect(await legacy.event()).toBeUndefined();
 });
 
+test('a stream that nobody reads when its server closes yields what was pending', async () => {
+  const { send, server } = sessionServer();
+  const session = await LegacySession.begin(send);
+  await session.ask('resources/subscribe', { uri: 'note://a' });
+  const stream = await session.open();
+  expect(fields(await stream.event())).toMatchObject({ data: '' });
+  await server.notify.resourceUpdated('note://a');
+  await server.notify.toolsChanged();
+  await server.close();
+  expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
+  expect(await heard(stream)).toEqual(change('note://a'));
+  expect(await heard(stream)).toEqual(TOOLS);
+  expect(await stream.event()).toBeUndefined();
+});
+
 test('a session has one stream', async () => {
   const session = await LegacySession.begin(sessionServer().send);
   const stream = await session.open();

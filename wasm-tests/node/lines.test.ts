@@ -1,11 +1,11 @@
 import 'mcp-listen';
 import type { LogRecord } from 'mcp-listen';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { SharedLine } from '../../dist/cloudflare/shared-line.js';
+import { WRITE_BUDGET } from '../../dist/cloudflare/write-budget.js';
 import { Home } from '../../dist/home.js';
 import type { SharedFrames } from '../../dist/shared-frames.js';
-import { Hub } from '../../dist/wasm.js';
+import { EVENT, SmallBus, URI } from './small-bus.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -140,6 +140,31 @@ test('requests take turns at what is written for all', async () => {
   for (const frames of heard) expect(frames).toHaveLength(2_003);
 });
 
+test('a request that has spent its budget never has the socket again; when all have, the oldest streams end', async () => {
+  const { attach, heardBy, holders, lost } = await spent(12);
+  expect(holders).toHaveLength(3);
+  expect(new Set(holders).size).toBe(3);
+  // The one that has the socket goes on until a fresh one comes.
+  expect(lost).toEqual([[expect.any(Number), 'bus-exhausted']]);
+  await heardBy();
+  expect([holders.length, lost.length]).toEqual([3, 1]);
+  const fresh = attach();
+  await heardBy();
+  expect(holders).toHaveLength(4);
+  expect(fresh.at(-1)).toContain(URI);
+});
+
+test('where the one that has the socket leaves and all others are spent, a fresh one takes over', async () => {
+  const { attach, heardBy, holders, leave, lost } = await spent(12);
+  const [[first] = [0]] = lost;
+  for (const place of [0, 1, 2]) if (place !== first) leave(place);
+  const fresh = attach();
+  await vi.advanceTimersByTimeAsync(10);
+  await heardBy();
+  expect(holders).toHaveLength(4);
+  expect(fresh.at(-1)).toContain(URI);
+});
+
 test('what comes in one turn of the event loop is given to all streams together', async () => {
   const { bus, heard, together } = await serving(3);
   for (const event of [EVENT, TOOLS, PROMPTS, EVENT]) bus.publish(event);
@@ -172,6 +197,53 @@ test('a log is told that the streams of a line lost the bus, and have it again, 
   ]);
 });
 
+/** A line with three streams, whose requests have all written as much as they may, and which of them had the socket. */
+async function spent(writes: number) {
+  const former = WRITE_BUDGET.writes;
+  WRITE_BUDGET.writes = writes;
+  onTestFinished(() => {
+    WRITE_BUDGET.writes = former;
+  });
+  const { attach, bus, leave, line, lost } = await serving(3);
+  const holders: unknown[] = [];
+  const heardBy = async (): Promise<void> => {
+    bus.publish();
+    await vi.advanceTimersByTimeAsync(10);
+    const rider = line.holder?.rider;
+    if (rider !== holders.at(-1)) holders.push(rider);
+  };
+  for (let event = 0; event < 50 && lost.length === 0; event += 1) await heardBy();
+  return { attach, heardBy, holders, leave, lost };
+}
+
+test('a line that settles asks the bus once for all its streams, which then have what was lost', async () => {
+  const { attachments, bus, heard, line } = await serving(3);
+  bus.fallSilent();
+  bus.publish();
+  bus.speakAgain();
+  const asked = bus.sockets[0]?.sent;
+  const settled = Promise.all([line.settle(), line.settle()]);
+  expect(attachments.map(({ isCertain }) => isCertain)).toEqual([false, false, false]);
+  await vi.advanceTimersByTimeAsync(10);
+  await settled;
+  for (const frames of heard) expect(frames.slice(1).join()).toContain(URI);
+  expect(attachments.map(({ isCertain }) => isCertain)).toEqual([true, true, true]);
+  // The second one comes after what the answer to the first one replays.
+  expect((bus.sockets[0]?.sent ?? 0) - (asked ?? 0)).toBe(2);
+});
+
+test('a line whose bus does not answer is neither settled nor certain', async () => {
+  const { attachments, bus, line } = await serving(3);
+  bus.fallSilent();
+  let isSettled = false;
+  void line.settle().then(() => {
+    isSettled = true;
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(isSettled).toBe(false);
+  expect(attachments.map(({ isCertain }) => isCertain)).toEqual([false, false, false]);
+});
+
 /** A line with so many streams, each attached. */
 async function serving(count: number) {
   const records: LogRecord[] = [];
@@ -187,6 +259,7 @@ async function serving(count: number) {
   const together: SharedFrames[] = [];
   const broken = new Set<number>();
   const heard = Array.from({ length: count }, (): string[] => []);
+  const lost: [place: number, code: string][] = [];
   const attachments = heard.map((frames, place) => {
     const receive = (frame: string): void => {
       if (broken.has(place)) throw new Error('of another request');
@@ -196,11 +269,16 @@ async function serving(count: number) {
       together.push(frames);
       return false;
     };
-    return line.attach(FILTER, { receive, share, lost: () => {} });
+    return line.attach(FILTER, {
+      receive,
+      share,
+      lost: ({ code }: Error & { code: string }) => lost.push([place, code]),
+    });
   });
   await vi.advanceTimersByTimeAsync(10);
   for (const frames of heard) expect(frames).toHaveLength(1);
   return {
+    attachments,
     broken,
     bus,
     heard,
@@ -208,109 +286,16 @@ async function serving(count: number) {
     records,
     refused,
     together,
+    lost,
     leave: (place: number) => attachments[place]?.detach(),
+    /** One more stream, and what it is told. */
+    attach: (): string[] => {
+      const frames: string[] = [];
+      line.attach(FILTER, { receive: (frame) => frames.push(frame), lost: () => {} });
+      return frames;
+    },
   };
 }
 
-/** A bus of one subject with all that it ever told, and the sockets to it. */
-class SmallBus {
-  readonly sockets: SmallSocket[] = [];
-  /** What requests were asked to live for. */
-  readonly openings: Promise<void>[] = [];
-  readonly #hub = new Hub('epoch', 0, 0);
-  #events = 0;
-
-  /** The ways to it. */
-  get doors(): BusDoors {
-    const open = async () => ({ socket: this.#open() as unknown as WebSocket, shard: undefined });
-    const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
-    return { open, forget: () => {}, waitUntil } as unknown as BusDoors;
-  }
-
-  /** Nothing comes from the sockets that there are any more. */
-  fallSilent(): void {
-    for (const socket of this.sockets) socket.isSilent = true;
-  }
-
-  publish(event = EVENT): void {
-    this.#events += 1;
-    this.#hub.publish(event, 0);
-    for (let number = 0; number < this.#hub.deliveries; number += 1) {
-      for (const edge of this.#hub.edges(number) ?? []) this.#say(edge, this.#hub.message(number));
-    }
-  }
-
-  #open(): SmallSocket {
-    const edge = this.#hub.connect();
-    const socket: SmallSocket = new SmallSocket(edge, (frame) => {
-      const received = this.#hub.receive(edge, frame);
-      this.#say(edge, received.answer);
-      if (received.replayAfter !== undefined) this.#replay(edge);
-      if (received.isDetached) socket.isClosed = true;
-    });
-    this.sockets.push(socket);
-    return socket;
-  }
-
-  #replay(edge: number): void {
-    const replay = this.#hub.replay(edge);
-    if (replay === undefined) return;
-    replay.push(this.#events, EVENT);
-    for (const frame of this.#hub.finishReplay(edge, replay)) this.#say(edge, frame);
-  }
-
-  #say(edge: number, frame: string | undefined): void {
-    if (frame !== undefined) this.sockets.find((socket) => socket.edge === edge)?.hear(frame);
-  }
-}
-
-class SmallSocket {
-  readonly edge: number;
-  readonly send: (frame: string) => void;
-  isSilent = false;
-  /** Whether another request than its own has it in its hands. */
-  isForeign = false;
-  isClosed = false;
-  #hear: (message: { data: string }) => void = () => {};
-
-  constructor(edge: number, send: (frame: string) => void) {
-    this.edge = edge;
-    this.send = (frame) => {
-      this.#expectOwn();
-      send(frame);
-    };
-  }
-
-  accept(): void {}
-
-  close(): void {
-    this.#expectOwn();
-    this.isClosed = true;
-  }
-
-  get readyState(): number {
-    this.#expectOwn();
-    return this.isClosed ? WebSocket.CLOSED : WebSocket.OPEN;
-  }
-
-  #expectOwn(): void {
-    if (this.isForeign) throw new Error('of another request');
-  }
-
-  addEventListener(type: string, hear: (message: { data: string }) => void): void {
-    if (type === 'message') this.#hear = hear;
-    else if (type === 'close') this.break = () => hear({ data: '' });
-  }
-
-  /** It is lost. */
-  break: () => void = () => {};
-
-  hear(data: string): void {
-    if (!this.isSilent) this.#hear({ data });
-  }
-}
-
-const URI = 'note://a';
 const FILTER = JSON.stringify({ toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [URI] });
 const [TOOLS, PROMPTS] = ['tools', 'prompts'].map((list) => JSON.stringify({ kind: `${list}_list_changed` }));
-const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });

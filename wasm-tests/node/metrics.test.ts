@@ -38,7 +38,7 @@ test('a parser of the format reads every number that the server counted', async 
   expect(families.get('mcp_listen_requests_refused_total')).toMatchObject({ values: { request: 1, http: 0 } });
   expect(families.get('mcp_listen_notifications_total')).toEqual({ type: 'COUNTER', values: { '': 1 } });
   expect(families.get('mcp_listen_bus_events_total')).toEqual({ type: 'COUNTER', values: { '': 12 } });
-  expect(families.get('mcp_listen_bus_shards')).toEqual({ type: 'GAUGE', values: { '': 2 } });
+  expect(families.get('mcp_listen_bus_sessions')).toEqual({ type: 'GAUGE', values: { '': 1 } });
 });
 
 test('how long notifications took is a histogram: its buckets add up, and its sum is in seconds', () => {
@@ -48,7 +48,7 @@ test('how long notifications took is a histogram: its buckets add up, and its su
     type: 'HISTOGRAM',
     metrics: [
       {
-        buckets: { '0.02': '3', '0.1': '6', '0.5': '6', '2': '10', '10': '10', '+Inf': '15' },
+        buckets: { '0.02': '3', '0.1': '6', '0.5': '6', '2': '10', '+Inf': '15' },
         count: '15',
         sum: '61.5',
       },
@@ -145,4 +145,4 @@ function read(text: string): Map<string, { type: string; values: Record<string, 
   );
 }
 
-const BUS: BusNumbers = { attached: 3, position: 12, sessions: 1, dropped: 0, shards: [{}, {}] };
+const BUS: BusNumbers = { attached: 3, position: 12, sessions: 1 };

@@ -29,6 +29,34 @@ describe('a listen stream by node:http', () => {
     expect(await stream.message()).toBeUndefined();
   });
 
+  test('is flushed once its client has read it, which close does not wait for', async () => {
+    const server = serving({ limits: { bodyBytes: 1_000_000 } });
+    const handler = toNodeHandler(server);
+    const uris = Array.from({ length: 256 }, (_, place) => `note://${place}/${'x'.repeat(1_900)}`);
+    const body = listenBody({ resourceSubscriptions: uris });
+    const origin = await served(handler);
+    const client = await asking(origin, body);
+    await expect.poll(() => server.stats().open).toBe(1);
+    for (const uri of uris) await server.notify.resourceUpdated(uri);
+    await server.close();
+    expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
+    const flushed = handler.flushed(30_000);
+    const all = await text(client.resume());
+    expect(all.match(/notifications\/resources\/updated/g)).toHaveLength(256);
+    expect(all).toContain('"resultType":"complete"');
+    expect(await flushed).toBe(true);
+  });
+
+  test('is not flushed in time where its client does not read', async () => {
+    const handler = toNodeHandler(streaming((controller) => controller.enqueue(new Uint8Array(CHUNK))));
+    expect(await handler.flushed(0)).toBe(true);
+    const client = await asking(await served(handler), '{}');
+    await expect.poll(() => handler.flushed(0)).toBe(false);
+    expect(await handler.flushed(10)).toBe(false);
+    client.destroy();
+    expect(await handler.flushed(30_000)).toBe(true);
+  });
+
   test('leaves when its client does', async () => {
     const server = serving();
     const stream = await listen(`${await served(toNodeHandler(server))}/mcp`, TOOLS);

@@ -1,8 +1,10 @@
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type CreateMcpHandlerOptions, createMcpHandler } from '@modelcontextprotocol/server';
 import { type ListenServer, serveListen } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { everythingServer } from '../conformance/fixture/server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, type WireStream } from '../host/listen.ts';
+import { Heard, typescriptClient } from '../interop/typescript-client.ts';
 import { listenRequest, open, TOOLS, URL } from './serving.ts';
 
 describe('a stream beside the other requests of a client', () => {
@@ -71,6 +73,31 @@ describe('a listen request', () => {
   });
 });
 
+describe("the SDK's client", () => {
+  test('that reads only after the server has closed receives the pending changes, and a graceful end', async () => {
+    const server = everything();
+    let read: () => void = () => {};
+    const reading = new Promise<void>((resolve) => {
+      read = resolve;
+    });
+    const transport = new StreamableHTTPClientTransport(new globalThis.URL(URL), {
+      fetch: async (url, init) => heldAfterAck(await server.fetch(new Request(url, init)), reading),
+    });
+    const client = await typescriptClient(transport);
+    const heard = new Heard(client);
+    const subscription = await client.listen({ ...TOOLS, promptsListChanged: true });
+    for (let count = 0; count < 3; count += 1) await server.notify.toolsChanged();
+    await server.notify.promptsChanged();
+    await server.close();
+    expect([heard.waiting, server.stats().open]).toEqual([0, 0]);
+    read();
+    expect(await subscription.closed).toBe('graceful');
+    expect([await heard.next(), await heard.next()]).toEqual(['tools/list_changed', 'prompts/list_changed']);
+    expect(heard.waiting).toBe(0);
+    await client.close();
+  });
+});
+
 describe('between the revisions', () => {
   test.each(['subscriptions/listen', 'server/discover'])(
     '%s without _meta is an unknown method of 2025',
@@ -107,6 +134,24 @@ describe('between the revisions', () => {
     expect(await response.text()).toContain('"protocolVersion":"2025-11-25"');
   });
 });
+
+/** A stream of which nothing is read after the acknowledgment until `reading` resolves. */
+function heldAfterAck(response: Response, reading: Promise<void>): Response {
+  const { body, headers, status } = response;
+  if (body === null || headers.get('content-type') !== 'text/event-stream') return response;
+  const reader = body.getReader();
+  let chunks = 0;
+  const held = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      if (chunks > 0) await reading;
+      const { value } = await reader.read();
+      chunks += 1;
+      if (value === undefined) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+  return new Response(held, { headers, status });
+}
 
 /** The header fields of a client that knows nothing of this revision. */
 const BARE = { 'mcp-protocol-version': undefined, 'mcp-method': undefined };

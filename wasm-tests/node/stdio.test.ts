@@ -4,7 +4,7 @@ import { serveListenStdio } from 'mcp-listen/node';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, listenBody } from '../host/listen.ts';
 import { cancelLine, LineReader, requestLine, resultLine } from '../host/stdio.ts';
-import { CAPABILITIES, TOOLS } from './serving.ts';
+import { CAPABILITIES, RESULT, TOOLS } from './serving.ts';
 import { connected } from './stdio-serving.ts';
 
 const unhandled = vi.fn();
@@ -337,13 +337,32 @@ describe('a client that is gone', () => {
     expect(onerror).not.toHaveBeenCalled();
   });
 
-  test('ends a close that waits for it after its limit', async () => {
-    const stdout = new Writable({ highWaterMark: 1, write() {} });
-    const { bus, send, server } = connected({ stdout, limits: { closeMs: 20 } });
+  test('delays no close, and finds the pending cues and the results when it reads', async () => {
+    const waiting: Array<() => void> = [];
+    const lines: string[] = [];
+    const stdout = new Writable({
+      highWaterMark: 1,
+      write(chunk, _encoding, done) {
+        lines.push(...String(chunk).split('\n').filter(Boolean));
+        waiting.push(done);
+      },
+    });
+    const { bus, send, server } = connected({ stdout });
     send(listenBody(TOOLS, '1'));
-    await expect.poll(() => bus.attached).toBe(1);
+    await expect.poll(() => lines).toEqual([acknowledged('1', TOOLS)]);
+    for (let count = 0; count < 100; count += 1) await server.notify.toolsChanged();
     await server.close();
     expect(bus.attached).toBe(0);
+    expect(await server.flushed(0)).toBe(false);
+    const flushed = server.flushed(5_000);
+    void (async () => {
+      for (;;) {
+        await expect.poll(() => waiting.length).toBeGreaterThan(0);
+        waiting.shift()?.();
+      }
+    })().catch(() => {});
+    expect(await flushed).toBe(true);
+    expect(lines).toEqual([acknowledged('1', TOOLS), listChanged('1', 'tools'), RESULT]);
   });
 });
 

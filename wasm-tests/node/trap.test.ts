@@ -99,16 +99,27 @@ describe.each(BUSES)('%s streams of which something is not known any more', (_, 
     expect(await stream.message()).toBe(acknowledged('1', filter));
     await trap((event) => bus.publish(event));
     expect(await stream.message()).toBeUndefined();
-    expect(under.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
+    expect(under.stats()).toMatchObject({ open: 0, ended: { lost: 1 } });
   });
 
-  test('of callers with a name end without a result: that one was revoked may have been lost', async () => {
-    const { bus, server: under } = server(busOf(), { principal: () => 'ada' });
+  test('of callers with a name ask who they are, for a revocation may have been lost, and stay', async () => {
+    const principal = vi.fn(() => 'ada');
+    const { bus, server: under } = server(busOf(), { principal });
+    const stream = await acknowledgedStream(under);
+    const asked = principal.mock.calls.length;
+    await trap((event) => bus.publish(event));
+    expect(await stream.message()).toBe(TOLD);
+    expect(principal.mock.calls.length).toBeGreaterThan(asked);
+    expect(under.stats()).toMatchObject({ open: 1 });
+    await under.close();
+  });
+
+  test('of callers with a name end where nobody is asked again', async () => {
+    const { bus, server: under } = server(busOf(), { principal: () => 'ada', authorizationTtlMs: 0 });
     const stream = await acknowledgedStream(under);
     await trap((event) => bus.publish(event));
     expect(await stream.message()).toBeUndefined();
-    await acknowledgedStream(under);
-    await under.close();
+    expect(under.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
   });
 
   test('ask again what their caller may hear, however lately that was asked', async () => {
@@ -131,7 +142,7 @@ describe.each(BUSES)('%s streams that are about to end', (_, busOf) => {
     expect(await stream.message()).toBe(TOLD);
     await trap((event) => bus.publish(event));
     expect(await stream.message()).toBeUndefined();
-    expect(under.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
+    expect(under.stats()).toMatchObject({ open: 0, ended: { trapped: 1 } });
     const next = await acknowledgedStream(under);
     await bus.publish(CHANGED);
     expect(await next.message()).toBe(TOLD);

@@ -17,13 +17,24 @@ export interface Installed {
 export async function installed(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-package-'));
   await cp(join(root, 'wasm-tests', 'package', 'project'), folder, { recursive: true });
-  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', folder]));
-  const tarball = join(folder, report.filename);
+  const tarball = await packed(folder);
+  const listing = await run('tar', ['-tzf', tarball]);
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: folder });
   return {
     folder,
     tarball,
-    files: report.files.map((file: { path: string }) => file.path),
+    files: listing
+      .trim()
+      .split('\n')
+      .map((path) => path.replace(/^package\//, '')),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** The tarball that a release has made (`PACKAGE_TARBALL`), or else one that is packed into the folder. */
+export async function packed(folder: string): Promise<string> {
+  const made = process.env['PACKAGE_TARBALL'];
+  if (made !== undefined) return made;
+  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', folder]));
+  return join(folder, report.filename);
 }

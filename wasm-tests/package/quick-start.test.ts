@@ -6,15 +6,16 @@ import { run } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
 import { startWorkerd } from '../../scripts/workerd.mjs';
 import { Heard, typescriptClient } from '../interop/typescript-client.ts';
+import { packed } from './installed.ts';
 
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcp-listen-quick-start-'));
-  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', folder]));
+  const tarball = await packed(folder);
   const command = (await section()).match(/^npm install (.+)$/m)?.[1]?.split(' ') ?? [];
   // Not published yet: what would be.
-  const packages = command.map((name) => (name === 'mcp-listen' ? `./${report.filename}` : name));
+  const packages = command.map((name) => (name === 'mcp-listen' ? tarball : name));
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], { cwd: folder });
 });
 

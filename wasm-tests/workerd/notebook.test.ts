@@ -14,6 +14,7 @@ let here: string;
 let there: string;
 let streams: WireStream[] = [];
 let rung = 0;
+let opened = 0;
 
 beforeAll(async () => {
   workerd = await startWorkerd({ bundle: workerBundle, edges: 2, text: { CONSOLE: 'on', NOTEBOOK_WRITE: 'on' } });
@@ -34,13 +35,17 @@ async function ring(): Promise<void> {
   await callTool(here, 'edit_note', { name: 'bell', text: String(rung) });
 }
 
-/** Listens in the other isolate to all lists, the bell and `uris`. */
+/**
+ * Listens in the other isolate to all lists, the bell and `uris`, and to a note that no other stream names: so the
+ * acknowledgment waits for the bus, and the stream receives nothing that was published before.
+ */
 async function watch(...uris: string[]): Promise<WireStream> {
+  opened += 1;
   const stream = await listen(there, {
     toolsListChanged: true,
     promptsListChanged: true,
     resourcesListChanged: true,
-    resourceSubscriptions: ['note://bell', ...uris],
+    resourceSubscriptions: ['note://bell', `note://nobody-else-${opened}`, ...uris],
   });
   streams.push(stream);
   expect(await stream.message()).toContain('notifications/subscriptions/acknowledged');

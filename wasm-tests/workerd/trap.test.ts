@@ -24,14 +24,14 @@ test.each([
     expect(await fixture().stats(0)).toMatchObject({ open: 2, away: 0, resyncs: 2 });
     expect(await fixture().publish(0, CHANGED)).toBe(200);
     for (const stream of [one, other, elsewhere]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
-    expect(await fixture().stats(0)).toMatchObject({ open: 2, ended: { aborted: 0 } });
+    expect(await fixture().stats(0)).toMatchObject({ open: 2, ended: { aborted: 0, trapped: 0 } });
     await fixture().post(0, '/poison');
     await fixture().post(0, '/mcp', '{}');
     for (const stream of [one, other]) expect(await stream.event()).toBeUndefined();
     const again = await opened(0);
     expect(await fixture().publish(0, CHANGED)).toBe(200);
     for (const stream of [again, elsewhere]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
-    expect(await fixture().stats(0)).toMatchObject({ open: 1, ended: { aborted: 2 } });
+    expect(await fixture().stats(0)).toMatchObject({ open: 1, ended: { trapped: 2 } });
   },
 );
 

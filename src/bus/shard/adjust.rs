@@ -2,11 +2,13 @@ use crate::{
     bus::{
         adjust::{Adjust, filter_of},
         edges::Delta,
+        frames::{adjusted_frame, refused_frame},
         index::EdgeId,
         key::Key,
-        protocol::{ProtocolError, adjusted_frame},
+        protocol::ProtocolError,
     },
     clock::Millis,
+    position::Position,
 };
 
 use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
@@ -36,14 +38,20 @@ impl Shard {
         if is_admitted {
             self.confirm_or_wait(edge, change.seq, delta);
         } else {
-            self.answer_adjust(edge, change.seq, false);
+            self.refuse_adjust(edge, change.seq);
         }
         Ok(ShardReceived::Adjusting { change })
     }
 
-    /// Tells that an adjustment is done, or that there was no room for it.
-    pub(super) fn answer_adjust(&mut self, edge: EdgeId, seq: u64, is_admitted: bool) {
-        let frame = adjusted_frame(seq, is_admitted, self.edges.room_of(edge));
+    /// Confirms an adjustment; the log ended at `head` when what it adds came to be followed.
+    pub(super) fn answer_adjust(&mut self, edge: EdgeId, seq: u64, head: Position) {
+        let frame = adjusted_frame(seq, head, self.edges.room_of(edge));
+        self.send(edge, frame);
+    }
+
+    /// There is no room for what an adjustment adds.
+    fn refuse_adjust(&mut self, edge: EdgeId, seq: u64) {
+        let frame = refused_frame(seq, self.edges.room_of(edge));
         self.send(edge, frame);
     }
 
@@ -73,8 +81,8 @@ impl Shard {
 
     fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: Delta) {
         let keys: Vec<Key> = delta.added.iter().map(Key::followed).collect();
-        if self.is_current(&keys, None) {
-            return self.answer_adjust(edge, seq, true);
+        if let Some(mark) = self.mark.as_ref().filter(|_| self.is_current(&keys, None)) {
+            return self.answer_adjust(edge, seq, mark.position);
         }
         self.waiting.push(Waiting {
             edge,
@@ -107,6 +115,6 @@ impl Shard {
         self.edges.change(edge, &delta);
         self.release(delta.dropped.iter().map(Key::followed));
         self.outputs.push_back(ShardOutput::Change(edge, change));
-        self.answer_adjust(edge, seq, false);
+        self.refuse_adjust(edge, seq);
     }
 }

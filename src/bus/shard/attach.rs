@@ -1,9 +1,10 @@
 use crate::{
     bus::{
+        frames::attached_frame,
         index::EdgeId,
         key::Key,
         keys::Keys,
-        protocol::{Attach, attached_frame},
+        protocol::Attach,
         replay::Replay,
         shard_protocol::{Missed, Watched},
     },
@@ -93,7 +94,7 @@ impl Shard {
         self.waiting = waiting;
         for Waiting { edge, what, .. } in answered {
             match what {
-                Asked::Adjust { seq, .. } => self.answer_adjust(edge, seq, true),
+                Asked::Adjust { seq, .. } => self.answer_adjust(edge, seq, mark.position),
                 Asked::Attach {
                     session: Some(session),
                     ..

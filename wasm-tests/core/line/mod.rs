@@ -1,6 +1,8 @@
 //! What the streams of one isolate share: one connection, on which each hears what it wants.
 
+mod closing;
 mod faults;
+mod fresh;
 
 mod protocol;
 mod room;
@@ -249,50 +251,6 @@ fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
 }
 
 #[test]
-fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited_for() {
-    let mut world = opened(&[watching(&["a", "b"])]);
-    // The connection moves, so all that comes is a replay; a stream opens meanwhile.
-    world.move_on();
-    world.publish(&updated("a"));
-    world.publish(&updated("b"));
-    let waiting = world.open(watching(&["b"]));
-    world.settle();
-    assert_eq!([cues(&world, 0), cues(&world, waiting)], [2, 0]);
-    // Once acknowledged, it takes everything.
-    for count in 1..3 {
-        world.publish(&updated("b"));
-        world.settle();
-        assert_eq!([cues(&world, 0), cues(&world, waiting)], [2 + count, count]);
-    }
-}
-
-#[test]
-fn a_stream_that_opens_within_a_replay_takes_nothing_of_it_and_what_is_lost_after_it() {
-    let mut world = opened(&[watching(&["a", "b"])]);
-    world.move_on();
-    world.publish(&updated("a"));
-    world.publish(&updated("b"));
-    world.tend();
-    world.take_up();
-    // The answer and the first of what is replayed have come.
-    let frames: Vec<String> = world.down.drain(..).collect();
-    world.down.extend(frames[..2].iter().cloned());
-    world.settle();
-    let within = world.open(watching(&["b"]));
-    world.tend();
-    assert!(world.streams[within].is_acknowledged());
-    world.down.extend(frames[2..].iter().cloned());
-    world.settle();
-    assert_eq!([cues(&world, 0), cues(&world, within)], [2, 0]);
-    // Lost on its way, and asked for again: it was published after the acknowledgment.
-    world.publish(&updated("b"));
-    world.down.clear();
-    world.move_on();
-    world.settle();
-    assert_eq!([cues(&world, 0), cues(&world, within)], [3, 1]);
-}
-
-#[test]
 fn a_frame_that_is_lost_is_missed_at_the_next_one() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.publish(&updated("a"));
@@ -366,4 +324,21 @@ fn an_adjustment_that_is_not_answered_is_made_up_for() {
     world.pass(7_000);
     assert!(world.streams[stream].is_acknowledged());
     assert_eq!(world.sent("attach"), 2);
+}
+
+#[test]
+fn where_the_log_is_lost_streams_stay_on_their_line_and_cue_everything() {
+    let mut world = opened(&[watching(&["a"]), watching(&["a", "b"])]);
+    let numbers = [0, 1].map(|stream| world.streams[stream].number);
+    world.begin_anew();
+    world.pass(60_000);
+    assert_eq!([0, 1].map(|stream| world.streams[stream].number), numbers);
+    assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 2]);
+    for stream in &world.streams {
+        let counts = stream.edge.counts();
+        assert_eq!((counts.outages, counts.gaps, counts.resyncs), (0, 0, 1));
+    }
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 3]);
 }

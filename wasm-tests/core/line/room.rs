@@ -199,7 +199,7 @@ fn a_line_that_is_refused_three_times_loses_its_streams() {
     world.line.handle_full();
     assert!(matches!(
         world.line.poll_output(),
-        Some(LineOutput::Lose(_))
+        Some(LineOutput::Lose { .. })
     ));
     // The next one that comes asks the bus.
     let more = watching(&["more"]);

@@ -1,14 +1,18 @@
 //! The caller of a stream has further audiences: the stream goes on in place, and misses nothing.
 
 use mcp_listen::{
+    bus::{Interest, Received},
+    clock::Millis,
+    edge::BusCall,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    line::LineOutput,
     scope::{Label, Scope},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::updated;
+use crate::any::{task, task_id, updated};
 
 use super::{cues, opened, stream::Stream, watching, world::World};
 
@@ -114,4 +118,55 @@ fn a_stream_that_comes_back_to_its_line_has_missed_what_came_meanwhile() {
     world.pass(60_000);
     assert!(has_all(&world));
     assert_eq!(cues(&world, 0), 1);
+}
+
+#[test]
+fn a_stream_that_asks_for_nothing_new_stays_where_there_is_no_room() {
+    let mut world = opened(&[watching(&["a"])]);
+    let number = world.streams[0].number;
+    world.line.handle_full();
+    let now = world.now;
+    world.streams[0].edge.handle_doubt(now);
+    world.tend();
+    assert_eq!(world.streams[0].number, number);
+}
+
+#[test]
+fn a_stream_that_its_line_has_no_room_for_goes_on_alone_and_has_missed_nothing() {
+    let mut filter = named(&["a"], "ann");
+    filter.task_ids.push(task_id("t"));
+    let mut world = opened(&[filter.clone(), watching(&["b"])]);
+    world.publish(&updated("b"));
+    world.settle();
+    world.line.handle_full();
+    filter.scope.audiences = labels(&["acme"]);
+    let (now, number) = (world.now, world.streams[0].number.unwrap());
+    world
+        .line
+        .attach_again(number, &Interest::Filter(filter), None, now);
+    let Some(LineOutput::Lose { edge, since }) = world.line.poll_output() else {
+        panic!("it stays");
+    };
+    let since = since.expect("a place in the log of the bus");
+    assert_eq!((edge, &since), (number, world.hub.mark()));
+    world.streams[0].number = None;
+    world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
+    let stream = &mut world.streams[0].edge;
+    stream.handle_parted(since, now, 0.5);
+    let now = now + Millis(1_900);
+    assert_eq!(stream.poll_call(now), Some(BusCall::Attach));
+    let alone = world.hub.connect();
+    let attach = stream.attach_message();
+    let Ok(Received::Attached {
+        answer,
+        replay_after,
+        ..
+    }) = world.hub.handle_message(alone, &attach)
+    else {
+        panic!("not attached");
+    };
+    assert_eq!(replay_after.map(|position| position.0), Some(1));
+    stream.handle_bus_message(&answer, now).unwrap();
+    assert!(stream.stream().is_open());
+    assert_eq!((stream.counts().resyncs, stream.counts().outages), (0, 0));
 }

@@ -321,7 +321,7 @@ impl World {
         let (now, random) = (self.now, self.random);
         let mut shared = match output {
             LineOutput::Send { messages, .. } => SharedEvents::read(messages),
-            LineOutput::Lose(_) | LineOutput::Refuse(_) => None,
+            LineOutput::Lose { .. } | LineOutput::Refuse(_) => None,
         };
         self.given += 1;
         for (place, stream) in self.streams.iter_mut().enumerate() {
@@ -333,13 +333,13 @@ impl World {
                         stream.hear(messages, shared.as_mut(), has_room, now);
                     }
                 }
-                LineOutput::Lose(edge) | LineOutput::Refuse(edge)
+                LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge)
                     if stream.number == Some(*edge) =>
                 {
                     stream.number = None;
                     stream.edge.handle_bus_lost(now, random, false);
                 }
-                LineOutput::Lose(_) | LineOutput::Refuse(_) => {}
+                LineOutput::Lose { .. } | LineOutput::Refuse(_) => {}
             }
         }
     }

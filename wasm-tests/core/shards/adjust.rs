@@ -2,8 +2,8 @@
 
 use mcp_listen::{
     bus::{
-        Adjust, BusMessage, EdgeId, EdgeMessage, FollowAnswer, Mark, Position, ProtocolError, Root,
-        Shard, ShardId, ShardReceived,
+        Adjust, EdgeId, EdgeMessage, FollowAnswer, Mark, Position, ProtocolError, Root, Shard,
+        ShardId, ShardReceived,
     },
     filter::SubscriptionFilter,
 };
@@ -32,8 +32,9 @@ fn adjust(
     shard.handle_message(EdgeId(edge), &text, NOW)
 }
 
+/// The log ended at 7 when the root followed what the adjustment adds.
 fn adjusted(seq: u64) -> String {
-    BusMessage::Adjusted(seq).to_json()
+    format!(r#"{{"v":1,"type":"adjusted","seq":{seq},"head":7}}"#)
 }
 
 const EVENT: &str =

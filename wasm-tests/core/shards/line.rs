@@ -244,7 +244,7 @@ impl World {
     fn give(&mut self, output: &LineOutput) {
         let (messages, edges) = match output {
             LineOutput::Send { messages, edges } => (&messages[..], &edges[..]),
-            LineOutput::Lose(edge) | LineOutput::Refuse(edge) => (&[][..], &[*edge][..]),
+            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => (&[][..], &[*edge][..]),
         };
         for stream in &mut self.streams {
             if stream.number.is_none_or(|number| !edges.contains(&number)) {
@@ -252,7 +252,7 @@ impl World {
             }
             if messages.is_empty() {
                 assert!(
-                    !stream.is_acknowledged || matches!(output, LineOutput::Lose(_)),
+                    !stream.is_acknowledged || matches!(output, LineOutput::Lose { .. }),
                     "a stream that is open is refused"
                 );
                 stream.number = None;

@@ -1,0 +1,138 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { bundled } from '../../wasm-tests/host/bundle.ts';
+import { listenBody } from '../../wasm-tests/host/listen.ts';
+import { resourceUri } from '../frame.ts';
+import { Stream } from '../over-http/stream.ts';
+import { type Counts, each } from './counts.ts';
+
+/** How the streams of an isolate reach the bus. */
+export type Sockets = 'auto' | 'each';
+
+/** What one run has counted. */
+export interface Counted {
+  sockets: Sockets;
+  /** A stream opens beside those before it; the sockets of the isolates are counted with it. */
+  open: Counts;
+  /** A stream chosen at random leaves, and another one comes with something else to watch. */
+  turnover: Counts;
+  /** What all watch changes, once a second. */
+  change: Counts;
+  /** What one stream watches changes, once a second. */
+  ownChange: Counts;
+  /** The same after the objects have hibernated. */
+  waking: Counts;
+}
+
+/** The streams of the example, a tenth of them, on real workerd. */
+export class Example {
+  readonly #workerd: Workerd;
+  readonly #streams: Array<{ stream: Stream; edge: number; uri: string }> = [];
+  #opened = 0;
+  #random = 1;
+
+  private constructor(workerd: Workerd) {
+    this.#workerd = workerd;
+  }
+
+  /** Runs the example, and stops what it has started. */
+  static async run(sockets: Sockets, sizes: Sizes): Promise<Counted> {
+    const workerd = await startWorkerd({
+      bundle: await bundled('bench/workers/cost'),
+      edges: ISOLATES + 1,
+      durableObjects: [{ binding: 'COST_BUS', className: 'CountedBus' }],
+      text: { SOCKETS: sockets, EDGES_PER_SHARD: String(sizes.streams / SHARDS) },
+    });
+    const example = new Example(workerd);
+    try {
+      return { sockets, ...(await example.#measure(sizes)) };
+    } finally {
+      for (const { stream } of example.#streams) stream.drop();
+      await workerd.kill();
+    }
+  }
+
+  async #measure({ changes, opens, streams, wakes }: Sizes): Promise<Omit<Counted, 'sockets'>> {
+    const open = await this.#each(streams, () => this.#open(this.#opened % ISOLATES));
+    const turnover = await this.#each(opens, () => this.#replace());
+    const change = await this.#each(changes, () => this.#publish(EVERYBODYS, SECOND_MS));
+    const own = (): string => this.#streams[this.#below(this.#streams.length)]?.uri ?? '';
+    const ownChange = await this.#each(changes, () => this.#publish(own(), SECOND_MS));
+    const waking = await this.#each(wakes, async () => {
+      await wait(ASLEEP_MS);
+      await this.#publish(own(), 0);
+    });
+    return { open, turnover, change, ownChange, waking };
+  }
+
+  /** What one of so many turns costs, all that follows from it included. */
+  async #each(times: number, act: () => Promise<void>): Promise<Counts> {
+    const before = await this.#settled();
+    for (let time = 0; time < times; time += 1) await act();
+    return each(before, await this.#settled(), times);
+  }
+
+  async #open(edge: number): Promise<void> {
+    const uri = resourceUri(this.#opened + 1);
+    this.#opened += 1;
+    const body = listenBody({ toolsListChanged: true, resourceSubscriptions: [EVERYBODYS, uri] }, '1');
+    const stream = new Stream(new URL('/mcp', this.#workerd.edges[edge]), body, () => {});
+    await stream.acknowledged();
+    this.#streams.push({ stream, edge, uri });
+  }
+
+  async #replace(): Promise<void> {
+    const [gone] = this.#streams.splice(this.#below(this.#streams.length), 1);
+    if (gone === undefined) return;
+    const open = await this.#openAt(gone.edge);
+    gone.stream.drop();
+    while ((await this.#openAt(gone.edge)) >= open) await wait(5);
+    await this.#open(gone.edge);
+  }
+
+  async #publish(uri: string, pauseMs: number): Promise<void> {
+    const url = `${this.#workerd.edges[ISOLATES]}/publish`;
+    await fetch(url, { method: 'POST', body: JSON.stringify({ uris: [uri] }) });
+    await wait(pauseMs);
+  }
+
+  async #openAt(edge: number): Promise<number> {
+    return (await (await fetch(`${this.#workerd.edges[edge]}/open`)).json()) as number;
+  }
+
+  /** The counts once nothing happens any more: an alarm rings after a second. */
+  async #settled(): Promise<Counts> {
+    for (let before = ''; ; ) {
+      await wait(QUIET_MS);
+      const text = await (await fetch(`${this.#workerd.bus}/counts`)).text();
+      if (text === before) return JSON.parse(text) as Counts;
+      before = text;
+    }
+  }
+
+  /** A number below `end`, the same in each run. */
+  #below(end: number): number {
+    this.#random = (this.#random * 48_271) % 2_147_483_647;
+    return this.#random % end;
+  }
+}
+
+/** How much of the example is run. */
+export interface Sizes {
+  streams: number;
+  opens: number;
+  changes: number;
+  wakes: number;
+}
+
+/** The example is run at a tenth of its size: as many shards as at full size, each with a tenth of the streams. */
+export const SCALE = 10;
+/** Isolates that hold the streams. */
+export const ISOLATES = 4;
+/** Full shards where each stream has a socket: a shard holds 2,000 streams by default. */
+export const SHARDS = 5;
+const EVERYBODYS = resourceUri(0);
+const SECOND_MS = 1_000;
+/** A Durable Object hibernates after ten seconds. */
+const ASLEEP_MS = 12_000;
+const QUIET_MS = 1_500;

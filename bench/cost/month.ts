@@ -1,0 +1,96 @@
+import type { Counts } from './counts.ts';
+import { mapped, sum } from './counts.ts';
+import type { Counted } from './example.ts';
+import { SCALE, SHARDS } from './example.ts';
+
+/** What happens in a month. */
+export interface Month {
+  /** Streams that are open at any time. */
+  streams: number;
+  /** Minutes for which a stream lives. */
+  ageMinutes: number;
+  /** Changes of what all streams watch. */
+  changes: number;
+  /** The part of the month in which nothing changes, so that objects hibernate until a stream comes. */
+  quiet: number;
+}
+
+/** Dollars for a month. */
+export interface Bill {
+  listens: number;
+  requests: number;
+  duration: number;
+  rows: number;
+  together: number;
+}
+
+/** The month of docs/cost.md. */
+export const EXAMPLE: Month = { streams: 10_000, ageMinutes: 24 * 60, changes: 30 * 8 * 3_600, quiet: 2 / 3 };
+
+/** What is counted in a month, made of what was counted for one stream and one change. */
+export function monthOf({ change, ownChange, sockets, turnover, waking }: Counted, month: Month): Counts {
+  const opens = opensOf(month);
+  const wakes = opens * month.quiet * Math.exp(-AWAKE_SECONDS * (opens / SECONDS / OBJECTS[sockets]));
+  const fullChange = sum(ownChange, larger(less(change, ownChange)));
+  return sum(times(turnover, opens), times(fullChange, month.changes), times(larger(less(waking, ownChange)), wakes));
+}
+
+/** Dollars for these counts. */
+export function billOf(counts: Counts, month: Month): Bill {
+  const { alarms, calls, messages, rowsRead, rowsWritten, upgrades } = counts;
+  const asked = upgrades + calls + alarms + messages / MESSAGES_A_REQUEST;
+  const bill = {
+    listens: dollars(opensOf(month), 10_000_000, 0.3),
+    requests: dollars(asked, 1_000_000, 0.15),
+    duration: dollars(gigabyteSeconds(awakeMs(counts)), 400_000, 12.5),
+    rows: dollars(rowsWritten, 50_000_000, 1) + dollars(rowsRead, 25_000_000_000, 0.001),
+  };
+  return { ...bill, together: Object.values(bill).reduce((total, each) => total + each, 0) };
+}
+
+/** Streams that come in a month. */
+export function opensOf({ ageMinutes, streams }: Month): number {
+  return (streams * SECONDS) / (ageMinutes * 60);
+}
+
+/** Dollars for so many objects that run all the time. */
+export function aroundTheClock(objects: number): number {
+  return dollars(gigabyteSeconds(objects * SECONDS * 1_000), 400_000, 12.5);
+}
+
+/** Milliseconds for which objects are awake. */
+export function awakeMs({ runMs, timerMs, waits }: Counts): number {
+  return runMs + timerMs + waits * WAIT_MS;
+}
+
+/** GB-seconds of so many milliseconds at 128 MB. */
+export function gigabyteSeconds(ms: number): number {
+  return (ms / 1_000) * 0.128;
+}
+
+function dollars(count: number, included: number, perMillion: number): number {
+  return (Math.max(count - included, 0) / 1_000_000) * perMillion;
+}
+
+function times(counts: Counts, factor: number): Counts {
+  return mapped(counts, (count) => count * factor);
+}
+
+function less(counts: Counts, others: Counts): Counts {
+  return mapped(counts, (count, key) => Math.max(count - others[key], 0));
+}
+
+/** What an object does for each stream that it holds is as much as at full size; calls and timers are as many. */
+function larger(counts: Counts): Counts {
+  return { ...counts, runMs: counts.runMs * SCALE, rowsRead: counts.rowsRead * SCALE };
+}
+
+/** An object that is asked for nothing for so long hibernates; streams come at random. */
+const AWAKE_SECONDS = 10;
+/** Objects that streams come to in turn. */
+const OBJECTS = { auto: 1, each: SHARDS };
+/** A month of 30 days. */
+const SECONDS = 30 * 24 * 3_600;
+const MESSAGES_A_REQUEST = 20;
+/** Milliseconds that an object waits for its disk or for another object on Cloudflare: an assumption, not measured. */
+export const WAIT_MS = 10;

@@ -1,0 +1,150 @@
+//! What one shard costs as it grows: a publish that reaches one edge, and waking with all of them.
+
+use std::time::Instant;
+
+use mcp_listen::{
+    bus::{
+        Attach, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Root, Shard, ShardId,
+        ShardOutput,
+    },
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    uri::Uri,
+};
+
+const SIZES: [u32; 4] = [1_000, 4_000, 16_000, 32_000];
+const ROUNDS: usize = 2_001;
+const NOW: Millis = Millis(0);
+
+/// Prints a row for each size.
+pub(crate) fn print() {
+    println!("### One shard, each stream with one note of its own\n\n{HEAD}");
+    for streams in SIZES {
+        let mut pair = Pair::new(streams);
+        let (median, late) = pair.publishes();
+        let waking = waking(streams);
+        println!("| {streams} | {median:.1} | {late:.1} | {waking:.1} |");
+    }
+}
+
+/// A root and its only shard.
+struct Pair {
+    root: Root,
+    shard: Shard,
+    streams: u32,
+    position: Position,
+}
+
+impl Pair {
+    fn new(streams: u32) -> Self {
+        let mut root = Root::new(mark(), Position(0), 0, streams + 1);
+        let home = root.place("EU", u32::MAX, None);
+        assert!(matches!(home, Home::Shard(ShardId(1))), "one shard");
+        let mut shard = Shard::new(0);
+        for stream in 0..streams {
+            let edge = shard.connect();
+            attach(&mut shard, edge, stream);
+        }
+        let mut pair = Self {
+            root,
+            shard,
+            streams,
+            position: Position(0),
+        };
+        pair.settle();
+        pair
+    }
+
+    /// The median and the 99th percentile of microseconds at the shard for an event that one edge wants.
+    fn publishes(&mut self) -> (f64, f64) {
+        let mut times: Vec<f64> = (0..ROUNDS).map(|round| self.publish(round)).collect();
+        times.sort_by(f64::total_cmp);
+        let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+        (at(50), at(99))
+    }
+
+    fn publish(&mut self, round: usize) -> f64 {
+        let stream = u32::try_from(round).expect("a round") * 7_919 % self.streams;
+        let event = ServerEvent::ResourceUpdated { uri: uri(stream) };
+        self.position = self.position.next();
+        self.root
+            .publish(self.position, None, &event, &event.to_json());
+        let batch = self.root.poll_batch(NOW).expect("a batch");
+        let started = Instant::now();
+        let answer = self.shard.handle_batch(&batch.text, NOW).expect("taken");
+        let frames = frames(&mut self.shard);
+        let spent = started.elapsed().as_secs_f64() * 1e6;
+        assert!(frames == 1, "{frames} frames");
+        let taken = self
+            .root
+            .handle_taken(batch.shard, batch.call, &answer, NOW, 0.0);
+        taken.expect("an answer");
+        while self.root.poll_change().is_some() {}
+        spent
+    }
+
+    fn settle(&mut self) {
+        while let Some(call) = self.shard.poll_call(NOW) {
+            let reply = self.root.handle_follow(ShardId(1), &call.text, Position(0));
+            let answer = reply.expect("a call").finish();
+            self.shard.handle_answer(call.seq, &answer, NOW, 0.0);
+        }
+        frames(&mut self.shard);
+        while self.root.poll_change().is_some() {}
+    }
+}
+
+/// Microseconds for each stream, of the fastest of some times that a shard wakes with so many.
+fn waking(streams: u32) -> f64 {
+    let kept: Vec<Interest> = (0..streams).map(interest).collect();
+    let times = (0..5).map(|_| {
+        let started = Instant::now();
+        let mut shard = Shard::new(1).woken(mark());
+        for interest in &kept {
+            shard.restore(interest, Some(Position(0)), None);
+        }
+        let spent = started.elapsed().as_secs_f64() * 1e6;
+        assert!(shard.attached() == kept.len(), "all are back");
+        spent
+    });
+    times.fold(f64::INFINITY, f64::min) / f64::from(streams)
+}
+
+fn attach(shard: &mut Shard, edge: EdgeId, stream: u32) {
+    let text = EdgeMessage::Attach(Attach::new(interest(stream))).to_json();
+    shard.handle_message(edge, &text, NOW).expect("an attach");
+}
+
+fn frames(shard: &mut Shard) -> usize {
+    let mut frames = 0;
+    while let Some(output) = shard.poll_output() {
+        if let ShardOutput::Send(delivery) = output {
+            frames += delivery.edges.len();
+        }
+    }
+    frames
+}
+
+fn interest(stream: u32) -> Interest {
+    Interest::Filter(SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri(stream)],
+        ..SubscriptionFilter::default()
+    })
+}
+
+fn uri(stream: u32) -> Uri {
+    Uri::new(&format!("note://users/{stream:07}/inbox"), 2_048).expect("a uri")
+}
+
+fn mark() -> Mark {
+    Mark {
+        epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
+        position: Position(0),
+    }
+}
+
+const HEAD: &str = "\
+| streams | a publish that one of them wants, us | 99th percentile, us | waking, us a stream |
+|---|---|---|---|";

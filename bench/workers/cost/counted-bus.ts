@@ -1,0 +1,47 @@
+import { env } from 'cloudflare:workers';
+import { SubscriptionBus } from 'mcp-listen/cloudflare';
+import type { Counts } from '../../cost/counts.ts';
+import { countStorage, counts, running } from './ledger.ts';
+
+const { EDGES_PER_SHARD } = env as unknown as { EDGES_PER_SHARD: string };
+
+/** The bus as users deploy it; each call of one of its methods is counted. */
+export class CountedBus extends SubscriptionBus {
+  static override options = { edgesPerShard: Number(EDGES_PER_SHARD) };
+
+  constructor(ctx: DurableObjectState, env: unknown) {
+    super(ctx, env);
+    countStorage(ctx.storage);
+  }
+}
+
+/** What calls of these methods count as; those of all others are RPC. */
+const KINDS: Record<string, keyof Counts | undefined> = {
+  fetch: 'upgrades',
+  webSocketMessage: 'messages',
+  webSocketClose: undefined,
+  webSocketError: undefined,
+  alarm: 'alarms',
+};
+
+type Method = (this: CountedBus, ...args: unknown[]) => unknown;
+
+/** Whether a method of an object has called this one: the object was asked once. */
+let isInside = false;
+
+for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(SubscriptionBus.prototype))) {
+  if (name === 'constructor' || typeof value !== 'function') continue;
+  const method = value as Method;
+  const kind = name in KINDS ? KINDS[name] : 'calls';
+  const counted: Method = function (...args) {
+    if (isInside) return method.apply(this, args);
+    if (kind !== undefined) counts[kind] += 1;
+    isInside = true;
+    try {
+      return running(() => method.apply(this, args));
+    } finally {
+      isInside = false;
+    }
+  };
+  Object.defineProperty(CountedBus.prototype, name, { value: counted });
+}

@@ -1,0 +1,41 @@
+import { env } from 'cloudflare:workers';
+import { serveListen } from 'mcp-listen';
+import { durableObjectBus } from 'mcp-listen/cloudflare';
+import { CAPABILITIES, SERVER_INFO } from '../../server-info.ts';
+import { uris } from '../uris.ts';
+import type { CountedBus } from './counted-bus.ts';
+import { countsNow, countTimers } from './ledger.ts';
+
+export { CountedBus } from './counted-bus.ts';
+
+const { COST_BUS, ISOLATE, SOCKETS } = env as unknown as {
+  COST_BUS: DurableObjectNamespace<CountedBus>;
+  ISOLATE: string;
+  SOCKETS: 'auto' | 'each';
+};
+
+if (ISOLATE === 'bus') countTimers();
+
+const server = serveListen(() => new Response(null, { status: 404 }), {
+  bus: durableObjectBus(COST_BUS, { sockets: SOCKETS }),
+  capabilities: CAPABILITIES,
+  serverInfo: SERVER_INFO,
+  limits: { streams: 100_000 },
+});
+
+/** Listens and publishes; in the isolate of the objects it tells what these were asked for. */
+export default {
+  async fetch(request: Request): Promise<Response> {
+    switch (new URL(request.url).pathname) {
+      case '/publish':
+        for (const uri of await uris(request)) await server.notify.resourceUpdated(uri);
+        return new Response();
+      case '/open':
+        return Response.json(server.stats().open);
+      case '/counts':
+        return Response.json(countsNow());
+      default:
+        return server.fetch(request);
+    }
+  },
+};

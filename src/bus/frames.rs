@@ -1,0 +1,58 @@
+use crate::{
+    clock::Millis,
+    position::{Mark, Position},
+};
+
+use super::protocol::{VERSION, mark_members};
+
+/// The frame of `attached` from a bus that takes an `adjust`.
+pub(super) fn attached_frame(mark: &Mark, head: Position, room: usize) -> String {
+    let (mark, room) = (mark_members(mark), room_member(room));
+    let head = head.0;
+    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"adjust":true{room}}}"#)
+}
+
+/// The frame of `adjusted`, from a bus whose log ends at `head`.
+pub(super) fn adjusted_frame(seq: u64, head: Position, room: usize) -> String {
+    let (head, room) = (head.0, room_member(room));
+    format!(r#"{{"v":{VERSION},"type":"adjusted","seq":{seq},"head":{head}{room}}}"#)
+}
+
+/// The frame of `refused`.
+pub(super) fn refused_frame(seq: u64, room: usize) -> String {
+    let room = room_member(room);
+    format!(r#"{{"v":{VERSION},"type":"refused","seq":{seq}{room}}}"#)
+}
+
+/// Nothing where there are no bounds.
+fn room_member(room: usize) -> String {
+    if room == usize::MAX {
+        return String::new();
+    }
+    format!(",\"room\":{room}")
+}
+
+/// The frame of `event` for an event that is JSON text already.
+pub(super) fn event_frame(
+    position: Position,
+    previous: Option<Position>,
+    at: Option<Millis>,
+    event: &str,
+) -> String {
+    let mut frame = format!(
+        r#"{{"v":{VERSION},"type":"event","position":{}"#,
+        position.0
+    );
+    if let Some(previous) = previous {
+        frame.push_str(",\"previous\":");
+        frame.push_str(&previous.0.to_string());
+    }
+    if let Some(at) = at {
+        frame.push_str(",\"at\":");
+        frame.push_str(&at.0.to_string());
+    }
+    frame.push_str(",\"event\":");
+    frame.push_str(event);
+    frame.push('}');
+    frame
+}

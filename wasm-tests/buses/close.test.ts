@@ -1,0 +1,74 @@
+import { natsBus } from 'mcp-listen/nats';
+import { type ProcessBus, redisBus } from 'mcp-listen/redis';
+import { afterEach, describe, expect, test } from 'vitest';
+import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
+import { listenRequest, RESULT, serving } from '../node/serving.ts';
+import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+
+const LISTS = { toolsListChanged: true, promptsListChanged: true };
+const QUIET = { onerror: () => {} };
+
+const BROKERS: [name: string, start: () => Promise<BrokerProcess>, busOf: (port: number) => ProcessBus][] = [
+  ['Redis', startRedis, (port) => redisBus(`redis://127.0.0.1:${port}`, QUIET)],
+  ['JetStream', () => startNats(true), (port) => natsBus(`nats://127.0.0.1:${port}`, QUIET)],
+  ['NATS without JetStream', () => startNats(false), (port) => natsBus(`nats://127.0.0.1:${port}`, QUIET)],
+];
+
+const cleanups: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
+  test('first receives what another process has published', async () => {
+    const { here, there } = await buses();
+    for (let round = 0; round < 20; round += 1) {
+      const server = serving({ bus: there, ...QUIET });
+      const response = await server.fetch(listenRequest(LISTS));
+      await here.publish({ kind: 'tools_list_changed' });
+      await server.close();
+      expect(await messagesOf(response)).toEqual([acknowledged('1', LISTS), listChanged('1', 'tools'), RESULT]);
+    }
+  });
+
+  test('cues everything where the broker is away, and gives no result to a named principal', async () => {
+    const { broker, there } = await buses();
+    const server = serving({ bus: there, ...QUIET });
+    const named = serving({ bus: there, principal: () => 'ann', ...QUIET });
+    const [unnamed, ofAnn] = await Promise.all([server, named].map(({ fetch }) => fetch(listenRequest(LISTS))));
+    await broker.kill();
+    await expect.poll(() => there.stats().isLive).toBe(false);
+    await Promise.all([server.close(), named.close()]);
+    const all = ['tools', 'prompts'].map((list) => listChanged('1', list as 'tools'));
+    expect(await messagesOf(unnamed as Response)).toEqual([acknowledged('1', LISTS), ...all, RESULT]);
+    expect(await messagesOf(ofAnn as Response)).not.toContain(RESULT);
+  });
+
+  async function buses(): Promise<Buses> {
+    const broker = await start();
+    const [here, there] = [busOf(broker.port), busOf(broker.port)];
+    cleanups.push(async () => {
+      await Promise.all([here.close(), there.close()]);
+      await broker.stop();
+    });
+    await Promise.all([here.ready(), there.ready()]);
+    return { broker, here, there };
+  }
+});
+
+interface Buses {
+  broker: BrokerProcess;
+  here: ProcessBus;
+  there: ProcessBus;
+}
+
+/** All messages of a body that nobody has read yet. */
+async function messagesOf(response: Response): Promise<string[]> {
+  const stream = new WireStream(response, new AbortController());
+  const messages: string[] = [];
+  for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
+    messages.push(message);
+  }
+  return messages;
+}

@@ -1,0 +1,156 @@
+//! What a stream does between the moment at which it is closed and its end.
+
+use mcp_listen::{
+    clock::Millis,
+    edge::Patience,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream},
+    message,
+    scope::{Label, Scope},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    any::{id, task_id, updated, uri},
+    world::{Door, World},
+};
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("a"), uri("b")],
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn world_of(filter: SubscriptionFilter) -> World {
+    World::new(filter, Patience::default())
+}
+
+fn cue(event: &ServerEvent) -> String {
+    message::notification(&id("1"), event)
+}
+
+/// Closes within a second.
+fn close(world: &mut World) {
+    let until = world.now + Millis(1_000);
+    world.edge.close_by(until, world.now);
+}
+
+fn is_result(message: &str) -> bool {
+    message.contains("\"result\"")
+}
+
+#[test]
+fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_result() {
+    let mut world = world_of(filter());
+    world.publish(&updated("a"));
+    world.wire.clear();
+    close(&mut world);
+    world.settle();
+    assert_eq!(
+        world.written.len(),
+        2,
+        "one cue, and not one for each topic"
+    );
+    assert_eq!(world.written[0], cue(&updated("a")));
+    assert!(is_result(&world.written[1]));
+    assert!(world.has_ended);
+    assert_eq!(world.edge.stream().ending(), Some(Ending::Closed));
+}
+
+#[test]
+fn an_answer_to_an_earlier_question_does_not_count() {
+    let mut world = world_of(filter());
+    world.publish(&updated("a"));
+    world.wire.clear();
+    world.edge.handle_doubt(world.now);
+    world.tend();
+    world.publish(&updated("b"));
+    // The bus has answered before this was published, and it is lost.
+    world.wire.pop_back();
+    close(&mut world);
+    world.settle();
+    assert_eq!(world.written.len(), 3);
+    assert!(world.written.contains(&cue(&updated("b"))));
+    assert!(is_result(&world.written[2]));
+}
+
+#[test]
+fn a_stream_with_nothing_to_receive_closes_with_the_first_answer() {
+    let mut world = world_of(filter());
+    close(&mut world);
+    world.settle();
+    assert_eq!(world.calls.len(), 1);
+    assert_eq!(world.written.len(), 1);
+    assert!(world.has_ended);
+}
+
+#[test]
+fn a_bus_that_is_away_delays_the_result_no_longer_than_it_may_and_everything_is_cued() {
+    let mut world = world_of(filter());
+    world.door = Door::Shut;
+    world.cut();
+    close(&mut world);
+    world.pass(999);
+    assert_eq!(world.written.len(), 0);
+    assert!(world.edge.stream().is_open());
+    world.pass(1);
+    assert_eq!(world.written.len(), 4);
+    assert!(is_result(&world.written[3]));
+    assert!(world.has_ended);
+}
+
+#[test]
+fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
+    let with_tasks = SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        ..filter()
+    };
+    let named = SubscriptionFilter {
+        scope: Scope {
+            principals: vec![Label::new("ada").unwrap()],
+            ..Scope::default()
+        },
+        ..filter()
+    };
+    for filter in [with_tasks, named] {
+        let mut world = world_of(filter);
+        world.door = Door::Shut;
+        world.cut();
+        close(&mut world);
+        world.pass(1_000);
+        assert!(world.has_ended);
+        assert!(!world.written.iter().any(|message| is_result(message)));
+        assert_eq!(world.edge.stream().ending(), Some(Ending::Aborted));
+    }
+}
+
+#[test]
+fn a_closed_stream_is_frozen_and_one_that_retires_is_not() {
+    let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
+    stream.handle_attached(Millis(0));
+    stream.retire(Ending::Drained);
+    assert!(!stream.is_frozen());
+    stream.close();
+    assert!(stream.is_frozen());
+    let acknowledged = stream.poll_output(Millis(0));
+    assert!(matches!(acknowledged, Some(Output::Message(_))));
+    assert_eq!(stream.poll_output(Millis(0)), Some(Output::End));
+    assert_eq!(stream.ending(), Some(Ending::Drained));
+}
+
+#[test]
+fn who_is_given_up_while_somebody_is_asked_counts_as_denied() {
+    let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
+    stream.grant_for(Millis(1), Millis(0));
+    stream.handle_attached(Millis(0));
+    stream.handle_event(&updated("a"));
+    stream.close();
+    while stream.poll_output(Millis(5)).is_some() {}
+    assert!(stream.poll_question().is_some());
+    stream.give_up();
+    assert_eq!(stream.ending(), Some(Ending::Denied));
+}

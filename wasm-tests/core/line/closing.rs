@@ -1,0 +1,39 @@
+//! What a line does for streams that are about to close.
+
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::updated;
+
+use super::{cues, opened, tools, watching};
+
+#[test]
+fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
+    let mut world = opened(&[watching(&["a"]), tools()]);
+    world.publish(&updated("a"));
+    world.down.clear();
+    assert!(world.line.is_settled());
+    world.line.settle(world.now);
+    assert!(!world.line.is_settled());
+    world.settle();
+    assert!(world.line.is_settled());
+    assert_eq!((cues(&world, 0), cues(&world, 1)), (1, 0));
+    for stream in 0..2 {
+        world.close(stream);
+        assert!(world.streams[stream].has_ended);
+    }
+    assert_eq!(cues(&world, 1), 1, "the result alone");
+}
+
+#[test]
+fn a_line_that_has_lost_its_bus_is_not_settled() {
+    let mut world = opened(&[tools()]);
+    world.is_shut = true;
+    world.cut();
+    world.line.settle(world.now);
+    world.pass(1_000);
+    assert!(!world.line.is_settled());
+    world.is_shut = false;
+    world.pass(10_000);
+    assert!(world.line.is_settled());
+}

@@ -1,0 +1,68 @@
+//! What a stream may hear of what was published just before it opened.
+
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::updated;
+
+use super::{cues, opened, watching};
+
+#[test]
+fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited_for() {
+    let mut world = opened(&[watching(&["a", "b"])]);
+    // The connection moves, so all that comes is a replay; a stream opens meanwhile.
+    world.move_on();
+    world.publish(&updated("a"));
+    world.publish(&updated("b"));
+    let waiting = world.open(watching(&["b"]));
+    world.settle();
+    assert_eq!([cues(&world, 0), cues(&world, waiting)], [2, 0]);
+    // Once acknowledged, it takes everything.
+    for count in 1..3 {
+        world.publish(&updated("b"));
+        world.settle();
+        assert_eq!([cues(&world, 0), cues(&world, waiting)], [2 + count, count]);
+    }
+}
+
+#[test]
+fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_before_its_answer() {
+    let mut world = opened(&[watching(&["a"])]);
+    world.publish(&updated("b"));
+    let waiting = world.open(watching(&["b"]));
+    world.settle();
+    assert!(world.streams[waiting].is_acknowledged());
+    // The line has heard nothing since it attached: the bus replays from there.
+    world.move_on();
+    world.settle();
+    assert_eq!(cues(&world, waiting), 0);
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, waiting), 1);
+}
+
+#[test]
+fn a_stream_that_opens_within_a_replay_takes_nothing_of_it_and_what_is_lost_after_it() {
+    let mut world = opened(&[watching(&["a", "b"])]);
+    world.move_on();
+    world.publish(&updated("a"));
+    world.publish(&updated("b"));
+    world.tend();
+    world.take_up();
+    // The answer and the first of what is replayed have come.
+    let frames: Vec<String> = world.down.drain(..).collect();
+    world.down.extend(frames[..2].iter().cloned());
+    world.settle();
+    let within = world.open(watching(&["b"]));
+    world.tend();
+    assert!(world.streams[within].is_acknowledged());
+    world.down.extend(frames[2..].iter().cloned());
+    world.settle();
+    assert_eq!([cues(&world, 0), cues(&world, within)], [2, 0]);
+    // Lost on its way, and asked for again: it was published after the acknowledgment.
+    world.publish(&updated("b"));
+    world.down.clear();
+    world.move_on();
+    world.settle();
+    assert_eq!([cues(&world, 0), cues(&world, within)], [3, 1]);
+}

@@ -1,0 +1,105 @@
+//! What a stream does where its bus has lost events, and from where it asks for what it may have missed.
+
+use mcp_listen::{
+    bus::{Mark, Position},
+    clock::Millis,
+    edge::{BusCall, Edge},
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Ending, Output, ServerStream},
+    message,
+    scope::{Label, Scope},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::id;
+
+const T0: Millis = Millis(0);
+
+/// All that a caller of this name wants, for whom these audiences are.
+fn filter(principal: &str, audiences: &[&str]) -> SubscriptionFilter {
+    let labels = |names: &[&str]| names.iter().map(|name| Label::new(name).unwrap()).collect();
+    SubscriptionFilter {
+        tools_list_changed: true,
+        scope: Scope {
+            audiences: labels(audiences),
+            principals: labels(&[principal]),
+            revocations: false,
+        },
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// A stream that has told that it is open.
+fn open(filter: SubscriptionFilter) -> ServerStream {
+    let mut stream = ServerStream::new(id("1"), filter, T0, T0);
+    stream.handle_attached(T0);
+    stream.poll_output(T0).unwrap();
+    stream
+}
+
+fn cue() -> Output {
+    Output::Message(message::notification(
+        &id("1"),
+        &ServerEvent::ToolsListChanged,
+    ))
+}
+
+#[test]
+fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
+    let mut named = open(filter("ann", &[]));
+    named.handle_loss();
+    assert_eq!(named.ending(), Some(Ending::Denied));
+    assert_eq!(named.poll_output(T0), Some(Output::End));
+    let nobody = SubscriptionFilter {
+        scope: Scope::default(),
+        ..filter("ann", &[])
+    };
+    let mut nobody = open(nobody);
+    nobody.handle_loss();
+    assert_eq!(nobody.poll_output(T0), Some(cue()));
+}
+
+#[test]
+fn where_a_revocation_may_have_been_lost_callers_with_names_are_authorized_again() {
+    let honored = filter("ann", &[]);
+    let mut stream = open(honored.clone());
+    stream.grant_for(Millis(60_000), T0);
+    stream.handle_loss();
+    assert_eq!(stream.poll_output(T0), None);
+    assert!(stream.poll_question().is_some());
+    // Another loss: what is answered now was asked before it.
+    stream.handle_loss();
+    stream.handle_granted(&honored, T0);
+    assert_eq!(stream.poll_output(T0), None);
+    assert!(stream.poll_question().is_some());
+    stream.handle_granted(&honored, T0);
+    assert_eq!(stream.poll_output(T0), Some(cue()));
+    assert!(stream.is_open());
+}
+
+#[test]
+fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
+    let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
+    let mut edge = Edge::new(stream);
+    edge.handle_bus_message(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#, T0)
+        .unwrap();
+    let scope = filter("ann", &["acme"]).scope;
+    edge.handle_scope(scope, T0);
+    assert_eq!(edge.poll_call(T0), Some(BusCall::Ask));
+    // One for the new audience came before, of which a bus that was not asked yet does not tell.
+    let event =
+        r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
+    edge.handle_bus_message(event, T0).unwrap();
+    edge.handle_bus_lost(T0, 0.5, false);
+    let now = Millis(60_000);
+    assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
+    assert_eq!(
+        edge.since(),
+        Some(&Mark {
+            epoch: "e".into(),
+            position: Position(0)
+        })
+    );
+}

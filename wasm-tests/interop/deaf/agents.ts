@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { startWorkerd } from '../../../scripts/workerd.mjs';
+import { bundled } from '../../host/bundle.ts';
+import type { DeafClient } from './client.ts';
+
+/** The Agents SDK's client in an agent (a Durable Object in a process) with a connected user. */
+export async function agents(url: string): Promise<DeafClient> {
+  bundling ??= bundled('wasm-tests/interop/deaf/fixture/agent');
+  const workerd = await startWorkerd({
+    bundle: await bundling,
+    durableObjects: [{ binding: 'AGENT', className: 'ListeningAgent' }],
+    edges: 0,
+    reachesLocal: true,
+  });
+  const ask = async (query = ''): Promise<Known> => {
+    const answer = await fetch(`${workerd.bus}/${query}`);
+    if (!answer.ok) throw new Error(`the agent answered ${answer.status}\n${workerd.log()}`);
+    return (await answer.json()) as Known;
+  };
+  const user = new WebSocket(workerd.bus);
+  const connecting = once(user, 'open').then(() => ask(`?connect=${encodeURIComponent(url)}`));
+  const { incarnation } = await connecting.catch(async (error: Error) => {
+    await workerd.kill();
+    throw error;
+  });
+  return {
+    tools: async () => (await ask()).tools,
+    end: async () => {
+      const known = await ask();
+      return known.incarnation === incarnation ? known.end : 'the object of the client was evicted';
+    },
+    stop: () => {
+      user.close();
+      return workerd.kill();
+    },
+  };
+}
+
+/** What the agent knows. */
+interface Known {
+  incarnation: string;
+  tools: string[];
+  end?: string;
+}
+
+let bundling: Promise<string> | undefined;

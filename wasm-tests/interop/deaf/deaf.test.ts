@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { CLIENTS } from './all.ts';
+import { FAULTS } from './faults.ts';
+import { Stage } from './stage.ts';
+
+// All processes start in the hook.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000 });
+
+/** Milliseconds within which a change is received. */
+const WITHIN = { timeout: 30_000 };
+
+describe.each(FAULTS)('across $across, the last change is received by', (fault) => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    stage = await Stage.set(CLIENTS, fault);
+    await fault.before?.(stage);
+    for (let round = 0; round < 3; round += 1) await stage.change();
+    await vi.waitFor(async () => expect(await stage.waiting()).toEqual([]), WITHIN);
+    const happening = fault.happens(stage);
+    await stage.change();
+    await happening;
+    for (let round = 0; round < 3; round += 1) await stage.change();
+  });
+
+  afterAll(() => stage?.stop());
+
+  test.each(Object.keys(CLIENTS))('%s', async (name) => {
+    const client = stage.client(name);
+    await expect.poll(() => client.tools(), WITHIN).toEqual([stage.last]);
+    // The streams are back, and what follows reaches them too.
+    await stage.change();
+    await expect.poll(() => client.tools(), WITHIN).toEqual([stage.last]);
+    expect(await client.end()).toBeUndefined();
+  });
+});
