@@ -40,7 +40,7 @@ export interface ListenOptions extends FrontOptions {
    * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
    * notifications, each of which a `handler` that keeps sessions itself has one for. `stateless`: whatever `handler` answers. `reject`: an error,
    * and 405 for every GET and DELETE.
-   * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does; otherwise `stateless`.
+   * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does, and `listen` is on; otherwise `stateless`.
    */
   legacy?: 'sessions' | 'stateless' | 'reject';
   /**

@@ -11,7 +11,8 @@ pub(super) struct Bundles {
     groups: Vec<usize>,
     /// Where each stream stands, by its slot.
     places: Vec<usize>,
-    streams: Vec<StreamId>,
+    /// The slots of the streams that stand somewhere.
+    streams: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -45,31 +46,31 @@ impl Bundles {
     /// A stream of a group hears one event more, whose number is none of those before; `write` appends the frame.
     pub(super) fn push(
         &mut self,
-        id: StreamId,
+        slot: u32,
         group: u32,
         event: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        let place = self.places.get(id.slot() as usize).copied().unwrap_or(ROOT);
+        let place = self.places.get(slot as usize).copied().unwrap_or(ROOT);
         let from = if place == ROOT {
-            self.streams.push(id);
+            self.streams.push(slot);
             self.of_group(group as usize)
         } else {
             place
         };
         let to = self.child(from, event, write);
-        if let Some(place) = self.places.get_mut(id.slot() as usize) {
+        if let Some(place) = self.places.get_mut(slot as usize) {
             *place = to;
         }
     }
 
-    /// The chunks, and who gets them.
-    pub(super) fn fan(mut self) -> Fan {
+    /// The chunks, and who gets them; `id_at` tells the stream of a slot.
+    pub(super) fn fan(mut self, id_at: impl Fn(u32) -> Option<StreamId>) -> Fan {
         self.streams.sort_unstable();
         let mut fan = Fan::default();
         let mut chunks = vec![None; self.nodes.len()];
-        for id in &self.streams {
-            let at = self.places.get(id.slot() as usize).copied().unwrap_or(ROOT);
+        for slot in &self.streams {
+            let at = self.places.get(*slot as usize).copied().unwrap_or(ROOT);
             let Some(chunk) = chunks.get_mut(at) else {
                 continue;
             };
@@ -77,7 +78,7 @@ impl Bundles {
                 self.push_path(&mut fan.bytes, at);
                 fan.end_chunk()
             });
-            fan.writes.push((*id, chunk));
+            fan.writes.extend(id_at(*slot).map(|id| (id, chunk)));
         }
         fan
     }

@@ -142,12 +142,12 @@ impl Fanout {
             let mut frame = Frame::new(event);
             let times = (published, now);
             self.each_hearer((event, *repeats), times, &mut |group, id, stamp| {
-                bundles.push(id, group, number, |bytes| frame.push(bytes, stamp));
+                bundles.push(id.slot(), group, number, |bytes| frame.push(bytes, stamp));
             });
         }
         let events = events.into_iter().map(|(event, _)| event);
         self.last = (events.collect(), published);
-        bundles.fan()
+        bundles.fan(|slot| self.id_at(slot))
     }
 
     /// These streams had no room for what the last publish answered: their cues wait.
@@ -346,8 +346,9 @@ impl Fanout {
         if let Some(held) = self.slots.get_mut(id) {
             held.stream.share(self.stamps.kept(&stamp), &kept);
         }
-        self.enter(id, &kept);
+        // What both filters have stands on the lists once: it is entered last.
         self.leave(id, &former);
+        self.enter(id, &kept);
         self.filters.leave(&former);
         self.plan(id);
     }

@@ -69,6 +69,11 @@ impl<'s> Tended<'s> {
         self.0.close();
     }
 
+    /// As [`ServerStream::give_up`].
+    pub fn give_up(&mut self) {
+        self.0.give_up();
+    }
+
     /// As [`ServerStream::abort`].
     pub fn abort(&mut self) {
         self.0.abort();

@@ -15,14 +15,12 @@ pub fn normalize_event(event: &str) -> Result<String, JsValue> {
     event_of(event).map(|event| event.to_json())
 }
 
-/// Whether events, each as compact JSON text, may be published again where it is not known whether they were; a text
+/// Whether events, each a line of compact JSON text, may be published again where it is not known whether they were; a line
 /// that is no event may not.
 #[wasm_bindgen(js_name = areRepeatable)]
-#[expect(clippy::needless_pass_by_value, reason = "JavaScript hands texts over")]
-pub fn are_repeatable(events: Vec<String>) -> bool {
-    let is_repeatable = |event: ServerEvent| event.is_repeatable();
-    let mut events = events.iter().map(|text| ServerEvent::from_json(text));
-    events.all(|event| event.is_ok_and(is_repeatable))
+pub fn are_repeatable(events: &str) -> bool {
+    let mut events = events.lines().map(ServerEvent::from_json);
+    events.all(|event| event.is_ok_and(|event| event.is_repeatable()))
 }
 
 /// The frame with which an edge registers; `interest` is the JSON text of a filter, or

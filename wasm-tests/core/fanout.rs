@@ -313,6 +313,20 @@ fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
 }
 
 #[test]
+fn what_a_filter_keeps_when_it_changes_is_received_as_before() {
+    let mut fanout = Fanout::default();
+    let one = open(&mut fanout, "1", &tools());
+    let mut both = tools();
+    both.resource_subscriptions.push(uri("a"));
+    fanout.handle_filter(one, both);
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one]);
+    assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
+    fanout.handle_filter(one, tools());
+    assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one]);
+    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
+}
+
+#[test]
 fn a_filter_that_somebody_else_holds_too_is_forgotten_with_its_last_stream() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
