@@ -181,7 +181,7 @@ test('in doubt, the stream of a named principal ends without a result', async ()
   await vi.advanceTimersByTimeAsync(1_002);
   await closed;
   expect(await stream.message()).toBeUndefined();
-  expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 0, aborted: 1 } });
+  expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 0, denied: 1 } });
 });
 
 test('streams that end while the bus is away leave no timer and no attachment behind', async () => {
