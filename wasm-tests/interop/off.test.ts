@@ -3,6 +3,8 @@ import { serveListen } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { served } from '../host/http-server.ts';
+import { agents } from './deaf/agents.ts';
+import { rmcp } from './deaf/rmcp.ts';
 import { PythonClient } from './python-client.ts';
 import { SessionClient } from './session-client.ts';
 import { typescriptClient } from './typescript-client.ts';
@@ -66,6 +68,16 @@ test('the Python client that asks all the same asks once, and goes on', async ()
   onTestFinished(() => client.stop());
   await expect(client.listen('tools', { tools_list_changed: true })).rejects.toThrow('MCPError -32601');
   expect(await client.list('tools')).toEqual(['hello']);
+  expect(listens(asked)).toBe(1);
+});
+
+test.each([
+  ['the client of the Agents SDK', agents],
+  ['the Rust client', rmcp],
+])('%s that asks all the same asks once', async (_, connect) => {
+  const { asked, url } = await serving(true);
+  // No subscription is there to be told of.
+  await expect(connect(url)).rejects.toThrow();
   expect(listens(asked)).toBe(1);
 });
 

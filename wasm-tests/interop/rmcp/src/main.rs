@@ -17,7 +17,15 @@ type Client = RunningService<RoleClient, ClientConfig>;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Outcome<()> {
+async fn main() {
+    if let Err(error) = run().await {
+        eprintln!("{error:?}");
+        // A runtime that is dropped waits for its read of the standard input, which may never end.
+        std::process::exit(1);
+    }
+}
+
+async fn run() -> Outcome<()> {
     let url = std::env::args().nth(1).ok_or("usage: rmcp-client URL")?;
     let client = connected(&url).await?;
     tokio::select! {
