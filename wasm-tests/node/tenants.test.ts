@@ -1,4 +1,4 @@
-import type { ListenOptions } from 'mcp-listen';
+import type { ListenOptions, ListenServer } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { Tenants } from '../../dist/cloudflare/tenants.js';
 import { listening } from '../../dist/http.js';
@@ -81,8 +81,8 @@ test('of idle servers the one that was asked for longest ago is forgotten, and n
 
 test('servers that were kept because they were in use are forgotten once they are idle', async () => {
   const { tenants: all } = tenants();
-  const servers = [];
-  const streams = [];
+  const servers: ListenServer[] = [];
+  const streams: WireStream[] = [];
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     const server = all.server(name);
     servers.push(server);
