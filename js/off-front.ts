@@ -4,7 +4,10 @@ import type { Refusals } from './refusals.js';
 import type { Renewed } from './renewed.js';
 import type { Acceptor } from './wasm.js';
 
-/** Answers requests where no streams are held (`listen: 'off'`). The bus, `principal` and `authorize` are not asked. */
+/**
+ * Answers requests of a server that holds no streams (`listen: 'off'`), without the bus, `principal`
+ * or `authorize`.
+ */
 export class OffFront {
   readonly #acceptor: Renewed<Acceptor>;
   readonly #other: (exchange: Exchange) => Response | Promise<Response>;
@@ -27,7 +30,7 @@ export class OffFront {
     this.#reading = reading;
   }
 
-  /** Answers a request whose body has been read as far as it may matter. */
+  /** Refuses a listen; forwards other requests, and withholds capabilities from their answers. */
   async fetch(exchange: Exchange): Promise<Response> {
     const { body, headers, request } = exchange;
     const verdict = this.#acceptor.value.judgeOff(request.method, headers, body?.bytes ?? new Uint8Array());

@@ -87,7 +87,8 @@ function isNamed(answer: unknown): answer is Named {
   const isName = name === undefined || typeof name === 'string';
   const isList =
     audiences === undefined || (Array.isArray(audiences) && audiences.every((text) => typeof text === 'string'));
-  return isTime && isName && isList && ('name' in answer || 'expiresAt' in answer || 'audiences' in answer);
+  const isOurs = ['name', 'expiresAt', 'audiences', 'claims'].some((field) => field in answer);
+  return isTime && isName && isList && isOurs;
 }
 
 function isDenial(answer: unknown): answer is Denial {

@@ -26,7 +26,7 @@ export async function demoParts() {
 }
 
 /**
- * Seconds on two cores of a server of 2026, with a registry near by.
+ * Seconds on two cores of a server of 2026, with a nearby registry.
  * @type {import('./estimate.mjs').Cost[]}
  */
 export const costs = [

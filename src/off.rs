@@ -8,7 +8,7 @@ use crate::{
     legacy::{self, Call},
     limits::Limits,
     listen::{Headers, id_of, is_listen, may_be_listen, names_method, version_of},
-    message::DISCOVER,
+    message::{DISCOVER, INITIALIZE},
 };
 
 /// What becomes of a request where no streams are held.
@@ -48,14 +48,14 @@ pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
 
 fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -> Verdict {
     let root = &document.root;
-    if names_method(root, DISCOVER) {
+    // Also where we would refuse it: the server behind may be less strict.
+    if names_method(root, DISCOVER) || names_method(root, INITIALIZE) {
         return Verdict::Capabilities;
     }
     if version_of(root).is_some() {
         return Verdict::NotOurs;
     }
     match legacy::message_of(document, id.as_ref(), limits) {
-        Ok(Call::Initialize) => Verdict::Capabilities,
         Ok(Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_)) => {
             Verdict::Watch(Rejection::new(Reason::MethodNotFound, id))
         }

@@ -1,7 +1,7 @@
 import type { Listening } from '../http.js';
 import type { ListenServer } from '../options.js';
 
-/** The servers of tenants. There may be more tenants than an isolate has room for: what nobody uses is forgotten. */
+/** The servers of tenants. Idle ones are forgotten where an isolate has more tenants than room. */
 export class Tenants {
   /** Those that were asked for longest ago come first. */
   readonly #known = new Map<string, Listening>();
@@ -28,17 +28,17 @@ export class Tenants {
     const listening = known ?? this.#make(name);
     this.#known.delete(name);
     this.#known.set(name, listening);
-    if (known === undefined) this.#forget(name);
+    if (known === undefined) this.#forgetIdle(name);
     return listening.server;
   }
 
-  /** Forgets one idle server; the newest is about to be used. */
-  #forget(newest: string): void {
+  /** Forgets idle servers until there are no more than `most`; the newest is about to be used. */
+  #forgetIdle(newest: string): void {
     if (this.#known.size <= this.#most) return;
     for (const [name, { isIdle }] of this.#known) {
       if (name === newest || !isIdle()) continue;
       this.#known.delete(name);
-      return;
+      if (this.#known.size <= this.#most) return;
     }
   }
 }

@@ -93,6 +93,15 @@ fn the_server_behind_answers_everything_else_and_its_capabilities_are_looked_at(
 }
 
 #[test]
+fn capabilities_are_looked_at_however_they_are_asked_for() {
+    let strange_id = r#"{"jsonrpc":"2.0","id":1.5,"method":"initialize","params":{}}"#;
+    let without_version = r#"{"id":1,"method":"initialize"}"#;
+    for body in [strange_id, without_version, &message("initialize", META)] {
+        assert_eq!(judged(JSON, body), Verdict::Capabilities, "{body}");
+    }
+}
+
+#[test]
 fn no_get_is_served_where_no_streams_are_held() {
     let policy = Policy::new("", None).unwrap();
     let screen = |policy: &Policy, method: &str| {

@@ -33,6 +33,14 @@ describe('a listen', () => {
     expect(authorize).toHaveBeenCalledWith(expect.objectContaining({ principal: undefined }));
   });
 
+  test('may be of nobody in particular, with claims for authorize', async () => {
+    const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
+    const claims = { plan: 'free' };
+    const stream = await open(serving({ principal: () => ({ claims }), authorize, onerror: () => {} }), TOOLS);
+    expect(await stream.message()).toContain('acknowledged');
+    expect(authorize).toHaveBeenCalledWith(expect.objectContaining({ principal: undefined, claims }));
+  });
+
   test.each([401, 403] as const)('is denied with %s before anything is read of it', async (denied) => {
     const authorize = vi.fn(() => ({}));
     const server = serving({ principal: async () => ({ denied, wwwAuthenticate: 'Bearer' }), authorize });

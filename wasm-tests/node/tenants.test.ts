@@ -1,10 +1,10 @@
-import type { ListenOptions } from 'mcp-listen';
+import type { ListenOptions, ListenServer } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { Tenants } from '../../dist/cloudflare/tenants.js';
 import { listening } from '../../dist/http.js';
 import { WireStream } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
-import { CAPABILITIES, listenRequest, TOOLS } from './serving.ts';
+import { CAPABILITIES, listenRequest, open, TOOLS } from './serving.ts';
 
 const nothing = () => new Response(null, { status: 418 });
 
@@ -77,4 +77,21 @@ test('of idle servers the one that was asked for longest ago is forgotten, and n
   expect(all.server('a')).toBe(first);
   expect(all.server('b')).not.toBe(second);
   expect(asked).not.toHaveBeenCalled();
+});
+
+test('servers that were kept because they were in use are forgotten once they are idle', async () => {
+  const { tenants: all } = tenants();
+  const servers: ListenServer[] = [];
+  const streams: WireStream[] = [];
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    const server = all.server(name);
+    servers.push(server);
+    streams.push(await open(server, TOOLS));
+  }
+  for (const name of ['f', 'g', 'h']) all.server(name);
+  expect(all.size).toBe(6);
+  for (const stream of streams) stream.drop();
+  await expect.poll(() => servers.reduce((sum, server) => sum + server.stats().open, 0)).toBe(0);
+  all.server('i');
+  expect(all.size).toBe(2);
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
@@ -66,6 +67,29 @@ describe('a bus with shards', () => {
     expect(await armed()).toBe(0);
   });
 
+  test('has shards that remember what they sent while they hibernate', { timeout: 60_000 }, async () => {
+    for (let place = 0; place < 12; place += 1) await open(`note://asleep/${place}`);
+    await expect.poll(async () => (await fixture().stats(0)).away).toBe(0);
+    // All streams are sent the first, and then one of them what only it watches.
+    await publish({ kind: 'tools_list_changed' });
+    for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    await publish({ kind: 'resource_updated', uri: 'note://asleep/3' });
+    expect(await streams[3]?.message()).toBe(updated('1', 'note://asleep/3'));
+    const { gaps, healed, outages, resyncs } = await fixture().stats(0);
+    const wakes = await fixture().bus<number>('wakes');
+    await setTimeout(IDLE_MS);
+    await publish({ kind: 'resource_updated', uri: 'note://asleep/7' });
+    expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
+    expect(await streams[7]?.message()).toBe(updated('1', 'note://asleep/7'));
+    await publish({ kind: 'tools_list_changed' });
+    for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await fixture().stats(0)).toMatchObject({ gaps, healed, outages, resyncs });
+  });
+
+  function publish(event: object): Promise<unknown> {
+    return fixture().publish(1, event);
+  }
+
   async function armed(): Promise<number> {
     return (await fixture().bus<Timers>('timers')).armed;
   }
@@ -84,3 +108,5 @@ interface Timers {
 }
 
 const NOTE = { resourceSubscriptions: ['note://a'] };
+/** Objects hibernate after ten seconds without anything to do. */
+const IDLE_MS = 13_000;
