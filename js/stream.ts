@@ -39,7 +39,6 @@ export class ListenStream implements HeldStream {
     },
     left: () => this.#end('left'),
   });
-
   #tally: StreamTally | undefined;
   #isConfirmed = false;
   #isAway = false;
@@ -217,8 +216,8 @@ export class ListenStream implements HeldStream {
     surviving(() => this.#drain(isSettled));
   }
 
-  /** A stream may have gone on alone meanwhile, and then asks for itself. */
   #drain(isSettled: boolean): void {
+    // It may have gone on alone meanwhile, and then asks for itself.
     const isShared = this.#line.isCertain !== undefined;
     this.#recollection.memo = undefined;
     if (this.#isIdle) return;
