@@ -16,6 +16,7 @@ class SharingBus implements ListenBus {
   readonly inner = new InMemoryBus();
   readonly sessions = this.inner.sessions;
   readonly publish = this.inner.publish.bind(this.inner);
+  readonly publishAll = this.inner.publishAll.bind(this.inner);
   readonly subscribe = this.inner.subscribe.bind(this.inner);
   readonly links: BusLink[] = [];
   /** What is to be done on behalf of the request of the stream. */
