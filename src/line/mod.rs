@@ -148,8 +148,8 @@ impl Line {
                 self.handle_attached(is_whole);
             }
             Heard::Adjusted(seq) => {
-                let head = BusMessage::head_in(text).unwrap_or_default();
-                self.head = self.head.max(head);
+                let end = BusMessage::head_in(text).unwrap_or_default();
+                self.head = self.head.max(end);
                 self.handle_adjusted(seq);
             }
             Heard::Refused(seq) => self.handle_refused(seq),
