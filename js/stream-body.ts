@@ -52,6 +52,11 @@ export class StreamBody {
     return this.#kept === undefined && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
+  /** Whether a chunk waits for {@link writeKept}: nothing may be written before it. */
+  get hasKept(): boolean {
+    return this.#kept !== undefined;
+  }
+
   /** Takes a chunk. Throws where the request that this runs in must not write to it: the chunk is kept for {@link writeKept}. */
   write(chunk: Uint8Array): void {
     try {

@@ -39,7 +39,6 @@ export class ListenStream implements HeldStream {
     },
     left: () => this.#end('left'),
   });
-
   #tally: StreamTally | undefined;
   #isConfirmed = false;
   #isAway = false;
@@ -213,12 +212,13 @@ export class ListenStream implements HeldStream {
 
   /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. As they leave, it may lose its bus. */
   async #close(settled: Promise<boolean> | undefined): Promise<void> {
-    const isShared = this.#line.isCertain !== undefined;
-    const isSettled = isShared && (await settled) === true;
-    surviving(() => this.#drain(isShared, isSettled));
+    const isSettled = this.#line.isCertain !== undefined && (await settled) === true;
+    surviving(() => this.#drain(isSettled));
   }
 
-  #drain(isShared: boolean, isSettled: boolean): void {
+  #drain(isSettled: boolean): void {
+    // It may have gone on alone meanwhile, and then asks for itself.
+    const isShared = this.#line.isCertain !== undefined;
     this.#recollection.memo = undefined;
     if (this.#isIdle) return;
     const now = performance.now();
@@ -305,7 +305,7 @@ export class ListenStream implements HeldStream {
 
   /** What is left of a stream that was closed waits in its body, whether somebody reads or not. */
   #write(): void {
-    while (this.#body.hasRoom || this.#edge.isFrozen) {
+    while (this.#body.hasRoom || (this.#edge.isFrozen && !this.#body.hasKept)) {
       const frames = this.#edge.poll(performance.now());
       if (frames === undefined) {
         this.#isBehind = false;

@@ -107,9 +107,10 @@ export class SharedLine {
   settle(): Promise<void> {
     if (!this.isCurrent || this.#riders.size === 0) return Promise.resolve();
     this.#settling ??= deferred();
+    const { promise } = this.#settling;
     this.#core.settle(performance.now());
     this.#stir();
-    return this.#settling.promise;
+    return promise;
   }
 
   #leave(number: number): void {
@@ -279,6 +280,8 @@ export class SharedLine {
       told.free();
       this.#count(streams.length);
     }
+    // What is left is given to the streams by the next request that has the socket.
+    if (this.#mustRetire) return;
     if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
   }
 

@@ -241,6 +241,11 @@ impl Edges {
         self.index.operations()
     }
 
+    /// Those that want `event`, each once.
+    pub(crate) fn matching(&self, event: &ServerEvent) -> Vec<EdgeId> {
+        self.index.matching(event)
+    }
+
     pub(crate) fn is_wanted(&self, key: &Key) -> bool {
         self.index.contains(key)
     }

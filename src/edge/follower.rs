@@ -183,6 +183,9 @@ impl Follower {
     pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
         let call = self.link.poll_call(now)?;
         self.has_interest = false;
+        if call == BusCall::Attach {
+            self.settling.handle_connecting();
+        }
         if call != BusCall::Leave
             && let Some(mark) = &self.mark
         {

@@ -26,6 +26,14 @@ impl Settling {
         }
     }
 
+    /// A new connection is made: what was to come on the former one does not. Its answer is the first
+    /// one again.
+    pub(super) fn handle_connecting(&mut self) {
+        if *self != Self::Over {
+            *self = Self::Asked;
+        }
+    }
+
     /// The bus has answered. Returns whether it has to be asked once more.
     pub(super) fn handle_answer(&mut self, may_replay: bool) -> bool {
         *self = match self {

@@ -1,6 +1,11 @@
 use std::collections::BTreeMap;
 
-use crate::bus::{EdgeId, Position};
+use crate::{
+    bus::{EdgeId, Position},
+    event::ServerEvent,
+};
+
+use super::Line;
 
 /// Streams that were acknowledged while events from before that were still to be replayed to others
 /// on the same connection. Each takes nothing at or before the head of the log that its
@@ -37,5 +42,33 @@ impl Fresh {
         self.lowest = self.heads.values().min().copied().unwrap_or_default();
         let joining: BTreeMap<EdgeId, Position> = joining;
         joining.into_keys().collect()
+    }
+}
+
+impl Line {
+    /// Fresh streams take what stands after the head that their acknowledgment names.
+    pub(super) fn join(&mut self, position: Position) {
+        for edge in self.fresh.joining(position) {
+            self.admit(edge);
+        }
+    }
+
+    /// A stream was authorized before it was acknowledged, so that a revocation from between concerns
+    /// it: a fresh stream takes it, and one that is not acknowledged is lost.
+    pub(super) fn join_revoked(&mut self, revoked: &ServerEvent) {
+        for edge in self.edges.matching(revoked) {
+            if self.is_open(edge) {
+                self.fresh.leave(edge);
+                self.admit(edge);
+            } else {
+                self.lose(edge);
+            }
+        }
+    }
+
+    fn admit(&mut self, edge: EdgeId) {
+        if let Some(attached) = self.edges.get_mut(edge) {
+            attached.is_waiting = false;
+        }
     }
 }

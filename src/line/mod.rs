@@ -159,6 +159,9 @@ impl Line {
                 event,
             } => {
                 self.join(position);
+                if let ServerEvent::Revoked { .. } = event {
+                    self.join_revoked(&event);
+                }
                 self.deliver(at, &event);
             }
             // Streams of sessions do not share a line.
@@ -323,15 +326,6 @@ impl Line {
         self.edges
             .get(edge)
             .is_some_and(|attached| attached.last.is_some())
-    }
-
-    /// Fresh streams get what stands behind the head that their acknowledgment names.
-    fn join(&mut self, position: Position) {
-        for edge in self.fresh.joining(position) {
-            if let Some(attached) = self.edges.get_mut(edge) {
-                attached.is_waiting = false;
-            }
-        }
     }
 
     fn serve_waiting(&mut self) {

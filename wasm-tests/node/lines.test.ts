@@ -232,6 +232,21 @@ test('a line that settles asks the bus once for all its streams, which then have
   expect((bus.sockets[0]?.sent ?? 0) - (asked ?? 0)).toBe(2);
 });
 
+test('a line is not settled while what it received waits for another request to write it', async () => {
+  const former = WRITE_BUDGET.writes;
+  onTestFinished(() => {
+    WRITE_BUDGET.writes = former;
+  });
+  const { bus, heard, line } = await serving(3);
+  WRITE_BUDGET.writes = 5;
+  for (let event = 0; event < 3; event += 1) bus.publish();
+  const told: number[] = [];
+  void line.settle().then(() => told.push(...heard.map((frames) => frames.length)));
+  await vi.advanceTimersByTimeAsync(1_000);
+  for (const frames of told) expect(frames).toBeGreaterThanOrEqual(4);
+  expect(told).toHaveLength(3);
+});
+
 test('a line whose bus does not answer is neither settled nor certain', async () => {
   const { attachments, bus, line } = await serving(3);
   bus.fallSilent();

@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::updated;
 
-use super::{cues, opened, tools, watching};
+use super::{cues, opened, tools, watching, world::World};
 
 #[test]
 fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
@@ -36,4 +36,25 @@ fn a_line_that_has_lost_its_bus_is_not_settled() {
     world.is_shut = false;
     world.pass(10_000);
     assert!(world.line.is_settled());
+}
+
+#[test]
+fn a_line_that_loses_its_connection_within_a_replay_is_not_settled_by_the_next_answer_alone() {
+    let mut world = opened(&[watching(&["a"])]);
+    world.publish(&updated("a"));
+    world.down.clear();
+    world.line.settle(world.now);
+    // The answer names a head that lies further on, and what it replays is lost.
+    answered_without_replay(&mut world);
+    world.tend();
+    world.move_on();
+    answered_without_replay(&mut world);
+    assert!(!world.line.is_settled());
+}
+
+fn answered_without_replay(world: &mut World) {
+    world.tend();
+    world.take_up();
+    world.down.truncate(1);
+    world.take_down();
 }

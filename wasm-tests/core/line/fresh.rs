@@ -3,9 +3,57 @@
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use mcp_listen::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::Ending,
+    scope::{Label, Scope},
+};
+
 use crate::any::updated;
 
-use super::{cues, opened, watching};
+use super::{cues, opened, tools, watching};
+
+fn ann() -> Label {
+    Label::new("ann").unwrap()
+}
+
+fn of_ann(filter: SubscriptionFilter) -> SubscriptionFilter {
+    let scope = Scope {
+        principals: vec![ann()],
+        ..Scope::default()
+    };
+    SubscriptionFilter { scope, ..filter }
+}
+
+fn revoked() -> ServerEvent {
+    ServerEvent::Revoked { principal: ann() }
+}
+
+#[test]
+fn a_revocation_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and_opens_after_it() {
+    let mut world = opened(&[of_ann(tools())]);
+    world.move_on();
+    world.open(of_ann(tools()));
+    world.publish(&revoked());
+    world.settle();
+    let endings = world
+        .streams
+        .iter_mut()
+        .map(|stream| stream.edge.stream().ending());
+    assert_eq!(endings.collect::<Vec<_>>(), [Some(Ending::Denied); 2]);
+}
+
+#[test]
+fn a_revocation_that_comes_while_a_stream_waits_keeps_it_from_opening() {
+    let mut world = opened(&[of_ann(tools())]);
+    let waiting = world.open(of_ann(watching(&["b"])));
+    world.tend();
+    world.publish(&revoked());
+    world.settle();
+    assert!(!world.streams[waiting].is_acknowledged());
+    assert!(world.streams[waiting].has_ended);
+}
 
 #[test]
 fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited_for() {
