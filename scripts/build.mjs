@@ -121,7 +121,7 @@ async function emptied(folder) {
 const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build.mjs', 'package-lock.json'];
-const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'];
+const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'tools/wasm-bindgen'];
 const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
 const glue = ['scripts/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];
 const page = ['scripts/console.mjs', 'package.json', 'console', 'dist', 'pkg'];

@@ -72,7 +72,7 @@ async function copySources() {
 const copied = ['js', 'console', 'examples/notebook', 'tsconfig.base.json', 'wrangler.toml'];
 const tools = ['scripts/demo.mjs', 'package-lock.json'];
 const corePaths = {
-  inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src'],
+  inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'tools/wasm-bindgen'],
   outputs: [join(folder, 'pkg')],
 };
 const workerPaths = {

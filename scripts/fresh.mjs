@@ -31,8 +31,11 @@ export async function isFresh(name, { inputs, outputs }) {
   return before !== '' && before === (await digest([...inputs, ...outputs]));
 }
 
-/** @param {string[]} paths */
-async function digest(paths) {
+/**
+ * One for the contents and names of all files of these paths.
+ * @param {string[]} paths files and folders in the repository
+ */
+export async function digest(paths) {
   const hash = createHash('sha256');
   for (const path of paths) {
     for (const file of await filesIn(path)) hash.update(`${file}\0`).update(await contentHash(file));

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { environment, run } from './command.mjs';
+import { digest } from './fresh.mjs';
 import { main } from './main.mjs';
 import { cargoBin, root } from './project.mjs';
 import { step } from './step.mjs';
@@ -26,9 +27,23 @@ async function testRunner() {
 async function missing(program, features) {
   const version = await agreedVersion();
   const installed = await run(join(cargoBin, program), ['--version']).catch(() => '');
-  if (installed.trim() === `${program} ${version}`) return undefined;
+  const sources = await digest([tools]);
+  const isOfThem = (await readFile(stampOf(program), 'utf8').catch(() => '')) === sources;
+  if (isOfThem && installed.trim() === `${program} ${version}`) return undefined;
   const label = `Compiling ${program} ${version}, once`;
-  return { name: 'wasm-bindings', label, work: () => install(features) };
+  const work = async () => {
+    await install(features);
+    await writeFile(stampOf(program), sources);
+  };
+  return { name: 'wasm-bindings', label, work };
+}
+
+/**
+ * Says of which sources a program was compiled. Beside the program, which several clones may share.
+ * @param {string} program
+ */
+function stampOf(program) {
+  return join(cargoBin, `${program}.sources`);
 }
 
 /**
