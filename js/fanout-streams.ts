@@ -135,6 +135,13 @@ export class FanoutStreams implements EventFeed {
     for (const stream of this.#streams) this.#catchUp(stream);
   }
 
+  /** As `gap`, for streams that are about to close: those of callers with a name end at once, without a result. */
+  lastDoubt(): void {
+    if (this.#isLapsed) return;
+    this.#core.lastDoubt();
+    for (const stream of this.#streams) this.#catchUp(stream);
+  }
+
   /** The bus is closed: every stream ends, without a result. */
   release(): void {
     for (const stream of this.#streams) if (stream !== undefined) this.end(stream, 'aborted');

@@ -191,13 +191,13 @@ export class Openings {
     });
   }
 
-  /** What the bus does not deliver in time is made up for as after a loss. */
+  /** What the bus does not deliver in time is made up for as after a loss, but for callers with a name. */
   async #settle(settle: () => Promise<void>): Promise<boolean> {
     try {
       await atMost(SETTLE_MS, settle(), () => new ListenError('bus-lost', 'the bus did not answer in time'));
       return true;
     } catch {
-      this.#fanout?.gap();
+      this.#fanout?.lastDoubt();
       return false;
     }
   }

@@ -178,6 +178,12 @@ impl Fanout {
         }
     }
 
+    /// As [`Fanout::handle_gap`], for streams that are about to close: those of callers with a name end at once.
+    pub fn handle_last_doubt(&mut self) {
+        let streams = self.slots.iter_mut();
+        streams.for_each(|held| held.stream.handle_last_doubt());
+    }
+
     /// The next bytes of a stream, several frames at once where several wait; `None` until something is handled again.
     pub fn poll(&mut self, id: StreamId, now: Millis) -> Option<Vec<u8>> {
         let stream = &mut self.slots.get_mut(id)?.stream;

@@ -169,6 +169,12 @@ impl Fanout {
         self.core.handle_gap();
     }
 
+    /// As `gap`, for streams that are about to close: those of callers with a name end at once.
+    #[wasm_bindgen(js_name = lastDoubt)]
+    pub fn last_doubt(&mut self) {
+        self.core.handle_last_doubt();
+    }
+
     /// The next bytes to write to a stream; undefined: nothing now, or nothing any more (see `isEnded`).
     pub fn poll(&mut self, stream: u32, now: f64) -> Option<Vec<u8>> {
         self.core.poll(self.core.id_at(stream)?, millis(now))

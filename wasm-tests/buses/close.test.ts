@@ -43,6 +43,7 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
     const all = ['tools', 'prompts'].map((list) => listChanged('1', list as 'tools'));
     expect(await messagesOf(unnamed as Response)).toEqual([acknowledged('1', LISTS), ...all, RESULT]);
     expect(await messagesOf(ofAnn as Response)).not.toContain(RESULT);
+    expect(named.stats().ended).toMatchObject({ closed: 0, denied: 1 });
   });
 
   async function buses(): Promise<Buses> {
