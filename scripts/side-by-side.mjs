@@ -58,6 +58,8 @@ class Board {
     /** @type {Map<string, number>} */
     this.running = new Map();
     this.isTerminal = process.stdout.isTTY;
+    // Once the first parts have begun.
+    setImmediate(() => this.show());
     this.ticking = setInterval(() => this.show(), this.isTerminal ? 1000 : 15_000);
   }
 
