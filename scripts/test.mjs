@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { build } from './build.mjs';
+import { setUpAndBuild } from './build.mjs';
 import { laneResult } from './lane.mjs';
 import { lanes, scheduled } from './lanes.mjs';
 import { main } from './main.mjs';
-import { setUp } from './setup.mjs';
 import { sum } from './tally.mjs';
 
 /** @typedef {import('./lane.mjs').Result} Result */
@@ -33,8 +32,7 @@ function wantedLanes(names) {
 /** Sets up and builds once for all lanes. */
 async function prepared() {
   try {
-    await setUp();
-    await build();
+    await setUpAndBuild();
     return true;
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
