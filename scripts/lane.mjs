@@ -38,7 +38,12 @@ async function laneStatus(lane, isPrefixed) {
     stdio: ['ignore', output, output],
     detached: true,
   });
-  const end = () => endGroup(child.pid);
+  // The number of a group that is gone may be given to a stranger.
+  let isOver = false;
+  const end = () => {
+    if (!isOver) endGroup(child.pid);
+    isOver = true;
+  };
   onStop(async () => end());
   const told = Promise.all([
     prefixed(lane, child.stdout, process.stdout),

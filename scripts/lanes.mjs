@@ -6,26 +6,27 @@
  */
 
 /**
- * In the order in which they begin. Those that hold `cargo` compile into the same folders of target/ and keep both cores
- * busy while they do; the others mostly wait for timers, so that one of each kind fits two cores.
+ * In the order in which they begin. Those that hold `cargo` compile into the same folders of target/ and keep the cores busy
+ * while they do; most of the others wait for timers most of the time, so that a few fit two cores. `interop` comes early
+ * because it compiles another SDK in a fresh clone.
  * @type {Lane[]}
  */
 export const lanes = [
   { name: 'lint', holds: 'cargo' },
+  { name: 'interop' },
   { name: 'workerd' },
   { name: 'rust', holds: 'cargo' },
   { name: 'wasm-node', holds: 'cargo' },
   { name: 'wasm-chromium', holds: 'cargo' },
-  { name: 'interop' },
-  { name: 'faults' },
   { name: 'package' },
   { name: 'fuzz' },
   { name: 'console' },
-  { name: 'buses' },
   { name: 'node' },
+  { name: 'buses' },
   { name: 'conformance' },
   { name: 'audit' },
-  // Compares processor times, in which what runs beside it would show.
+  // These judge how long something takes, to which a neighbour would add.
+  { name: 'faults', isAlone: true },
   { name: 'bench', isAlone: true },
 ];
 
