@@ -58,16 +58,25 @@ pub(crate) fn advice() -> String {
 /// One for all properties of a run, so that one name repeats them all.
 #[cfg(not(target_arch = "wasm32"))]
 fn seed() -> u64 {
-    use std::{
-        env,
-        hash::{BuildHasher, RandomState},
-        sync::OnceLock,
-    };
-    static SEED: OnceLock<u64> = OnceLock::new();
-    *SEED.get_or_init(|| match env::var("PROPERTY_SEED") {
-        Ok(text) => text.parse().expect("PROPERTY_SEED is a whole number"),
-        Err(_) => RandomState::new().hash_one(()) >> 16,
-    })
+    static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *SEED.get_or_init(|| drawn(std::env::var("PROPERTY_SEED").ok().as_deref()))
+}
+
+/// The seed that is named, or another one each time.
+#[cfg(not(target_arch = "wasm32"))]
+fn drawn(named: Option<&str>) -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    named.map_or_else(
+        || RandomState::new().hash_one(()) >> 16,
+        |text| text.parse().expect("PROPERTY_SEED is a whole number"),
+    )
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn a_seed_is_another_one_each_time_unless_it_is_named() {
+    assert_ne!(drawn(None), drawn(None));
+    assert_eq!(drawn(Some("42")), 42);
 }
 
 pub(crate) fn id(raw: &str) -> RequestId {
