@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 // One project per lane of .ci; what starts processes of its own runs one file after another, save the lane that does
 // little but wait.
+const groups: string[] = [];
+
 export default defineConfig({
   test: {
     projects: [
@@ -27,5 +29,7 @@ interface Limits {
 function project(name: string, limits: Limits) {
   // A busy machine is no failure: what is waited for may take a while.
   const expect = { poll: { timeout: 20_000 } };
-  return { test: { name, include: [`wasm-tests/${name}/**/*.test.ts`], expect, ...limits } };
+  // Projects of different limits cannot share the workers of a run, as `vitest list` would let them.
+  const sequence = { groupOrder: groups.push(name) };
+  return { test: { name, include: [`wasm-tests/${name}/**/*.test.ts`], expect, sequence, ...limits } };
 }

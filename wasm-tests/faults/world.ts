@@ -5,6 +5,7 @@ import type { ListenOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
+import { lastingPort } from '../host/port.ts';
 import { OBJECT } from './fixture/object.ts';
 import { type Pieces, Relay } from './relay.ts';
 import { Wire } from './wire.ts';
@@ -66,7 +67,7 @@ export class World {
     const bindings = edgesPerShard === undefined ? {} : { EDGES_PER_SHARD: `${edgesPerShard}` };
     const bundle = await bundleOf(fixture);
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-faults-'));
-    const bus = await startBus(bundle, bindings, join(folder, 'disk-0'), 0);
+    const bus = await startBus(bundle, bindings, join(folder, 'disk-0'), await lastingPort());
     let world: World | undefined;
     const wire = await Wire.start(() => portIn(world?.bus ?? bus.bus));
     const relay = pieces === undefined ? undefined : await Relay.start(wire.origin, pieces);
