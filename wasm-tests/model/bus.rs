@@ -86,7 +86,7 @@ impl Bus {
         let is_second = self
             .attachments
             .get(&socket)
-            .is_some_and(|known| known.interest.is_some());
+            .is_some_and(|known| !known.kept.is_empty());
         if self.is_old && is_second && text.contains("\"attach\"") {
             return Ok(());
         }
@@ -115,8 +115,13 @@ impl Bus {
                 self.keep_last(socket, last);
             }
             Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost),
-            // The edges of the model have a connection each, and adjust nothing.
-            Ok(Received::Adjusted { .. }) | Err(_) => {}
+            Ok(Received::Adjusted { answer, change }) => {
+                if let Some(attachment) = self.attachments.get_mut(&socket) {
+                    attachment.kept.push(change.kept());
+                }
+                self.send(socket, answer, Note::Adjusted, now);
+            }
+            Err(_) => {}
         }
         Ok(())
     }
@@ -286,7 +291,7 @@ impl Bus {
         self.attachments.insert(
             socket,
             Attachment {
-                interest: Some(interest.to_json()),
+                kept: vec![interest.to_json()],
                 session,
                 last: None,
             },
