@@ -56,12 +56,15 @@ impl Line {
         joining
     }
 
-    /// Makes fresh again the streams that took an event ahead of its turn: what the bus is asked for
-    /// because of that may stand before their heads.
+    /// Makes fresh again the streams that took an event ahead of its turn: the log is followed from
+    /// before their heads again.
     pub(super) fn join_later(&mut self, joined: BTreeMap<EdgeId, Position>) {
-        let reached = self.follower.mark().map(|mark| mark.position);
+        if joined.is_empty() {
+            return;
+        }
+        let resume = self.follower.resume().map(|mark| mark.position);
         for (edge, head) in joined {
-            if reached < Some(head)
+            if resume < Some(head)
                 && !seeded::has(Bug::JoinsForGood)
                 && let Some(attached) = self.edges.get_mut(edge)
             {

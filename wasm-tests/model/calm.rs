@@ -17,6 +17,7 @@ impl World {
     pub(crate) fn calm(&mut self) -> Result<(), Violation> {
         self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
         self.is_unlucky = true;
+        self.setup.budget = 0;
         self.network.calm();
         self.shards.calm();
         self.bus.come_up();
@@ -31,9 +32,8 @@ impl World {
         }
         let prompt = self.prompt();
         self.settle()?;
-        self.quieten()?;
         let before = self.moves();
-        self.pass(PROMPTLY)?;
+        self.pass_quietly(PROMPTLY)?;
         let after = self.moves();
         let stayed: Vec<usize> = prompt
             .into_iter()
@@ -65,7 +65,9 @@ impl World {
             .isolates
             .iter()
             .map(|line| {
-                let is_soon = line.absence.is_none_or(|absence| absence.is_soon(now));
+                let is_back = line.absence.is_none_or(|absence| absence.is_soon(now));
+                // Where all requests were spent, none has the socket until another one looks for it.
+                let is_soon = is_back && line.is_served();
                 (line.socket, is_soon)
             })
             .collect();
@@ -74,10 +76,11 @@ impl World {
             (at, socket, is_soon)
         });
         let whole = hosts.filter(|(_, socket, is_soon)| match socket {
-            Some(socket) => self
-                .network
-                .get(*socket)
-                .is_some_and(|socket| !socket.is_hurt),
+            Some(socket) => {
+                let socket = self.network.get(*socket);
+                // A shard whose root was away may still have to answer.
+                (*is_soon || !self.setup.has_shards) && socket.is_some_and(|socket| !socket.is_hurt)
+            }
             None => *is_soon,
         });
         whole.map(|(at, _, _)| at).collect()
@@ -112,17 +115,27 @@ impl World {
             .collect()
     }
 
-    /// Calls between root and shards that failed, or were never answered, are made again after a pause:
-    /// that comes on top of what streams wait for.
-    fn quieten(&mut self) -> Result<(), Violation> {
-        let end = self.now + LONGEST_PAUSE;
-        while !self.is_quiet() && self.now < end {
-            self.pass(SHORT)?;
+    /// Lets streams have `span`. Calls between root and shards that failed, or were never answered, are made
+    /// again after a pause: that comes on top.
+    fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
+        if self.is_quiet() && !self.setup.has_shards {
+            return self.pass(span);
         }
-        let is_quiet = self.is_quiet();
-        hold("calls that failed are made again", is_quiet, || {
-            format!("some are not after {} ms", LONGEST_PAUSE.0)
-        })
+        let (mut left, mut paused) = (span, Millis(0));
+        while left > Millis(0) {
+            if self.is_quiet() {
+                left = left - SHORT;
+            } else {
+                paused = paused + SHORT;
+            }
+            self.pass(SHORT)?;
+            hold(
+                "calls that failed are made again",
+                paused <= LONGEST_PAUSE,
+                || format!("some are not after {} ms", LONGEST_PAUSE.0),
+            )?;
+        }
+        Ok(())
     }
 
     /// Every request goes on.

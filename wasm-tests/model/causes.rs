@@ -59,6 +59,11 @@ impl Host {
         self.allowed.push(ending);
     }
 
+    /// Whether it ended because all requests of its isolate were spent.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.allowed.contains(&Ending::Exhausted)
+    }
+
     fn check_ending(&mut self, has_forgotten: bool, now: Millis) -> Result<(), Violation> {
         let Some(ending) = self.edge().stream().ending() else {
             return Ok(());
@@ -70,7 +75,9 @@ impl Host {
             _ => false,
         };
         // It is asked once, when it ends.
-        self.allow(ending);
+        if !is_asked_for {
+            self.allow(ending);
+        }
         hold(
             "a stream that nobody ended stays open",
             is_asked_for || has_cause,

@@ -192,9 +192,23 @@ impl World {
         if goes_on {
             self.pump(at)?;
         } else {
-            self.drop_host(at)?;
+            self.finish(at)?;
         }
         Ok(true)
+    }
+
+    /// A client has read the end of its stream. One whose isolate has spent its budget comes back.
+    fn finish(&mut self, at: usize) -> Result<(), Violation> {
+        let found = self.hosts().find(|(known, _)| *known == at);
+        let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.isolate));
+        self.drop_host(at)?;
+        if let Some(isolate) = isolate {
+            let (next, wanted) = (self.clients.len(), self.clients[at].wanted);
+            self.note(|| format!("client {next} opens a stream in place of client {at}"));
+            self.clients.push(Client::subscriber("\"again\"", wanted));
+            self.open(next, isolate, false)?;
+        }
+        Ok(())
     }
 
     /// The stream of a client is gone, whoever gave it up.
