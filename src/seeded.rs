@@ -69,12 +69,6 @@ pub enum Bug {
     AnswersTooSoon,
     /// A shard answers an adjustment before the root has confirmed.
     AdjustsAtAShardTooSoon,
-    /// A shard does not look at what came before a batch.
-    TakesAnyBatch,
-    /// A shard keeps nothing of what comes while a call is on its way.
-    KeepsNothing,
-    /// A shard stays with what it was told when the log of its root is another one.
-    StaysInTheOldLog,
     /// A shard whose call failed forgets what it was to change.
     ForgetsAFailedCall,
 }

@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 44] = [
+pub(crate) const BUGS: [(Seeded, &str); 41] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -138,18 +138,6 @@ pub(crate) const BUGS: [(Seeded, &str); 44] = [
     (
         Seeded::Core(Bug::AdjustsAtAShardTooSoon),
         "a shard answers an adjustment before the root has confirmed",
-    ),
-    (
-        Seeded::Core(Bug::TakesAnyBatch),
-        "a shard does not look at what came before a batch",
-    ),
-    (
-        Seeded::Core(Bug::KeepsNothing),
-        "a shard keeps nothing of what comes while a call is on its way",
-    ),
-    (
-        Seeded::Core(Bug::StaysInTheOldLog),
-        "a shard stays with the log that its root has lost",
     ),
     (
         Seeded::Core(Bug::ForgetsAFailedCall),

@@ -23,6 +23,8 @@ pub(crate) struct Isolate {
     /// The stream whose request has the socket.
     pub(crate) holder: Option<EdgeId>,
     pub(crate) socket: Option<SocketId>,
+    /// The log that there was when it was opened.
+    pub(crate) epoch: Box<str>,
     /// The shard that it remembers; none: it asks the root.
     pub(crate) home: Option<ShardId>,
     /// How often it was sent elsewhere.
@@ -83,6 +85,7 @@ impl Isolate {
             riders: BTreeMap::new(),
             holder: None,
             socket: None,
+            epoch: Box::default(),
             home: None,
             moves: 0,
             attach_frame: String::new(),

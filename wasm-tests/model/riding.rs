@@ -100,7 +100,8 @@ impl World {
         let now = self.now;
         self.note(|| format!("  line {place} hears {}", frame.text));
         let confirms = matches!(frame.note, Note::Attached | Note::Adjusted);
-        let head = BusMessage::head_in(&frame.text).filter(|_| confirms);
+        let is_current = self.isolates[place].epoch == self.bus.disk().mark().epoch;
+        let head = BusMessage::head_in(&frame.text).filter(|_| confirms && is_current);
         let head = head.and_then(|head| self.bus.disk().published(head));
         if confirms {
             self.tell(place)?;
@@ -409,8 +410,9 @@ impl World {
                     return self.lose_line(place, Close::Lost, false);
                 }
                 let home = self.shards.home(socket);
+                let epoch = self.bus.disk().mark().epoch;
                 let isolate = &mut self.isolates[place];
-                (isolate.socket, isolate.home) = (Some(socket), home);
+                (isolate.socket, isolate.home, isolate.epoch) = (Some(socket), home, epoch);
                 let text = isolate.attach_frame.clone();
                 self.send_up(place, text);
                 Ok(())

@@ -7,7 +7,6 @@ use crate::{
     clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
-    seeded::{self, Bug},
 };
 
 use super::{Shard, ShardOutput};
@@ -43,13 +42,11 @@ impl Shard {
             .mark
             .as_ref()
             .is_some_and(|mark| mark.epoch != end.epoch)
-            && !seeded::has(Bug::StaysInTheOldLog)
         {
             self.begin_anew();
         }
         let reached = self.mark.as_ref().map(|mark| mark.position);
-        self.is_behind |= reached.is_some_and(|reached| batch.previous > Some(reached))
-            && !seeded::has(Bug::TakesAnyBatch);
+        self.is_behind |= reached.is_some_and(|reached| batch.previous > Some(reached));
         if self.is_behind {
             return;
         }
@@ -68,7 +65,7 @@ impl Shard {
         let sends = deliveries.into_iter().map(ShardOutput::Send);
         self.outputs.extend(sends);
         self.wants.handle_event(&event, &self.edges);
-        if self.flight.is_some() && !seeded::has(Bug::KeepsNothing) {
+        if self.flight.is_some() {
             let subject = Key::subject_of(&event);
             self.kept.insert(subject, (position, event));
         }

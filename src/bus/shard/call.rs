@@ -173,7 +173,6 @@ impl Shard {
             .mark
             .as_ref()
             .is_some_and(|own| own.epoch != mark.epoch)
-            && !seeded::has(Bug::StaysInTheOldLog)
         {
             return self.begin_anew();
         }
