@@ -1,8 +1,4 @@
-use mcp_listen::{
-    bus::{EdgeId, Mark},
-    clock::Millis,
-    listen::Ending,
-};
+use mcp_listen::{bus::Mark, clock::Millis, listen::Ending};
 
 use crate::{
     bus::{Cut, Refusal},
@@ -268,26 +264,6 @@ impl World {
         let (now, is_certain) = (self.now, self.isolates[place].line.is_certain());
         if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
             host.close(is_certain || !host.is_riding, now);
-        }
-    }
-
-    /// Something happens to the requests that share a connection.
-    fn move_request(&mut self, step: Step) {
-        let place = usize::from(step.what) % self.isolates.len();
-        let isolate = &mut self.isolates[place];
-        if step.act == Act::Forbid {
-            // A write to another request's stream is refused: the streams that there are stay.
-            isolate.verdict = Some(false);
-            return;
-        }
-        let riders: Vec<EdgeId> = isolate.riders.keys().copied().collect();
-        let chosen = usize::from(step.who).checked_rem(riders.len());
-        let chosen = chosen.map(|chosen| riders[chosen]);
-        // Mostly the one that has the socket.
-        let of_holder = isolate.holder.filter(|_| step.who % 4 > 0);
-        if let Some(edge) = of_holder.or(chosen) {
-            self.note(|| format!("{:?} stream {} of line {place}", step.act, edge.0));
-            self.set_stalled(place, edge, step.act == Act::Stall);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
     table::{PER_SHARD, Table},
 };
 
-pub(crate) use crate::answer::{Cut, Out, Refusal};
+pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
 /// The object around a [`Hub`]: writes the log before it sends, keeps what it needs to know of each socket with the
 /// socket, sleeps and is woken, is reset, loses its disk and is away.
@@ -388,17 +388,6 @@ impl Bus {
         let memory = Memory::wake(&self.disk, &self.attachments);
         self.life = Life::Awake(Box::new(memory));
     }
-}
-
-/// A frame as the version before writes it.
-pub(crate) fn without_previous(text: String) -> String {
-    let Some(from) = text.find(",\"previous\":") else {
-        return text;
-    };
-    let rest = text[from + 1..]
-        .find(',')
-        .map_or("", |to| &text[from + 1 + to..]);
-    format!("{}{rest}", &text[..from])
 }
 
 const SETTLE: Millis = Millis(200);

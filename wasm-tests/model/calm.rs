@@ -5,7 +5,7 @@ use mcp_listen::clock::Millis;
 use crate::{
     bus::Cut,
     client::Client,
-    host::{ATTACH, Absence, Host},
+    host::{ATTACH, Host},
     invariant::{Violation, hold},
     key::{Key, Keys},
     shard::ShardObject,
@@ -257,20 +257,12 @@ impl Host {
     }
 }
 
-impl Absence {
-    fn is_soon(&self, now: Millis) -> bool {
-        !self.is_hanging && !self.is_overloaded && now - self.since <= NOT_LONG
-    }
-}
-
 /// As long as shards are opened and closed.
 const MOST_MOVES: usize = 5;
 /// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at most.
 const LONGEST_PAUSE: Millis = Millis(20_000);
 const SHORT: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);
-/// A bus that was away for so long is found within two seconds.
-const NOT_LONG: Millis = Millis(36_000);
 /// An attach that hangs, the longest wait after it, and a little.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
 const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);

@@ -11,6 +11,7 @@
     reason = "a failure is told by panicking"
 )]
 
+mod absence;
 mod acts;
 mod answer;
 #[cfg(feature = "seeded-bugs")]
@@ -20,6 +21,7 @@ mod calm;
 mod causes;
 mod client;
 mod disk;
+mod holding;
 mod host;
 mod invariant;
 mod isolate;

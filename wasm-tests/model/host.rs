@@ -8,6 +8,7 @@ use mcp_listen::{
 };
 
 use crate::{
+    absence::Absence,
     bus::without_previous,
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys, number_of},
@@ -18,6 +19,10 @@ use crate::{
 };
 
 /// What holds one stream in its isolate: the [`Edge`], its socket, and the one write that its reader has yet to take.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something of its own"
+)]
 #[derive(Debug)]
 pub(crate) struct Host {
     edge: Edge,
@@ -55,25 +60,6 @@ pub(crate) struct Host {
     /// Since when its reader takes nothing of that.
     pub(crate) written_at: Option<Millis>,
     progress: Progress,
-}
-
-/// How a host's bus has been away.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Absence {
-    pub(crate) since: Millis,
-    pub(crate) is_overloaded: bool,
-    /// Whether an attempt to come back is without any answer.
-    pub(crate) is_hanging: bool,
-}
-
-impl Absence {
-    pub(crate) fn since(since: Millis) -> Self {
-        Self {
-            since,
-            is_overloaded: false,
-            is_hanging: false,
-        }
-    }
 }
 
 /// One write: what it says, and up to which event the publisher had come.

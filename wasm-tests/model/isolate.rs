@@ -7,10 +7,7 @@ use mcp_listen::{
     line::Line,
 };
 
-use crate::{
-    host::{ATTACH, Absence},
-    network::SocketId,
-};
+use crate::{absence::Absence, host::ATTACH, network::SocketId};
 
 /// The streams of one isolate that share a connection to the bus, as `js/cloudflare/shared-line.ts` holds
 /// them: the core's [`Line`], the requests of its streams, and the one among them that has the socket.

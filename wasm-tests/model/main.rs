@@ -10,6 +10,7 @@
     reason = "tests say what went wrong by panicking"
 )]
 
+mod absence;
 mod acts;
 mod answer;
 #[cfg(feature = "seeded-bugs")]
@@ -19,6 +20,7 @@ mod calm;
 mod causes;
 mod client;
 mod disk;
+mod holding;
 mod host;
 mod invariant;
 mod isolate;

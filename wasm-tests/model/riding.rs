@@ -6,10 +6,10 @@ use mcp_listen::{
 };
 
 use crate::{
+    absence::Absence,
     answer::Refusal,
-    host::Absence,
     invariant::{Violation, hold},
-    isolate::{Isolate, MOST_HOPS, Rider, SHED, SHED_SHARE},
+    isolate::{Isolate, MOST_HOPS, Rider},
     network::{Close, Frame, Note, SocketId, Way},
     taking::note_of,
     world::World,
@@ -165,102 +165,6 @@ impl World {
         self.remove(place, edge)
     }
 
-    /// The request of a stream does nothing from now on, or goes on.
-    pub(crate) fn set_stalled(&mut self, place: usize, edge: EdgeId, is_stalled: bool) {
-        let isolate = &mut self.isolates[place];
-        let is_holder = isolate.holder == Some(edge);
-        if let Some(rider) = isolate.riders.get_mut(&edge) {
-            rider.is_stalled = is_stalled;
-        }
-        if let Some(socket) = isolate.socket.filter(|_| is_holder) {
-            self.network.set_frozen(socket, is_stalled);
-        }
-        if !is_stalled && isolate.holder.is_none() {
-            self.appoint(place, edge);
-        }
-    }
-
-    fn appoint(&mut self, place: usize, edge: EdgeId) {
-        self.note(|| format!("  line {place}: stream {} has the socket", edge.0));
-        let isolate = &mut self.isolates[place];
-        isolate.holder = Some(edge);
-        isolate.takes_over_at = None;
-    }
-
-    fn remove(&mut self, place: usize, edge: EdgeId) -> Result<(), Violation> {
-        let isolate = &mut self.isolates[place];
-        isolate.riders.remove(&edge);
-        isolate.line.detach(edge);
-        if isolate.holder.is_none_or(|holder| holder == edge) {
-            self.hand_over(place, Some(edge))?;
-        }
-        Ok(())
-    }
-
-    /// Another stream's request has the socket from now on.
-    fn hand_over(&mut self, place: usize, former: Option<EdgeId>) -> Result<(), Violation> {
-        let (now, budget, random) = (self.now, self.budget(), self.spin);
-        self.hang_up(place, random.is_multiple_of(3));
-        let isolate = &mut self.isolates[place];
-        isolate.holder = None;
-        isolate.line.handle_moved(now);
-        let mut may_hold = if isolate.riders.len() == 1 {
-            isolate.riders.keys().copied().collect()
-        } else {
-            isolate.fresh(budget)
-        };
-        may_hold.retain(|edge| Some(*edge) != former);
-        let chosen = usize::from(random).checked_rem(may_hold.len());
-        let Some(next) = chosen.map(|chosen| may_hold[chosen]) else {
-            if self.isolates[place].must_shed(budget, now) {
-                self.shed(place)?;
-            }
-            return Ok(());
-        };
-        if !isolate.riders[&next].is_stalled {
-            self.appoint(place, next);
-        }
-        Ok(())
-    }
-
-    /// The request that had the socket, or was to, shows no sign of life.
-    fn take_over(&mut self, place: usize) -> Result<(), Violation> {
-        let (now, budget, random) = (self.now, self.budget(), self.spin);
-        let isolate = &self.isolates[place];
-        if isolate.is_served() {
-            return Ok(());
-        }
-        let awake = isolate.riders.iter().filter(|(_, it)| !it.is_stalled);
-        let awake: Vec<EdgeId> = awake.map(|(edge, _)| *edge).collect();
-        let Some(chosen) = usize::from(random).checked_rem(awake.len()) else {
-            return Ok(());
-        };
-        let edge = awake[chosen];
-        if isolate.riders[&edge].writes >= budget && isolate.riders.len() > 1 {
-            if isolate.must_shed(budget, now) {
-                self.shed(place)?;
-            }
-            return Ok(());
-        }
-        self.hang_up(place, true);
-        self.isolates[place].line.handle_moved(now);
-        self.appoint(place, edge);
-        Ok(())
-    }
-
-    /// All requests are spent: some of the oldest streams end, and their clients come back with fresh ones.
-    fn shed(&mut self, place: usize) -> Result<(), Violation> {
-        let isolate = &mut self.isolates[place];
-        isolate.sheds_at = self.now + SHED;
-        let count = isolate.riders.len().div_ceil(SHED_SHARE);
-        let others = isolate.riders.keys().copied();
-        let others = others.filter(|edge| Some(*edge) != isolate.holder);
-        for edge in others.take(count).collect::<Vec<_>>() {
-            self.part(place, edge, None, true)?;
-        }
-        Ok(())
-    }
-
     /// Gives the streams what their line has for them; the answer is whether there was anything.
     fn tell(&mut self, place: usize) -> Result<bool, Violation> {
         let budget = self.budget();
@@ -347,7 +251,7 @@ impl World {
     }
 
     /// A stream is held by its line no longer: it attaches by itself, or ends.
-    fn part(
+    pub(crate) fn part(
         &mut self,
         place: usize,
         edge: EdgeId,
@@ -429,7 +333,7 @@ impl World {
     }
 
     /// The request that has the socket closes it; later, where another one tried.
-    fn hang_up(&mut self, place: usize, is_late: bool) {
+    pub(crate) fn hang_up(&mut self, place: usize, is_late: bool) {
         let socket = self.isolates[place].socket.take();
         if let Some(socket) = socket {
             self.leave_socket(socket, is_late);
@@ -446,13 +350,5 @@ impl World {
         self.network.send(socket, Way::ToBus, Frame { text, note });
         self.network.close(socket, Way::ToBus, Close::Lost);
         self.network.shut(socket, Way::ToEdge);
-    }
-
-    /// Writes to streams after which a request is spent.
-    pub(crate) fn budget(&self) -> u32 {
-        match self.setup.budget {
-            0 => u32::MAX,
-            budget => 4 + u32::from(budget % 32),
-        }
     }
 }
