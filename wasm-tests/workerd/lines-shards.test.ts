@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, updated } from '../host/listen.ts';
 
-const fixture = useFixture({ SOCKETS: 'shared', EDGES_PER_SHARD: '1' }, 2);
+const fixture = useFixture({ EDGES_PER_SHARD: '1' }, 2);
 
 test('streams that open while the bus sends their line on wait for its shard', async () => {
   const first = await Promise.all([watching(0, 'note://a'), watching(0, 'note://a')]);
