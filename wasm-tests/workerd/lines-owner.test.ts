@@ -1,10 +1,14 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
 import { whilePublishing } from '../host/publishing.ts';
 
 const fixture = useFixture({ KEPT_APART: 'on' });
+// A cue that never comes must not hold the lane for a minute.
+vi.setConfig({ testTimeout: 20_000 });
+afterEach(resumed);
+
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const TOOLS = { kind: 'tools_list_changed' };
 const NOTE = { kind: 'resource_updated', uri: 'note://a' };
@@ -65,7 +69,7 @@ test('an owner that is resumed closes its socket, and hears on', async () => {
   await both(others);
   await resumed();
   await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ attached: 1, sockets: 1 });
-  await both([...others]);
+  await both(others);
   const heard = new Set([await owner.message(), await owner.message()]);
   expect(heard).toEqual(new Set([updated('1', 'note://a'), listChanged('1', 'tools')]));
 });
@@ -93,6 +97,6 @@ async function both(streams: WireStream[]): Promise<void> {
 }
 
 /** All requests run again. */
-function resumed(): Promise<Response> {
-  return fixture().post(0, '/stall?request=');
+async function resumed(): Promise<void> {
+  await fixture().post(0, '/stall?request=');
 }
