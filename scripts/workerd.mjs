@@ -19,6 +19,7 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its network
  * @property {boolean} [inspected] whether a debugger may attach
  * @property {string[]} [v8Flags] for V8, of this process
+ * @property {boolean} [isExperimental] whether compatibility flags may be experimental ones
  * @property {number} [port] of the router, which sends requests to the edges in turn; no router without it, 0 for any free port
  * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the end, without it
  * @property {string} [compatibilityDate] as in wrangler.toml
@@ -43,7 +44,7 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @param {WorkerdOptions} options
  * @returns {Promise<Workerd>}
  */
-export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDir, inspected, ...configured }) {
+export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDir, ...configured }) {
   const files = await bundledModules(bundle);
   const defaults = await workerConfig();
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-'));
@@ -53,16 +54,18 @@ export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDi
   const layout = { ...defaults, ...configured, modules: 'modules', files, edges, text, port, stateDir: state };
   await writeFile(join(folder, 'workerd.capnp'), workerdConfig(layout));
   const sockets = edges + (configured.remoteBus === undefined ? 1 : 0) + (port === undefined ? 0 : 1);
-  return serve(folder, { edges, sockets: sockets + (inspected ? 1 : 0), isInspected: inspected ?? false });
+  const { inspected: isInspected = false, isExperimental = false } = configured;
+  return serve(folder, { edges, sockets: sockets + (isInspected ? 1 : 0), isInspected, isExperimental });
 }
 
 /**
  * @param {string} folder
- * @param {{ edges: number, sockets: number, isInspected: boolean }} expected
+ * @param {{ edges: number, sockets: number, isInspected: boolean, isExperimental: boolean }} expected
  */
-async function serve(folder, { edges, sockets, isInspected }) {
+async function serve(folder, { edges, sockets, isInspected, isExperimental }) {
   const inspector = isInspected ? ['--inspector-addr=127.0.0.1:0'] : [];
-  const child = spawn(workerdPath(), ['serve', '--control-fd=3', ...inspector, 'workerd.capnp'], {
+  const experimental = isExperimental ? ['--experimental'] : [];
+  const child = spawn(workerdPath(), ['serve', '--control-fd=3', ...inspector, ...experimental, 'workerd.capnp'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });

@@ -16,6 +16,12 @@ export interface SubscriptionBusOptions extends LogOptions, OnceOptions {
    * case, or its part of half of them where that is less, and one alone gets a 32nd part of them at most.
    */
   namesBytes?: number;
+  /**
+   * Milliseconds for which a shard has to hold few streams (none, or less than half of the most that it held) before it tells
+   * the bus, which then may close it and send the rest elsewhere (default 10,000; 0: at once). At most 3,600,000. The shorter it
+   * is, the more often shards close and open as streams come and go.
+   */
+  shardCloseMs?: number;
 }
 
 /**
@@ -38,6 +44,17 @@ export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusO
   throw new ListenError('invalid-options', `edgesPerShard is not a whole number from 1 to ${MOST_SOCKETS}`);
 }
 
+/**
+ * For how long a shard holds few streams before it tells the bus, in milliseconds.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptions): number {
+  if (Number.isSafeInteger(ms) && ms >= 0 && ms <= AN_HOUR) return ms;
+  throw new ListenError('invalid-options', `shardCloseMs is not a whole number from 0 to ${AN_HOUR}`);
+}
+
+const AN_HOUR = 3_600_000;
 const MOST_SOCKETS = 32_768;
 /** All the memory of an object. */
 const MOST_BYTES = 134_217_728;

@@ -3,7 +3,7 @@ import { type Deferred, deferred } from '../deferred.js';
 import { calling } from '../error.js';
 import { report } from '../report.js';
 import { type FollowCall, Parting, Shard, type ShardOutput, ShardOutputKind } from '../wasm.js';
-import { edgesPerShard, namesBytes, type SubscriptionBusOptions } from './bus-options.js';
+import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
 import { FULL, MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { Interests } from './interests.js';
@@ -44,7 +44,7 @@ export class ShardBus {
     const { epoch, position, seq } = this.#state;
     // Sockets outlive hibernation only, before which the position was written down.
     const shard = sockets.length > 0 && epoch !== '' ? Shard.woken(seq, epoch, position) : new Shard(seq);
-    this.#shard = shard.bounded(namesBytes(options), this.#perShard);
+    this.#shard = shard.bounded(namesBytes(options), this.#perShard).patient(shardCloseMs(options));
     const ledger = {
       last: (edge: number) => this.#shard.last(edge),
       disconnect: (edge: number) => this.#shard.disconnect(edge, performance.now()),

@@ -1,14 +1,32 @@
 use crate::clock::Millis;
 
 /// Notices that a count has fallen below half of what it was, or never rose, and stayed there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Low {
+    /// For how long it has to stay there.
+    patience: Millis,
     peak: usize,
     at: Option<Millis>,
     is_due: bool,
 }
 
+impl Default for Low {
+    fn default() -> Self {
+        Self::new(PATIENCE)
+    }
+}
+
 impl Low {
+    /// Notices what has lasted for `patience`.
+    pub(super) fn new(patience: Millis) -> Self {
+        Self {
+            patience,
+            peak: 0,
+            at: None,
+            is_due: false,
+        }
+    }
+
     /// The count has changed.
     pub(super) fn handle_count(&mut self, count: usize, now: Millis) {
         self.peak = self.peak.max(count);
@@ -16,7 +34,7 @@ impl Low {
             self.at = None;
             self.is_due = false;
         } else if self.at.is_none() && !self.is_due {
-            self.at = Some(now + PATIENCE);
+            self.at = Some(now + self.patience);
         }
     }
 
@@ -41,7 +59,7 @@ impl Low {
     pub(super) fn tell(&mut self, count: usize) {
         *self = Self {
             peak: count,
-            ..Self::default()
+            ..Self::new(self.patience)
         };
     }
 }

@@ -72,6 +72,11 @@ impl Shard {
         Self(self.0.with_room(most, edges))
     }
 
+    /// For how many milliseconds edges have to be few before the root is told; before any edge is there.
+    pub fn patient(self, ms: f64) -> Self {
+        Self(self.0.with_patience(millis(ms)))
+    }
+
     /// Bytes that the names of all edges count.
     #[wasm_bindgen(getter)]
     pub fn names(&self) -> usize {

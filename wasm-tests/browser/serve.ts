@@ -3,15 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { main, onStop } from '../../scripts/main.mjs';
 import { root } from '../../scripts/project.mjs';
-import { startWorkerd } from '../../scripts/workerd.mjs';
-import { bundled } from '../host/bundle.ts';
+import { startFixture } from '../host/start-fixture.ts';
 import { startPlayer } from './player.ts';
 
 /** Serves what the tests in the browser listen to while the command of the arguments runs, and ends as that does. */
 async function serve(): Promise<void> {
-  const bundle = await bundled('wasm-tests/workerd/fixture');
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
-  const workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text: { KEEP_ALIVE_MS: '500' } });
+  const workerd = await startFixture({ edges: 2 });
   const player = await startPlayer(workerd.edges);
   const stop = async (): Promise<void> => {
     player.stop();

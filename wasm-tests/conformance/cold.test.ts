@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { bundled } from '../host/bundle.ts';
 import { scenario } from './suite.ts';
-import { serveBundle } from './worker.ts';
+import { type Sockets, serveBundle } from './worker.ts';
 
 let bundle: string;
 
@@ -10,11 +10,12 @@ beforeAll(async () => {
 });
 
 // The suite reads a listen for 0.8 to 1.5 seconds from the request on: the first one here wakes the bus too.
-test.each([
-  ['server-stateless', 30],
-  ['http-header-validation', 14],
-])('%s passes all of its %i checks on a bus that has never run', async (name, count) => {
-  const { url, stop } = await serveBundle(bundle);
+test.each<[scenario: string, checks: number, sockets: Sockets]>([
+  ['server-stateless', 30, 'auto'],
+  ['server-stateless', 30, 'each'],
+  ['http-header-validation', 14, 'auto'],
+])('%s passes all of its %i checks on a bus that has never run (sockets: %s)', async (name, count, sockets) => {
+  const { url, stop } = await serveBundle(bundle, sockets);
   const { checks, verdict } = await scenario(`${url}/mcp`, name, '2026-07-28').finally(stop);
   const all = checks.get(name) ?? [];
   expect(all.filter(({ status }) => status !== 'SUCCESS')).toEqual([]);

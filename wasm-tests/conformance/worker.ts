@@ -1,8 +1,15 @@
 import { startWorkerd } from '../../scripts/workerd.mjs';
 
+/** How the streams of an isolate reach the bus. */
+export type Sockets = 'auto' | 'each';
+
 /** Serves a bundle on workerd: two isolates that take the requests in turn, and a bus that has never run. */
-export async function serveBundle(bundle: string): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function serveBundle(
+  bundle: string,
+  sockets: Sockets = 'auto',
+): Promise<{ url: string; stop: () => Promise<void> }> {
   const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  const { url = '', stop } = await startWorkerd({ bundle, durableObjects, edges: 2, port: 0 });
+  const text = sockets === 'auto' ? {} : { SOCKETS: sockets };
+  const { url = '', stop } = await startWorkerd({ bundle, durableObjects, edges: 2, port: 0, text });
   return { url, stop };
 }

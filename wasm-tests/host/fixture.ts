@@ -1,10 +1,15 @@
 import type { ListenStats } from 'mcp-listen';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
-import { bundled } from './bundle.ts';
+import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
+import type { Workerd } from '../../scripts/workerd.mjs';
 import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
+import { SOCKETS, startFixture } from './start-fixture.ts';
 import { opened, upgradeStatus } from './upgrade.ts';
+
+/** How many sockets so many streams have that are held by so many isolates. */
+export function socketsOf(streams: number, isolates: number): number {
+  return SOCKETS === 'each' ? streams : Math.min(streams, isolates);
+}
 
 /** The fixture Worker on real workerd: edge isolates, and the bus in one more. */
 export class Fixture {
@@ -129,8 +134,14 @@ export class Fixture {
   /** Resolves once the bus knows just so many streams and has no other socket. */
   async attached(count: number): Promise<void> {
     const stats = () => this.bus('stats');
-    // Shards tell that their streams are few when these have been so for ten seconds.
     await expect.poll(stats, { timeout: 20_000 }).toMatchObject({ attached: count, sockets: count, shards: [] });
+  }
+
+  /** Has the bus object, or a shard, hibernate, as it does after ten seconds without anything to do: once no timer keeps it awake. */
+  async hibernated(shard?: number): Promise<void> {
+    const query = shard === undefined ? '' : `?shard=${shard}`;
+    await expect.poll(() => this.bus(`timers${query}`)).toMatchObject({ armed: 0 });
+    expect((await this.post(1, `/bus/evict${query}`)).status).toBe(200);
   }
 
   /** Drops all streams; resolves once the bus has forgotten them. */
@@ -141,15 +152,15 @@ export class Fixture {
   }
 }
 
-/** Starts the fixture for a file of tests, each of which begins without a stream. */
+/**
+ * Starts the fixture for a file of tests, each of which begins without a stream. How streams reach the bus is up to the package, as
+ * users get it; vitest.config.ts lists the files that run with a socket for each stream as well.
+ */
 export function useFixture(text: Record<string, string> = {}, edges = 2): () => Fixture {
   let workerd: Workerd | undefined;
   let fixture: Fixture;
   beforeAll(async () => {
-    const bundle = await bundled('wasm-tests/workerd/fixture');
-    const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
-    // workerd notices that a client has gone when it next writes: keep-alives are frequent here.
-    workerd = await startWorkerd({ bundle, durableObjects, edges, text: { KEEP_ALIVE_MS: '500', ...text } });
+    workerd = await startFixture({ bundle: inject('fixtureBundle'), edges, text });
     fixture = new Fixture(workerd);
   });
   afterEach(() => fixture?.dropAll());

@@ -53,13 +53,13 @@ describe('a server of 2026-07-28 behind', () => {
     behind.notify.resourceUpdated('note://c');
     // No cue for the tools, which it listened to all the while.
     expect(await one.message()).toBe(updated('1', 'note://c'));
-    await expect.poll(() => behind.listening, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => behind.listening).toBe(1);
   });
 
   test('that breaks off is listened to again, and all that may have been missed is cued', async () => {
     const stream = await gate.subscribe({ toolsListChanged: true, ...A });
     await stream.message();
-    await expect.poll(() => behind.listening, { timeout: 15_000 }).toBeGreaterThan(0);
+    await expect.poll(() => behind.listening).toBeGreaterThan(0);
     await settled(stream);
     const { listens } = behind;
     behind.isShut = true;

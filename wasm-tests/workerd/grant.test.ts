@@ -9,7 +9,7 @@ const CUE = listChanged('1', 'tools');
 /** A grant is old at once, and slow authorizers are given up soon. */
 const OPTIONS = { asks: true, authorizationTtlMs: 1, limits: { attachMs: 2_000, authorizeMs: 300 } };
 
-describe.each(['each', 'shared'])('where streams have a socket %s', (SOCKETS) => {
+describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });
   const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
 

@@ -1,6 +1,5 @@
-import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { socketsOf, useFixture } from '../host/fixture.ts';
 import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, taskState, updated, type WireStream } from '../host/listen.ts';
 
@@ -18,7 +17,7 @@ test('a reset of the bus breaks no stream: what is published right after is hear
   await fixture().publish(0, { kind: 'tools_list_changed' });
   // Nothing else was written in between: each cue came once.
   for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  await fixture().attached(20);
+  await fixture().attached(socketsOf(20, 2));
   const stats = await fixture().stats(0);
   expect(stats).toMatchObject({ open: 10, away: 0, gaps: 0, resyncs: 0 });
   expect(stats.healed).toBeGreaterThanOrEqual(20);
@@ -50,7 +49,7 @@ test('what a stream was sent last outlives the hibernation of the bus', async ()
   await fixture().publish(1, { kind: 'resource_updated', uri: 'note://a' });
   const wakes = await fixture().bus<number>('wakes');
   const { gaps } = await fixture().stats(0);
-  await setTimeout(IDLE_MS);
+  await fixture().hibernated();
   await fixture().publish(1, TOOLS);
   expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
   // What was lost before is missed after.
@@ -202,5 +201,3 @@ async function opened(edge: number): Promise<WireStream> {
 }
 
 const TOOLS = { kind: 'tools_list_changed' };
-/** Objects hibernate after ten seconds without anything to do. */
-const IDLE_MS = 13_000;

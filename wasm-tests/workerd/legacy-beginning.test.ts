@@ -27,7 +27,7 @@ test('whether a client is ready outlives the hibernation of the bus, and a reset
   const stream = await fixture().open(session, 1);
   const { id } = fields(await stream.event());
   const wakes = await fixture().bus<number>('wakes');
-  await setTimeout(IDLE_MS);
+  await fixture().hibernated();
   await session.ask('resources/subscribe', { uri: 'note://a' });
   expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
   const first = stream.event();
@@ -76,6 +76,3 @@ async function changeAll(edge: number): Promise<void> {
   await fixture().publish(edge, { kind: 'resource_updated', uri: 'note://a' });
   await fixture().publish(edge, { kind: 'tools_list_changed' });
 }
-
-/** Objects hibernate after ten seconds without anything to do. */
-const IDLE_MS = 13_000;

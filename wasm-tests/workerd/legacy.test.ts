@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { fields } from '../host/legacy.ts';
@@ -110,7 +109,7 @@ test('sessions, what they watch and their streams outlive the hibernation of the
   const stream = await fixture().open(session, 1);
   await stream.event();
   const wakes = await fixture().bus<number>('wakes');
-  await setTimeout(IDLE_MS);
+  await fixture().hibernated();
   await fixture().publish(0, { kind: 'resource_updated', uri: 'note://a' });
   expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
   expect(await heard(stream)).toEqual(change('note://a'));
@@ -152,5 +151,3 @@ function change(uri: string): unknown {
 
 const EMPTY = { jsonrpc: '2.0', id: 7, result: {} };
 const TOOLS = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
-/** Objects hibernate after ten seconds without anything to do. */
-const IDLE_MS = 13_000;

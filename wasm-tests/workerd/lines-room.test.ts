@@ -5,7 +5,7 @@ import { useFixture } from '../host/fixture.ts';
 import { listChanged, WITH_TASKS } from '../host/listen.ts';
 
 // One socket may hold a 32nd part of it: 10,000 bytes.
-const fixture = useFixture({ SOCKETS: 'shared', NAMES_BYTES: '320000' });
+const fixture = useFixture({ NAMES_BYTES: '320000' });
 /** An answer of principal is old at once. */
 const OPTIONS = { names: true, authorizationTtlMs: 1 };
 const TOOLS = { kind: 'tools_list_changed' };

@@ -5,7 +5,7 @@ import { acknowledged, listChanged, updated, type WireStream } from '../host/lis
 import { openWhilePublishing, whilePublishing } from '../host/publishing.ts';
 
 const EDGES = 2;
-const fixture = useFixture({ SOCKETS: 'shared' }, EDGES);
+const fixture = useFixture({}, EDGES);
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const TOOLS = { kind: 'tools_list_changed' };
 const NOTE = { kind: 'resource_updated', uri: 'note://a' };
@@ -116,7 +116,7 @@ test('a large filter of a line outlives the hibernation of the bus as it was adj
   for (const stream of streams) expect(await stream.message()).toContain('acknowledged');
   expect(await fixture().bus('interests')).toBe(1);
   const wakes = await fixture().bus<number>('wakes');
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  await fixture().hibernated();
   for (const [place, uri] of names.entries()) {
     await fixture().publish(1, { kind: 'resource_updated', uri });
     expect(await streams[place]?.message()).toBe(updated('1', uri));
@@ -177,6 +177,3 @@ async function both(stream: WireStream): Promise<void> {
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 }
-
-/** Objects hibernate after ten seconds without anything to do. */
-const IDLE_MS = 13_000;

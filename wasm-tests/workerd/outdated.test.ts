@@ -9,7 +9,7 @@ const TOOLS = { kind: 'tools_list_changed' };
 /** Milliseconds over which the streams end. */
 const SPREAD_MS = 2_000;
 
-describe.each(['shared', 'each'] as const)('streams of an outdated deployment (sockets: %s)', (sockets) => {
+describe.each(['auto', 'each'] as const)('streams of an outdated deployment (sockets: %s)', (sockets) => {
   const fixture = useFixture({ SOCKETS: sockets, OUTDATED_MS: String(SPREAD_MS) });
 
   test('end spread, without a result, and are counted; others come once the bus serves the deployment', async () => {

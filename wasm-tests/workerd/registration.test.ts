@@ -1,3 +1,4 @@
+import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
@@ -6,11 +7,12 @@ import { openWhilePublishing } from '../host/publishing.ts';
 const fixture = useFixture();
 
 test('the ack waits for the bus, and what is published after it is delivered', async () => {
-  await fixture().post(1, '/bus/delay?ms=300');
-  const started = performance.now();
-  const stream = await fixture().subscribe(0, { toolsListChanged: true });
+  await fixture().post(1, '/bus/delay?ms=1000');
+  const opening = fixture().subscribe(0, { toolsListChanged: true });
+  await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ attached: 0, sockets: 1 });
+  const stream = await opening;
   expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
-  expect(performance.now() - started).toBeGreaterThanOrEqual(300);
+  expect(await fixture().bus<BusStats>('stats')).toMatchObject({ attached: 1 });
   await fixture().publish(1, { kind: 'tools_list_changed' });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   await fixture().post(1, '/bus/delay?ms=0');

@@ -8,7 +8,7 @@ const CUE = listChanged('1', 'tools');
 
 describe.each([
   ['a socket each', { SOCKETS: 'each' }],
-  ['a shared socket', { SOCKETS: 'shared' }],
+  ['a shared socket', { SOCKETS: 'auto' }],
   ['shards', { SOCKETS: 'each', EDGES_PER_SHARD: '2' }],
 ])('with %s', (_, text) => {
   const fixture = useFixture(text);

@@ -1,11 +1,10 @@
-import { setTimeout } from 'node:timers/promises';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
 
 /** An object with a timer does not hibernate, and is charged for. */
-describe.each(['each', 'shared'])('the bus of streams with sockets: %s', (sockets) => {
+describe.each(['auto', 'each'])('the bus of streams with sockets: %s', (sockets) => {
   const fixture = useFixture({ SOCKETS: sockets });
 
   test('sets no timer where a stream opens, adds to what is followed, or leaves', async () => {
@@ -42,14 +41,17 @@ describe.each(['each', 'shared'])('the bus of streams with sockets: %s', (socket
   });
 });
 
-describe('a bus with shards', () => {
-  const fixture = useFixture({ EDGES_PER_SHARD: '8' });
+describe.each([
+  ['auto', '1'],
+  ['each', '8'],
+])('a bus with shards of streams with sockets: %s', (sockets, perShard) => {
+  const fixture = useFixture({ SOCKETS: sockets, EDGES_PER_SHARD: perShard });
   const streams: WireStream[] = [];
   afterEach(() => streams.splice(0));
 
   test('has no timer left once an open is answered, and none soon after a publish', async () => {
     for (let place = 0; place < 12; place += 1) await open(`note://${place}`);
-    await expect.poll(async () => (await fixture().stats(0)).away).toBe(0);
+    await expect.poll(away).toBe(0);
     expect((await fixture().bus<BusStats>('stats')).shards.length).toBeGreaterThan(0);
     await expect.poll(armed).toBe(0);
     // What no stream of its shard wants yet: the shard asks the root.
@@ -69,25 +71,36 @@ describe('a bus with shards', () => {
 
   test('has shards that remember what they sent while they hibernate', { timeout: 60_000 }, async () => {
     for (let place = 0; place < 12; place += 1) await open(`note://asleep/${place}`);
-    await expect.poll(async () => (await fixture().stats(0)).away).toBe(0);
+    await expect.poll(away).toBe(0);
     // All streams are sent the first, and then one of them what only it watches.
     await publish({ kind: 'tools_list_changed' });
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
     await publish({ kind: 'resource_updated', uri: 'note://asleep/3' });
     expect(await streams[3]?.message()).toBe(updated('1', 'note://asleep/3'));
-    const { gaps, healed, outages, resyncs } = await fixture().stats(0);
+    const before = await Promise.all([0, 1].map(calm));
     const wakes = await fixture().bus<number>('wakes');
-    await setTimeout(IDLE_MS);
+    for (const { shard } of (await fixture().bus<BusStats>('stats')).shards) await fixture().hibernated(shard);
+    await fixture().hibernated();
     await publish({ kind: 'resource_updated', uri: 'note://asleep/7' });
     expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
     expect(await streams[7]?.message()).toBe(updated('1', 'note://asleep/7'));
     await publish({ kind: 'tools_list_changed' });
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
-    expect(await fixture().stats(0)).toMatchObject({ gaps, healed, outages, resyncs });
+    expect(await Promise.all([0, 1].map(calm))).toEqual(before);
   });
 
   function publish(event: object): Promise<unknown> {
     return fixture().publish(1, event);
+  }
+
+  /** What the streams of an isolate have missed. */
+  async function calm(edge: number): Promise<object> {
+    const { gaps, healed, outages, resyncs } = await fixture().stats(edge);
+    return { gaps, healed, outages, resyncs };
+  }
+
+  async function away(): Promise<number> {
+    return (await fixture().stats(0)).away + (await fixture().stats(1)).away;
   }
 
   async function armed(): Promise<number> {
@@ -96,7 +109,7 @@ describe('a bus with shards', () => {
 
   async function open(uri: string): Promise<void> {
     const filter = { toolsListChanged: true, resourceSubscriptions: [uri] };
-    const stream = await fixture().subscribe(0, filter);
+    const stream = await fixture().subscribe(streams.length % 2, filter);
     expect(await stream.message()).toBe(acknowledged('1', filter));
     streams.push(stream);
   }
@@ -108,5 +121,3 @@ interface Timers {
 }
 
 const NOTE = { resourceSubscriptions: ['note://a'] };
-/** Objects hibernate after ten seconds without anything to do. */
-const IDLE_MS = 13_000;

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
 import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 
-const alone = useFixture();
-const shared = useFixture({ SOCKETS: 'shared' });
-const sharded = useFixture({ EDGES_PER_SHARD: '2' });
+const alone = useFixture({ SOCKETS: 'each' });
+const shared = useFixture();
+const sharded = useFixture({ EDGES_PER_SHARD: '1' });
 const TOOLS = { toolsListChanged: true };
 const CHANGED = { kind: 'tools_list_changed' };
 

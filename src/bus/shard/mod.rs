@@ -134,6 +134,13 @@ impl Shard {
         self
     }
 
+    /// For how long edges have to be few (10 s without this) before the root is told, which may then close this shard.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Millis) -> Self {
+        self.low = Low::new(patience);
+        self
+    }
+
     /// A shard that was put aside at `mark` while its connections stayed open: they are to be restored.
     #[must_use]
     pub fn woken(mut self, mark: Mark) -> Self {

@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Workerd } from '../../../scripts/workerd.mjs';
 import { heapOf } from '../../faults/heap.ts';
-import { bundled } from '../../host/bundle.ts';
 import { Fixture, useFixture } from '../../host/fixture.ts';
 import { acknowledged, LISTEN_HEADERS, listenBody, updated, type WireStream } from '../../host/listen.ts';
+import { startFixture } from '../../host/start-fixture.ts';
 
 describe.each([
   ['each', 1_000],
-  ['shared', 600],
+  ['auto', 600],
 ])('an attacker who fills the bus object, sockets: %s', (sockets, count) => {
   let workerd: Workerd;
   let fixture: Fixture;
   beforeAll(async () => {
-    const bundle = await bundled('wasm-tests/workerd/fixture');
-    const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
     const text = { KEEP_ALIVE_MS: '2000', SOCKETS: sockets };
-    workerd = await startWorkerd({ bundle, durableObjects, edges: 2, text, inspected: true });
+    workerd = await startFixture({ bundle: inject('fixtureBundle'), edges: 2, text, inspected: true });
     fixture = new Fixture(workerd);
   });
   afterAll(() => workerd?.stop());
@@ -55,7 +53,7 @@ describe.each([
 });
 
 describe('a line of many names', () => {
-  const fixture = useFixture({ SOCKETS: 'shared' });
+  const fixture = useFixture({ SOCKETS: 'auto' });
 
   test('one more stream writes one row, however many names the line has', async () => {
     const streams: WireStream[] = [];
@@ -78,7 +76,7 @@ describe('a line of many names', () => {
     expect(await fixture().bus('interests')).toBe(1);
     // What was written at once, in between, and last is there after a hibernation.
     const wakes = await fixture().bus<number>('wakes');
-    await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+    await fixture().hibernated();
     for (const number of [0, 7, 15]) {
       const uri = `note://${number}/9/${'x'.repeat(100)}`;
       await fixture().publish(1, { kind: 'resource_updated', uri });
@@ -134,8 +132,6 @@ async function opens(workerd: Workerd): Promise<boolean> {
 }
 
 const LAST = 9_999;
-/** Objects hibernate after ten seconds without anything to do. */
-const IDLE_MS = 13_000;
 const TOGETHER = 20;
 const NOTE = { resourceSubscriptions: ['note://a'] };
 const TOOLS = { toolsListChanged: true };

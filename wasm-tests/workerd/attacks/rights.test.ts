@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
-import { bundled } from '../../host/bundle.ts';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Workerd } from '../../../scripts/workerd.mjs';
 import { GatewayFixture } from '../../host/gateway.ts';
 import { GuardedServer, json } from '../../host/guarded.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { acknowledged, listen, updated, WITH_TASKS, type WireStream } from '../../host/listen.ts';
+import { startFixture } from '../../host/start-fixture.ts';
 import { WatchedServer } from '../../host/watched.ts';
 
 const SALARIES = 'hr://salaries';
@@ -159,10 +159,8 @@ describe('rights that hold for a moment', () => {
   const streams: WireStream[] = [];
 
   beforeAll(async () => {
-    const bundle = await bundled('wasm-tests/workerd/fixture');
-    const durableObjects = [{ binding: 'MCP_BUS', className: 'ObservedBus' }];
     const text = { UPSTREAM: await behind.start() };
-    workerd = await startWorkerd({ bundle, durableObjects, edges: 1, text, reachesLocal: true });
+    workerd = await startFixture({ bundle: inject('fixtureBundle'), edges: 1, text, reachesLocal: true });
   });
   afterAll(async () => {
     for (const stream of streams) stream.drop();

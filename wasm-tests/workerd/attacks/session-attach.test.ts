@@ -10,9 +10,9 @@ describe.each([
   ['the root', undefined],
   ['a shard', '4'],
 ])('at %s', (_name, perShard) => {
-  const fixture = useFixture(perShard === undefined ? {} : { EDGES_PER_SHARD: perShard });
+  const fixture = useFixture(perShard === undefined ? {} : { SOCKETS: 'each', EDGES_PER_SHARD: perShard });
 
-  // With these, streams are at shards.
+  // With these, streams are at shards. Streams of sessions have a socket each in any case.
   beforeEach(async () => {
     if (perShard === undefined) return;
     for (let edge = 0; edge < 5; edge += 1)
