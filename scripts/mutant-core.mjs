@@ -1,0 +1,182 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { run } from './command.mjs';
+import { onStop } from './main.mjs';
+import { MutantTree } from './mutant-tree.mjs';
+import { folder, survivors } from './mutants.mjs';
+import { cargoBin, root } from './project.mjs';
+import { step } from './step.mjs';
+
+/**
+ * @typedef {object} Record what became of the mutants of a file, as it was then
+ * @property {string} digest of the contents of the file: SHA-256
+ * @property {string} commit of the whole tree
+ * @property {number} mutants how many there are
+ * @property {number} run how many of these were run; fewer in a run of a shard
+ * @property {number} caught by a test that failed
+ * @property {number} timedOut caught because the tests did not end
+ * @property {number} unviable they do not compile
+ * @property {string[]} missed no test failed
+ */
+
+/** The file of what was run. */
+export const recordFile = join(folder, 'core.json');
+
+/**
+ * Runs cargo-mutants over the core, a file at a time, and records the results; the core's native tests are to kill the
+ * mutants. A run of all files takes many hours.
+ * @param {{ file: string[], shard?: string | undefined }} options
+ * @param {{ line(isOk: boolean, what: string, notes?: string[]): void }} tap
+ */
+export async function checkCore({ file: wanted, shard }, tap) {
+  await installed();
+  const { core: reasons } = await survivors();
+  const files = wanted.length > 0 ? wanted : await mutatedFiles();
+  for (const file of files) {
+    const record = await recordOf(file, shard);
+    await write(file, record);
+    const faults = judged(file, record, reasons);
+    const { caught, timedOut, missed, run: count, mutants, unviable } = record;
+    const counts = `${count} of ${mutants} run, ${caught} caught, ${timedOut} timed out, ${missed.length} missed`;
+    tap.line(faults.length === 0, `${file}: ${counts}, ${unviable} unviable`, faults);
+  }
+}
+
+/**
+ * What is wrong with a record, given the reasons of the survivors: those without one, and those that do not survive.
+ * @param {string} file
+ * @param {Record} record
+ * @param {{ [name: string]: string }} reasons
+ */
+export function judged(file, { missed, run: count, mutants }, reasons) {
+  const isOfFile = (/** @type {string} */ name) => name.startsWith(`${file}: `);
+  const unlisted = missed.filter((name) => reasons[name] === undefined);
+  const gone = Object.keys(reasons).filter((name) => isOfFile(name) && !missed.includes(name));
+  return [
+    ...unlisted.map((name) => `survives, and no reason is listed: ${name}`),
+    ...(count < mutants ? [] : gone.map((name) => `is listed, and does not survive: ${name}`)),
+  ];
+}
+
+/**
+ * What cargo-mutants says of each mutant, by names that survive edits elsewhere in the file: without line and column,
+ * with a number where several are alike.
+ * @param {{ scenario: 'Baseline' | { Mutant: { name: string } }, summary: string }[]} outcomes
+ * @param {string[]} names of all mutants of the file
+ * @returns {{ name: string, summary: string }[]}
+ */
+export function namedOutcomes(outcomes, names) {
+  const seen = new Map();
+  const short = new Map(
+    names.map((name) => {
+      const alike = name.replace(/:\d+:\d+: /, ': ');
+      const count = (seen.get(alike) ?? 0) + 1;
+      seen.set(alike, count);
+      return [name, count === 1 ? alike : `${alike} (${count})`];
+    }),
+  );
+  return outcomes.flatMap(({ scenario, summary }) => {
+    if (scenario === 'Baseline') return [];
+    return [{ name: short.get(scenario.Mutant.name) ?? scenario.Mutant.name, summary }];
+  });
+}
+
+/** Compiles cargo-mutants unless the pinned version is there. */
+async function installed() {
+  const present = await run(join(cargoBin, 'cargo-mutants'), ['mutants', '--version']).catch(() => '');
+  if (present.trim() === `cargo-mutants ${VERSION}`) return;
+  const places = ['--target-dir', 'target/tools', '--root', '.tools'];
+  const args = ['install', 'cargo-mutants', '--locked', '--debug', '--version', VERSION, ...places];
+  await step(`Compiling cargo-mutants ${VERSION}, once`, () => run('cargo', args));
+}
+
+/** @returns {Promise<string[]>} */
+async function mutatedFiles() {
+  const files = (await mutantsOf(['--list-files'])).split('\n').filter((file) => file !== '');
+  const rank = (/** @type {string} */ file) => first.findIndex((place) => file.startsWith(place)) >>> 0;
+  return files.sort((a, b) => rank(a) - rank(b));
+}
+
+/**
+ * @param {string} file
+ * @param {string | undefined} shard `k/n`, counted from 0
+ * @returns {Promise<Record>}
+ */
+async function recordOf(file, shard) {
+  const text = await readFile(join(MutantTree.path, file));
+  /** @type {{ name: string }[]} */
+  const listed = JSON.parse(await mutantsOf(['--list', '--json', '--file', file]));
+  const names = listed.map(({ name }) => name);
+  const outcomes = namedOutcomes(names.length === 0 ? [] : await outcomesOf(file, shard), names);
+  const of = (/** @type {string} */ summary) => outcomes.filter((outcome) => outcome.summary === summary);
+  return {
+    digest: createHash('sha256').update(text).digest('hex'),
+    commit: (await run('git', ['rev-parse', '--short', 'HEAD'])).trim(),
+    mutants: names.length,
+    run: outcomes.length,
+    caught: of('CaughtMutant').length,
+    timedOut: of('Timeout').length,
+    unviable: of('Unviable').length,
+    missed: of('MissedMutant').map(({ name }) => name),
+  };
+}
+
+/**
+ * @param {string} file
+ * @param {string | undefined} shard
+ */
+async function outcomesOf(file, shard) {
+  const output = join(root, '.build', 'mutants', 'core');
+  await rm(output, { recursive: true, force: true });
+  const some = shard === undefined ? [] : ['--shard', shard];
+  // The baseline is the lane `rust`: without it a file costs two runs of the tests less.
+  const how = ['--in-place', '--baseline', 'skip', '--timeout', '300', '--output', output];
+  await mutantsOf(['--file', file, ...some, ...how, '--', '--test', 'core']);
+  return JSON.parse(await readFile(join(output, 'mutants.out', 'outcomes.json'), 'utf8')).outcomes;
+}
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<string>} its standard output
+ */
+function mutantsOf(args) {
+  const env = { ...process.env, ...lean, PATH: [cargoBin, process.env['PATH']].join(delimiter) };
+  const common = ['mutants', '--no-config', '--exclude', 'src/wasm/**', '--exclude', 'src/seeded.rs'];
+  const child = spawn('cargo', [...common, ...args], {
+    cwd: MutantTree.path,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onStop(() => void child.kill());
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code !== null && ends.includes(code)) resolve(output);
+      else reject(new Error(`cargo mutants ${args.join(' ')} ended with ${code}\n${output}`));
+    });
+  });
+}
+
+/**
+ * @param {string} file
+ * @param {Record} record
+ */
+async function write(file, record) {
+  /** @type {{ [file: string]: Record }} */
+  const all = JSON.parse(await readFile(recordFile, 'utf8'));
+  const sorted = Object.entries({ ...all, [file]: record }).sort(([a], [b]) => (a < b ? -1 : 1));
+  await writeFile(recordFile, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`);
+}
+
+const VERSION = '27.1.0';
+const lean = { CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_TEST_DEBUG: 'false' };
+/** Statuses of cargo-mutants: all caught; some missed; some timed out. */
+const ends = [0, 2, 3];
+/** What streams and events pass through comes first. */
+const first = ['src/fanout', 'src/listen', 'src/line', 'src/edge', 'src/bus'];
