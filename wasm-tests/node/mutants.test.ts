@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { judged, namedOutcomes } from '../../scripts/mutant-core.mjs';
+import { judged, namedOutcomes, partOf } from '../../scripts/mutant-core.mjs';
 import { pageOf } from '../../scripts/mutant-page.mjs';
 import { folder, mutants, parsed, rules, survivors } from '../../scripts/mutants.mjs';
 import { root } from '../../scripts/project.mjs';
@@ -73,7 +73,7 @@ describe('mutants of the core', () => {
     ]);
   });
 
-  const ran = { digest: '', commit: '', mutants: 2, run: 2, caught: 1, timedOut: 0, unviable: 0 };
+  const ran = { digest: '', commit: '', mutants: 2, caught: 1, timedOut: 0, unviable: 0 };
 
   test('may survive with a reason only, and a reason needs one that survives', () => {
     const reasons = { 'src/a.rs: one': 'equivalent', 'src/b.rs: one': 'equivalent' };
@@ -84,8 +84,10 @@ describe('mutants of the core', () => {
     ]);
   });
 
-  test('that a shard leaves out may survive or not', () => {
-    expect(judged('src/a.rs', { ...ran, run: 1, missed: [] }, { 'src/a.rs: one': 'equivalent' })).toEqual([]);
+  test('are split by files', () => {
+    const files = ['a', 'b', 'c'];
+    expect([partOf(files, '0/2'), partOf(files, '1/2'), partOf(files)]).toEqual([['a', 'c'], ['b'], files]);
+    for (const shard of ['2/2', '1', 'a/b', '0/0']) expect(() => partOf(files, shard)).toThrow('--shard');
   });
 });
 
