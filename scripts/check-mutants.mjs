@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { run } from './command.mjs';
 import { main } from './main.mjs';
 import { checkCore } from './mutant-core.mjs';
-import { pageOf } from './mutant-page.mjs';
+import { firstOf, pageOf } from './mutant-page.mjs';
 import { isCargo, MutantTree } from './mutant-tree.mjs';
 import { mutants, rules, survivors } from './mutants.mjs';
 import { root } from './project.mjs';
@@ -124,7 +124,7 @@ async function tried(tree, mutant, reason) {
     const { verdict, tests, reason: why } = await tree.patched(mutant.file, () => outcome(tree, mutant));
     if (verdict === 'broken') return { mutant, isOk: false, tests, note: `cannot be judged: ${why}` };
     if (verdict === 'failed' && reason === undefined) {
-      return { mutant, isOk: true, tests, note: `killed by ${tests.join('; ') || mutant.red}` };
+      return { mutant, isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}` };
     }
     if (verdict === 'failed') return { mutant, isOk: false, tests, note: 'killed now: take it from survivors.json' };
     return { mutant, isOk: reason !== undefined, tests, note: `survives: ${reason ?? 'no reason is listed'}` };

@@ -15,6 +15,7 @@ import { step } from './step.mjs';
  * @property {string} digest of the contents of the file: SHA-256
  * @property {string} commit of the whole tree
  * @property {number} mutants how many there are
+ * @property {number} run how many were run: fewer in a run that was interrupted
  * @property {number} caught by a test that failed
  * @property {number} timedOut caught because the tests did not end
  * @property {number} unviable they do not compile
@@ -61,13 +62,13 @@ export function partOf(files, shard = '0/1') {
  * @param {Record} record
  * @param {{ [name: string]: string }} reasons
  */
-export function judged(file, { missed }, reasons) {
+export function judged(file, { missed, run: count, mutants }, reasons) {
   const isOfFile = (/** @type {string} */ name) => name.startsWith(`${file}: `);
   const unlisted = missed.filter((name) => reasons[name] === undefined);
   const gone = Object.keys(reasons).filter((name) => isOfFile(name) && !missed.includes(name));
   return [
     ...unlisted.map((name) => `survives, and no reason is listed: ${name}`),
-    ...gone.map((name) => `is listed, and does not survive: ${name}`),
+    ...(count < mutants ? [] : gone).map((name) => `is listed, and does not survive: ${name}`),
   ];
 }
 
@@ -125,6 +126,7 @@ async function recordOf(file) {
     digest: createHash('sha256').update(text).digest('hex'),
     commit: (await run('git', ['rev-parse', '--short', 'HEAD'])).trim(),
     mutants: names.length,
+    run: outcomes.length,
     caught: of('CaughtMutant').length,
     timedOut: of('Timeout').length,
     unviable: of('Unviable').length,

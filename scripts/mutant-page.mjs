@@ -15,7 +15,7 @@ export function pageOf(page, { results, reasons, rules, commit, at }) {
   const killed = results.filter(({ mutant }) => reasons[mutant.name] === undefined).length;
   const day = at.toISOString().slice(0, 10);
   const head = `\`npm run check:mutants -- --patches\` on ${day}, at ${commit}: ${killed} of ${results.length} mutants killed.`;
-  const found = results.map(({ mutant, tests }) => mutantRow(mutant, reasons[mutant.name] ?? named(tests, mutant)));
+  const found = results.map(({ mutant, tests }) => mutantRow(mutant, reasons[mutant.name] ?? firstOf(tests, mutant)));
   const shown = rules.map((rule) => ruleRow(rule, results));
   const tables = [
     table(['mutant', 'what it breaks', 'rules', 'the test that fails'], found),
@@ -33,10 +33,11 @@ function mutantRow({ name, breaks, shows }, test) {
 }
 
 /**
+ * Names the test that failed, the first of several; the command where it names none.
  * @param {string[]} tests
  * @param {Mutant} mutant
  */
-function named(tests, { red }) {
+export function firstOf(tests, { red }) {
   const [first = red] = tests;
   return tests.length > 1 ? `${first}, and ${tests.length - 1} more` : first;
 }

@@ -73,7 +73,7 @@ describe('mutants of the core', () => {
     ]);
   });
 
-  const ran = { digest: '', commit: '', mutants: 2, caught: 1, timedOut: 0, unviable: 0 };
+  const ran = { digest: '', commit: '', mutants: 2, run: 2, caught: 1, timedOut: 0, unviable: 0 };
 
   test('may survive with a reason only, and a reason needs one that survives', () => {
     const reasons = { 'src/a.rs: one': 'equivalent', 'src/b.rs: one': 'equivalent' };
