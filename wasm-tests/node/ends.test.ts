@@ -1,4 +1,4 @@
-import { InMemoryBus } from 'mcp-listen';
+import { InMemoryBus, type ListenBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { listenRequest, open, RESULT, serving, TOOLS, watched } from './serving.ts';
@@ -29,11 +29,11 @@ test('who reads after close gets what was pending and the result, and delays nob
 });
 
 test('close delivers what the bus still has on its way', async () => {
-  const bus = new InMemoryBus();
-  vi.spyOn(bus, 'settle').mockImplementation(async () => {
+  const bus: ListenBus = new InMemoryBus();
+  bus.settle = async () => {
     await new Promise(setImmediate);
     await bus.publish({ kind: 'tools_list_changed' });
-  });
+  };
   const server = serving({ bus });
   const stream = await open(server, TOOLS);
   await server.close();
