@@ -326,6 +326,27 @@ fn a_caller_whose_audiences_change_receives_what_is_for_the_new_ones_alone() {
 }
 
 #[test]
+fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others() {
+    let mut fanout = Fanout::default();
+    let mut stream = ServerStream::new(id("1"), tools(), Millis(15_000), T0);
+    stream.scope_to(Scope {
+        principals: vec![Label::new("ann").unwrap()],
+        ..Scope::default()
+    });
+    let named = attached(&mut fanout, stream, T0);
+    fanout.poll(named, T0);
+    let other = open(&mut fanout, "2", &tools());
+    fanout.handle_last_doubt();
+    assert_eq!(fanout.poll(named, T0), None);
+    let ending = fanout.remove(named);
+    assert!(
+        ending.is_some_and(|ending| ending != Ending::Closed),
+        "{ending:?}"
+    );
+    assert_eq!(fanout.poll(other, T0), Some(cue("2", &TOOLS)));
+}
+
+#[test]
 fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
