@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { run } from './command.mjs';
+import { environment, run } from './command.mjs';
 import { onStop } from './main.mjs';
 import { MutantTree } from './mutant-tree.mjs';
 import { folder, survivors } from './mutants.mjs';
@@ -35,6 +35,9 @@ export async function checkCore({ file: wanted, shard }, tap) {
   await installed();
   const { core: reasons } = await survivors();
   const files = wanted.length > 0 ? wanted : await mutatedFiles();
+  await step('Testing the core without mutants', () =>
+    run('cargo', ['test', '--test', 'core'], { cwd: MutantTree.path, env: { ...environment, ...lean } }),
+  );
   for (const file of partOf(files, shard)) {
     const record = await recordOf(file);
     await write(file, record);
@@ -156,7 +159,7 @@ async function outcomesOf(file) {
  * @returns {Promise<CoreOutcome[]>}
  */
 async function outcomesWith(file, tests) {
-  // The lane `rust` shows that the tests are green: a baseline for each file would take as long as many mutants.
+  // The tests were green before the first file: a baseline for each would take as long as many mutants.
   const how = ['--in-place', '--iterate', '--baseline', 'skip', '--timeout', '300', '--output', output];
   await mutantsOf(['--file', file, ...how, '--', '--test', 'core', '--', ...tests]);
   return JSON.parse(await readFile(join(output, 'mutants.out', 'outcomes.json'), 'utf8')).outcomes;
