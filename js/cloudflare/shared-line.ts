@@ -297,12 +297,23 @@ export class SharedLine {
     shared?.free();
   }
 
-  /** One stream that cannot be written to must not keep others from hearing. */
+  /** One stream that cannot be written to must not keep others from hearing, nor one message those after it. */
   #give(stream: number, messages: string[], shared: SharedFrames | undefined): void {
     const link = this.#riders.get(stream)?.link;
+    if (link === undefined) return;
+    let isDone = false;
+    if (shared !== undefined)
+      this.#telling(() => {
+        // What throws has taken the frames.
+        isDone = true;
+        isDone = link.share?.(shared) ?? false;
+      });
+    if (!isDone) for (const message of messages) this.#telling(() => link.receive(message));
+  }
+
+  #telling(write: () => void): void {
     try {
-      if (shared !== undefined && link?.share?.(shared)) return;
-      for (const message of messages) link?.receive(message);
+      write();
     } catch (error) {
       this.#options.onrefused(error as Error);
     }
