@@ -8,7 +8,7 @@ const CALM = { median: 50, p99: 100, max: 150 };
 const WELL: Omit<Result, 'violations'> = {
   ...{ name: 'a fault', promise: 'P1, P6', sockets: 'auto: 2', asked: 1_000, streams: 1_000 },
   ...{ open: 1_000, ended: 0, refusals: {}, passed: 0, taken: 100, refused: 0, refusedLater: 0 },
-  ...{ missing: 0, early: 0, foreign: 0, inversions: 0, left: LEFT, reasons: [], seconds: 1 },
+  ...{ missing: 0, early: 0, foreign: 0, inversions: 0, left: LEFT, reasons: [], seconds: 1, machineMs: 0 },
   ...{ heal: { median: 2_000, p99: 4_000, max: 9_000 }, calm: CALM },
 };
 
@@ -45,6 +45,12 @@ test('what a scenario allows is allowed up to its number, and publishes only whi
     'publishes refused after the fault: 2',
     'ended without cause: 501',
   ]);
+});
+
+test('what the machine took moves both bounds', () => {
+  const heal = { median: 2_060, p99: 4_110, max: 4_110 };
+  expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);
+  expect(violationsOf(SCENARIO, { ...WELL, heal, machineMs: 10 })).toEqual([]);
 });
 
 test('a documented ceiling moves both bounds', () => {

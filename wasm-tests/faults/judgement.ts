@@ -19,8 +19,8 @@ export function violationsOf(scenario: Scenario, result: Measured): string[] {
 }
 
 /** Median and p99 that a run is held to: those of P1, the documented ceiling, and what the machine takes anyway. */
-export function boundOf({ ceiling }: Scenario, calm: Spread): { median: number; p99: number } {
-  const more = ceiling?.ms ?? 0;
+export function boundOf({ ceiling }: Scenario, calm: Spread, machineMs: number): { median: number; p99: number } {
+  const more = machineMs + (ceiling?.ms ?? 0);
   return { median: MEDIAN_MS + more + calm.median, p99: P99_MS + more + calm.p99 };
 }
 
@@ -49,10 +49,10 @@ function publishesOf({ losesPublishes }: Scenario, { refused }: Measured): strin
   return refused > 0 && losesPublishes === undefined ? [`refused publishes: ${refused}`] : [];
 }
 
-function timesOf(scenario: Scenario, { calm, heal }: Measured): string[] {
+function timesOf(scenario: Scenario, { calm, heal, machineMs }: Measured): string[] {
   if (heal === undefined) return [];
   if (calm === undefined) return ['times not judged: nothing was measured without the fault'];
-  const bound = boundOf(scenario, calm);
+  const bound = boundOf(scenario, calm, machineMs);
   return (['median', 'p99'] as const).flatMap((which) =>
     heal[which] > bound[which]
       ? [`${which} back after ${Math.round(heal[which])} ms, bound ${Math.round(bound[which])} ms`]

@@ -16,7 +16,7 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
     const told = await lived(scenario, stage);
     const { name, promise } = scenario;
     const seconds = (performance.now() - began) / 1_000;
-    const bound = told.calm === undefined ? {} : { bound: boundOf(scenario, told.calm) };
+    const bound = told.calm === undefined ? {} : { bound: boundOf(scenario, told.calm, told.machineMs) };
     const result = { name, promise, ...told, ...bound, reasons: reasonsOf(scenario), seconds };
     const violations = violationsOf(scenario, result);
     return { ...result, violations: told.failure === undefined ? violations : [told.failure, ...violations] };
@@ -52,12 +52,13 @@ async function performed(scenario: Scenario, stage: Stage): Promise<string | und
   }
 }
 
-function counted({ calm, healMs, listeners, note, passed, publisher, refusedLater }: Stage) {
+function counted({ calm, healMs, listeners, machineMs, note, passed, publisher, refusedLater }: Stage) {
   const sum = (count: 'early' | 'foreign' | 'inversions') =>
     listeners.reduce((all, each) => all + each[count], passed[count]);
   return {
     ...publisher.counts,
     refusedLater,
+    machineMs: Math.round(machineMs),
     passed: passed.streams,
     early: sum('early'),
     foreign: sum('foreign'),

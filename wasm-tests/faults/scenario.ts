@@ -69,6 +69,8 @@ export interface Result {
   heal?: Spread;
   /** The same of a publish with no fault, in the same run: the greater of one before and one after. */
   calm?: Spread;
+  /** Milliseconds for which the process that waited longest for a processor could not run meanwhile. */
+  machineMs: number;
   /** Median and p99 of `heal` that it was held to. */
   bound?: { median: number; p99: number };
   /** Whether the bus hibernated afterwards with all the streams open, and woke once to deliver. */

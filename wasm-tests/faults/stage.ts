@@ -17,6 +17,8 @@ export class Stage {
   calm: Spread | undefined;
   /** Connections that the bus and its shards had when all these were open. */
   attached = 0;
+  /** Milliseconds for which the process that waited longest could not run while streams healed. */
+  machineMs = 0;
   /** Streams that were asked for at the beginning. */
   asked = 0;
   /** Whether this is the whole set and not the short one. */
@@ -121,7 +123,10 @@ export class Stage {
 
   /** The bus is back: measures how long it takes each stream to hear of each key, and waits for all of them. */
   async healed(since = performance.now(), isJudged = (_: Listener) => true): Promise<void> {
+    const before = await this.world.waits();
     this.healMs.push(...(await healing(this.publisher, this.open.filter(isJudged), since)));
+    const waited = (await this.world.waits()).map((ms, place) => ms - (before[place] ?? ms));
+    this.machineMs = Math.max(this.machineMs, ...waited);
     this.#refusedBefore = this.publisher.counts.refused;
   }
 

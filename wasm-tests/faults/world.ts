@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ListenOptions, ListenStats } from 'mcp-listen';
@@ -183,6 +183,15 @@ export class World {
     };
   }
 
+  /**
+   * Milliseconds for which the bus, the edges and this process have waited for a processor so far, as the operating system counts
+   * them; 0 where it does not tell.
+   */
+  waits(): Promise<number[]> {
+    const pids = [process.pid, this.#bus.pid, ...this.edges.map(({ pid }) => pid)];
+    return Promise.all(pids.map(waitOf));
+  }
+
   /** What the processes wrote. */
   get log(): string {
     return [this.#bus, ...this.edges].map((workerd) => workerd.log()).join('');
@@ -253,6 +262,12 @@ async function socketsOf(pid: number): Promise<number> {
   const names = await readdir(folder).catch(() => []);
   const targets = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => '')));
   return targets.filter((target) => target.startsWith('socket:')).length;
+}
+
+/** Linux alone tells how long a process could run and did not, in nanoseconds. */
+async function waitOf(pid: number): Promise<number> {
+  const [, ns = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(' ');
+  return Number(ns) / 1e6;
 }
 
 /** A request on a connection that is not kept. */

@@ -76,7 +76,14 @@ test('a request that was only slow to show that it lives lets go of the socket t
 test('a request that is cancelled while its socket opens lives until it has closed it', async () => {
   const bus = new SmallBus();
   const report = (error: Error): void => expect.unreachable(error.message);
-  const line = new SharedLine({ doors: bus.doors, continent: '', onerror: report, onrefused: report, onlog: () => {} });
+  const line = new SharedLine({
+    doors: bus.doors,
+    attachMs: 5_000,
+    continent: '',
+    onerror: report,
+    onrefused: report,
+    onlog: () => {},
+  });
   const attachment = line.attach(FILTER, { receive: () => {}, lost: report });
   expect(bus.openings).toHaveLength(1);
   attachment.detach();
@@ -266,6 +273,7 @@ async function serving(count: number) {
   const refused: string[] = [];
   const line = new SharedLine({
     doors: bus.doors,
+    attachMs: 5_000,
     continent: '',
     onerror: (error) => refused.push(error.message),
     onlog: (record) => records.push(record),
