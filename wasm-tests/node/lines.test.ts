@@ -91,6 +91,25 @@ test('a request that is cancelled while its socket opens lives until it has clos
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
 });
 
+test('a bus that does not confirm within attachMs is lost, and asked on another socket', async () => {
+  const bus = new SmallBus();
+  const ignore = (): void => {};
+  const line = new SharedLine({
+    doors: bus.doors,
+    attachMs: 1_000,
+    continent: '',
+    onerror: ignore,
+    onrefused: ignore,
+    onlog: ignore,
+  });
+  line.attach(FILTER, { receive: ignore, lost: ignore });
+  bus.fallSilent();
+  await vi.advanceTimersByTimeAsync(990);
+  expect(bus.sockets).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(bus.sockets).toHaveLength(2);
+});
+
 test('a request that lives is left alone', async () => {
   const { bus } = await serving(3);
   await vi.advanceTimersByTimeAsync(60_000);
