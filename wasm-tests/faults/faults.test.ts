@@ -16,7 +16,10 @@ afterAll(async () => {
   await writeFile(resultsFile, JSON.stringify(results));
 });
 
-test.each(scenarios)('$name', async (scenario) => {
+// Most of their time is waiting. In the whole set each has the machine to itself.
+const playing = isWhole ? test : test.concurrent;
+
+playing.each(scenarios)('$name', async (scenario) => {
   const result = await play(scenario, isWhole);
   results.push(result);
   process.stdout.write(`${JSON.stringify(result)}\n`);
