@@ -81,13 +81,17 @@ export class Stage {
   }
 
   /**
-   * Opens further streams, a hundred at a time, at the edges in turn. The first two come before the
-   * others: where streams share a connection, the first one of an edge owns it.
+   * Opens further streams, a hundred at a time, at the edges in turn. The first two come before the others: where streams share a
+   * connection, the first one of an edge owns it. With the second two each edge tries whether they can.
    */
   async enter(count: number): Promise<void> {
-    const first = this.listeners.length === 0 ? Math.min(2, count) : 0;
-    if (first > 0) await this.#opened(first);
-    for (let left = count - first; left > 0; left -= BATCH) await this.#opened(Math.min(BATCH, left));
+    const first = this.listeners.length === 0 ? [2, 2] : [];
+    let left = count;
+    for (const size of first) {
+      await this.#opened(Math.min(size, left));
+      left -= Math.min(size, left);
+    }
+    for (; left > 0; left -= BATCH) await this.#opened(Math.min(BATCH, left));
   }
 
   /** Opens one stream of the crowd. */

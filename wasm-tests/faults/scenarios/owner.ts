@@ -116,9 +116,10 @@ export const OWNER: Scenario[] = [
 ];
 
 /** The streams of each isolate share a connection, but for a few that the trial may have sent alone. */
-async function shared({ world }: Stage): Promise<void> {
+async function shared({ open, world }: Stage): Promise<void> {
   await setTimeout(500);
-  expect((await world.busStats()).attached).toBe(world.edges.length);
+  const { attached } = await world.busStats();
+  expect(attached).toBeLessThanOrEqual(world.edges.length + open.length / 2);
 }
 
 const TOOLS = JSON.stringify({ kind: 'tools_list_changed' });
