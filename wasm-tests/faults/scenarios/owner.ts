@@ -61,8 +61,8 @@ export const OWNER: Scenario[] = [
       await shared(stage);
       const [owner] = stage.listeners;
       owner?.pause();
-      await stage.world.call('publishStates', 'task', FIRST_STATE, 1_000);
-      stage.publisher.knows('task', FIRST_STATE + 999);
+      await stage.world.call('publishMany', TOOLS, 10 * BURST);
+      stage.publisher.knows('tools');
       await stage.healed(performance.now(), (listener) => listener !== owner);
       owner?.resume();
     },
@@ -124,5 +124,3 @@ async function shared({ open, world }: Stage): Promise<void> {
 
 const TOOLS = JSON.stringify({ kind: 'tools_list_changed' });
 const BURST = 500;
-/** Beyond all that the publisher has said before. */
-const FIRST_STATE = 1_000_000;
