@@ -30,7 +30,7 @@ export const EACH: Scenario[] = [
   each('the bus forgets sockets that edges believe in, verifyMs 1,000'),
   each('upgrades are answered with 200 without a socket for 5 s'),
   each('upgrades are answered with an error that says overloaded for 60 s'),
-  each('upgrades hang for 4 s, attachMs 1,000', { short: 50 }),
+  each('upgrades hang for 4 s, attachMs 1,000'),
   each('all clients are dropped and come back at once'),
 ];
 

@@ -37,6 +37,7 @@ function sharded(name: string, short: { short?: number }, run: Scenario['run']):
   return {
     name: `shards: ${name}`,
     promise: 'P1, P6',
+    losesPublishes: 'a publish meets the reset or the end of an object',
     streams: 1_000,
     ...short,
     world: { isDirect: true, edgesPerShard: 1 },

@@ -38,7 +38,6 @@ export const WIRE: Scenario[] = [
     name: 'sockets stay open and silent, verifyMs 1,000',
     promise: 'P1',
     streams: 1_000,
-    short: 50,
     isBusy: true,
     ceiling: VERIFIED,
     world: verifying(),
