@@ -2,9 +2,10 @@ import type { Scenario } from '../scenario.ts';
 import { BUS_OBJECT } from './bus-object.ts';
 import { BUS_PROCESS } from './bus-process.ts';
 import { CLIENTS } from './clients.ts';
+import { EACH } from './each.ts';
 import { LOAD } from './load.ts';
+import { OWNER } from './owner.ts';
 import { SHARDS } from './shards.ts';
-import { SHARED } from './shared.ts';
 import { WIRE } from './wire.ts';
 
 /** Every fault. */
@@ -14,6 +15,7 @@ export const SCENARIOS: Scenario[] = [
   ...SHARDS,
   ...WIRE,
   ...CLIENTS,
-  ...SHARED,
+  ...OWNER,
+  ...EACH,
   ...LOAD,
 ];
