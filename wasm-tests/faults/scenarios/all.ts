@@ -3,8 +3,10 @@ import { BUS_OBJECT } from './bus-object.ts';
 import { BUS_PROCESS } from './bus-process.ts';
 import { CLIENTS } from './clients.ts';
 import { LOAD } from './load.ts';
+import { RACES } from './races.ts';
 import { SHARDS } from './shards.ts';
 import { SHARED } from './shared.ts';
+import { STORMS } from './storm.ts';
 import { WIRE } from './wire.ts';
 
 /** Every fault. */
@@ -15,5 +17,7 @@ export const SCENARIOS: Scenario[] = [
   ...WIRE,
   ...CLIENTS,
   ...SHARED,
+  ...RACES,
+  ...STORMS,
   ...LOAD,
 ];

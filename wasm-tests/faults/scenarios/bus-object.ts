@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { ownUri, type Stage } from '../stage.ts';
 
@@ -58,7 +59,7 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await stage.publisher.stop();
-      for (const _ of [1, 2]) stage.note = `woke once each: ${await stage.hibernates()}`;
+      for (const time of ['first', 'second']) expect(await stage.hibernates(), `the ${time} time`).toBe(true);
     },
   },
   {
