@@ -56,10 +56,12 @@ export const BUS_OBJECT: Scenario[] = [
     name: 'a publish to an object that hibernates',
     promise: 'P7',
     streams: 1_000,
+    short: 20,
     world: { isDirect: true },
     run: async (stage) => {
       await stage.publisher.stop();
-      for (const time of ['first', 'second']) expect(await stage.hibernates(), `the ${time} time`).toBe(true);
+      const times = stage.isWhole ? ['first', 'second'] : ['first'];
+      for (const time of times) expect(await stage.hibernates(), `the ${time} time`).toBe(true);
     },
   },
   {
