@@ -53,10 +53,10 @@ async function storm(publish: (event: ServerEvent) => void, eventOf: (change: nu
   }
 }
 
-/** Reads one frame every 100 ms, up to the one that is `last`. */
+/** Reads one frame every 100 ms, up to the one that is `last`, or more than enough of them. */
 async function slowly(next: () => Promise<string | undefined>, last: string): Promise<string[]> {
   const frames: string[] = [];
-  while (frames.at(-1) !== last) {
+  while (frames.at(-1) !== last && frames.length < 3 * MOST) {
     await setTimeout(READ_MS);
     const frame = await next();
     if (frame === undefined) break;

@@ -78,7 +78,7 @@ async function unread(stage: Stage): Promise<void> {
   await Promise.all([idle, stage.listen(origins[1]), stage.listen(origins[1])].map(({ begun }) => begun));
   idle.pause();
   const heap = () => heapOf(edges[0]?.inspector ?? '', () => stage.world.stats(0));
-  await published(stage, 1, WARM_UP);
+  await published(stage, 1, WARM_UP, WIDE);
   const before = await heap();
   await published(stage, WARM_UP + 1, events);
   const grown = (await heap()) - before;
@@ -91,8 +91,10 @@ async function unread(stage: Stage): Promise<void> {
 }
 
 /** States of the task, a thousand in one call. */
-async function published({ world }: Stage, from: number, count: number): Promise<void> {
-  for (let at = from; at < from + count; at += 1_000) await world.call('publishStates', 'task', at, 1_000);
+async function published({ world }: Stage, from: number, count: number, digits = 1): Promise<void> {
+  for (let at = from; at < from + count; at += 1_000) {
+    await world.call('publishStates', 'task', at, 1_000, digits);
+  }
 }
 
 /** Streams end in the order in which they were opened, each in its own slice of the window. */
@@ -139,8 +141,10 @@ function histogram(shares: number[]): number[] {
   return tenths;
 }
 
-/** Events that fill what lies between an edge and a client that does not read. */
-const WARM_UP = 5_000;
+/** Events that would fill what the operating system holds between an edge and a client that does not read. */
+const WARM_UP = 10_000;
+/** Digits of their states. */
+const WIDE = 2_000;
 const DRAIN_MS = 10_000;
 /** How much of its fair share of the ends a tenth of the window may have. */
 const MOST_SHARE = 1.5;
