@@ -13,7 +13,7 @@ export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   name: `${sockets}: streams open while what they watch changes, and their requests to the bus are late, lost, doubled`,
   promise: 'P2',
   streams: 0,
-  short: 0,
+  ...(sockets === 'auto' ? { short: 0 } : {}),
   isBusy: true,
   world: { sockets, options: { limits: { attachMs: 20_000 } } },
   run: (stage) => race(stage, !stage.isWhole ? 1_000 : sockets === 'auto' ? 100_000 : 10_000),
