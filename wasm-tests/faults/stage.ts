@@ -161,13 +161,8 @@ export class Stage {
     for (const count of ['early', 'foreign', 'inversions'] as const) this.passed[count] += listener[count];
   }
 
-  /** Whether the bus hibernates with the streams that are open, at the second try where the fault still kept it busy at the first. */
+  /** Whether the bus hibernates now with the streams that are open, and then wakes once to tell all of them something. */
   async hibernates(): Promise<boolean> {
-    return (await this.#sleeps()) || (await this.#sleeps());
-  }
-
-  /** Whether it hibernates now, and then wakes once to tell all streams something. */
-  async #sleeps(): Promise<boolean> {
     const wakes = await this.world.call<number>('wakes');
     await setTimeout(IDLE_MS);
     await this.publisher.publish('tools');

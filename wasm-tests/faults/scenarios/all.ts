@@ -5,7 +5,9 @@ import { CLIENTS } from './clients.ts';
 import { EACH } from './each.ts';
 import { LOAD } from './load.ts';
 import { OWNER } from './owner.ts';
+import { RACES } from './races.ts';
 import { SHARDS } from './shards.ts';
+import { STORMS } from './storm.ts';
 import { WIRE } from './wire.ts';
 
 /** Every fault. */
@@ -17,5 +19,7 @@ export const SCENARIOS: Scenario[] = [
   ...CLIENTS,
   ...OWNER,
   ...EACH,
+  ...RACES,
+  ...STORMS,
   ...LOAD,
 ];
