@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { judged } from './judged.mjs';
 import { onStop } from './main.mjs';
 import { root } from './project.mjs';
-import { laneTally, tallyFile, UNAVAILABLE } from './tally.mjs';
+import { laneTally, tallyFile } from './tally.mjs';
 
 /** @typedef {{ lane: string, seconds: number, tally: import('./tally.mjs').Tally }} Result */
 
@@ -20,7 +21,7 @@ export async function laneResult(lane, { isPrefixed }) {
   await rm(tallyFile(lane), { force: true });
   const status = await laneStatus(lane, isPrefixed);
   const seconds = (performance.now() - started) / 1000;
-  return { lane, seconds, tally: judged(status, await laneTally(lane)) };
+  return { lane, seconds, tally: judged(lane, status, await laneTally(lane)) };
 }
 
 /**
@@ -74,17 +75,4 @@ function endGroup(leader) {
 async function prefixed(lane, from, to) {
   if (from === null) return;
   for await (const line of createInterface(from)) to.write(`${lane.padEnd(13)} | ${line}\n`);
-}
-
-/**
- * What a lane counted, and whether it may end as it did: no lane passes without a test that ran.
- * @param {number} status
- * @param {import('./tally.mjs').Tally} tally
- * @returns {import('./tally.mjs').Tally}
- */
-function judged(status, tally) {
-  if (status === UNAVAILABLE) return process.env['CI'] === 'true' ? { ...tally, failed: 1, skipped: 0 } : tally;
-  if (status !== 0 && tally.failed === 0) return { ...tally, failed: 1, reason: `ended with status ${status}` };
-  if (tally.passed + tally.failed === 0) return { ...tally, failed: 1, reason: 'not one test ran' };
-  return tally;
 }
