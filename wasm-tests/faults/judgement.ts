@@ -35,13 +35,13 @@ export function reasonsOf({ ceiling, ends, losesPublishes, refusals }: Scenario)
 }
 
 function streamsOf(scenario: Scenario, { asked, ended, refusals, streams }: Measured): string[] {
-  const { ends, hasEnds = false, refusals: refusable } = scenario;
+  const { ends, refusals: refusable } = scenario;
   const refused = Object.values(refusals).reduce((all, count) => all + count, 0);
   const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
   return [
     ...(streams < asked ? [`let in: ${streams} of ${asked}`] : []),
     ...(refused > allowed(refusable, asked) ? [`refused streams: ${statuses.join(', ')}`] : []),
-    ...(ended > allowed(ends, asked) && !hasEnds ? [`ended without cause: ${ended}`] : []),
+    ...(ended > allowed(ends, asked) ? [`ended without cause: ${ended}`] : []),
   ];
 }
 

@@ -21,8 +21,6 @@ export interface Scenario {
   losesPublishes?: string;
   /** Milliseconds by which a documented ceiling is beyond the times of P1; none without it. */
   ceiling?: { ms: number; why: string };
-  /** Whether streams may end by it; their clients then come back. The scenario judges these ends. */
-  hasEnds?: boolean;
   /** Whether the bus has something to do all the time, and cannot hibernate. */
   isBusy?: boolean;
   /** Injects the fault, and takes it away again. */

@@ -65,7 +65,7 @@ export const LOAD: Scenario[] = [
     streams: 0,
     short: 0,
     world: { isDirect: true },
-    hasEnds: true,
+    ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
     run: drained,
   },
 ];
