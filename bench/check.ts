@@ -3,34 +3,59 @@ import { join } from 'node:path';
 import { main } from '../scripts/main.mjs';
 import { CHECKS, type Check, checked } from './harness/baseline.ts';
 import { compare } from './harness/comparison.ts';
+import { type Experiment, OURS } from './harness/experiment.ts';
 import { figure } from './harness/number.ts';
-import type { Outcome } from './harness/outcome.ts';
+import { type Outcome, pool } from './harness/outcome.ts';
 import { Progress } from './harness/progress.ts';
 import { inProcess, SIZES } from './in-process/experiments.ts';
 import { sizes } from './size/experiments.ts';
 
 /** Compares costs with the committed baselines, one TAP line each; with `--write`, writes the baselines anew. */
 async function check(): Promise<void> {
-  const outcomes = await measured();
+  const isWriting = process.argv.includes('--write');
+  const baselines = isWriting ? {} : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
+  const outcomes = await measured(baselines);
   const figures = CHECKS.map((each) => ({ check: each, figure: checked(each, outcomes) }));
-  if (process.argv.includes('--write')) {
+  if (isWriting) {
     const entries = figures.map(({ check: { name }, figure: value }) => [name, Number(value?.toPrecision(3))]);
     await writeFile(FILE, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
     return;
   }
-  const baselines = JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>;
   const results = figures.map((each, index) => verdict(index + 1, each, baselines[each.check.name]));
   process.stdout.write(`\n${results.map(({ line }) => line).join('\n')}\n`);
   process.exitCode = results.every(({ passes }) => passes) ? 0 : 1;
 }
 
-async function measured(): Promise<Outcome[]> {
-  const wanted = new Set(CHECKS.map(({ experiment }) => experiment));
-  const experiments = [...sizes(1), ...inProcess(SIZES.check)].filter(({ name }) => wanted.has(name));
-  const progress = new Progress(experiments.length, (text) => process.stdout.write(text));
+/**
+ * Measures each experiment in processes of its own, again in new ones while a check of it does not pass: the rounds of all
+ * are put together, and the least of each side counts. Other work makes a round dearer, never cheaper, so that further
+ * rounds come closer to what the code costs; code that costs more stays above its baseline however often it is measured.
+ */
+async function measured(baselines: Record<string, number>): Promise<Outcome[]> {
+  const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(wanted);
+  const progress = new Progress(all.length * MOST_ATTEMPTS, (text) => process.stdout.write(text));
   const outcomes: Outcome[] = [];
-  for (const experiment of experiments) outcomes.push(await compare(experiment, progress));
+  for (let attempt = 0, left = all; attempt < MOST_ATTEMPTS && left.length > 0; attempt += 1) {
+    for (const experiment of left) pool(outcomes, await compare(experiment, progress));
+    left = left.filter(({ name }) => !passes(name, outcomes, baselines));
+  }
   return outcomes;
+}
+
+/** Whether all checks of an experiment pass; none does where there are no baselines yet. */
+function passes(experiment: string, outcomes: Outcome[], baselines: Record<string, number>): boolean {
+  const checks = CHECKS.filter((each) => each.experiment === experiment);
+  return checks.every(
+    (each) => verdict(0, { check: each, figure: checked(each, outcomes) }, baselines[each.name]).passes,
+  );
+}
+
+/** What a check needs of an experiment, and nothing else: who is compared has the machine for itself. */
+function wanted(experiment: Experiment): Experiment[] {
+  const kinds = CHECKS.filter(({ experiment: name }) => name === experiment.name).map(({ kind }) => kind);
+  if (kinds.length === 0) return [];
+  const names = kinds.includes('ratio') ? [OURS, 'TypeScript SDK'] : [OURS];
+  return [{ ...experiment, entrants: experiment.entrants.filter(({ name }) => names.includes(name)) }];
 }
 
 function verdict(
@@ -48,6 +73,8 @@ function verdict(
   return { passes, line: `${passes ? 'ok' : 'not ok'} ${number} - ${name}: ${bound}${advice}` };
 }
 
+/** How often an experiment is measured at most. */
+const MOST_ATTEMPTS = 6;
 const FILE = join(import.meta.dirname, 'baseline.json');
 
 await main(import.meta.url, check);

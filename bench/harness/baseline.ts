@@ -40,10 +40,16 @@ function leastOf(outcome: Outcome, metric: Metric, name: string): number[] {
 
 /** What the lane compares with the committed baselines. */
 export const CHECKS: Check[] = [
-  { name: 'dense, few ids, to the SDK', experiment: 'dense', metric: 'cpu', kind: 'ratio', tolerance: 0.75 },
-  { name: 'every id different, to the SDK', experiment: 'distinct-ids', metric: 'cpu', kind: 'ratio', tolerance: 0.75 },
-  { name: '1 % match, to the SDK', experiment: 'one-percent', metric: 'cpu', kind: 'ratio', tolerance: 0.75 },
-  { name: 'from few streams to many', experiment: 'targeted-by-streams', metric: 'cpu', kind: 'spread', tolerance: 1 },
+  { name: 'dense, few ids, to the SDK', experiment: 'dense', metric: 'cpu', kind: 'ratio', tolerance: 0.25 },
+  { name: 'every id different, to the SDK', experiment: 'distinct-ids', metric: 'cpu', kind: 'ratio', tolerance: 0.25 },
+  { name: '1 % match, to the SDK', experiment: 'one-percent', metric: 'cpu', kind: 'ratio', tolerance: 0.25 },
+  {
+    name: 'from few streams to many',
+    experiment: 'targeted-by-streams',
+    metric: 'cpu',
+    kind: 'spread',
+    tolerance: 0.25,
+  },
   { name: 'heap per idle stream, to the SDK', experiment: 'heap', metric: 'heap', kind: 'ratio', tolerance: 0.1 },
   { name: 'wasm of a server, KB of gzip', experiment: 'server-wasm', metric: 'gzip', kind: 'own', tolerance: 0.05 },
 ];

@@ -42,9 +42,9 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
     rounds: 3,
   },
   check: {
-    ...{ streams: 1_000, manyStreams: [500, 5_000], uris: [], ids: [], percent: [] },
-    ...{ targeted: 20, targetedEvents: 100, targetedWarmUps: 3 },
-    rounds: 6,
+    ...{ streams: 4_000, manyStreams: [1_000, 10_000], uris: [], ids: [], percent: [] },
+    ...{ targeted: 20, targetedEvents: 400, targetedWarmUps: 8 },
+    rounds: 8,
   },
 };
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { argumentsOf } from '../../bench/harness/arguments.ts';
-import { checked } from '../../bench/harness/baseline.ts';
+import { CHECKS, checked } from '../../bench/harness/baseline.ts';
 import { compare } from '../../bench/harness/comparison.ts';
 import type { Entrant, Experiment, Metric } from '../../bench/harness/experiment.ts';
 import { type Outcome, ratioAt } from '../../bench/harness/outcome.ts';
@@ -121,6 +121,18 @@ describe('the lane', () => {
     const points = [2, 3, 8].map((rate, x) => ({ x, rounds: [{ rate }] }));
     const curve = { ...dense(1, 1), contenders: [{ name: 'mcp-listen', includes: '', points }] };
     expect(checked({ ...check, kind: 'spread' }, [curve])).toBe(4);
+  });
+
+  test('takes the least rounds of all measurements together', () => {
+    const outcomes: Outcome[] = [];
+    pool(outcomes, dense(9, 5));
+    pool(outcomes, dense(3, 1));
+    expect(outcomes).toHaveLength(1);
+    expect(checked(check, outcomes)).toBe(3);
+  });
+
+  test('allows at most a quarter more than was measured', () => {
+    expect(Math.max(...CHECKS.map(({ tolerance }) => tolerance))).toBeLessThanOrEqual(0.25);
   });
 
   test('has no figure where nothing was measured', () => {
