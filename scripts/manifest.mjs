@@ -6,11 +6,19 @@ import { root } from './project.mjs';
 import { documentOf, summaryOf } from './requirements.mjs';
 
 /**
+ * Who shows that a requirement is met. `ours`: tests of our own show it of every message that this project answers or writes; `partly`: they
+ * show a part, and `but` says what of it is left to whom; `behind`: the server behind meets it, `but` says so, and our tests show that it gets
+ * the request, and its client the answer, unchanged.
+ * @typedef {'ours' | 'partly' | 'behind'} Share
+ */
+/**
  * @typedef {object} Row one requirement: either tests prove it, or it says why none does
  * @property {string} id
  * @property {string} level MUST, SHOULD, MAY ..., as the specification has it; `schema` where its schema says so, `ours` where we do
  * @property {string} spec revision and section
  * @property {string} text in our words
+ * @property {Share} [by] of a requirement with tests: who shows it
+ * @property {string} [but] of one that is shown partly or by the server behind: what is not ours
  * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario check`
  * @property {string} [notYet] what is missing
  * @property {string} [notOurs] whose it is, or why nobody's
@@ -44,6 +52,7 @@ async function manifest() {
  */
 export const checks = [
   ['every requirement is proven by tests or says why it is not', ({ parts }) => rowsOf(parts).flatMap(unfounded)],
+  ['every requirement with tests says who shows it', ({ parts }) => rowsOf(parts).flatMap(misattributed)],
   ['every requirement has one id, a level, a source and a wording', ({ parts }) => malformed(rowsOf(parts))],
   [
     'every test that the manifest names exists',
@@ -70,12 +79,24 @@ function unfounded({ id, tests, notYet, notOurs }) {
   return grounds.length === 1 ? [] : [`${id} has ${grounds.length} of tests, notYet and notOurs`];
 }
 
+/** @param {Row} row */
+function misattributed({ id, by, but, tests = [] }) {
+  if (tests.length === 0) return by === undefined && but === undefined ? [] : [`${id} has no tests, but by or but`];
+  if (by === undefined || !['ours', 'partly', 'behind'].includes(by)) return [`${id} is by ${by}`];
+  if ((by === 'ours') !== (but === undefined) || but === '') return [`${id} is by ${by}, and but is ${but}`];
+  return tests.every((test) => test.startsWith('suite ')) ? [`${id} rests on the official suite alone`] : [];
+}
+
+const FIELDS = ['id', 'level', 'spec', 'text', 'by', 'but', 'tests', 'notYet', 'notOurs'];
+
 /** @param {Row[]} rows */
 function malformed(rows) {
   const seen = new Set();
-  return rows.flatMap(({ id, level, spec, text }) => {
+  return rows.flatMap((row) => {
+    const { id, level, spec, text } = row;
     const isNew = !seen.has(id);
     seen.add(id);
+    if (Object.keys(row).some((field) => !FIELDS.includes(field))) return [`${id} has an unknown field`];
     return isNew && [id, level, spec, text].every((field) => typeof field === 'string' && field !== '') ? [] : [id];
   });
 }

@@ -19,7 +19,13 @@ export function summaryOf(parts) {
     '**All**',
     parts.flatMap(({ rows }) => rows),
   );
-  return ['| | proven | not yet | not ours |', '|---|---|---|---|', ...lines, all, ''].join('\n');
+  return [
+    '| | ours | partly | by the server behind | not yet | not ours |',
+    '|---|---|---|---|---|---|',
+    ...lines,
+    all,
+    '',
+  ].join('\n');
 }
 
 /**
@@ -27,9 +33,10 @@ export function summaryOf(parts) {
  * @param {Row[]} rows
  */
 function summaryLine(title, rows) {
+  const by = ['ours', 'partly', 'behind'].map((share) => rows.filter((row) => row.by === share).length);
   const notYet = rows.filter((row) => row.notYet !== undefined).length;
   const notOurs = rows.filter((row) => row.notOurs !== undefined).length;
-  return `| ${title} | ${rows.length - notYet - notOurs} | ${notYet} | ${notOurs} |`;
+  return `| ${[title, ...by, notYet, notOurs].join(' | ')} |`;
 }
 
 /** @param {Part} part */
@@ -39,11 +46,18 @@ function sectionOf({ part, title, rows }) {
 }
 
 /** @param {Row} row */
-function rowOf({ id, level, spec, text, tests = [], notYet, notOurs }) {
-  const proof = tests.map((test) => `\`${test}\``).join('<br>');
-  const reason = notYet === undefined ? `*not ours*: ${notOurs}` : `*not yet*: ${notYet}`;
-  const cells = [id, level, text, spec, tests.length > 0 ? proof : reason];
+function rowOf(row) {
+  const cells = [row.id, row.level, row.text, row.spec, evidenceOf(row)];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+}
+
+/** @param {Row} row */
+function evidenceOf({ by, but, tests = [], notYet, notOurs }) {
+  if (notYet !== undefined) return `*not yet*: ${notYet}`;
+  if (notOurs !== undefined) return `*not ours*: ${notOurs}`;
+  const share = by === 'behind' ? 'by the server behind' : by;
+  const reservation = but === undefined ? [] : [`*${share}*: ${but}`];
+  return [...reservation, ...tests.map((test) => `\`${test}\``)].join('<br>');
 }
 
 const INTRODUCTION = `# Requirements
@@ -51,6 +65,10 @@ const INTRODUCTION = `# Requirements
 What the specification asks of a server of \`subscriptions/listen\`, of those who share a wire with it, and of its clients; what we decided where
 the specification is silent; and which tests prove it. This page is written by \`npm run requirements\` from the files in \`wasm-tests/requirements\`;
 \`npm test -- lint\` fails when it names a test that does not exist.
+
+A requirement without a further word is *ours*: tests of our own show it of every message that this project answers or writes. Where it says
+*partly*, they show a part of it. Where it says *by the server behind*, that server meets it, and our tests show that it gets the request, and the
+client its answer, unchanged.
 
 \`rust\` names a test of \`wasm-tests/core\`, a path one of \`wasm-tests\`, \`suite\` a check of the official conformance suite with the record in
 \`wasm-tests/conformance/checks\` that holds it. Beside the specification's own levels, \`schema\` is what its schema requires, \`note\` what it only

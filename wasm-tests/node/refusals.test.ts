@@ -150,6 +150,21 @@ describe('authorize', () => {
     expect(await wire.message()).toContain('"notifications":{"resourceSubscriptions":["a"]}');
   });
 
+  test('is asked of each listen on its own, while another of the same client is open', async () => {
+    const authorize = vi.fn(({ request, requested }: { request: Request; requested: object }) =>
+      request.headers.get('authorization') === 'Bearer t' ? requested : { denied: 401 as const },
+    );
+    const server = serving({ authorize });
+    const allowed = { headers: { authorization: 'Bearer t' } };
+    expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
+    const denied = { status: 401, code: -32600, retryAfter: null };
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual(denied);
+    expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual(denied);
+    expect(authorize).toHaveBeenCalledTimes(4);
+    expect(server.stats().open).toBe(2);
+  });
+
   test.each([401, 403] as const)('denies with %s', async (denied) => {
     const server = serving({ authorize: async () => ({ denied, wwwAuthenticate: 'Bearer realm="x"' }) });
     const response = await server.fetch(listenRequest(TOOLS));
