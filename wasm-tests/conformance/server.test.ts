@@ -4,7 +4,7 @@ import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './sessions.ts';
-import { passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
+import { counted, passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
 import { serveBundle } from './worker.ts';
 
 /** Who is tested by the requirements of which revision. */
@@ -24,6 +24,22 @@ const QUESTIONS = [
 /** Not scored: a tool call goes on in another stream, which again takes a handler with sessions. */
 const POLLING = 'server-sse-polling';
 
+/** Unscored: the official SDK serves no tasks. A handler that does passes them behind `serveListen` (tasks.test.ts). */
+const TASKS = [
+  'tasks-lifecycle',
+  'tasks-capability-negotiation',
+  'tasks-wire-fields',
+  'tasks-request-state-removal',
+  'tasks-mrtr-input',
+  'tasks-request-headers',
+  'tasks-dispatch-and-envelope',
+  'tasks-required-task-error',
+  'tasks-mrtr-composition',
+];
+
+/** Unscored: the suite skips its one check, whatever the server does. */
+const SKIPPED = ['tasks-status-notifications'];
+
 let bundle: string;
 
 beforeAll(async () => {
@@ -31,7 +47,7 @@ beforeAll(async () => {
 });
 
 describe('a Worker of two isolates, by the requirements of 2026-07-28', async () => {
-  await meets('worker-2026-07-28', '2026-07-28', { serve: onWorkerd });
+  await meets('worker-2026-07-28', '2026-07-28', { serve: onWorkerd, lacks: TASKS, skipped: SKIPPED });
 });
 
 describe('a Worker of two isolates, by the requirements of 2025-11-25', async () => {
@@ -46,19 +62,25 @@ interface Serving {
   serve: () => Promise<{ url: string; stop: () => Promise<void> }>;
   /** The scored scenarios that cannot pass. */
   cannot?: string[];
+  /** The unscored scenarios of extensions that the server behind has not. */
+  lacks?: string[];
+  /** The scenarios in which the suite itself skips every check. */
+  skipped?: string[];
   /** The unscored scenarios that may end as they like. */
   unjudged?: string[];
 }
 
 /** Declares the tests of one run of the suite. */
-async function meets(subject: Subject, revision: Revision, { serve, cannot: failing = [], unjudged = [] }: Serving) {
-  const { scored, unscored } = await requirementSet(revision);
+async function meets(subject: Subject, revision: Revision, serving: Serving) {
+  const { serve, cannot = [], lacks = [], skipped = [], unjudged = [] } = serving;
+  const { scored, unscored, extensions } = await requirementSet(revision);
+  const failing = [...cannot, ...lacks];
   const passing = [...scored, ...unscored].filter((name) => ![...failing, ...unjudged].includes(name));
   let outcome: Run;
 
   beforeAll(async () => {
     const { url, stop } = await serve();
-    outcome = await requirements(`${url}/mcp`, revision, failing).finally(stop);
+    outcome = await requirements(`${url}/mcp`, revision, cannot).finally(stop);
   });
 
   test('the suite is content', () => {
@@ -71,11 +93,18 @@ async function meets(subject: Subject, revision: Revision, { serve, cannot: fail
   });
 
   test.each(failing)('%s fails here, as expected', (name) => {
-    expect(shortcomings(outcome.checks.get(name) ?? [])).not.toEqual([]);
+    expect((outcome.checks.get(name) ?? []).map(({ status }) => status)).toContain('FAILURE');
+  });
+
+  test('every scenario of an extension is judged', () => {
+    expect([...lacks, ...skipped].sort()).toEqual(extensions.sort());
+    for (const name of skipped) expect(outcome.checks.get(name)).toMatchObject([{ status: 'SKIPPED' }]);
   });
 
   test('just the checks that are on record have passed', async () => {
     await expect(passed(passing, outcome.checks)).toMatchFileSnapshot(`checks/${subject}.txt`);
+    const { checks } = outcome;
+    await expect(counted(scored, checks)).toMatchFileSnapshot(`checks/${subject}.json`);
   });
 }
 
