@@ -24,10 +24,19 @@ import { documentOf, summaryOf } from './requirements.mjs';
  * @property {string} [notOurs] whose it is, or why nobody's
  */
 /** @typedef {{ part: string, title: string, rows: Row[] }} Part */
-/** @typedef {{ parts: Part[], known: Set<string>, readme: string, document: string }} Evidence */
+/**
+ * @typedef {object} SuiteRun what the lane `conformance` has on record of one run of the official suite, by its scored scenarios
+ * @property {string} subject `worker-REVISION` or `node-REVISION`
+ * @property {{ passed: number, failed: string[] }} scenarios
+ * @property {{ passed: number, failed: number }} checks
+ */
+/** @typedef {{ parts: Part[], runs: SuiteRun[], known: Set<string>, readme: string, document: string }} Evidence */
 
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
+
+/** What has passed of the official suite. */
+const records = join(root, 'wasm-tests', 'conformance', 'checks');
 
 const readmeFile = join(root, 'README.md');
 const documentFile = join(root, 'docs', 'requirements.md');
@@ -35,7 +44,7 @@ const documentFile = join(root, 'docs', 'requirements.md');
 /** Checks the manifest of requirements, one TAP line each; with `--write`, writes the tables that follow from it. */
 async function manifest() {
   if (process.argv.includes('--write')) return write();
-  const evidence = { parts: await parts(), known: await knownTests(), ...(await written()) };
+  const evidence = { parts: await parts(), runs: await runs(), known: await knownTests(), ...(await written()) };
   let failed = 0;
   for (const [index, [name, find]] of checks.entries()) {
     const found = find(evidence);
@@ -58,14 +67,26 @@ export const checks = [
     'every test that the manifest names exists',
     ({ parts, known }) => rowsOf(parts).flatMap((row) => absent(row, known)),
   ],
-  ['docs/requirements.md says what the manifest says', ({ parts, document }) => stale(document, documentOf(parts))],
-  ['README.md counts what the manifest counts', ({ parts, readme }) => stale(readme, withSummary(readme, parts))],
+  [
+    'docs/requirements.md says what the manifest says',
+    ({ parts, runs, document }) => stale(document, documentOf(parts, runs)),
+  ],
+  [
+    'README.md counts what the manifest counts',
+    ({ parts, runs, readme }) => stale(readme, withSummary(readme, summaryOf(parts, runs))),
+  ],
 ];
 
 /** @returns {Promise<Part[]>} */
 export async function parts() {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).sort();
   return Promise.all(files.map(async (file) => JSON.parse(await readFile(join(folder, file), 'utf8'))));
+}
+
+/** @returns {Promise<SuiteRun[]>} */
+async function runs() {
+  const files = await texts(records, '.json');
+  return files.sort().map(([subject, text]) => ({ subject, ...JSON.parse(text) }));
 }
 
 /** @param {Part[]} all */
@@ -139,7 +160,7 @@ async function vitestTests() {
 
 /** The lane `conformance` fails when a check on record does not pass. */
 async function suiteChecks() {
-  const files = await texts(join(root, 'wasm-tests', 'conformance', 'checks'), '.txt');
+  const files = await texts(records, '.txt');
   return files.flatMap(([name, text]) =>
     text
       .trim()
@@ -167,16 +188,16 @@ async function written() {
 
 /**
  * @param {string} readme
- * @param {Part[]} all
+ * @param {string} summary
  */
-function withSummary(readme, all) {
-  return readme.replace(/(<!-- requirements -->\n).*?(<!-- \/requirements -->)/s, `$1${summaryOf(all)}$2`);
+function withSummary(readme, summary) {
+  return readme.replace(/(<!-- requirements -->\n).*?(<!-- \/requirements -->)/s, `$1${summary}$2`);
 }
 
 async function write() {
-  const all = await parts();
-  await writeFile(documentFile, documentOf(all));
-  await writeFile(readmeFile, withSummary(await readFile(readmeFile, 'utf8'), all));
+  const [all, suite] = [await parts(), await runs()];
+  await writeFile(documentFile, documentOf(all, suite));
+  await writeFile(readmeFile, withSummary(await readFile(readmeFile, 'utf8'), summaryOf(all, suite)));
 }
 
 await main(import.meta.url, manifest);

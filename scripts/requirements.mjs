@@ -1,19 +1,44 @@
 /** @typedef {import('./manifest.mjs').Part} Part */
 /** @typedef {import('./manifest.mjs').Row} Row */
+/** @typedef {import('./manifest.mjs').SuiteRun} SuiteRun */
 
 /**
  * The whole manifest as docs/requirements.md shows it.
  * @param {Part[]} parts
+ * @param {SuiteRun[]} runs
  */
-export function documentOf(parts) {
-  return `${INTRODUCTION}\n${summaryOf(parts)}${parts.map(sectionOf).join('')}`;
+export function documentOf(parts, runs) {
+  return `${INTRODUCTION}\n${summaryOf(parts, runs)}${parts.map(sectionOf).join('')}`;
 }
 
 /**
- * How many requirements of each part are proven, as the README shows it.
+ * How many requirements of each part are shown by whom, and what the official suite says, as the README shows it.
  * @param {Part[]} parts
+ * @param {SuiteRun[]} runs
  */
-export function summaryOf(parts) {
+export function summaryOf(parts, runs) {
+  return `${countsOf(parts)}\n${suiteOf(runs)}`;
+}
+
+/** @param {SuiteRun[]} runs */
+function suiteOf(runs) {
+  const head =
+    '| official conformance suite | scenarios passed | checks passed | scenarios that fail |\n|---|---|---|---|\n';
+  return `${head}${runs.map(runOf).join('')}`;
+}
+
+/** @param {SuiteRun} run */
+function runOf({ subject, scenarios, checks }) {
+  const [, host = '', revision = ''] = subject.match(/^(\w+)-(.+)$/) ?? [];
+  const title = host === 'worker' ? 'a Worker of two isolates' : 'a handler with sessions on Node';
+  const ofScenarios = `${scenarios.passed} of ${scenarios.passed + scenarios.failed.length}`;
+  const ofChecks = `${checks.passed} of ${checks.passed + checks.failed}`;
+  const failed = scenarios.failed.map((name) => `\`${name}\``).join(', ') || 'none';
+  return `| ${revision}, ${title} | ${ofScenarios} | ${ofChecks} | ${failed} |\n`;
+}
+
+/** @param {Part[]} parts */
+function countsOf(parts) {
   const lines = parts.map(({ part, title, rows }) => summaryLine(`${part}. ${title}`, rows));
   const all = summaryLine(
     '**All**',

@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checks, type Evidence, type Part, parts, type Row, rowsOf } from '../../scripts/manifest.mjs';
+import { checks, type Evidence, type Part, parts, type Row, rowsOf, type SuiteRun } from '../../scripts/manifest.mjs';
 import { root } from '../../scripts/project.mjs';
 import { documentOf, summaryOf } from '../../scripts/requirements.mjs';
 
 const ROW: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.', by: 'ours', tests: ['rust id::works'] };
+const RUNS: SuiteRun[] = [
+  { subject: 'worker-2025-11-25', scenarios: { passed: 3, failed: ['a', 'b'] }, checks: { passed: 7, failed: 2 } },
+];
 const ATTRIBUTED = 'every requirement with tests says who shows it';
 const UNTESTED: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.' };
 
@@ -48,6 +51,9 @@ test('the tables count what is ours, partly ours and by the server behind apart,
   expect(document).toContain('| *partly*: one half<br>`rust id::works` |');
   expect(document).toContain('| *by the server behind*: all<br>`rust id::works` |');
   expect(document).toContain('| Base | `rust id::works` |');
+  for (const page of [readme, document]) {
+    expect(page).toContain('| 2025-11-25, a Worker of two isolates | 3 of 5 | 7 of 9 | `a`, `b` |');
+  }
 });
 
 test('tables that are behind the manifest are found', () => {
@@ -74,8 +80,14 @@ test('every requirement that was gathered is in the manifest', async ({ skip }) 
 
 function evidence(rows: Row[]): Evidence {
   const all: Part[] = [{ part: 'A', title: 'All', rows }];
-  const readme = `before\n<!-- requirements -->\n${summaryOf(all)}<!-- /requirements -->\nafter`;
-  return { parts: all, known: new Set(['rust id::works', 'suite r s c']), readme, document: documentOf(all) };
+  const readme = `before\n<!-- requirements -->\n${summaryOf(all, RUNS)}<!-- /requirements -->\nafter`;
+  return {
+    parts: all,
+    runs: RUNS,
+    known: new Set(['rust id::works', 'suite r s c']),
+    readme,
+    document: documentOf(all, RUNS),
+  };
 }
 
 function failing(given: Evidence): string[] {
