@@ -26,7 +26,7 @@ import { documentOf, summaryOf } from './requirements.mjs';
 /** @typedef {{ part: string, title: string, rows: Row[] }} Part */
 /**
  * @typedef {object} SuiteRun what the lane `conformance` has on record of one run of the official suite, by its scored scenarios
- * @property {string} subject `worker-REVISION` or `node-REVISION`
+ * @property {string} subject `HOST-REVISION`
  * @property {{ passed: number, failed: string[] }} scenarios
  * @property {{ passed: number, failed: number }} checks
  */

@@ -27,10 +27,17 @@ function suiteOf(runs) {
   return `${head}${runs.map(runOf).join('')}`;
 }
 
+/** @type {Record<string, string>} */
+const HOSTS = {
+  node: 'a handler with sessions on Node',
+  object: 'a Worker of two isolates, whose handler has its sessions in a Durable Object',
+  worker: 'a Worker of two isolates',
+};
+
 /** @param {SuiteRun} run */
 function runOf({ subject, scenarios, checks }) {
   const [, host = '', revision = ''] = subject.match(/^(\w+)-(.+)$/) ?? [];
-  const title = host === 'worker' ? 'a Worker of two isolates' : 'a handler with sessions on Node';
+  const title = HOSTS[host] ?? host;
   const ofScenarios = `${scenarios.passed} of ${scenarios.passed + scenarios.failed.length}`;
   const ofChecks = `${checks.passed} of ${checks.passed + checks.failed}`;
   const failed = scenarios.failed.map((name) => `\`${name}\``).join(', ') || 'none';

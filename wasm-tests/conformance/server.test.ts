@@ -3,16 +3,16 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
-import { sessionHandler } from './sessions.ts';
+import { sessionHandler } from './fixture/sessions.ts';
 import { counted, passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
 import { serveBundle } from './worker.ts';
 
 /** Who is tested by the requirements of which revision. */
-type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'node-2025-11-25';
+type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'object-2025-11-25' | 'node-2025-11-25';
 
 /**
- * Where the server asks its client something: a handler that knows nothing of sessions, as Workers have it, cannot. A handler
- * with sessions of its own on Node can, and there they pass.
+ * Where the server asks its client something: the SDK's handler that knows nothing of sessions cannot. One that has sessions, in a
+ * Durable Object or on Node, can, and there they pass.
  */
 const QUESTIONS = [
   'tools-call-sampling',
@@ -21,7 +21,10 @@ const QUESTIONS = [
   'elicitation-sep1330-enums',
 ];
 
-/** Not scored: a tool call goes on in another stream, which again takes a handler with sessions. */
+/**
+ * Not scored: a tool call goes on in another stream, which again takes a handler with sessions. On Workers GET is answered with the
+ * stream of our own sessions, which carries changes and no answers to calls.
+ */
 const POLLING = 'server-sse-polling';
 
 /** Unscored: the official SDK serves no tasks. A handler that does passes them behind `serveListen` (tasks.test.ts). */
@@ -52,6 +55,10 @@ describe('a Worker of two isolates, by the requirements of 2026-07-28', async ()
 
 describe('a Worker of two isolates, by the requirements of 2025-11-25', async () => {
   await meets('worker-2025-11-25', '2025-11-25', { serve: onWorkerd, cannot: QUESTIONS, unjudged: [POLLING] });
+});
+
+describe('a Worker of two isolates whose handler has its sessions in a Durable Object, by the requirements of 2025-11-25', async () => {
+  await meets('object-2025-11-25', '2025-11-25', { serve: onWorkerdWithSessions, unjudged: [POLLING] });
 });
 
 describe('a handler with sessions on Node, behind serveListen, by the requirements of 2025-11-25', async () => {
@@ -110,6 +117,10 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
 
 function onWorkerd(): ReturnType<Serving['serve']> {
   return serveBundle(bundle);
+}
+
+function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
+  return serveBundle(bundle, 'auto', 'object');
 }
 
 async function onNode(): ReturnType<Serving['serve']> {

@@ -18,7 +18,7 @@ test.each<[string, Row[], string]>([
   ['no test', [{ ...UNTESTED, tests: [] }], 'every requirement is proven by tests or says why it is not'],
   ['two grounds', [{ ...ROW, notYet: 'soon' }], 'every requirement is proven by tests or says why it is not'],
   ['an empty reason', [{ ...UNTESTED, notOurs: '' }], 'every requirement is proven by tests or says why it is not'],
-  ['nobody who shows it', [{ ...UNTESTED, tests: ROW.tests }], ATTRIBUTED],
+  ['nobody who shows it', [{ ...UNTESTED, tests: ROW.tests ?? [] }], ATTRIBUTED],
   ['another word for who shows it', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
   ['a part of which nothing is said', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
   ['a server behind of which nothing is said', [{ ...ROW, by: 'behind', but: '' }], ATTRIBUTED],
