@@ -157,12 +157,14 @@ describe('authorize', () => {
     const server = serving({ authorize });
     const allowed = { headers: { authorization: 'Bearer t' } };
     expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
-    const denied = { status: 401, code: -32600, retryAfter: null };
-    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual(denied);
-    expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
-    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual(denied);
-    expect(authorize).toHaveBeenCalledTimes(4);
-    expect(server.stats().open).toBe(2);
+    for (const headers of [{}, { authorization: 'Bearer other' }]) {
+      const denied = await server.fetch(listenRequest(TOOLS, { headers }));
+      expect(denied.status).toBe(401);
+      expect(await refusal(denied)).toMatchObject({ code: -32600 });
+      expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
+    }
+    expect(authorize).toHaveBeenCalledTimes(5);
+    expect(server.stats().open).toBe(3);
   });
 
   test.each([401, 403] as const)('denies with %s', async (denied) => {
