@@ -21,7 +21,7 @@ import { type Exchange, pass, refuse } from './legacy/exchange.js';
 import { LegacyFront } from './legacy/legacy-front.js';
 import { SessionFront } from './legacy/session-front.js';
 import type { SessionStore } from './legacy/session-store.js';
-import { DEFAULT_LIMITS } from './limits.js';
+import { type DEFAULT_LIMITS, limitsOf } from './limits.js';
 import { expectLoaded } from './load.js';
 import { notifierOn } from './notify.js';
 import { OffFront } from './off-front.js';
@@ -95,7 +95,7 @@ class ListenFront {
     this.#isOffering = capabilities === 'offered' && holdsStreams;
     const stated = JSON.stringify(limits);
     this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#limits = limitsOf(limits);
     this.#handler = this.#isOffering ? offering(handler, { limits: this.#limits, onerror }) : handler;
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
     this.#principal = principal;

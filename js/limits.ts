@@ -1,3 +1,5 @@
+import { ListenError } from './error.js';
+
 /** Upper bounds; each is the largest value still accepted. */
 export interface ListenLimits {
   /** Bytes of a listen request's body (default 65,536). */
@@ -93,3 +95,17 @@ export const DEFAULT_LIMITS = {
   answerBytes: 1_048_576,
   answerMs: 10_000,
 };
+
+/**
+ * Returns the limits, with the default of each one that is undefined.
+ *
+ * @throws ListenError `invalid-options` for one that is not a number: nothing is above `NaN`.
+ */
+export function limitsOf<Limits extends ListenLimits>(limits?: Limits): typeof DEFAULT_LIMITS & Limits {
+  const given = Object.entries(limits ?? {}).filter(([, limit]) => limit !== undefined);
+  for (const [name, limit] of given) {
+    if (typeof limit === 'number' && !Number.isNaN(limit)) continue;
+    throw new ListenError('invalid-options', `limits.${name} is not a number`);
+  }
+  return { ...DEFAULT_LIMITS, ...(Object.fromEntries(given) as Limits) };
+}

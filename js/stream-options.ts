@@ -35,8 +35,9 @@ export interface StreamOptions {
 }
 
 /** What a stream that is wired up so says when it attaches. */
-export function joiningOf({ continent, session }: StreamOptions, since: string | undefined): Joining {
+export function joiningOf({ attachMs, continent, session }: StreamOptions, since: string | undefined): Joining {
   return {
+    attachMs,
     ...(session && { session: session.id }),
     ...(session?.principal !== undefined && { principal: session.principal }),
     ...(since !== undefined && { since }),

@@ -1,3 +1,5 @@
+import { ListenError } from './error.js';
+
 /** What of the options is a time, in milliseconds. */
 export interface Times {
   keepAliveMs?: number;
@@ -7,10 +9,18 @@ export interface Times {
   authorizationTtlMs?: number;
 }
 
-/** The times with their defaults; 0 where there is none. */
+/**
+ * The times with their defaults; 0 where there is none.
+ *
+ * @throws ListenError `invalid-options` where `authorizationTtlMs` is not a number.
+ */
 export function timesOf(options: Times): Required<Times> {
   const { keepAliveMs = 15_000, stallMs = 60_000, maxConnectionAgeMs = 0 } = options;
   const { verifyMs = 0, authorizationTtlMs = 30_000 } = options;
+  // Without a time no caller is asked about again: that has to be wanted.
+  if (typeof authorizationTtlMs !== 'number' || Number.isNaN(authorizationTtlMs)) {
+    throw new ListenError('invalid-options', 'authorizationTtlMs is not a number');
+  }
   return {
     keepAliveMs: timer(keepAliveMs),
     stallMs: timer(stallMs),

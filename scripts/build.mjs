@@ -7,7 +7,8 @@ import { buildConsole } from './console.mjs';
 import { isFresh, unlessFresh } from './fresh.mjs';
 import { main } from './main.mjs';
 import { root } from './project.mjs';
-import { setUp } from './setup.mjs';
+import { missingParts, setUpCosts } from './setup.mjs';
+import { sideBySide } from './side-by-side.mjs';
 import { step } from './step.mjs';
 import { foreignImports } from './wasm.mjs';
 
@@ -28,34 +29,50 @@ export async function build() {
   );
 }
 
+/** Brings a clone to where its tests can run. What is compiled of the core needs none of the packages: it does not wait for them. */
+export async function setUpAndBuild() {
+  await sideBySide([...(await missingParts()), ...(await coreParts())], [...setUpCosts, coreCost]);
+  await build();
+}
+
 /** Whether pkg/ holds what the sources of the core make. */
 export function isCoreBuilt() {
   return isFresh('core', core);
 }
 
 async function buildCore() {
+  await compileSides();
   await emptied('pkg');
-  await buildSide('server', 'pkg', 'mcp_listen');
-  await buildSide('client', 'pkg/client', 'mcp_listen_client');
-  await inlined('pkg/mcp_listen_bg.wasm', 'pkg/inline.js');
-  await inlined('pkg/client/mcp_listen_client_bg.wasm', 'pkg/client/inline.js');
+  await Promise.all([bindSide(server), bindSide(client)]);
+}
+
+async function coreParts() {
+  if (await isCoreBuilt()) return [];
+  return [{ name: 'core', label: 'Compiling the core: cargo', work: compileSides }];
+}
+
+/** Each in a profile, and so a folder, of its own: the two do not wait for one another. */
+async function compileSides() {
+  const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
+  await Promise.all([server, client].map((side) => compileSide(side, env)));
 }
 
 /**
- * The server and the client are modules of their own, so that a page loads no server.
- * @param {string} side the cargo feature whose bindings it has
- * @param {string} folder
- * @param {string} name of its files
+ * @param {Side} side
+ * @param {NodeJS.ProcessEnv} env
  */
-async function buildSide(side, folder, name) {
+function compileSide({ feature, profile }, env) {
   const args = [
-    ...['build', '--release', '--lib', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
-    ...['--no-default-features', '--features', side],
-    // A page downloads the client: small comes before fast there.
-    ...(side === 'client' ? ['--config', 'profile.release.opt-level="z"'] : []),
+    ...['build', '--profile', profile, '--lib', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
+    ...['--no-default-features', '--features', feature],
   ];
-  await run('cargo', args, { env: { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) } });
-  const compiled = 'target/wasm32-unknown-unknown/release/mcp_listen.wasm';
+  return run('cargo', args, { env });
+}
+
+/** @param {Side} side */
+async function bindSide({ profile, folder, name }) {
+  const compiled = `target/wasm32-unknown-unknown/${profile}/mcp_listen.wasm`;
+  await mkdir(join(root, folder), { recursive: true });
   await run('wasm-bindings', [compiled, folder, name]);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', [...smallest, ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
@@ -63,6 +80,7 @@ async function buildSide(side, folder, name) {
   const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
     throw new Error(`the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`);
+  await inlined(file, `${folder}/inline.js`);
 }
 
 /**
@@ -117,6 +135,23 @@ async function emptied(folder) {
   await mkdir(join(root, folder), { recursive: true });
 }
 
+/**
+ * The server and the client are modules of their own, so that a page loads no server.
+ * @typedef {object} Side
+ * @property {string} feature of cargo whose bindings it has
+ * @property {string} profile of Cargo.toml
+ * @property {string} folder
+ * @property {string} name of its files
+ */
+
+/** @type {Side} */
+const server = { feature: 'server', profile: 'release', folder: 'pkg', name: 'mcp_listen' };
+/** @type {Side} */
+const client = { feature: 'client', profile: 'client', folder: 'pkg/client', name: 'mcp_listen_client' };
+
+/** @type {import('./estimate.mjs').Cost} */
+const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80, least: 45 };
+
 /** What stands between two flags of CARGO_ENCODED_RUSTFLAGS. */
 const FLAG_BREAK = '\x1f';
 
@@ -140,7 +175,4 @@ const wasmFeatures = [
 /** Nothing points into the first kilobyte of memory: it is the far end of the stack, which grows down to it. */
 const smallest = ['-Oz', '--low-memory-unused', '--converge'];
 
-await main(import.meta.url, async () => {
-  await setUp();
-  await build();
-});
+await main(import.meta.url, setUpAndBuild);

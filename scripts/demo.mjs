@@ -4,6 +4,7 @@ import { run } from './command.mjs';
 import { buildConsole } from './console.mjs';
 import { isFresh, unlessFresh } from './fresh.mjs';
 import { root } from './project.mjs';
+import { setUpCosts } from './setup.mjs';
 
 /** @typedef {import('./setup.mjs').Part} Part */
 
@@ -26,13 +27,11 @@ export async function demoParts() {
 }
 
 /**
- * Seconds on two cores of a server of 2026, with a nearby registry.
+ * As those of set-up are.
  * @type {import('./estimate.mjs').Cost[]}
  */
 export const costs = [
-  { name: 'npm packages', after: [], by: 'network', processor: 30, least: 18 },
-  { name: 'Rust', after: [], by: 'network', processor: 2, least: 8 },
-  { name: 'wasm-bindings', after: ['Rust'], by: 'processor', processor: 38, least: 22 },
+  ...setUpCosts,
   { name: 'core', after: ['Rust'], by: 'processor', processor: 29, least: 20 },
   { name: 'Worker', after: ['npm packages', 'wasm-bindings', 'core'], by: 'processor', processor: 10, least: 7 },
 ];

@@ -5,7 +5,10 @@ import { environment } from './command.mjs';
 import { main, onStop } from './main.mjs';
 import { root } from './project.mjs';
 
-/** @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?: string[] }} Tally */
+/**
+ * What commands counted; the names of the tests that were skipped, and what failed and why.
+ * @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?: string[], skips?: string[] }} Tally
+ */
 
 /** The exit status of a lane whose outside tool cannot be had. */
 export const UNAVAILABLE = 77;
@@ -66,7 +69,25 @@ async function countingReport(command, report) {
   const result = JSON.parse(await readFile(report, 'utf8').catch(() => '{}'));
   const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0, testResults = [] } = result;
   const skipped = numPendingTests + numTodoTests;
-  return { status, counted: { passed: numPassedTests, failed: numFailedTests, skipped, failures: told(testResults) } };
+  const counted = { passed: numPassedTests, failed: numFailedTests, skipped, failures: told(testResults) };
+  return { status, counted: { ...counted, ...named(skippedIn(testResults)) } };
+}
+
+/**
+ * The tests that vitest did not run.
+ * @param {{ assertionResults: Assertion[] }[]} files
+ */
+function skippedIn(files) {
+  const tests = files.flatMap(({ assertionResults }) => assertionResults);
+  return tests.filter(({ status }) => !['passed', 'failed'].includes(status)).map(({ fullName }) => fullName);
+}
+
+/**
+ * Notes names only where there are some.
+ * @param {string[]} skips
+ */
+function named(skips) {
+  return skips.length === 0 ? {} : { skips };
 }
 
 /**
@@ -112,16 +133,19 @@ function cargoTally(output) {
       skipped: Number(skipped),
     })),
   );
-  return { ...counted, failures: output.split('\n').filter((line) => /^test .* \.\.\. FAIL(ED)?$/.test(line)) };
+  const skips = [...output.matchAll(/^test (.*) \.\.\. ignored/gm)].map(([, name = '']) => name);
+  const failures = output.split('\n').filter((line) => /^test .* \.\.\. FAIL(ED)?$/.test(line));
+  return { ...counted, failures, ...named(skips) };
 }
 
 /** @param {string} output */
 function tapTally(output) {
   const lines = output.split('\n').filter((line) => /^(not )?ok /.test(line));
+  const skips = lines.flatMap((line) => line.match(/^ok \d+ - (.*) # SKIP /)?.[1] ?? []);
   const skipped = lines.filter((line) => / # SKIP /.test(line)).length;
   const failures = lines.filter((line) => line.startsWith('not ok'));
   const failed = failures.length;
-  return { passed: lines.length - failed - skipped, failed, skipped, failures };
+  return { passed: lines.length - failed - skipped, failed, skipped, failures, ...named(skips) };
 }
 
 /**
@@ -150,12 +174,13 @@ async function note(lane, counted) {
 export function sum(tallies) {
   /** @type {Tally} */
   const all = { passed: 0, failed: 0, skipped: 0 };
-  for (const { passed, failed, skipped, reason, failures = [] } of tallies) {
+  for (const { passed, failed, skipped, reason, failures = [], skips = [] } of tallies) {
     all.passed += passed;
     all.failed += failed;
     all.skipped += skipped;
     if (reason !== undefined) all.reason = reason;
     if (failures.length > 0) all.failures = [...(all.failures ?? []), ...failures];
+    if (skips.length > 0) all.skips = [...(all.skips ?? []), ...skips];
   }
   return all;
 }

@@ -37,6 +37,40 @@ pub enum Bug {
     PassesOverTasks,
     /// Of each subject the first event is replayed, not the last.
     ReplaysTheFirst,
+    /// A stream whose bus cannot say what was missed ends, whatever it honors.
+    EndsAtANewEpoch,
+    /// A stream ends when a frame is missing.
+    EndsAtAGap,
+    /// A stream that is open ends when its bus is lost.
+    EndsWithItsBus,
+    /// A line counts what it adds as followed before the bus has confirmed it.
+    AdjustsTooSoon,
+    /// A line that attaches again does not say what it has received.
+    HandsOverWithoutSince,
+    /// A line that attaches again does not name the resources of its streams.
+    AttachesWithoutNames,
+    /// After a gap that cannot be recovered, a line takes nothing for followed that it had asked for.
+    ResyncForgetsWhatIsFollowed,
+    /// After a gap that cannot be recovered, the streams of a line are not told so.
+    ResyncKeepsTheEpoch,
+    /// A stream on a line takes what stands before the head that its acknowledgment names.
+    TakesBeforeTheHead,
+    /// A stream that took an event ahead of its turn takes what stands before its head.
+    JoinsForGood,
+    /// A hand-over of the connection loses the streams that wait for the bus.
+    HandsOverWithoutTheWaiting,
+    /// The root does not enter what a shard adds later.
+    EntersTheFirstNamesOnly,
+    /// The root forgets what it has yet to tell a shard whenever that follows something more.
+    ClearsWhatIsOwed,
+    /// A call to a shard that timed out counts as one under way.
+    CountsLateCalls,
+    /// A shard answers an attach before the root has confirmed.
+    AnswersTooSoon,
+    /// A shard answers an adjustment before the root has confirmed.
+    AdjustsAtAShardTooSoon,
+    /// A shard whose call failed forgets what it was to change.
+    ForgetsAFailedCall,
 }
 
 /// Whether this bug is planted.

@@ -93,6 +93,8 @@ export interface Joining {
   principal?: string;
   /** What the stream has heard already, in words of the core: the bus goes on from there where it can. */
   since?: string;
+  /** Milliseconds within which the bus has to confirm, before another attempt is made (default 5,000). */
+  attachMs?: number;
   /** On which continent the client is, as a code of two letters: a bus may have objects near it. */
   continent?: string;
 }

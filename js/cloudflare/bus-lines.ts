@@ -16,6 +16,8 @@ export interface LinesOptions {
 
 /** A stream that attaches. */
 export interface LineJoining {
+  /** Milliseconds within which the bus has to confirm; for all streams of a line those of its first. */
+  attachMs: number;
   /** Where its client is; empty where that is not known. */
   continent: string;
   /** What it wants, as JSON text. */
@@ -59,13 +61,14 @@ export class BusLines {
    * Takes a stream in, or passes it to `alone`, which attaches it without a line: where lines do not work here, and where
    * it goes on from a place in the log of the bus, which no line knows.
    */
-  attach({ continent, filter, link, since }: LineJoining, alone: () => BusAttachment): BusAttachment {
-    const line = this.#line(continent);
+  attach({ attachMs, continent, filter, link, since }: LineJoining, alone: () => BusAttachment): BusAttachment {
+    const line = this.#line(continent, attachMs);
     if (this.#verdict === false || !line.continues(since) || !line.hasRoomFor(filter)) return alone();
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
     if (this.#verdict === true || holder === undefined) return line.attach(filter, link);
-    const attach = (works: boolean): BusAttachment => (works ? this.#line(continent).attach(filter, link) : alone());
+    const attach = (works: boolean): BusAttachment =>
+      works ? this.#line(continent, attachMs).attach(filter, link) : alone();
     return decided(this.#try(holder.rider), attach, link);
   }
 
@@ -90,7 +93,7 @@ export class BusLines {
     return works;
   }
 
-  #line(continent: string): SharedLine {
+  #line(continent: string, attachMs: number): SharedLine {
     const known = this.#lines.get(continent);
     if (known?.isCurrent === true) return known;
     const { doors, onerror, onlog } = this.#options;
@@ -98,7 +101,7 @@ export class BusLines {
       this.#verdict = false;
       onerror(error);
     };
-    const line = new SharedLine({ doors, continent, onerror, onlog, onrefused });
+    const line = new SharedLine({ doors, attachMs, continent, onerror, onlog, onrefused });
     this.#lines.set(continent, line);
     return line;
   }

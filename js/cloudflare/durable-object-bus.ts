@@ -93,10 +93,11 @@ class DurableObjectBus implements ListenBus {
   }
 
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    const { continent = '', session, since } = joining;
+    const { attachMs = ATTACH_MS, continent = '', session, since } = joining;
     const alone = (): BusAttachment => this.#alone(filter, link, joining);
     if (this.#lines === undefined || session !== undefined) return alone();
-    return this.#lines.attach({ continent, filter: JSON.stringify(filter), link, since }, alone);
+    const wanted = JSON.stringify(filter);
+    return this.#lines.attach({ attachMs, continent, filter: wanted, link, since }, alone);
   }
 
   async settle(): Promise<void> {
@@ -154,5 +155,7 @@ function frameOf(interest: string, { principal, session, since }: Joining): stri
   return calling(() => attachMessage(interest, claim, since));
 }
 
+/** Milliseconds within which the bus has to confirm where a stream says nothing. */
+const ATTACH_MS = 5_000;
 /** Whose the socket of a listener is. */
 const NOBODY = { continent: '', isSession: false };

@@ -4,7 +4,7 @@ import { ListenError } from '../error.js';
 import { linesOf, type Screen, screen } from '../front.js';
 import { type Listening, listening } from '../http.js';
 import { renamed, send } from '../legacy/exchange.js';
-import { DEFAULT_LIMITS } from '../limits.js';
+import { limitsOf } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
 import { type ProxyOptions, proxyTo, upstreamUrl } from '../proxy.js';
 import { guarded, report } from '../report.js';
@@ -101,7 +101,7 @@ class Gate implements Gateway {
     this.#onerror = guarded(onerror);
     this.#busName = busName;
     this.#proxy = proxyTo(upstream, options);
-    this.#behind = new Behind(this.#proxy, new Credentials(credentialHeaders), { ...DEFAULT_LIMITS, ...listen.limits });
+    this.#behind = new Behind(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
     this.#screen = screen(listen);
     this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
   }

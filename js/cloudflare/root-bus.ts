@@ -4,7 +4,7 @@ import { Hub, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
-import { edgesPerShard, namesBytes, type SubscriptionBusOptions } from './bus-options.js';
+import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
 import { together, type WatchedBus } from './bus-watcher.js';
 import { FULL, MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
@@ -62,6 +62,8 @@ export class RootBus implements WatchedBus {
     const hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
     this.#hub = hub.bounded(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#hub, this.#interests);
+    // What its shards would refuse, it refuses before there are any.
+    shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
     this.sessions = this.#sessionsOf();
     this.#publishes = new PublishQueue(ctx.storage, (publishes) => this.#publish(publishes));

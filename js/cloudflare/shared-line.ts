@@ -14,6 +14,8 @@ import { WRITE_BUDGET } from './write-budget.js';
 /** What a line tells whoever made it. */
 export interface LineOptions {
   doors: BusDoors;
+  /** Milliseconds within which the bus has to confirm. */
+  attachMs: number;
   /** The continent of its clients; empty where that is not known. */
   continent: string;
   onerror: (error: Error) => void;
@@ -31,7 +33,7 @@ export interface LineOptions {
 export class SharedLine {
   readonly #options: LineOptions;
   readonly #name = crypto.randomUUID();
-  readonly #core = new Line(this.#name, ATTACH_MS);
+  readonly #core: Line;
   readonly #life = coreLife();
   /** The oldest first. */
   readonly #riders = new Map<number, Rider>();
@@ -45,6 +47,7 @@ export class SharedLine {
 
   constructor(options: LineOptions) {
     this.#options = options;
+    this.#core = new Line(this.#name, options.attachMs);
     this.#outage = new Outage(options.onlog);
   }
 
@@ -365,8 +368,6 @@ function noRoom(): ListenError {
   return new ListenError('bus-full', 'the bus has no room for what the stream names');
 }
 
-/** Milliseconds that the bus may take to confirm. */
-const ATTACH_MS = 5_000;
 /** Milliseconds from one look at the holder to the next, of all streams together. */
 const WATCH_MS = 1_000;
 /** However many streams there are, each looks once in so many turns. */

@@ -5,7 +5,7 @@ import { asListenBus } from '../bus/foreign.js';
 import { InMemoryBus } from '../bus/memory.js';
 import { declared, type ListenCapabilities } from '../discover.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { DEFAULT_LIMITS, type ListenLimits } from '../limits.js';
+import { type ListenLimits, limitsOf } from '../limits.js';
 import { type Notifier, notifierOn } from '../notify.js';
 import { guarded, report } from '../report.js';
 import { surviving, whenTrapped } from '../trap.js';
@@ -109,7 +109,7 @@ class StdioFront {
 
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, capabilities, onerror, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
-    const limits = { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES, ...options.limits };
+    const limits = limitsOf({ lineBytes: LINE_BYTES, ...options.limits });
     this.#discovery = new Discovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
     this.bus = bus;
     this.#stdin = stdin;

@@ -5,6 +5,7 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::{Mark, Position},
+    seeded::{self, Bug},
     sorted::Map,
 };
 
@@ -251,11 +252,12 @@ impl Root {
         for key in &drop {
             self.remove(shard, key);
         }
-        let add = follow.add.iter();
+        let is_entered = follow.is_fresh || !seeded::has(Bug::EntersTheFirstNamesOnly);
+        let add = follow.add.iter().filter(|_| is_entered);
         let add = add.filter(|key| self.insert(shard, (*key).clone()));
         let add = add.cloned().collect();
         self.placement.count(shard, follow.seq);
-        if follow.is_fresh {
+        if follow.is_fresh || seeded::has(Bug::ClearsWhatIsOwed) {
             self.post.clear(shard);
         }
         self.changes.push_back(Change::Follows {

@@ -161,11 +161,18 @@ impl Edge {
             return Ok(());
         }
         let wanted = self.sent.as_ref().unwrap_or(self.stream.honored());
-        match self.follower.handle_message(text, Some(wanted), now)? {
+        let heard = self.follower.handle_message(text, Some(wanted), now);
+        if seeded::has(Bug::EndsAtAGap) && self.counts().gaps > 0 {
+            self.stream.abort();
+        }
+        match heard? {
             Heard::Nothing | Heard::Adjusted(_) | Heard::Refused(_) => {}
             Heard::Attached { is_whole } => {
                 if !is_whole {
                     self.stream.handle_loss();
+                    if seeded::has(Bug::EndsAtANewEpoch) {
+                        self.stream.abort();
+                    }
                 }
                 self.stream.handle_attached(now);
             }
@@ -246,7 +253,7 @@ impl Edge {
     /// The connection to the bus is gone, or could not be made. A stream that is open stays so; one
     /// that is not ends, and its request is to be refused. `random` is drawn from [0, 1).
     pub fn handle_bus_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        if self.follower.is_opening() {
+        if self.follower.is_opening() || seeded::has(Bug::EndsWithItsBus) {
             self.stream.abort();
         }
         self.follower.handle_lost(now, random, is_overloaded);

@@ -1,7 +1,9 @@
 use crate::{
-    bus::{Adjust, Attach, EdgeMessage, Key, Wants, filter_of},
+    bus::{Adjust, Attach, EdgeMessage, Interest, Key, Wants, filter_of},
     clock::Millis,
     edge::{BusCall, Follower},
+    filter::SubscriptionFilter,
+    seeded::{self, Bug},
 };
 
 use super::{Flight, Line, LineCall};
@@ -75,6 +77,7 @@ impl Line {
     /// An attach says everything that is wanted: what the bus was told before does not matter.
     fn attach_message(&mut self) -> String {
         let interest = self.edges.interest();
+        let interest = self.seeded_interest(interest);
         self.wants = Wants::default();
         for key in Key::all_of(&interest) {
             self.wants.want(key);
@@ -84,10 +87,29 @@ impl Line {
             adjust: None,
         });
         EdgeMessage::Attach(Attach {
-            since: self.follower.since().cloned(),
+            since: self
+                .follower
+                .since()
+                .filter(|_| !seeded::has(Bug::HandsOverWithoutSince))
+                .cloned(),
             ..Attach::new(interest)
         })
         .to_json()
+    }
+
+    /// What it says that its streams want: all of it, but for a bug that is planted.
+    fn seeded_interest(&self, interest: Interest) -> Interest {
+        match interest {
+            Interest::Filter(filter)
+                if seeded::has(Bug::AttachesWithoutNames) && self.follower.since().is_some() =>
+            {
+                Interest::Filter(SubscriptionFilter {
+                    resource_subscriptions: Vec::new(),
+                    ..filter
+                })
+            }
+            interest => interest,
+        }
     }
 
     fn adjust(&mut self, now: Millis) -> LineCall {
@@ -103,6 +125,10 @@ impl Line {
             turn,
             adjust: Some((self.seq, now + self.patience.attach)),
         });
+        if seeded::has(Bug::AdjustsTooSoon) {
+            self.confirm();
+            self.serve_waiting();
+        }
         LineCall::Send(EdgeMessage::Adjust(adjust).to_json())
     }
 

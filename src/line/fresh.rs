@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use crate::{
     bus::{EdgeId, Position},
     event::ServerEvent,
+    seeded::{self, Bug},
 };
 
 use super::Line;
@@ -29,27 +30,47 @@ impl Fresh {
         self.heads.remove(&edge);
     }
 
-    /// The streams that take the event at this position and all that come after it. They are not
-    /// fresh any more.
-    pub(super) fn joining(&mut self, position: Position) -> Vec<EdgeId> {
+    /// The streams that take the event at this position, each with its head. They are not fresh any
+    /// more.
+    pub(super) fn joining(&mut self, position: Position) -> BTreeMap<EdgeId, Position> {
         if self.heads.is_empty() || position <= self.lowest {
-            return Vec::new();
+            return BTreeMap::new();
         }
         let (joining, fresh) = std::mem::take(&mut self.heads)
             .into_iter()
             .partition(|(_, head)| *head < position);
         self.heads = fresh;
         self.lowest = self.heads.values().min().copied().unwrap_or_default();
-        let joining: BTreeMap<EdgeId, Position> = joining;
-        joining.into_keys().collect()
+        joining
     }
 }
 
 impl Line {
-    /// Fresh streams take what stands after the head that their acknowledgment names.
-    pub(super) fn join(&mut self, position: Position) {
-        for edge in self.fresh.joining(position) {
-            self.admit(edge);
+    /// Fresh streams take what stands after the head that their acknowledgment names. Returns them
+    /// with their heads.
+    pub(super) fn join(&mut self, position: Position) -> BTreeMap<EdgeId, Position> {
+        let joining = self.fresh.joining(position);
+        for edge in joining.keys() {
+            self.admit(*edge);
+        }
+        joining
+    }
+
+    /// Makes fresh again the streams that took an event ahead of its turn: the log is followed from
+    /// before their heads again.
+    pub(super) fn join_later(&mut self, joined: BTreeMap<EdgeId, Position>) {
+        if joined.is_empty() {
+            return;
+        }
+        let resume = self.follower.resume().map(|mark| mark.position);
+        for (edge, head) in joined {
+            if resume < Some(head)
+                && !seeded::has(Bug::JoinsForGood)
+                && let Some(attached) = self.edges.get_mut(edge)
+            {
+                attached.is_waiting = true;
+                self.fresh.enter(edge, head);
+            }
         }
     }
 

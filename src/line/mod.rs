@@ -16,6 +16,7 @@ use crate::{
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
     event::ServerEvent,
+    seeded::{self, Bug},
 };
 
 use fresh::Fresh;
@@ -158,11 +159,12 @@ impl Line {
                 at,
                 event,
             } => {
-                self.join(position);
+                let joined = self.join(position);
                 if let ServerEvent::Revoked { .. } = event {
                     self.join_revoked(&event);
                 }
                 self.deliver(at, &event);
+                self.join_later(joined);
             }
             // Streams of sessions do not share a line.
             Heard::Interest { .. } => return Err(ProtocolError::OutOfPlace),
@@ -189,6 +191,11 @@ impl Line {
     /// The connection went away with the request that held it: another one is called for.
     pub fn handle_moved(&mut self, now: Millis) {
         self.part();
+        if seeded::has(Bug::HandsOverWithoutTheWaiting) {
+            for edge in std::mem::take(&mut self.waiting) {
+                self.lose(edge);
+            }
+        }
         self.follower.handle_moved(now);
     }
 
@@ -231,6 +238,12 @@ impl Line {
         self.follower.is_away()
     }
 
+    /// Up to where in the log of the bus everything was received, and told to the streams; `None` before
+    /// the bus has confirmed.
+    pub fn reached(&self) -> Option<&Mark> {
+        self.follower.mark()
+    }
+
     /// How often the bus had to be followed anew.
     pub fn counts(&self) -> Counts {
         let (former, counts) = (self.former, self.follower.counts());
@@ -269,7 +282,10 @@ impl Line {
     /// Nobody knows what was missed: the marks of all open streams get another epoch, so that each
     /// cues everything that it honors. They stay.
     fn resync(&mut self) {
-        self.gaps += 1;
+        self.gaps += u64::from(!seeded::has(Bug::ResyncKeepsTheEpoch));
+        if seeded::has(Bug::ResyncForgetsWhatIsFollowed) {
+            self.wants = Wants::default();
+        }
         let mark = self.mark();
         let edges = self.open();
         for edge in &edges {
@@ -342,7 +358,8 @@ impl Line {
         let mark = self.mark();
         let is_sure = self.follower.is_certain();
         let reached = self.follower.mark().map(|mark| mark.position);
-        let is_behind = reached.is_some_and(|reached| reached < self.head);
+        let is_behind = reached.is_some_and(|reached| reached < self.head)
+            && !seeded::has(Bug::TakesBeforeTheHead);
         let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
             return false;
         };

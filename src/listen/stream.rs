@@ -148,6 +148,10 @@ impl ServerStream {
             cues.refilter(&honored);
         }
         self.honored = Arc::new(honored);
+        // What the reader was waited for may be gone.
+        if !self.has_output() {
+            self.lifetime.handle_taken();
+        }
     }
 
     /// The transport has no room. Where something waits for it, the time of a stalled reader begins; what

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { portOf } from '../host/port.ts';
+import { lastingPort } from '../host/port.ts';
 
 /** A server of a broker, which can be killed and started again on the same port. */
 export class BrokerProcess {
@@ -23,7 +22,7 @@ export class BrokerProcess {
   /** Runs `command`, whose first word is a program; resolves when somebody takes connections. */
   static async start(command: (at: { port: number; folder: string }) => string[]): Promise<BrokerProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-broker-'));
-    const broker = new BrokerProcess(await freePort(), folder, command);
+    const broker = new BrokerProcess(await lastingPort(), folder, command);
     await broker.start();
     return broker;
   }
@@ -89,12 +88,4 @@ function program(variable: string): string {
   const path = process.env[variable];
   if (path === undefined) throw new Error(`${variable} is not set: run .ci/buses`);
   return path;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const port = portOf(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -15,20 +15,68 @@ use proptest::{
     test_runner::{RngAlgorithm, TestRng, TestRunner},
 };
 
-/// Runs `property` on values drawn with a fixed seed: hosts without randomness draw the same.
+/// Runs `property` on values drawn with the seed of this run: see [`rng`].
 pub(crate) fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
     let config = ProptestConfig {
         cases: CASES,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let mut runner = TestRunner::new_with_rng(config, rng);
+    let mut runner = TestRunner::new_with_rng(config, rng());
     let outcome = runner.run(&strategy, |value| {
         property(value);
         Ok(())
     });
-    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    outcome.unwrap_or_else(|failure| panic!("{failure}\n{}", advice()));
+}
+
+/// Natively a source of another seed in each run of the tests, or of the one that `PROPERTY_SEED` names. On wasm32 always the
+/// same one: a page and a worker have no environment to name it in.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn rng() -> TestRng {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed().to_le_bytes());
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
+
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn rng() -> TestRng {
+    TestRng::deterministic_rng(RngAlgorithm::ChaCha)
+}
+
+/// How to draw the same values once more.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn advice() -> String {
+    format!("repeat it with PROPERTY_SEED={}", seed())
+}
+
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn advice() -> String {
+    "wasm32 draws the same values in each run".to_owned()
+}
+
+/// One for all properties of a run, so that one name repeats them all.
+#[cfg(not(target_arch = "wasm32"))]
+fn seed() -> u64 {
+    static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *SEED.get_or_init(|| drawn(std::env::var("PROPERTY_SEED").ok().as_deref()))
+}
+
+/// The seed that is named, or another one each time.
+#[cfg(not(target_arch = "wasm32"))]
+fn drawn(named: Option<&str>) -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    named.map_or_else(
+        || RandomState::new().hash_one(()) >> 16,
+        |text| text.parse().expect("PROPERTY_SEED is a whole number"),
+    )
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn a_seed_is_another_one_each_time_unless_it_is_named() {
+    assert_ne!(drawn(None), drawn(None));
+    assert_eq!(drawn(Some("42")), 42);
 }
 
 pub(crate) fn id(raw: &str) -> RequestId {

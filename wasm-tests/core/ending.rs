@@ -125,6 +125,19 @@ fn of_two_moments_to_retire_the_earlier_counts() {
 }
 
 #[test]
+fn a_reader_does_not_stall_once_its_filter_has_dropped_what_waited_for_it() {
+    let mut stream = open(T0);
+    stream.handle_event(&updated("a"));
+    stream.handle_blocked(T0);
+    stream.handle_filter(SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    });
+    stream.handle_timeout(MINUTE);
+    assert_eq!(stream.ending(), None);
+}
+
+#[test]
 fn a_reader_that_stalls_while_its_stream_retires_or_closes_is_given_up_too() {
     let ends: [fn(&mut ServerStream); 2] =
         [|stream| stream.retire(Ending::Drained), ServerStream::close];

@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     listen::{Ending, ServerStream},
     message,
-    scope::Scope,
+    scope::{Label, Scope},
     sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -296,6 +296,54 @@ fn an_old_id_never_reaches_a_new_stream() {
     assert_eq!(fanout.remove(old), None);
     assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [new]);
     assert_eq!(fanout.len(), 1);
+}
+
+#[test]
+fn a_caller_whose_audiences_change_receives_what_is_for_the_new_ones_alone() {
+    let mut fanout = Fanout::default();
+    let one = open(&mut fanout, "1", &tools());
+    let label = |name: &str| Label::new(name).unwrap();
+    let reached = |fanout: &mut Fanout, audience: &str| {
+        let event = ServerEvent::ForAudience {
+            audience: label(audience),
+            event: Box::new(TOOLS),
+        };
+        streams(&fanout.publish(event, T0, T0))
+    };
+    assert_eq!(reached(&mut fanout, "a"), []);
+    for (now, before) in [("a", "b"), ("b", "a")] {
+        let audiences = vec![label(now)];
+        fanout.handle_scope(
+            one,
+            Scope {
+                audiences,
+                ..Scope::default()
+            },
+        );
+        assert_eq!(reached(&mut fanout, now), [one]);
+        assert_eq!(reached(&mut fanout, before), []);
+    }
+}
+
+#[test]
+fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others() {
+    let mut fanout = Fanout::default();
+    let mut stream = ServerStream::new(id("1"), tools(), Millis(15_000), T0);
+    stream.scope_to(Scope {
+        principals: vec![Label::new("ann").unwrap()],
+        ..Scope::default()
+    });
+    let named = attached(&mut fanout, stream, T0);
+    fanout.poll(named, T0);
+    let other = open(&mut fanout, "2", &tools());
+    fanout.handle_last_doubt();
+    assert_eq!(fanout.poll(named, T0), None);
+    let ending = fanout.remove(named);
+    assert!(
+        ending.is_some_and(|ending| ending != Ending::Closed),
+        "{ending:?}"
+    );
+    assert_eq!(fanout.poll(other, T0), Some(cue("2", &TOOLS)));
 }
 
 #[test]

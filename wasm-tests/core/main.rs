@@ -36,7 +36,6 @@ mod era;
 mod event;
 mod fanout;
 mod fanout_twins;
-mod faults;
 mod filter;
 mod front;
 mod grant;

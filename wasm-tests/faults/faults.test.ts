@@ -16,7 +16,11 @@ afterAll(async () => {
   await writeFile(resultsFile, JSON.stringify(results));
 });
 
-test.each(scenarios)('$name', async (scenario) => {
+// Most of their time is waiting. In the whole set each has the machine to itself.
+const playing = isWhole ? test : test.concurrent;
+
+// By `%s`, which leaves names whole: they are what `-t` finds.
+playing.each(scenarios.map((each) => [each.name, each] as const))('%s', async (_name, scenario) => {
   const result = await play(scenario, isWhole);
   results.push(result);
   process.stdout.write(`${JSON.stringify(result)}\n`);

@@ -34,6 +34,8 @@ export class Listener {
   readonly keys: ReadonlySet<string>;
   /** Settles when the stream is acknowledged, refused or over. */
   readonly begun: Promise<void>;
+  /** Called at the very moment the acknowledgment is read. */
+  onAck: (() => void) | undefined;
   /** Told of every cue. */
   onCue: ((key: string, at: number) => void) | undefined;
   readonly #request: ClientRequest;
@@ -103,6 +105,7 @@ export class Listener {
     }
     if (method === 'notifications/subscriptions/acknowledged') {
       this.acknowledgedAt = performance.now();
+      this.onAck?.();
       this.#begin();
       return;
     }

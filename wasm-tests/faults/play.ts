@@ -1,16 +1,23 @@
-import { type Result, type Scenario, violationsOf } from './scenario.ts';
+import { spread } from './heal.ts';
+import { boundOf, reasonsOf, violationsOf } from './judgement.ts';
+import type { Result, Scenario } from './scenario.ts';
 import { Stage } from './stage.ts';
 import { World } from './world.ts';
 
 /** Plays one scenario on processes of its own, and tells what became of it. */
 export async function play(scenario: Scenario, isWhole: boolean): Promise<Result> {
   const began = performance.now();
-  const world = await World.start(scenario.world);
+  const { options, ...given } = scenario.world ?? {};
+  // What a request that is gone repeats counts as a timer for two of these.
+  const keepAliveMs = isWhole ? 5_000 : 1_000;
+  const world = await World.start({ ...given, options: { keepAliveMs, ...options } });
   try {
     const stage = await Stage.set(world, scenario, isWhole);
     const told = await lived(scenario, stage);
     const { name, promise } = scenario;
-    const result = { name, promise, ...told, seconds: (performance.now() - began) / 1_000 };
+    const seconds = (performance.now() - began) / 1_000;
+    const bound = told.calm === undefined ? {} : { bound: boundOf(scenario, told.calm, told.machineMs) };
+    const result = { name, promise, ...told, ...bound, reasons: reasonsOf(scenario), seconds };
     const violations = violationsOf(scenario, result);
     return { ...result, violations: told.failure === undefined ? violations : [told.failure, ...violations] };
   } finally {
@@ -19,21 +26,24 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
 }
 
 async function lived(scenario: Scenario, stage: Stage) {
-  const streams = stage.open.length;
+  const entered = { asked: stage.asked, streams: stage.open.length, sockets: await stage.sockets() };
   const failure = await performed(scenario, stage);
   const missing = await stage.publisher.settled(stage.listeners, SETTLE_MS);
-  const open = stage.open.length;
-  const canSleep = stage.isWhole && open > 0 && !scenario.isBusy && failure === undefined;
+  const ended = { open: stage.open.length, ended: stage.ended, refusals: stage.refusals };
+  const canSleep = stage.isWhole && ended.open > 0 && !scenario.isBusy && failure === undefined;
   const hibernates = canSleep ? { hibernates: await stage.hibernates() } : {};
-  const told = { streams, open, missing: missing + stage.passed.missing, ...counted(stage), ...hibernates };
-  return { ...told, left: await stage.left(), ...(failure === undefined ? {} : { failure }) };
+  const told = { ...entered, ...ended, missing: missing + stage.passed.missing, ...counted(stage) };
+  const failed = failure === undefined ? {} : { failure };
+  return { ...told, ...hibernates, left: await stage.left(), ...failed };
 }
 
 /** Publishes while the fault is there, and for a while after; answers what went wrong with it. */
 async function performed(scenario: Scenario, stage: Stage): Promise<string | undefined> {
   if (stage.listeners.length > 0) stage.spin();
   try {
+    await stage.calmed();
     await scenario.run(stage);
+    if (stage.healMs.length > 0) await stage.calmed();
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -42,24 +52,21 @@ async function performed(scenario: Scenario, stage: Stage): Promise<string | und
   }
 }
 
-function counted({ healMs, listeners, note, passed, publisher }: Stage) {
+function counted({ calm, healMs, listeners, machineMs, note, passed, publisher, refusedLater }: Stage) {
   const sum = (count: 'early' | 'foreign' | 'inversions') =>
     listeners.reduce((all, each) => all + each[count], passed[count]);
   return {
     ...publisher.counts,
+    refusedLater,
+    machineMs: Math.round(machineMs),
     passed: passed.streams,
     early: sum('early'),
     foreign: sum('foreign'),
     inversions: sum('inversions'),
     ...(healMs.length === 0 ? {} : { heal: spread(healMs) }),
+    ...(calm === undefined ? {} : { calm }),
     ...(note === undefined ? {} : { note }),
   };
-}
-
-function spread(times: number[]) {
-  const sorted = [...times].sort((one, other) => one - other);
-  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
-  return { median: at(0.5), p99: at(0.99), max: at(1) };
 }
 
 /** How long a cue may be on its way. */

@@ -5,9 +5,8 @@ import type { Listener } from './listener.ts';
 export class Publisher {
   /** Publishes that the bus took, and those of which nobody knows. */
   readonly counts = { taken: 0, refused: 0 };
-  /** When the last publish that the bus took of each key began. */
-  readonly #takenAt = new Map<string, number>();
-  readonly #states = new Map<string, number>();
+  /** What the bus took of each key, in the order in which it said so. */
+  readonly #taken = new Map<string, Taken[]>();
   readonly #origins: () => string[];
   #turn = 0;
   #state = 0;
@@ -71,20 +70,24 @@ export class Publisher {
     }
   }
 
-  /** The keys whose last change a stream has not heard of; its client has read what changed before the acknowledgment. */
+  /**
+   * The keys of which a stream has missed the last change that the bus had taken at `until`; what began before the
+   * acknowledgment was read is not asked for. Exact for tasks, whose cues carry a state. A cue of anything else that is heard
+   * after the last publish began may be that of the publish before it: which of the two it is, no client can tell.
+   */
   missingOf({ acknowledgedAt, heardAt, keys, states }: Listener, until = Number.POSITIVE_INFINITY): string[] {
     return [...keys].filter((key) => {
-      const takenAt = this.#takenAt.get(key) ?? 0;
-      if (takenAt <= acknowledgedAt || takenAt > until) return false;
-      const state = this.#states.get(key);
-      return state === undefined ? (heardAt.get(key) ?? 0) < takenAt : (states.get(key) ?? 0) < state;
+      const last = this.#taken.get(key)?.findLast(({ resolved }) => resolved <= until);
+      if (last === undefined || last.began < acknowledgedAt) return false;
+      if (last.state !== undefined) return (states.get(key) ?? 0) < last.state;
+      return (heardAt.get(key) ?? 0) < last.began;
     });
   }
 
   /** The publisher knows of a change that another one published. */
   knows(key: string, state?: number): void {
-    this.#takenAt.set(key, performance.now());
-    if (state !== undefined) this.#states.set(key, state);
+    const now = performance.now();
+    this.#record(key, { began: now, resolved: now, state });
   }
 
   async #post(events: object[]): Promise<boolean> {
@@ -100,9 +103,19 @@ export class Publisher {
   }
 
   #took(key: string, began: number, event: object | undefined): void {
-    this.#takenAt.set(key, Math.max(began, this.#takenAt.get(key) ?? 0));
     const { task } = event as { task?: { statusMessage: string } };
-    if (task !== undefined) this.#states.set(key, Math.max(Number(task.statusMessage), this.#states.get(key) ?? 0));
+    const state = task === undefined ? undefined : Number(task.statusMessage);
+    this.#record(key, { began, resolved: performance.now(), state });
+  }
+
+  /** A publish that another one overtook asks for no more than that one does. */
+  #record(key: string, taken: Taken): void {
+    const all = this.#taken.get(key) ?? [];
+    const last = all.at(-1);
+    const began = Math.max(taken.began, last?.began ?? 0);
+    const state = taken.state === undefined ? undefined : Math.max(taken.state, last?.state ?? 0);
+    all.push({ ...taken, began, state });
+    this.#taken.set(key, all);
   }
 
   #event(key: string): object {
@@ -111,6 +124,16 @@ export class Publisher {
     this.#state += 1;
     return { kind: 'task_status', task: { ...STATE, taskId: key, statusMessage: String(this.#state) } };
   }
+}
+
+/** A publish that the bus took. */
+interface Taken {
+  /** When it began. */
+  began: number;
+  /** When the bus had taken it. */
+  resolved: number;
+  /** The state of a task. */
+  state: number | undefined;
 }
 
 const AT = '2026-11-21T10:00:00Z';

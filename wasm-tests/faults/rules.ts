@@ -54,6 +54,22 @@ export function swapped(share: number, chance = seeded(1)): Rule {
   };
 }
 
+/** Passes this share of the events only after the next event that is chosen on the same socket, however long that takes. */
+export function swappedFar(share: number, chance = seeded(1)): Rule {
+  return (frame, tunnel) => {
+    const isChosen = isEvent(frame) && chance() < share;
+    const held = tunnel.memory.get('held') as Buffer | undefined;
+    if (isChosen && held === undefined) {
+      tunnel.memory.set('held', frame);
+      return;
+    }
+    tunnel.toEdge(frame);
+    if (!isChosen || held === undefined) return;
+    tunnel.memory.delete('held');
+    tunnel.toEdge(held);
+  };
+}
+
 /** Ends the tunnel instead. */
 export function closed(code?: number): Rule {
   return (_, tunnel) => tunnel.cut(code);

@@ -28,7 +28,7 @@ export class Wire {
   readonly tunnels = new Set<Tunnel>();
   readonly #server: Server;
   readonly #bus: () => number;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent = new Agent({ keepAlive: true, timeout: 3_000 });
 
   private constructor(bus: () => number) {
     this.#bus = bus;

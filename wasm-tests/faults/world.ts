@@ -1,10 +1,11 @@
-import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ListenOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
+import { lastingPort } from '../host/port.ts';
 import { OBJECT } from './fixture/object.ts';
 import { type Pieces, Relay } from './relay.ts';
 import { Wire } from './wire.ts';
@@ -19,8 +20,14 @@ export interface WorldOptions {
   pieces?: Pieces;
   /** Whether a debugger may attach to the edges. */
   inspected?: boolean;
-  /** The option `sockets` of the bus (default: `each`). */
+  /** The option `sockets` of the bus; default `auto`, as users get it. */
   sockets?: 'auto' | 'each' | 'shared';
+  /** Whether requests at the edges can be stalled, and what one writes to the stream of another refused. */
+  isKeptApart?: boolean;
+  /** Whether such writes are refused from the beginning. */
+  refusesCrossing?: boolean;
+  /** Writes for other streams after which a request hands the shared connection on (default: as users get it). */
+  writes?: number;
   /** How many streams the bus holds before it opens shards. */
   edgesPerShard?: number;
   /** The folder of the Worker of all processes (default: that of the faults). */
@@ -61,12 +68,12 @@ export class World {
 
   /** Starts all processes. */
   static async start(given: WorldOptions = {}): Promise<World> {
-    const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard, sockets = 'each' } = given;
+    const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard, sockets = 'auto' } = given;
     const { fixture = 'wasm-tests/faults/fixture' } = given;
     const bindings = edgesPerShard === undefined ? {} : { EDGES_PER_SHARD: `${edgesPerShard}` };
     const bundle = await bundleOf(fixture);
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-faults-'));
-    const bus = await startBus(bundle, bindings, join(folder, 'disk-0'), 0);
+    const bus = await startBus(bundle, bindings, join(folder, 'disk-0'), await lastingPort());
     let world: World | undefined;
     const wire = await Wire.start(() => portIn(world?.bus ?? bus.bus));
     const relay = pieces === undefined ? undefined : await Relay.start(wire.origin, pieces);
@@ -74,8 +81,12 @@ export class World {
     const text = {
       OPTIONS: JSON.stringify({ keepAliveMs: 5_000, maxConnectionAgeMs: 0, ...options }),
       SOCKETS: sockets,
+      ...(given.isKeptApart && { KEPT_APART: '1' }),
+      ...(given.refusesCrossing && { NO_CROSSING: '1' }),
+      ...(given.writes !== undefined && { WRITES: `${given.writes}` }),
     };
-    const edge = () => startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected });
+    const edge = () =>
+      startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected, compatibilityFlags });
     world = new World({
       bus,
       wire,
@@ -140,8 +151,18 @@ export class World {
 
   /** What an edge says of itself. */
   async stats(edge: number): Promise<EdgeStats> {
-    const response = await fetch(`${this.origins[edge]}/stats`, { headers: { connection: 'close' } });
+    const response = await got(`${this.origins[edge]}/stats`);
     return (await response.json()) as EdgeStats;
+  }
+
+  /** From now on the edges refuse what one request writes to the stream of another, or no longer. */
+  async refuse(isRefusing: boolean): Promise<void> {
+    await Promise.all(this.origins.map((origin) => got(`${origin}/refuse?is=${isRefusing}`)));
+  }
+
+  /** Nothing runs any more at an edge on behalf of requests of this name; '': all run. */
+  async stall(edge: number, name: string): Promise<void> {
+    await got(`${this.origins[edge]}/stall?request=${name}`);
   }
 
   /** What the processes hold now: not what an object that was reset leaves to the collector of garbage. */
@@ -161,6 +182,15 @@ export class World {
       tunnels,
       descriptors,
     };
+  }
+
+  /**
+   * Milliseconds for which the bus, the edges and this process have waited for a processor so far, as the operating system counts
+   * them; 0 where it does not tell.
+   */
+  waits(): Promise<number[]> {
+    const pids = [process.pid, this.#bus.pid, ...this.edges.map(({ pid }) => pid)];
+    return Promise.all(pids.map(waitOf));
   }
 
   /** What the processes wrote. */
@@ -212,12 +242,12 @@ export interface Holding {
   descriptors: number;
 }
 
-/** Connections that processes keep for a while, for requests to come. */
-export const IDLE = 50;
-
 function startBus(bundle: string, text: Record<string, string>, stateDir: string, busPort: number): Promise<Workerd> {
   const v8Flags = ['--expose-gc'];
-  return startWorkerd({ bundle, durableObjects, edges: 0, text, stateDir, busPort, v8Flags });
+  return startWorkerd({
+    ...{ bundle, durableObjects, edges: 0, text, stateDir, busPort, v8Flags },
+    compatibilityFlags,
+  });
 }
 
 /** Bundles each fixture once. */
@@ -235,11 +265,24 @@ async function socketsOf(pid: number): Promise<number> {
   return targets.filter((target) => target.startsWith('socket:')).length;
 }
 
+/** Linux alone tells how long a process could run and did not, in nanoseconds. */
+async function waitOf(pid: number): Promise<number> {
+  const [, ns = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(' ');
+  return Number(ns) / 1e6;
+}
+
+/** A request on a connection that is not kept. */
+async function got(url: string): Promise<Response> {
+  return fetch(url, { headers: { connection: 'close' } });
+}
+
 function portIn(origin: string): number {
   return Number(new URL(origin).port);
 }
 
 /** The object that is the bus, where nobody has named another. */
 const BUS = 'mcp-listen';
+/** Tells apart on behalf of which request something runs. */
+const compatibilityFlags = ['nodejs_als'];
 const durableObjects = [{ binding: 'MCP_BUS', className: 'FaultyBus' }];
 const bundles = new Map<string, Promise<string>>();

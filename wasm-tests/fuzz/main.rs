@@ -22,8 +22,6 @@ mod strict;
 mod target;
 mod wires;
 
-use proptest::test_runner::{RngAlgorithm, TestRng};
-
 #[test]
 fn every_crasher_that_was_kept_is_survived() {
     for target in target::ALL {
@@ -45,9 +43,9 @@ fn each_crasher_is_of_a_target() {
 #[test]
 fn each_target_survives_some_hundred_inputs() {
     for target in target::ALL {
-        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        if let Err(found) = target.search(256, rng) {
-            panic!("{}: {}\n{:?}", target.name, found.why, found.shown());
+        if let Err(found) = target.search(256, any::rng()) {
+            let (why, shown) = (&found.why, found.shown());
+            panic!("{}: {why}\n{shown:?}\n{}", target.name, any::advice());
         }
     }
 }

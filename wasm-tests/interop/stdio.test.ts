@@ -145,7 +145,7 @@ describe('the Python client on stdio', () => {
   });
 });
 
-// The SDK's server tells of its lists by itself too, so that each change of one is heard twice.
+// publishChanges hands to the bus what the SDK's server announces by itself, so that each change is heard once.
 const LISTS = [
   ['add_tool', { name: 'greet' }, 'tools/list_changed'],
   ['add_prompt', { name: 'greet' }, 'prompts/list_changed'],

@@ -15,13 +15,15 @@ impl World {
     /// Does one step of a schedule, and whatever follows from it at once.
     pub(crate) fn step(&mut self, step: Step) -> Result<(), Violation> {
         self.spin = step.spin;
+        self.disturbances += u64::from(step.act.disturbs());
         let what = step.what;
         match step.act {
             Act::Mail | Act::ResetShard | Act::SleepShard => self.move_shards(step)?,
             Act::Publish => self.publish(self.key(what), Cut::Never)?,
             Act::Burst => self.burst(step)?,
             Act::Crash => self.crash(step)?,
-            Act::Open => self.begin(step),
+            Act::Stall | Act::Rouse | Act::Forbid => self.move_request(step),
+            Act::Open => self.begin(step)?,
             Act::Wait => self.wait(what)?,
             Act::Return
             | Act::Leave
@@ -101,18 +103,19 @@ impl World {
         Ok(())
     }
 
-    fn begin(&mut self, step: Step) {
+    fn begin(&mut self, step: Step) -> Result<(), Violation> {
         let live = self
             .clients
             .iter()
             .filter(|client| client.host.is_some())
             .count();
         if live >= MOST_STREAMS || self.clients.len() >= MOST_CLIENTS {
-            return;
+            return Ok(());
         }
         let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
         let is_session = step.who % 8 > 4 && !self.setup.has_shards;
-        let is_old = !is_session && !self.setup.has_shards && step.who % 16 == 4;
+        let is_old =
+            !(is_session || self.setup.has_shards || self.setup.shares) && step.who % 16 == 4;
         let id = IDS[usize::from(step.who / 8) % IDS.len()];
         let at = self.clients.len();
         self.note(|| format!("client {at} opens a stream for {}", keys.names()));
@@ -122,12 +125,12 @@ impl World {
             Client::subscriber(id, keys)
         });
         if is_session && !self.begin_session(at, step.spin.is_multiple_of(3)) {
-            return;
+            return Ok(());
         }
         for key in keys.resources().filter(|_| is_session) {
             self.watch(at, key, true);
         }
-        self.open(at, is_old);
+        self.open(at, usize::from(step.who / 32), is_old)
     }
 
     fn wait(&mut self, what: u8) -> Result<(), Violation> {
@@ -145,7 +148,7 @@ impl World {
         };
         let at = able[place];
         match step.act {
-            Act::Return => self.come_back(at),
+            Act::Return => self.come_back(at)?,
             Act::Leave => self.break_off(at, step)?,
             Act::Read => drop(self.read(at, 1 + usize::from(step.what % 4))?),
             Act::Watch => self.watch_one(at, step.what),
@@ -164,8 +167,7 @@ impl World {
         for _ in 0..step.what % 4 {
             self.read(at, 1)?;
         }
-        self.drop_host(at);
-        Ok(())
+        self.drop_host(at)
     }
 
     /// Begins a session, unless there is one; the answer is whether there is one then.
@@ -194,11 +196,12 @@ impl World {
     }
 
     /// A session's client opens its stream again, from what it has read.
-    pub(crate) fn come_back(&mut self, at: usize) {
+    pub(crate) fn come_back(&mut self, at: usize) -> Result<(), Violation> {
         let client = &self.clients[at];
         if client.is_session() && client.host.is_none() && self.begin_session(at, false) {
-            self.open(at, false);
+            self.open(at, 0, false)?;
         }
+        Ok(())
     }
 
     fn watch_one(&mut self, at: usize, what: u8) {
@@ -243,21 +246,34 @@ impl World {
         if !host.is_open() {
             return;
         }
+        let place = host.isolate;
         if step.act == Act::Close {
-            host.close();
+            self.close(at, place);
         } else if step.what.is_multiple_of(2) {
+            host.allow(Ending::Shed);
             host.edge().stream().retire(Ending::Shed);
         } else {
             let at = now + Millis(u64::from(step.what) * 10);
+            host.allow(Ending::Rotated);
             host.edge().stream().retire_at(at, Ending::Rotated);
         }
     }
 
+    /// Closes a stream gracefully.
+    pub(crate) fn close(&mut self, at: usize, place: usize) {
+        let (now, is_certain) = (self.now, self.isolates[place].line.is_certain());
+        if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+            host.close(is_certain || !host.is_riding, now);
+        }
+    }
+
     fn move_socket(&mut self, step: Step) -> Result<(), Violation> {
-        let sockets: Vec<(usize, SocketId)> = self
+        let mut sockets: Vec<(usize, SocketId)> = self
             .hosts()
             .filter_map(|(at, host)| Some((at, host.socket?)))
             .collect();
+        let lines = self.isolates.iter().filter_map(|line| line.socket);
+        sockets.extend(lines.map(|socket| (usize::MAX, socket)));
         if sockets.is_empty() {
             return Ok(());
         }
@@ -268,12 +284,7 @@ impl World {
         } else {
             Way::ToEdge
         };
-        self.note(|| {
-            format!(
-                "{:?} on socket {} of client {at}, {way:?}",
-                step.act, socket.0
-            )
-        });
+        self.note(|| format!("{:?} on socket {}, {way:?}", step.act, socket.0));
         match step.act {
             Act::Hold => self.network.set_held(socket, way, true),
             Act::Release => self.network.set_held(socket, way, false),
@@ -331,6 +342,7 @@ impl World {
             }
             Act::Restart => self.reset_bus(step.what.is_multiple_of(2)),
             Act::LoseDisk => {
+                self.has_forgotten = true;
                 self.reset_bus(true);
                 self.reset_shards();
                 self.bus.lose_disk();
@@ -341,13 +353,14 @@ impl World {
                     .go_down(REFUSALS[usize::from(step.spin) % REFUSALS.len()]);
             }
             Act::Up => self.bus.come_up(),
-            // Of both versions only one knows shards.
-            Act::Deploy if self.setup.has_shards => {}
+            // Of both versions only one knows shards, and adjustments.
+            Act::Deploy if self.setup.has_shards || self.setup.shares => {}
             Act::Trim => self.bus.trim(1 + usize::from(step.what) % 8),
             _ => {
                 for at in 0..self.clients.len() {
                     self.get_ready(at);
                 }
+                self.has_forgotten = true;
                 self.reset_bus(false);
                 self.bus.deploy();
             }
@@ -361,8 +374,8 @@ impl World {
     }
 }
 
-const MOST_STREAMS: usize = 4;
-const MOST_CLIENTS: usize = 10;
+const MOST_STREAMS: usize = 6;
+const MOST_CLIENTS: usize = 12;
 const IDS: [&str; 5] = ["1", "\"1\"", "0", "\"\"", "12345678901234567890"];
 const WAITS: [u64; 12] = [
     1, 20, 100, 250, 700, 1_100, 2_000, 5_100, 16_000, 40_000, 70_000, 610_000,

@@ -23,3 +23,14 @@ pub(crate) enum Cut {
     After(usize),
     Never,
 }
+
+/// A frame as the version before writes it.
+pub(crate) fn without_previous(text: String) -> String {
+    let Some(from) = text.find(",\"previous\":") else {
+        return text;
+    };
+    let rest = text[from + 1..]
+        .find(',')
+        .map_or("", |to| &text[from + 1 + to..]);
+    format!("{}{rest}", &text[..from])
+}

@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 24] = [
+pub(crate) const BUGS: [(Seeded, &str); 41] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -74,6 +74,74 @@ pub(crate) const BUGS: [(Seeded, &str); 24] = [
     (
         Seeded::Core(Bug::ReplaysTheFirst),
         "of each subject the first event is replayed, not the last",
+    ),
+    (
+        Seeded::Core(Bug::EndsAtANewEpoch),
+        "a stream whose bus cannot say what was missed ends",
+    ),
+    (
+        Seeded::Core(Bug::EndsAtAGap),
+        "a stream ends when a frame is missing",
+    ),
+    (
+        Seeded::Core(Bug::EndsWithItsBus),
+        "a stream ends when its bus is lost",
+    ),
+    (
+        Seeded::Core(Bug::AdjustsTooSoon),
+        "a shared line counts names as followed before the bus has confirmed them",
+    ),
+    (
+        Seeded::Core(Bug::HandsOverWithoutSince),
+        "a shared line that attaches again does not say what it has received",
+    ),
+    (
+        Seeded::Core(Bug::AttachesWithoutNames),
+        "a shared line that attaches again does not name resources",
+    ),
+    (
+        Seeded::Core(Bug::ResyncForgetsWhatIsFollowed),
+        "a shared line forgets after a gap what the bus follows for it",
+    ),
+    (
+        Seeded::Core(Bug::ResyncKeepsTheEpoch),
+        "the streams of a shared line do not learn that something was missed",
+    ),
+    (
+        Seeded::Core(Bug::TakesBeforeTheHead),
+        "a stream on a shared line takes what stands before the head of its acknowledgment",
+    ),
+    (
+        Seeded::Core(Bug::JoinsForGood),
+        "the same, once it has taken an event ahead of its turn",
+    ),
+    (
+        Seeded::Core(Bug::HandsOverWithoutTheWaiting),
+        "a hand-over of the shared connection loses the streams that wait",
+    ),
+    (
+        Seeded::Core(Bug::EntersTheFirstNamesOnly),
+        "the root does not enter what a shard adds later",
+    ),
+    (
+        Seeded::Core(Bug::ClearsWhatIsOwed),
+        "the root forgets what it owes a shard that follows something more",
+    ),
+    (
+        Seeded::Core(Bug::CountsLateCalls),
+        "the root waits without end for a call that timed out",
+    ),
+    (
+        Seeded::Core(Bug::AnswersTooSoon),
+        "a shard answers an attach before the root has confirmed",
+    ),
+    (
+        Seeded::Core(Bug::AdjustsAtAShardTooSoon),
+        "a shard answers an adjustment before the root has confirmed",
+    ),
+    (
+        Seeded::Core(Bug::ForgetsAFailedCall),
+        "a shard whose call failed forgets what it was to change",
     ),
     (
         Seeded::Around(Slip::ForgetsWhatItSent),

@@ -15,7 +15,7 @@ use crate::{
     table::{PER_SHARD, Table},
 };
 
-pub(crate) use crate::answer::{Cut, Out, Refusal};
+pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
 /// The object around a [`Hub`]: writes the log before it sends, keeps what it needs to know of each socket with the
 /// socket, sleeps and is woken, is reset, loses its disk and is away.
@@ -86,7 +86,7 @@ impl Bus {
         let is_second = self
             .attachments
             .get(&socket)
-            .is_some_and(|known| known.interest.is_some());
+            .is_some_and(|known| !known.kept.is_empty());
         if self.is_old && is_second && text.contains("\"attach\"") {
             return Ok(());
         }
@@ -115,8 +115,13 @@ impl Bus {
                 self.keep_last(socket, last);
             }
             Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost),
-            // The edges of the model have a connection each, and adjust nothing.
-            Ok(Received::Adjusted { .. }) | Err(_) => {}
+            Ok(Received::Adjusted { answer, change }) => {
+                if let Some(attachment) = self.attachments.get_mut(&socket) {
+                    attachment.kept.push(change.kept());
+                }
+                self.send(socket, answer, Note::Adjusted, now);
+            }
+            Err(_) => {}
         }
         Ok(())
     }
@@ -286,7 +291,7 @@ impl Bus {
         self.attachments.insert(
             socket,
             Attachment {
-                interest: Some(interest.to_json()),
+                kept: vec![interest.to_json()],
                 session,
                 last: None,
             },
@@ -383,17 +388,6 @@ impl Bus {
         let memory = Memory::wake(&self.disk, &self.attachments);
         self.life = Life::Awake(Box::new(memory));
     }
-}
-
-/// A frame as the version before writes it.
-pub(crate) fn without_previous(text: String) -> String {
-    let Some(from) = text.find(",\"previous\":") else {
-        return text;
-    };
-    let rest = text[from + 1..]
-        .find(',')
-        .map_or("", |to| &text[from + 1 + to..]);
-    format!("{}{rest}", &text[..from])
 }
 
 const SETTLE: Millis = Millis(200);

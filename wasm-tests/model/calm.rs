@@ -4,9 +4,10 @@ use mcp_listen::clock::Millis;
 
 use crate::{
     bus::Cut,
+    client::Client,
     host::{ATTACH, Host},
     invariant::{Violation, hold},
-    key::Key,
+    key::{Key, Keys},
     shard::ShardObject,
     world::{VERIFY, World},
 };
@@ -16,22 +17,23 @@ impl World {
     pub(crate) fn calm(&mut self) -> Result<(), Violation> {
         self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
         self.is_unlucky = true;
+        self.setup.budget = 0;
         self.network.calm();
         self.shards.calm();
         self.bus.come_up();
         for at in 0..self.clients.len() {
             self.clients[at].is_eager = true;
         }
+        self.rouse();
         self.settle()?;
         for at in 0..self.clients.len() {
             self.get_ready(at);
-            self.come_back(at);
+            self.come_back(at)?;
         }
         let prompt = self.prompt();
         self.settle()?;
-        let prompt = if self.is_quiet() { prompt } else { Vec::new() };
         let before = self.moves();
-        self.pass(PROMPTLY)?;
+        self.pass_quietly(PROMPTLY)?;
         let after = self.moves();
         let stayed: Vec<usize> = prompt
             .into_iter()
@@ -47,6 +49,7 @@ impl World {
             is_apart,
             || "it does".to_owned(),
         )?;
+        self.let_in()?;
         self.probe()?;
         self.end_all()
     }
@@ -56,17 +59,30 @@ impl World {
         let now = self.now;
         let hosts: Vec<_> = self
             .hosts()
-            .map(|(at, host)| (at, host.socket, host.is_soon(now)))
+            .map(|(at, host)| (at, host.socket, host.is_soon(now), host.line()))
             .collect();
-        let whole = hosts
-            .into_iter()
-            .filter(|(_, socket, is_soon)| match socket {
-                Some(socket) => self
-                    .network
-                    .get(*socket)
-                    .is_some_and(|socket| !socket.is_hurt),
-                None => *is_soon,
-            });
+        let lines: Vec<_> = self
+            .isolates
+            .iter()
+            .map(|line| {
+                let is_back = line.absence.is_none_or(|absence| absence.is_soon(now));
+                // Where all requests were spent, none has the socket until another one looks for it.
+                let is_soon = is_back && line.is_served();
+                (line.socket, is_soon)
+            })
+            .collect();
+        let hosts = hosts.into_iter().map(|(at, socket, is_soon, line)| {
+            let (socket, is_soon) = line.map_or((socket, is_soon), |line| lines[line]);
+            (at, socket, is_soon)
+        });
+        let whole = hosts.filter(|(_, socket, is_soon)| match socket {
+            Some(socket) => {
+                let socket = self.network.get(*socket);
+                // A shard whose root was away may still have to answer.
+                (*is_soon || !self.setup.has_shards) && socket.is_some_and(|socket| !socket.is_hurt)
+            }
+            None => *is_soon,
+        });
         whole.map(|(at, _, _)| at).collect()
     }
 
@@ -92,12 +108,68 @@ impl World {
     }
 
     fn moves(&mut self) -> BTreeMap<usize, usize> {
-        self.hosts().map(|(at, host)| (at, host.moves)).collect()
+        let lines: Vec<usize> = self.isolates.iter().map(|line| line.moves).collect();
+        let moves = self.hosts();
+        moves
+            .map(|(at, host)| (at, host.moves + host.line().map_or(0, |line| lines[line])))
+            .collect()
     }
 
-    /// Whether root and shards have nothing to say to each other: calls that failed are made again later.
-    fn is_quiet(&mut self) -> bool {
-        !self.setup.has_shards || self.shards.is_settled() && self.bus.is_settled()
+    /// Lets streams have `span`. Calls between root and shards that failed, or were never answered, are made
+    /// again after a pause: that comes on top.
+    fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
+        if self.is_quiet() && !self.setup.has_shards {
+            return self.pass(span);
+        }
+        let (mut left, mut paused) = (span, Millis(0));
+        while left > Millis(0) {
+            if self.is_quiet() {
+                left = left - SHORT;
+            } else {
+                paused = paused + SHORT;
+            }
+            self.pass(SHORT)?;
+            hold(
+                "calls that failed are made again",
+                paused <= LONGEST_PAUSE,
+                || format!("some are not after {} ms", LONGEST_PAUSE.0),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Every request goes on.
+    fn rouse(&mut self) {
+        for place in 0..self.isolates.len() {
+            let riders = self.isolates[place].riders.iter();
+            let stalled = riders.filter(|(_, rider)| rider.is_stalled);
+            for edge in stalled.map(|(edge, _)| *edge).collect::<Vec<_>>() {
+                self.set_stalled(place, edge, false);
+            }
+        }
+    }
+
+    /// Whoever asked for a stream has one, and so has whoever asks now.
+    fn let_in(&mut self) -> Result<(), Violation> {
+        for place in 0..self.isolates.len() {
+            let at = self.clients.len();
+            self.note(|| format!("client {at} opens a stream in the calm"));
+            let wanted = Keys::or_all(self.setup.keys);
+            self.clients.push(Client::subscriber("\"last\"", wanted));
+            self.open(at, place, false)?;
+        }
+        self.settle()?;
+        self.pass(PROMPTLY)?;
+        let waiting: Vec<usize> = self
+            .hosts()
+            .filter(|(_, host)| !host.is_open())
+            .map(|(at, _)| at)
+            .collect();
+        hold(
+            "a stream that can be opened is let in",
+            waiting.is_empty(),
+            || format!("{waiting:?} are not open"),
+        )
     }
 
     /// The streams that have nothing to find out yet.
@@ -105,7 +177,11 @@ impl World {
         if self.setup.verifies {
             return self.streams();
         }
-        let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.socket)).collect();
+        let lines: Vec<_> = self.isolates.iter().map(|line| line.socket).collect();
+        let hosts = self.hosts();
+        let hosts: Vec<_> = hosts
+            .map(|(at, host)| (at, host.line().map_or(host.socket, |line| lines[line])))
+            .collect();
         let has_hole = |socket| {
             self.network
                 .get(socket)
@@ -146,12 +222,12 @@ impl World {
     fn end_all(&mut self) -> Result<(), Violation> {
         for at in self.streams() {
             if at % 2 == 0 {
-                self.drop_host(at);
+                self.drop_host(at)?;
                 continue;
             }
-            if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
-                host.close();
-            }
+            let place = self.hosts().find(|(known, _)| *known == at);
+            let place = place.map_or(0, |(_, host)| host.isolate);
+            self.close(at, place);
             self.pump(at)?;
         }
         self.settle()?;
@@ -172,18 +248,21 @@ impl Host {
     /// Whether it will find its bus soon: the attempts of an edge whose bus is away for long, or says that it
     /// is overloaded, are spread wider.
     fn is_soon(&self, now: Millis) -> bool {
-        let Some(absence) = self.absence() else {
-            return true;
-        };
-        !absence.is_hanging && !absence.is_overloaded && now - absence.since <= NOT_LONG
+        self.absence().is_none_or(|absence| absence.is_soon(now))
+    }
+
+    /// The line that it shares.
+    fn line(&self) -> Option<usize> {
+        self.is_riding.then_some(self.isolate)
     }
 }
 
 /// As long as shards are opened and closed.
 const MOST_MOVES: usize = 5;
+/// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at most.
+const LONGEST_PAUSE: Millis = Millis(20_000);
+const SHORT: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);
-/// A bus that was away for so long is found within two seconds.
-const NOT_LONG: Millis = Millis(36_000);
 /// An attach that hangs, the longest wait after it, and a little.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
 const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);

@@ -11,16 +11,20 @@
     reason = "a failure is told by panicking"
 )]
 
+mod absence;
 mod acts;
 mod answer;
 #[cfg(feature = "seeded-bugs")]
 mod bugs;
 mod bus;
 mod calm;
+mod causes;
 mod client;
 mod disk;
+mod holding;
 mod host;
 mod invariant;
+mod isolate;
 mod key;
 mod ledger;
 mod memory;
@@ -30,6 +34,7 @@ mod post;
 mod promises;
 mod replay;
 mod report;
+mod riding;
 mod root;
 mod run;
 mod schedule;
@@ -39,6 +44,7 @@ mod shard;
 mod shrink;
 mod slip;
 mod table;
+mod taking;
 mod wire;
 mod wires;
 mod world;

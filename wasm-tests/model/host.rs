@@ -4,10 +4,11 @@ use mcp_listen::{
     edge::{BusCall, Edge, Frame, Past, Patience},
     id::RequestId,
     legacy::event_id,
-    listen::{ServerStream, Stamp},
+    listen::{Ending, ServerStream, Stamp},
 };
 
 use crate::{
+    absence::Absence,
     bus::without_previous,
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys, number_of},
@@ -18,6 +19,10 @@ use crate::{
 };
 
 /// What holds one stream in its isolate: the [`Edge`], its socket, and the one write that its reader has yet to take.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something of its own"
+)]
 #[derive(Debug)]
 pub(crate) struct Host {
     edge: Edge,
@@ -25,7 +30,22 @@ pub(crate) struct Host {
     session: Option<usize>,
     /// Whether it is of the version before: it notices nothing and ends with its bus.
     pub(crate) is_old: bool,
+    /// Its isolate, whose line it may share.
+    pub(crate) isolate: usize,
+    pub(crate) shares: bool,
+    /// Whether it is on the line.
+    pub(crate) is_riding: bool,
+    /// When the trial of its isolate says whether it may be.
+    pub(crate) tried_at: Option<Millis>,
+    /// Its own socket.
     pub(crate) socket: Option<SocketId>,
+    /// Whether anything came over the socket, and how often it was sent on before that.
+    pub(crate) has_heard: bool,
+    pub(crate) hops: usize,
+    /// How the world was when it was opened, where nothing stood in the way of that.
+    pub(crate) opened_in: Option<u64>,
+    /// The ends that somebody asked for.
+    pub(crate) allowed: Vec<Ending>,
     /// The shard that it remembers; none: it asks the root.
     pub(crate) home: Option<ShardId>,
     /// How often it was sent elsewhere: that costs another wait.
@@ -36,17 +56,10 @@ pub(crate) struct Host {
     pending: Pending,
     /// For each key, up to which event the publisher had come when its last cue was written.
     polled: [usize; KEYS],
-    written: Option<Written>,
+    pub(crate) written: Option<Written>,
+    /// Since when its reader takes nothing of that.
+    pub(crate) written_at: Option<Millis>,
     progress: Progress,
-}
-
-/// How a host's bus has been away.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Absence {
-    pub(crate) since: Millis,
-    pub(crate) is_overloaded: bool,
-    /// Whether an attempt to come back is without any answer.
-    pub(crate) is_hanging: bool,
 }
 
 /// One write: what it says, and up to which event the publisher had come.
@@ -80,6 +93,8 @@ pub(crate) struct Opening {
     /// The id of the last event that a session's client has read.
     pub(crate) last_id: Option<String>,
     pub(crate) is_old: bool,
+    pub(crate) isolate: usize,
+    pub(crate) shares: bool,
     pub(crate) keep_alive: Millis,
     pub(crate) verify: Millis,
     /// What the client has read up to now.
@@ -116,7 +131,15 @@ impl Host {
             reader,
             session: opening.session,
             is_old: opening.is_old,
+            isolate: opening.isolate,
+            shares: opening.shares,
+            is_riding: false,
+            tried_at: None,
             socket: None,
+            has_heard: false,
+            hops: 0,
+            opened_in: None,
+            allowed: Vec::new(),
             home: None,
             moves: 0,
             opens_until: now + ATTACH,
@@ -124,6 +147,7 @@ impl Host {
             pending: Pending::default(),
             polled: opening.read,
             written: None,
+            written_at: None,
             progress: Progress::Opening,
         }
     }
@@ -168,6 +192,7 @@ impl Host {
     }
 
     pub(crate) fn receive(&mut self, frame: network::Frame, now: Millis) -> Result<(), Violation> {
+        self.has_heard = true;
         let network::Frame { text, note } = frame;
         let text = if self.is_old {
             without_previous(text)
@@ -179,7 +204,25 @@ impl Host {
         if !self.edge.is_away() {
             self.absence = None;
         }
-        self.pending.handle(note, self.edge.stream())
+        self.count(&[note])
+    }
+
+    /// What these frames added waits in its place.
+    pub(crate) fn count(&mut self, notes: &[Note]) -> Result<(), Violation> {
+        self.pending.handle(notes, self.edge.stream())
+    }
+
+    /// A cue that nothing came before is written without waiting.
+    pub(crate) fn write_unqueued(
+        &mut self,
+        frame: Frame,
+        published: usize,
+    ) -> Result<Read, Violation> {
+        let read = self.reader.read(frame.clone())?;
+        if let Said::Changed(event) = &read.said {
+            self.pending.pass(Key::of(event))?;
+        }
+        self.write(frame, published)
     }
 
     /// The bus is gone, as far as this host knows.
@@ -187,11 +230,11 @@ impl Host {
         self.socket = None;
         let since = self.absence.map_or(now, |absence| absence.since);
         self.absence = Some(Absence {
-            since,
             is_overloaded,
-            is_hanging: false,
+            ..Absence::since(since)
         });
         if self.is_old {
+            self.allow(Ending::Aborted);
             self.edge.stream().abort();
         } else {
             self.edge.handle_bus_lost(now, random, is_overloaded);
@@ -200,11 +243,7 @@ impl Host {
 
     /// An attempt to reach the bus gets no answer.
     pub(crate) fn hang(&mut self, now: Millis) {
-        let absence = self.absence.get_or_insert(Absence {
-            since: now,
-            is_overloaded: false,
-            is_hanging: true,
-        });
+        let absence = self.absence.get_or_insert(Absence::since(now));
         absence.is_hanging = true;
     }
 
@@ -214,10 +253,17 @@ impl Host {
 
     pub(crate) fn abort(&mut self) {
         self.socket = None;
+        self.allow(Ending::Aborted);
         self.edge.stream().abort();
     }
 
-    pub(crate) fn close(&mut self) {
+    /// Ends it gracefully; `is_certain` says of a shared line whether everything comes.
+    pub(crate) fn close(&mut self, is_certain: bool, now: Millis) {
+        self.allow(Ending::Closed);
+        self.allow(Ending::Lost);
+        if !is_certain {
+            self.edge.handle_doubt(now);
+        }
         self.edge.close();
         self.pending.handle_closed(self.edge.stream());
     }
@@ -234,7 +280,10 @@ impl Host {
             return None;
         }
         if self.is_opening() {
-            return Some(self.opens_until);
+            return [Some(self.opens_until), self.tried_at]
+                .into_iter()
+                .flatten()
+                .min();
         }
         if self.is_old {
             return self.edge.stream().poll_timeout();
@@ -249,11 +298,7 @@ impl Host {
             self.edge.handle_timeout(now, random);
         }
         if self.edge.is_away() {
-            self.absence.get_or_insert(Absence {
-                since: now,
-                is_overloaded: false,
-                is_hanging: false,
-            });
+            self.absence.get_or_insert(Absence::since(now));
         }
     }
 
@@ -265,10 +310,7 @@ impl Host {
                 reads.push(self.write(frame, published)?);
             }
             if !reads.is_empty() {
-                self.written = Some(Written {
-                    reads,
-                    now: published,
-                });
+                self.put(reads, published, now);
             }
         }
         if self.written.is_some() {
@@ -293,6 +335,9 @@ impl Host {
     pub(crate) fn take_written(&mut self, most: usize) -> Option<Written> {
         let mut written = self.written.take()?;
         let rest = written.reads.split_off(most.min(written.reads.len()));
+        if rest.is_empty() {
+            self.written_at = None;
+        }
         if !rest.is_empty() {
             let now = written.now;
             self.written = Some(Written { reads: rest, now });
@@ -344,4 +389,4 @@ impl Host {
 
 /// How long an attach may stay unanswered.
 pub(crate) const ATTACH: Millis = Millis(5_000);
-const STALL: Millis = Millis(60_000);
+pub(crate) const STALL: Millis = Millis(60_000);

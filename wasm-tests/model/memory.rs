@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Interest, Mark, Position, Root},
+    bus::{EdgeId, Hub, Mark, Position, Root},
     clock::Millis,
 };
 
@@ -27,7 +27,8 @@ pub(crate) struct Memory {
 /// What a sleeping bus keeps with a socket.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachment {
-    pub(crate) interest: Option<String>,
+    /// What the edge attached for, then each change of that; nothing before it attaches.
+    pub(crate) kept: Vec<String>,
     pub(crate) session: Option<usize>,
     pub(crate) last: Option<Position>,
 }
@@ -56,14 +57,13 @@ impl Memory {
     }
 
     fn restore(&mut self, socket: SocketId, attachment: &Attachment, disk: &Disk) {
-        let edge = match &attachment.interest {
-            None => self.hub.connect(),
-            Some(text) => {
-                let interest = Interest::from_json(text).unwrap();
-                let last = attachment.last;
-                let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-                self.hub.restore(&interest, last)
-            }
+        let edge = if attachment.kept.is_empty() {
+            self.hub.connect()
+        } else {
+            let texts = attachment.kept.iter().map(String::as_str);
+            let last = attachment.last;
+            let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
+            self.hub.restore_kept(texts, last).unwrap()
         };
         self.enter(socket, edge);
         if let Some(session) = attachment.session {

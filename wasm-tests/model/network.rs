@@ -15,6 +15,10 @@ pub(crate) struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SocketId(pub(crate) usize);
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something of its own"
+)]
 #[derive(Debug)]
 pub(crate) struct Socket {
     /// Whether one of its ends is of a version that cannot notice what is missing.
@@ -23,6 +27,8 @@ pub(crate) struct Socket {
     pub(crate) has_hole: bool,
     /// Whether anything happened to a frame.
     pub(crate) is_hurt: bool,
+    /// Whether the request at the edge's end does nothing.
+    is_frozen: bool,
     to_bus: Pipe,
     to_edge: Pipe,
 }
@@ -45,6 +51,7 @@ pub(crate) enum Note {
     Attach,
     Detach,
     Attached,
+    Adjusted,
     Interest,
     Event { key: Key, number: usize },
     Broken,
@@ -108,6 +115,7 @@ impl Network {
                 is_blind,
                 has_hole: false,
                 is_hurt: false,
+                is_frozen: false,
                 to_bus,
                 to_edge,
             },
@@ -159,6 +167,22 @@ impl Network {
         }
     }
 
+    /// The request at the edge's end does nothing from now on, or goes on.
+    pub(crate) fn set_frozen(&mut self, id: SocketId, is_frozen: bool) {
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.is_frozen = is_frozen;
+        }
+    }
+
+    /// Whether whatever is sent arrives at once, and as it was sent.
+    pub(crate) fn is_calm(&self) -> bool {
+        let is_calm = |socket: &Socket| {
+            let pipes = [&socket.to_bus, &socket.to_edge];
+            !socket.is_hurt && !socket.is_frozen && pipes.into_iter().all(Pipe::is_calm)
+        };
+        !self.holds && self.sockets.values().all(is_calm)
+    }
+
     /// The next thing that arrives anywhere without anybody's help.
     pub(crate) fn next_arrival(&mut self) -> Option<(SocketId, Way, Arrival)> {
         let ways = [Way::ToBus, Way::ToEdge];
@@ -174,6 +198,9 @@ impl Network {
     /// The next thing that arrives on one pipe, held or not.
     pub(crate) fn arrive(&mut self, id: SocketId, way: Way) -> Option<Arrival> {
         let socket = self.sockets.get_mut(&id)?;
+        if socket.is_frozen && way == Way::ToEdge {
+            return None;
+        }
         let pipe = socket.pipe(way);
         if let Some(frame) = pipe.frames.pop_front() {
             return Some(Arrival::Frame(frame));
@@ -240,6 +267,7 @@ impl Network {
     pub(crate) fn calm(&mut self) {
         self.holds = false;
         for socket in self.sockets.values_mut() {
+            socket.is_frozen = false;
             for way in [Way::ToBus, Way::ToEdge] {
                 let pipe = socket.pipe(way);
                 pipe.is_held = false;
@@ -269,7 +297,8 @@ impl Socket {
             Way::ToBus => &self.to_bus,
             Way::ToEdge => &self.to_edge,
         };
-        !pipe.is_held && (!pipe.frames.is_empty() || pipe.closing.is_some())
+        let is_frozen = self.is_frozen && way == Way::ToEdge;
+        !pipe.is_held && !is_frozen && (!pipe.frames.is_empty() || pipe.closing.is_some())
     }
 }
 
@@ -287,6 +316,10 @@ impl Pipe {
             Some(Fault::Truncate) => self.frames.push_back(frame.truncated()),
         }
         self.frames.extend(overtaken);
+    }
+
+    fn is_calm(&self) -> bool {
+        !self.is_held && self.armed.is_none() && self.aside.is_none() && self.closing.is_none()
     }
 
     fn hurt(&mut self, at: usize, fault: Fault) {

@@ -17,8 +17,13 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// A frame was handled: what it added must be at the end, and nothing else may have moved.
-    pub(crate) fn handle(&mut self, note: Note, stream: &ServerStream) -> Result<(), Violation> {
+    /// Frames were handled: what they added must be at the end, and nothing else may have moved.
+    pub(crate) fn handle(
+        &mut self,
+        notes: &[Note],
+        stream: &ServerStream,
+    ) -> Result<(), Violation> {
+        let note = notes.first().copied().unwrap_or(Note::Broken);
         let honored = stream.honored();
         if note == Note::Interest {
             self.queue.retain(|key| honored.accepts(&key.event(0)));
@@ -29,6 +34,7 @@ impl Pending {
         })?;
         let added = count.saturating_sub(self.queue.len());
         let expected: Vec<Key> = match note {
+            Note::Event { .. } if notes.len() > 1 => self.new_of(notes),
             Note::Event { key, .. } if added == 1 => vec![key],
             Note::Attached if added > 0 => {
                 let subjects = honored.subjects();
@@ -46,6 +52,25 @@ impl Pending {
                 self.queue
             )
         })
+    }
+
+    /// A cue is written where none waits.
+    pub(crate) fn pass(&mut self, key: Key) -> Result<(), Violation> {
+        hold(
+            "nothing overtakes what waits",
+            self.queue.is_empty(),
+            || format!("{} was written before {:?}", key.name(), self.queue),
+        )?;
+        self.queue.push_back(key);
+        Ok(())
+    }
+
+    fn new_of(&self, notes: &[Note]) -> Vec<Key> {
+        let keys = notes.iter().filter_map(|note| match note {
+            Note::Event { key, .. } => Some(*key),
+            _ => None,
+        });
+        keys.filter(|key| !self.queue.contains(key)).collect()
     }
 
     /// The stream was closed while nobody knows what was missed: each list and resource waits now.

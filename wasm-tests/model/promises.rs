@@ -1,3 +1,5 @@
+use mcp_listen::bus::Mark;
+
 use crate::{
     client::Client,
     host::Host,
@@ -10,11 +12,20 @@ use crate::{
 impl World {
     /// What holds after every step: a stream that stands at a mark has heard all that was promised up to it.
     pub(crate) fn check(&mut self) -> Result<(), Violation> {
+        let budget = self.budget();
         for client in &mut self.clients {
             let Some(mut host) = client.host.take() else {
                 continue;
             };
-            let checked = check_mark(client, &mut host, &self.ledger);
+            let line = &self.isolates[host.isolate];
+            let checked = if !host.is_riding {
+                check_mark(client, &mut host, None, &self.ledger)
+            } else if line.must_retire(budget) {
+                // Something is left to be told.
+                Ok(())
+            } else {
+                check_mark(client, &mut host, line.line.reached(), &self.ledger)
+            };
             client.host = Some(host);
             checked?;
         }
@@ -22,11 +33,19 @@ impl World {
     }
 }
 
-fn check_mark(client: &Client, host: &mut Host, ledger: &Ledger) -> Result<(), Violation> {
+/// `of_line` is where the line stands that a stream shares.
+fn check_mark(
+    client: &Client,
+    host: &mut Host,
+    of_line: Option<&Mark>,
+    ledger: &Ledger,
+) -> Result<(), Violation> {
     if !host.is_open() || !host.edge().stream().is_open() {
         return Ok(());
     }
-    let Some(mark) = host.edge().mark().cloned() else {
+    let is_alone = !host.is_riding;
+    let own = host.edge().mark().filter(|_| is_alone).cloned();
+    let Some(mark) = of_line.cloned().or(own) else {
         return Ok(());
     };
     for key in Key::all() {

@@ -24,6 +24,12 @@ pub(crate) struct Setup {
     pub(crate) window: u8,
     /// Whether the bus opens shards beyond a few edges.
     pub(crate) has_shards: bool,
+    /// Whether the streams of an isolate may share a connection.
+    pub(crate) shares: bool,
+    /// What a trial says about that, and when.
+    pub(crate) trial: u8,
+    /// How much a request may write for others; 0: any amount.
+    pub(crate) budget: u8,
     /// The keys that there are, as a bit mask; none means all. With few of them more happens to each.
     pub(crate) keys: u8,
 }
@@ -73,6 +79,9 @@ pub(crate) enum Act {
     Mail,
     ResetShard,
     SleepShard,
+    Stall,
+    Rouse,
+    Forbid,
     Wait,
 }
 
@@ -85,6 +94,36 @@ enum Part {
     Wires,
     Bus,
     Shards,
+    /// Requests that share a connection.
+    Sharing,
+}
+
+impl Act {
+    /// Whether a stream that is being opened may be refused because of it.
+    pub(crate) fn disturbs(self) -> bool {
+        !matches!(
+            self,
+            Self::Publish
+                | Self::Burst
+                | Self::Open
+                | Self::Return
+                | Self::Leave
+                | Self::Close
+                | Self::Retire
+                | Self::Pause
+                | Self::Resume
+                | Self::Read
+                | Self::Watch
+                | Self::Unwatch
+                | Self::Ready
+                | Self::Hibernate
+                | Self::Trim
+                | Self::SleepShard
+                | Self::Rouse
+                | Self::Forbid
+                | Self::Wait
+        )
+    }
 }
 
 impl Schedule {
@@ -98,23 +137,30 @@ impl Schedule {
             Part::Wires,
             Part::Bus,
             Part::Shards,
+            Part::Sharing,
         ];
         let parts: Vec<Part> = parts
             .into_iter()
             .filter(|part| match part {
                 Part::Every => true,
                 Part::Shards => seed.below(3) == 0,
+                Part::Sharing => seed.below(4) > 0,
                 _ => seed.below(2) == 0,
             })
             .collect();
         let has_shards = parts.contains(&Part::Shards);
+        let shares = parts.contains(&Part::Sharing);
         let setup = Setup {
             holds: parts.contains(&Part::Wires) && seed.below(3) == 0,
             verifies: seed.below(4) == 0,
             keeps_alive: seed.below(4) == 0,
-            is_old_bus: !has_shards && seed.below(12) == 0,
+            is_old_bus: !has_shards && !shares && seed.below(4) == 0,
             has_shards,
             window: u8::try_from(seed.below(4)).unwrap(),
+            shares,
+            // Mostly the trial says yes, and at once.
+            trial: seed.byte() & seed.byte() & seed.byte(),
+            budget: if seed.below(4) == 0 { seed.byte() } else { 0 },
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
         };
         let mix: Vec<(Act, usize)> = ACTS
@@ -146,7 +192,7 @@ fn step(seed: &mut Seed, mix: &[(Act, usize)]) -> Step {
 }
 
 /// The acts, how often each happens in a schedule that has it, and the part of the world that it is about.
-const ACTS: [(Act, usize, Part); 34] = [
+const ACTS: [(Act, usize, Part); 37] = [
     (Act::Publish, 20, Part::Every),
     (Act::Open, 9, Part::Every),
     (Act::Wait, 8, Part::Every),
@@ -181,4 +227,7 @@ const ACTS: [(Act, usize, Part); 34] = [
     (Act::Mail, 16, Part::Shards),
     (Act::ResetShard, 3, Part::Shards),
     (Act::SleepShard, 4, Part::Shards),
+    (Act::Stall, 5, Part::Sharing),
+    (Act::Rouse, 3, Part::Sharing),
+    (Act::Forbid, 1, Part::Sharing),
 ];

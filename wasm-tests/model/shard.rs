@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{
-        Delivery, EdgeId, FollowCall, Interest, Mark, Parting, Position, Shard, ShardOutput,
-        ShardReceived,
+        Adjust, Delivery, EdgeId, FollowCall, Interest, Mark, Parting, Position, Shard,
+        ShardOutput, ShardReceived,
     },
     clock::Millis,
 };
@@ -63,9 +63,9 @@ impl ShardObject {
         };
         match life.shard.handle_message(edge, text, now) {
             Ok(ShardReceived::Attaching { interest, .. }) => self.keep(socket, &interest),
+            Ok(ShardReceived::Adjusting { change }) => self.keep_change(socket, &change),
             Ok(ShardReceived::Detached) => self.let_go(socket),
-            // The edges of the model have a connection each, and adjust nothing.
-            Ok(ShardReceived::Adjusting { .. }) | Err(_) => {}
+            Err(_) => {}
         }
     }
 
@@ -137,7 +137,12 @@ impl ShardObject {
                         out.push(Out::Close(socket, close_of(parting)));
                     }
                 }
-                ShardOutput::Change(..) | ShardOutput::Done(_) => {}
+                ShardOutput::Change(edge, change) => {
+                    if let Some(socket) = self.socket(edge) {
+                        self.keep_change(socket, &change);
+                    }
+                }
+                ShardOutput::Done(_) => {}
             }
         }
         out
@@ -179,7 +184,13 @@ impl ShardObject {
 
     fn keep(&mut self, socket: SocketId, interest: &Interest) {
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.interest = Some(interest.to_json());
+            attachment.kept = vec![interest.to_json()];
+        }
+    }
+
+    fn keep_change(&mut self, socket: SocketId, change: &Adjust) {
+        if let Some(attachment) = self.attachments.get_mut(&socket) {
+            attachment.kept.push(change.kept());
         }
     }
 
@@ -210,9 +221,11 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
         shard = shard.woken(mark.clone());
     }
     let restored = attachments.iter().map(|(socket, attachment)| {
-        let edge = match &attachment.interest {
-            None => shard.connect(),
-            Some(text) => shard.restore(&Interest::from_json(text).unwrap(), attachment.last, None),
+        let texts = attachment.kept.iter().map(String::as_str);
+        let edge = if attachment.kept.is_empty() {
+            shard.connect()
+        } else {
+            shard.restore_kept(texts, attachment.last, None).unwrap()
         };
         (*socket, edge)
     });
@@ -223,6 +236,9 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
 fn note_of(frame: &str, disk: &Disk) -> Note {
     if frame.contains("\"attached\"") {
         return Note::Attached;
+    }
+    if frame.contains("\"adjusted\"") {
+        return Note::Adjusted;
     }
     let position = position_in(frame).and_then(|position| disk.published(position));
     position.map_or(Note::Broken, |(key, number)| Note::Event { key, number })

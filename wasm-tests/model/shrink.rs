@@ -35,7 +35,7 @@ fn drop_steps(best: &mut Schedule, promise: &str) {
 }
 
 fn simplify_setup(best: &mut Schedule, promise: &str) {
-    let simpler: [fn(&mut Setup); 7] = [
+    let simpler: [fn(&mut Setup); 10] = [
         |setup| setup.holds = false,
         |setup| setup.verifies = false,
         |setup| setup.keeps_alive = false,
@@ -43,6 +43,9 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
         |setup| setup.window = 0,
         |setup| setup.keys = 0,
         |setup| setup.has_shards = false,
+        |setup| setup.trial = 0,
+        |setup| setup.budget = 0,
+        |setup| setup.shares = false,
     ];
     for simplify in simpler {
         let mut simple = best.clone();

@@ -1,9 +1,10 @@
-use mcp_listen::{bus::EdgeMessage, edge::BusCall};
+use mcp_listen::{clock::Millis, edge::BusCall};
 
 use crate::{
     bus::{Out, Refusal},
     invariant::Violation,
-    network::{Arrival, Close, Frame, Note, SocketId, Way},
+    isolate::MOST_HOPS,
+    network::{Arrival, Close, Frame, SocketId, Way},
     world::World,
 };
 
@@ -51,6 +52,13 @@ impl World {
                 Ok(())
             }
             (Way::ToEdge, arrival) => {
+                let mut lines = self.isolates.iter();
+                if let Some(place) = lines.position(|line| line.socket == Some(socket)) {
+                    return match arrival {
+                        Arrival::Frame(frame) => self.hear_on_line(place, &frame),
+                        Arrival::Closed(how) => self.lose_line(place, how, false),
+                    };
+                }
                 let at = self.hosts().find(|(_, host)| host.socket == Some(socket));
                 let Some((at, _)) = at else { return Ok(()) };
                 match arrival {
@@ -81,11 +89,15 @@ impl World {
         if how == Close::Moved {
             host.home = None;
             host.moves += 1;
+            if !host.has_heard && host.hops < MOST_HOPS {
+                host.hops += 1;
+                host.socket = None;
+                return self.connect_alone(at);
+            }
         }
         if host.is_opening() {
             host.socket = None;
-            self.drop_host(at);
-            return Ok(());
+            return self.refuse(at);
         }
         if how == Close::Over {
             host.abort();
@@ -107,8 +119,8 @@ impl World {
         for call in &calls {
             self.note(|| format!("  edge {at} calls for {call:?}"));
             match call {
-                BusCall::Leave => self.leave(at),
-                BusCall::Attach => self.connect(at),
+                BusCall::Leave => self.leave(at)?,
+                BusCall::Attach => self.connect(at)?,
                 BusCall::Ask => self.ask(at),
             }
         }
@@ -118,8 +130,70 @@ impl World {
         Ok(!calls.is_empty())
     }
 
-    pub(crate) fn connect(&mut self, at: usize) {
-        self.leave(at);
+    /// Attaches a stream: on the line of its isolate, where it may, or on a socket of its own.
+    pub(crate) fn connect(&mut self, at: usize) -> Result<(), Violation> {
+        self.leave(at)?;
+        let now = self.now;
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        let (place, shares, since) = (host.isolate, host.shares, host.since());
+        host.has_heard = false;
+        host.hops = 0;
+        let (verdict, is_first, name) = {
+            let isolate = &self.isolates[place];
+            (
+                isolate.verdict,
+                isolate.holder.is_none(),
+                isolate.name.clone(),
+            )
+        };
+        let goes_on = since.is_none_or(|since| since.epoch.contains(&name));
+        if !shares || !goes_on || verdict == Some(false) {
+            return self.connect_alone(at);
+        }
+        let (_, span) = self.trial();
+        if verdict == Some(true) || is_first {
+            self.ride(at);
+            return Ok(());
+        }
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        host.tried_at = Some(now + span);
+        if span == Millis(0) {
+            return self.decide(at);
+        }
+        Ok(())
+    }
+
+    /// The trial says whether streams share a connection here. One that takes too long says nothing but
+    /// that this stream goes alone, until it has been so a few times.
+    pub(crate) fn decide(&mut self, at: usize) -> Result<(), Violation> {
+        let (works, _) = self.trial();
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        host.tried_at = None;
+        let place = host.isolate;
+        let isolate = &mut self.isolates[place];
+        isolate.trials = isolate.trials.saturating_add(1);
+        if works || isolate.trials >= MOST_TRIALS {
+            isolate.verdict.get_or_insert(works);
+        }
+        self.note(|| format!("  the trial says {works} to client {at}"));
+        if works {
+            self.ride(at);
+            return Ok(());
+        }
+        self.connect_alone(at)
+    }
+
+    fn trial(&self) -> (bool, Millis) {
+        TRIALS[usize::from(self.setup.trial) % TRIALS.len()]
+    }
+
+    fn connect_alone(&mut self, at: usize) -> Result<(), Violation> {
         let known = self.hosts().find(|(known, _)| *known == at);
         let home = known.and_then(|(_, host)| host.home);
         let refusal = self.bus.refusal();
@@ -132,8 +206,7 @@ impl World {
             }
             Some(refusal) => {
                 let is_overloaded = refusal == Refusal::Overloaded;
-                // Nothing was written to a stream that is refused, so there is nothing to check.
-                drop(self.lose(at, Close::Lost, is_overloaded));
+                return self.lose(at, Close::Lost, is_overloaded);
             }
             None => {
                 let is_blind = self.bus.is_old()
@@ -141,8 +214,10 @@ impl World {
                 let socket = self.network.connect(is_blind);
                 if !self.seat(socket, home) {
                     self.network.cut(socket);
-                    drop(self.lose(at, Close::Moved, false));
-                    return;
+                    if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+                        host.home = None;
+                    }
+                    return self.lose(at, Close::Lost, false);
                 }
                 let home = self.shards.home(socket);
                 if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
@@ -152,6 +227,7 @@ impl World {
                 self.ask(at);
             }
         }
+        Ok(())
     }
 
     /// The bus, or the shard that has it, forgets a socket.
@@ -175,6 +251,12 @@ impl World {
     }
 
     fn ask(&mut self, at: usize) {
+        if self
+            .hosts()
+            .any(|(known, host)| known == at && host.is_riding)
+        {
+            return self.ask_line(at);
+        }
         let found = self.hosts().find(|(known, _)| *known == at);
         let frame = found.and_then(|(_, host)| Some((host.socket?, host.attach_message())));
         if let Some((socket, frame)) = frame {
@@ -183,15 +265,27 @@ impl World {
         }
     }
 
-    pub(crate) fn leave(&mut self, at: usize) {
+    pub(crate) fn leave(&mut self, at: usize) -> Result<(), Violation> {
         let found = self.hosts().find(|(known, _)| *known == at);
-        let socket = found.and_then(|(_, host)| host.socket.take());
-        if let Some(socket) = socket {
-            let text = EdgeMessage::Detach.to_json();
-            let note = Note::Detach;
-            self.network.send(socket, Way::ToBus, Frame { text, note });
-            self.network.close(socket, Way::ToBus, Close::Lost);
-            self.network.shut(socket, Way::ToEdge);
+        let Some((_, host)) = found else {
+            return Ok(());
+        };
+        host.tried_at = None;
+        if host.is_riding {
+            return self.alight(at);
         }
+        if let Some(socket) = host.socket.take() {
+            self.leave_socket(socket, false);
+        }
+        Ok(())
     }
 }
+
+/// What the trial of an isolate says, and after how long.
+const TRIALS: [(bool, Millis); 4] = [
+    (true, Millis(0)),
+    (true, Millis(700)),
+    (false, Millis(0)),
+    (false, Millis(1_000)),
+];
+const MOST_TRIALS: u8 = 3;

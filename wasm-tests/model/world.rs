@@ -5,6 +5,7 @@ use crate::{
     client::Client,
     host::{Host, Opening},
     invariant::{Violation, hold},
+    isolate::Isolate,
     ledger::{Ledger, time},
     network::Network,
     post::Shards,
@@ -20,6 +21,11 @@ pub(crate) struct World {
     pub(crate) shards: Shards,
     pub(crate) clients: Vec<Client>,
     pub(crate) ledger: Ledger,
+    pub(crate) isolates: Vec<Isolate>,
+    /// How often anything went wrong so far.
+    pub(crate) disturbances: u64,
+    /// Whether the bus has lost its log, or one of its edges notices nothing.
+    pub(crate) has_forgotten: bool,
     /// What is random in this step; each further draw goes on from it.
     pub(crate) spin: u8,
     /// Whether every draw is the greatest there is.
@@ -41,6 +47,9 @@ impl World {
             shards: Shards::default(),
             clients: Vec::new(),
             ledger: Ledger::default(),
+            isolates: (0..isolates(setup)).map(Isolate::new).collect(),
+            disturbances: 0,
+            has_forgotten: false,
             spin: 0,
             is_unlucky: false,
             trace: is_traced.then(Vec::new),
@@ -77,6 +86,9 @@ impl World {
                 continue;
             }
             let mut is_still = true;
+            for place in 0..self.isolates.len() {
+                is_still &= !self.serve(place)?;
+            }
             for client in 0..self.clients.len() {
                 is_still &= !self.tend(client)?;
                 is_still &= !self.drink(client)?;
@@ -103,6 +115,9 @@ impl World {
             self.now = self.now.max(next);
             self.bus.handle_timeout(self.now);
             self.shards_timeout();
+            for place in 0..self.isolates.len() {
+                self.isolate_timeout(place)?;
+            }
             for client in 0..self.clients.len() {
                 self.expire(client)?;
             }
@@ -113,14 +128,21 @@ impl World {
     }
 
     /// Opens the stream of a client; one that cannot be opened is refused, and its client goes.
-    pub(crate) fn open(&mut self, at: usize, is_old: bool) {
+    pub(crate) fn open(
+        &mut self,
+        at: usize,
+        isolate: usize,
+        is_old: bool,
+    ) -> Result<(), Violation> {
+        let opened_in = self.is_well().then_some(self.disturbances);
+        self.has_forgotten |= is_old;
         let Some(client) = self.clients.get_mut(at) else {
-            return;
+            return Ok(());
         };
         let session = self.bus.disk().session(at);
         let began = session.map(|session| event_id::write(Some(&session.began)));
         let (id, is_session) = (client.raw_id(), client.is_session());
-        let host = Host::open(
+        let mut host = Host::open(
             Opening {
                 keys: if is_session {
                     client.wanted.lists()
@@ -131,6 +153,8 @@ impl World {
                 session: is_session.then_some(at),
                 last_id: client.last_id().or(began),
                 is_old,
+                isolate: isolate % self.isolates.len(),
+                shares: self.setup.shares && !is_session && !is_old,
                 keep_alive: if self.setup.keeps_alive {
                     KEEP_ALIVE
                 } else {
@@ -145,8 +169,9 @@ impl World {
             },
             self.now,
         );
+        host.opened_in = opened_in;
         client.host = Some(host);
-        self.connect(at);
+        self.connect(at)
     }
 
     /// The client takes so many events; the answer is whether there was any.
@@ -167,17 +192,32 @@ impl World {
         if goes_on {
             self.pump(at)?;
         } else {
-            self.drop_host(at);
+            self.finish(at)?;
         }
         Ok(true)
     }
 
+    /// A client has read the end of its stream. One whose isolate has spent its budget comes back.
+    fn finish(&mut self, at: usize) -> Result<(), Violation> {
+        let found = self.hosts().find(|(known, _)| *known == at);
+        let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.isolate));
+        self.drop_host(at)?;
+        if let Some(isolate) = isolate {
+            let (next, wanted) = (self.clients.len(), self.clients[at].wanted);
+            self.note(|| format!("client {next} opens a stream in place of client {at}"));
+            self.clients.push(Client::subscriber("\"again\"", wanted));
+            self.open(next, isolate, false)?;
+        }
+        Ok(())
+    }
+
     /// The stream of a client is gone, whoever gave it up.
-    pub(crate) fn drop_host(&mut self, at: usize) {
-        self.leave(at);
+    pub(crate) fn drop_host(&mut self, at: usize) -> Result<(), Violation> {
+        self.leave(at)?;
         if let Some(client) = self.clients.get_mut(at) {
             client.host = None;
         }
+        Ok(())
     }
 
     /// A number from [0, 1).
@@ -187,6 +227,7 @@ impl World {
     }
 
     pub(crate) fn pump(&mut self, at: usize) -> Result<(), Violation> {
+        self.check_ending(at)?;
         let published = self.ledger.now();
         let Some(client) = self.clients.get_mut(at) else {
             return Ok(());
@@ -223,8 +264,10 @@ impl World {
             return Ok(());
         };
         if host.is_late(now) {
-            self.drop_host(at);
-            return Ok(());
+            return self.refuse(at);
+        }
+        if host.tried_at.is_some_and(|due| due <= now) {
+            return self.decide(at);
         }
         if host.poll_timeout().is_some_and(|due| due <= now) {
             host.handle_timeout(now, random);
@@ -239,8 +282,15 @@ impl World {
             .filter_map(|(_, host)| host.poll_timeout())
             .min();
         let of_shards = self.shards.poll_timeout();
-        [of_bus, of_hosts, of_shards].into_iter().flatten().min()
+        let of_lines = self.isolates.iter().filter_map(Isolate::poll_timeout).min();
+        let all = [of_bus, of_hosts, of_shards, of_lines];
+        all.into_iter().flatten().min()
     }
+}
+
+/// With shards there are more, so that they need some.
+fn isolates(setup: Setup) -> usize {
+    if setup.has_shards { 4 } else { 2 }
 }
 
 const WINDOWS: [usize; 4] = [1_000, 12, 5, 2];

@@ -63,10 +63,14 @@ describe.each([
 
   test('gives up a stream that has ended', async () => {
     const server = serving({ bus: make(() => {}) });
-    const stream = await open(server, TOOLS);
+    const [stream, other] = [await open(server, TOOLS), await open(server, TOOLS)];
     await stream.message();
+    await other.message();
     stream.drop();
+    expect(server.stats()).toMatchObject({ open: 1, ended: { left: 1 } });
     await server.notify.toolsChanged();
+    expect(await other.message()).toBe(listChanged('1', 'tools'));
+    expect(server.stats()).toMatchObject({ open: 1, events: 1, frames: 1 });
     await server.close();
   });
 });

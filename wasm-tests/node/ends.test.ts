@@ -1,6 +1,7 @@
+import { InMemoryBus, type ListenBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
-import { listenRequest, open, RESULT, TOOLS, watched } from './serving.ts';
+import { listenRequest, open, RESULT, serving, TOOLS, watched } from './serving.ts';
 
 test('a stream ends gracefully with the result, after what was pending', async () => {
   const { attached, server } = watched();
@@ -25,6 +26,20 @@ test('who reads after close gets what was pending and the result, and delays nob
   expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 1, aborted: 0 } });
   await server.notify.toolsChanged();
   expect(await messagesOf(response)).toEqual([acknowledged('1', TOOLS), listChanged('1', 'tools'), RESULT]);
+});
+
+test('close delivers what the bus still has on its way', async () => {
+  const bus: ListenBus = new InMemoryBus();
+  bus.settle = async () => {
+    await new Promise(setImmediate);
+    await bus.publish({ kind: 'tools_list_changed' });
+  };
+  const server = serving({ bus });
+  const stream = await open(server, TOOLS);
+  await server.close();
+  expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBe(RESULT);
 });
 
 test('close does not wait for a reader that takes nothing: it does so in the same turn of the event loop', async () => {

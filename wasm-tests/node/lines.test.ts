@@ -76,12 +76,38 @@ test('a request that was only slow to show that it lives lets go of the socket t
 test('a request that is cancelled while its socket opens lives until it has closed it', async () => {
   const bus = new SmallBus();
   const report = (error: Error): void => expect.unreachable(error.message);
-  const line = new SharedLine({ doors: bus.doors, continent: '', onerror: report, onrefused: report, onlog: () => {} });
+  const line = new SharedLine({
+    doors: bus.doors,
+    attachMs: 5_000,
+    continent: '',
+    onerror: report,
+    onrefused: report,
+    onlog: () => {},
+  });
   const attachment = line.attach(FILTER, { receive: () => {}, lost: report });
   expect(bus.openings).toHaveLength(1);
   attachment.detach();
   await Promise.all(bus.openings);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
+});
+
+test('a bus that does not confirm within attachMs is lost, and asked on another socket', async () => {
+  const bus = new SmallBus();
+  const ignore = (): void => {};
+  const line = new SharedLine({
+    doors: bus.doors,
+    attachMs: 1_000,
+    continent: '',
+    onerror: ignore,
+    onrefused: ignore,
+    onlog: ignore,
+  });
+  line.attach(FILTER, { receive: ignore, lost: ignore });
+  bus.fallSilent();
+  await vi.advanceTimersByTimeAsync(990);
+  expect(bus.sockets).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(bus.sockets).toHaveLength(2);
 });
 
 test('a request that lives is left alone', async () => {
@@ -266,6 +292,7 @@ async function serving(count: number) {
   const refused: string[] = [];
   const line = new SharedLine({
     doors: bus.doors,
+    attachMs: 5_000,
     continent: '',
     onerror: (error) => refused.push(error.message),
     onlog: (record) => records.push(record),

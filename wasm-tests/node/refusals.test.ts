@@ -39,6 +39,36 @@ describe('a listen that cannot be served', () => {
   });
 });
 
+/** A variable that is not set makes such a limit, and `NaN` is above no number. */
+test.each([
+  'bodyMs',
+  'headerBytes',
+  'streams',
+  'streamsPerPrincipal',
+  'streamsPerAddress',
+  'namesBytes',
+  'sessions',
+  'authorizeMs',
+  'attachMs',
+])('a limit %s that is not a number is refused', (name) => {
+  for (const limit of [Number.NaN, '16', null]) {
+    expect(() => serving({ limits: { [name]: limit } })).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: `limits.${name} is not a number` }),
+    );
+  }
+});
+
+test('a limit that is undefined is the default', async () => {
+  const server = serving({ limits: { streamsPerPrincipal: undefined as unknown as number }, principal: () => 'a' });
+  for (let count = 0; count < 16; count += 1) await open(server, TOOLS);
+  expect((await server.fetch(listenRequest(TOOLS))).status).toBe(429);
+});
+
+test.each([Number.NaN, '30000', null])('an authorizationTtlMs of %s is refused', (ttl) => {
+  const options = { authorizationTtlMs: ttl as number };
+  expect(() => serving(options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+});
+
 describe('the number of streams is bounded', () => {
   test('one more is refused before the ack, and an end makes room', async () => {
     const server = serving({ limits: { streams: 2 } });

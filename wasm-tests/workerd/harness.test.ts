@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startWorkerd, type WorkerdOptions } from '../../scripts/workerd.mjs';
+import { lastingPort } from '../host/port.ts';
 
 const durableObjects = [{ binding: 'COUNTER', className: 'Counter' }];
 let folder: string;
@@ -49,13 +50,14 @@ describe('the workerd harness', () => {
   });
 
   test('leads edges to a bus in another process, which comes back where it was', async () => {
-    const first = await started({ edges: 0 });
-    const { host, port } = new URL(first.bus);
+    const busPort = await lastingPort();
+    const first = await started({ edges: 0, busPort });
+    const { host } = new URL(first.bus);
     const { edges, bus } = await started({ edges: 1, remoteBus: host });
     expect(bus).toBe('');
     expect(await inTurn(edges)).toEqual(['bus global 1 object 1']);
     await first.kill();
-    await started({ edges: 0, busPort: Number(port) });
+    await started({ edges: 0, busPort });
     expect(await inTurn(edges)).toEqual(['bus global 1 object 1']);
   });
 

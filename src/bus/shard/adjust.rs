@@ -9,6 +9,7 @@ use crate::{
     },
     clock::Millis,
     position::Position,
+    seeded::{self, Bug},
 };
 
 use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
@@ -81,7 +82,11 @@ impl Shard {
 
     fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: Delta) {
         let keys: Vec<Key> = delta.added.iter().map(Key::followed).collect();
-        if let Some(mark) = self.mark.as_ref().filter(|_| self.is_current(&keys, None)) {
+        if let Some(mark) = self
+            .mark
+            .as_ref()
+            .filter(|_| self.is_current(&keys, None) || seeded::has(Bug::AdjustsAtAShardTooSoon))
+        {
             return self.answer_adjust(edge, seq, mark.position);
         }
         self.waiting.push(Waiting {

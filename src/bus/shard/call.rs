@@ -7,6 +7,7 @@ use crate::{
     },
     clock::Millis,
     position::{Mark, Position},
+    seeded::{self, Bug},
 };
 
 use super::{Asked, Flight, FollowCall, Parting, Shard};
@@ -115,8 +116,10 @@ impl Shard {
 
     pub(super) fn undo(&mut self) {
         if let Some(flight) = self.flight.take() {
-            self.wants
-                .undo(flight.turn, |key| self.edges.is_wanted(key));
+            if !seeded::has(Bug::ForgetsAFailedCall) {
+                self.wants
+                    .undo(flight.turn, |key| self.edges.is_wanted(key));
+            }
             self.ask_again(flight.left);
         }
     }

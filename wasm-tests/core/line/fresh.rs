@@ -90,6 +90,28 @@ fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_be
 }
 
 #[test]
+fn a_stream_that_took_an_event_ahead_of_its_turn_takes_nothing_from_before_its_head() {
+    let mut world = opened(&[watching(&["a", "b"])]);
+    world.publish(&updated("b"));
+    world.down.clear();
+    let ahead = world.open(watching(&["b", "c"]));
+    world.settle();
+    assert!(world.streams[ahead].is_acknowledged());
+    // The event after the lost one shows the gap, and the bus replays both.
+    world.publish(&updated("c"));
+    world.pass(5_000);
+    let told = &world.streams[ahead].written[1..];
+    assert_eq!(cues(&world, 0), 1);
+    assert!(
+        !told.is_empty() && told.iter().all(|cue| !cue.contains("\"b")),
+        "{told:?}"
+    );
+    world.publish(&updated("b"));
+    world.settle();
+    assert!(world.streams[ahead].owed.is_empty());
+}
+
+#[test]
 fn a_stream_that_opens_within_a_replay_takes_nothing_of_it_and_what_is_lost_after_it() {
     let mut world = opened(&[watching(&["a", "b"])]);
     world.move_on();

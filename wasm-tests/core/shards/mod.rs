@@ -4,6 +4,7 @@ mod adjust;
 mod cost;
 mod disk;
 mod faults;
+mod few;
 mod line;
 mod listener;
 mod mail;

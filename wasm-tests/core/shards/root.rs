@@ -285,6 +285,33 @@ fn nothing_is_settled_before_every_shard_has_answered() {
 }
 
 #[test]
+fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for() {
+    let epoch = Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    };
+    let mut root = Root::new(epoch, Position(0), 0, 1);
+    root.place("EU", 1, None);
+    let shard = ShardId(1);
+    let taken = r#"{"v":1,"type":"taken","edges":0}"#;
+    let call = root.poll_batch(Millis(0)).unwrap().call;
+    root.handle_taken(shard, call, taken, Millis(0), 0.5)
+        .unwrap();
+    let follow = |seq: u64| {
+        format!(r#"{{"v":1,"type":"follow","seq":{seq},"fresh":true,"edges":1,"add":["tools"]}}"#)
+    };
+    root.handle_follow(shard, &follow(1), Position(0)).unwrap();
+    let event = ServerEvent::ToolsListChanged;
+    root.publish(Position(1), None, &event, &event.to_json());
+    assert!(root.poll_batch(Millis(0)).is_some());
+    // The shard was reset with the call on its way, and has everything from its answer.
+    root.handle_follow(shard, &follow(2), Position(0)).unwrap();
+    root.handle_timeout(Millis(10_000), 0.5);
+    assert!(root.is_settled());
+    assert_eq!(root.poll_timeout(), None);
+}
+
+#[test]
 fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
     let mut world = sharded(&[watching("a")]);
     let followed = |world: &World, key: &str| {

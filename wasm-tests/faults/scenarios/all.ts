@@ -2,9 +2,12 @@ import type { Scenario } from '../scenario.ts';
 import { BUS_OBJECT } from './bus-object.ts';
 import { BUS_PROCESS } from './bus-process.ts';
 import { CLIENTS } from './clients.ts';
+import { EACH } from './each.ts';
 import { LOAD } from './load.ts';
+import { OWNER } from './owner.ts';
+import { RACES } from './races.ts';
 import { SHARDS } from './shards.ts';
-import { SHARED } from './shared.ts';
+import { STORMS } from './storm.ts';
 import { WIRE } from './wire.ts';
 
 /** Every fault. */
@@ -14,6 +17,9 @@ export const SCENARIOS: Scenario[] = [
   ...SHARDS,
   ...WIRE,
   ...CLIENTS,
-  ...SHARED,
+  ...OWNER,
+  ...EACH,
+  ...RACES,
+  ...STORMS,
   ...LOAD,
 ];

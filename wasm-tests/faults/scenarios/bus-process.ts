@@ -2,6 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
+const AWAY = 'the bus is away';
+
 /** What happens to the process of the bus, and to one of an edge. Nothing of ours is between them. */
 export const BUS_PROCESS: Scenario[] = [
   killed(100),
@@ -12,6 +14,7 @@ export const BUS_PROCESS: Scenario[] = [
     promise: 'P1, P6',
     streams: 1_000,
     world: { isDirect: true },
+    losesPublishes: AWAY,
     hasTasks: false,
     run: (stage) => killAndReturn(stage, 2_000, true),
   },
@@ -19,6 +22,7 @@ export const BUS_PROCESS: Scenario[] = [
     name: 'five SIGKILLs of the bus, one each second',
     promise: 'P1, P6',
     streams: 1_000,
+    losesPublishes: AWAY,
     world: { isDirect: true },
     run: async (stage) => {
       for (let round = 0; round < 5; round += 1) {
@@ -36,7 +40,8 @@ export const BUS_PROCESS: Scenario[] = [
     promise: 'P1, P6',
     streams: 1_000,
     world: { isDirect: true },
-    hasEnds: true,
+    ends: { most: (streams) => streams / 2, why: 'half of the streams are at the edge that is killed' },
+    losesPublishes: 'half of the publishes go to the edge that is killed',
     run: async (stage) => {
       const [edge, other] = stage.world.edges;
       const before = stage.open.length;
@@ -57,6 +62,7 @@ function killed(awayMs: number, short: { short?: number } = {}): Scenario {
     streams: 1_000,
     ...short,
     world: { isDirect: true },
+    losesPublishes: AWAY,
     run: (stage) => killAndReturn(stage, awayMs, false),
   };
 }
@@ -77,6 +83,7 @@ function stopped(ms: number): Scenario {
     promise: 'P1, P6',
     streams: 1_000,
     world: { isDirect: true },
+    losesPublishes: 'the bus does not answer within the 15 s that a publisher waits',
     run: async (stage) => {
       process.kill(stage.world.busPid, 'SIGSTOP');
       await setTimeout(ms);

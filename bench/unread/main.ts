@@ -1,0 +1,33 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from '../../scripts/build.mjs';
+import { run } from '../../scripts/command.mjs';
+import { main } from '../../scripts/main.mjs';
+import { root } from '../../scripts/project.mjs';
+import { setUp } from '../../scripts/setup.mjs';
+import { thisMachine } from '../harness/machine.ts';
+import { thisRun } from '../harness/run.ts';
+import type { Growth } from './growth.ts';
+
+/** Measures what a stream that is not read costs each server in memory, a process for each, and writes results.json. */
+async function unread(): Promise<void> {
+  await setUp();
+  await build();
+  const events = Number(process.argv[2] ?? EVENTS);
+  const run = { ...(await thisRun([])), command: 'npm run bench:unread' };
+  const results = { run, machine: await thisMachine(), events, grown: await grown(events) };
+  await writeFile(RESULTS, `${JSON.stringify(results, null, 2)}\n`);
+  process.stdout.write(await readFile(RESULTS, 'utf8'));
+}
+
+async function grown(events: number): Promise<Record<string, Growth>> {
+  const growthOf = async (server: string): Promise<Growth> =>
+    JSON.parse(await run('node', ['--expose-gc', CHILD, server, `${events}`])) as Growth;
+  return { 'mcp-listen': await growthOf('listen'), 'TypeScript SDK': await growthOf('sdk') };
+}
+
+const RESULTS = join(root, 'bench', 'unread', 'results.json');
+const CHILD = join(root, 'bench', 'unread', 'growth.ts');
+const EVENTS = 1_000_000;
+
+await main(import.meta.url, unread);

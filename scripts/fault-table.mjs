@@ -1,0 +1,115 @@
+/**
+ * @typedef {{ median: number, p99: number, max: number }} Spread
+ * @typedef {{ commit: string, isDirty: boolean }} Tree
+ *
+ * @typedef {object} Told
+ * @property {string} name
+ * @property {string} promise
+ * @property {string} sockets
+ * @property {number} asked
+ * @property {number} streams
+ * @property {number} open
+ * @property {number} ended
+ * @property {Record<string, number>} refusals
+ * @property {number} passed
+ * @property {number} taken
+ * @property {number} refused
+ * @property {number} missing
+ * @property {number} early
+ * @property {number} foreign
+ * @property {number} inversions
+ * @property {Spread} [heal]
+ * @property {Spread} [calm]
+ * @property {number} machineMs
+ * @property {{ median: number, p99: number }} [bound]
+ * @property {boolean} [hibernates]
+ * @property {Record<string, number>} left
+ * @property {string[]} reasons
+ * @property {string} [note]
+ * @property {string[]} violations
+ */
+
+/**
+ * Why the table of these results is not written; nothing where it is.
+ * @param {Told[]} results
+ * @param {Tree} before
+ * @param {Tree} after
+ * @returns {string[]}
+ */
+export function refusalsToWrite(results, before, after) {
+  const loaded = results.filter(({ calm, machineMs }) => (calm?.p99 ?? 0) > QUIET_MS || machineMs > WAITING_MS);
+  const names = loaded.map(({ name }) => name).join(', ');
+  return [
+    before.isDirty ? ['the tree has changes that are not committed'] : [],
+    before.commit === after.commit ? [] : [`the commit changed from ${before.commit} to ${after.commit}`],
+    loaded.length === 0 ? [] : [`the machine was too busy for times to be published: ${names}`],
+  ].flat();
+}
+
+/**
+ * The rows of a whole run, in Markdown.
+ * @param {Told[]} results
+ */
+export function faultTable(results) {
+  const rule = `|${HEAD.map(() => '---').join('|')}|`;
+  return [`| ${HEAD.join(' | ')} |`, rule, ...results.map((result) => `| ${cells(result).join(' | ')} |`)].join('\n');
+}
+
+/** @param {Told} result */
+function cells(result) {
+  const { name, promise, sockets, passed, asked, streams, ended, missing, early, foreign, inversions } = result;
+  const { hibernates, left, note, reasons, refusals, refused, taken, violations } = result;
+  const { descriptors = 0, ...leaked } = left;
+  const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
+  return [
+    name,
+    promise,
+    sockets,
+    [`${asked}, ${streams}, ${ended}`, passed > 0 ? `${passed} came and went` : [], statuses].flat().join('; '),
+    refused > 0 ? `${taken}, ${refused} refused` : taken,
+    missing,
+    early + foreign + inversions,
+    ...times(result),
+    hibernates === undefined ? '' : hibernates ? 'yes' : 'NO',
+    `${Object.values(leaked).reduce((sum, count) => sum + count, 0)}, ${descriptors} sockets`,
+    [note ?? [], reasons, violations.length === 0 ? [] : `**violated: ${violations.join('; ')}**`].flat().join('; '),
+  ];
+}
+
+/**
+ * @param {Told} result
+ * @returns {string[]}
+ */
+function times({ bound, calm, heal, machineMs }) {
+  if (heal === undefined || calm === undefined || bound === undefined) return ['', '', ''];
+  return [
+    [heal.median, heal.p99, heal.max].map(seconds).join(' / '),
+    [bound.median, bound.p99].map(seconds).join(' / '),
+    [calm.median, calm.p99, machineMs].map(seconds).join(' / '),
+  ];
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${(ms / 1_000).toFixed(2)} s`;
+}
+
+const HEAD = [
+  'fault',
+  'promise',
+  '`sockets`, connections',
+  'streams asked, let in, ended',
+  'events',
+  'cues missing',
+  'early, foreign, out of order',
+  'back after, median / p99 / max',
+  'bound, median / p99',
+  'without the fault, median / p99; waited for a processor',
+  'hibernates again',
+  'left over',
+  '',
+];
+/** Milliseconds that 99 in 100 cues take at most with no fault, where times are to be published. */
+const QUIET_MS = 1_000;
+/** Milliseconds that a process waits at most for a processor where times are to be published. */
+const WAITING_MS = 2_000;

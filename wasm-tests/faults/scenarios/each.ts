@@ -1,0 +1,49 @@
+import type { Scenario } from '../scenario.ts';
+import { BUS_OBJECT } from './bus-object.ts';
+import { BUS_PROCESS } from './bus-process.ts';
+import { CLIENTS } from './clients.ts';
+import { SHARDS } from './shards.ts';
+import { WIRE } from './wire.ts';
+
+const ALL = [...BUS_PROCESS, ...BUS_OBJECT, ...SHARDS, ...WIRE, ...CLIENTS];
+
+/** The same faults where every stream has a socket of its own to the bus. */
+export const EACH: Scenario[] = [
+  each('SIGKILL of the bus, back after 2 s', { short: 200 }),
+  each('SIGKILL of the bus, back after 35 s'),
+  each('SIGKILL of the bus, back after 2 s on an empty disk'),
+  each('SIGKILL of one edge: its clients come back at the other'),
+  each('the object is reset while events are published'),
+  each('9,000 events are published while the edges are away'),
+  each('shards: a shard is reset'),
+  each('shards: all shards are reset at once'),
+  each('all sockets are closed with 1006'),
+  each('all sockets are closed with 1009'),
+  each('all sockets are closed with 1011'),
+  each('some sockets are lost at an event'),
+  each('a fifth of all events is dropped', { short: 100 }),
+  each('a fifth of all events comes 5 s later'),
+  each('a fifth of all events comes after the next one'),
+  each('a fifth of all events comes after the next chosen one'),
+  each('a fifth of all events is cut in the middle'),
+  each('sockets stay open and silent, verifyMs 1,000'),
+  each('the bus forgets sockets that edges believe in, verifyMs 1,000'),
+  each('upgrades are answered with 200 without a socket for 5 s'),
+  each('upgrades are answered with an error that says overloaded for 60 s'),
+  each('upgrades hang for 4 s, attachMs 1,000'),
+  each('all clients are dropped and come back at once'),
+];
+
+function each(name: string, short: { short?: number } = {}): Scenario {
+  const scenario = ALL.find((one) => one.name === name);
+  if (scenario === undefined) throw new Error(`there is no fault ${name}`);
+  const { short: _, world, ...rest } = scenario;
+  // A thousand sockets are at fourteen shards or more.
+  const edgesPerShard = world?.edgesPerShard === undefined ? {} : { edgesPerShard: 75 };
+  return {
+    ...rest,
+    ...short,
+    name: `a socket each: ${name}`,
+    world: { ...world, ...edgesPerShard, sockets: 'each' },
+  };
+}

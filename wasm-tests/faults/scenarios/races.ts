@@ -1,0 +1,120 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { isText, textOf } from '../frames.ts';
+import { Listener } from '../listener.ts';
+import type { Publisher } from '../publisher.ts';
+import { seeded } from '../rules.ts';
+import type { Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+import type { Rule } from '../wire.ts';
+
+/** Streams that open while what they watch changes, by what their streams share. */
+export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
+  name: `${sockets}: streams open while what they watch changes, and their requests to the bus are late, lost, doubled`,
+  promise: 'P2',
+  streams: 0,
+  ...(sockets === 'auto' ? { short: 0 } : {}),
+  isBusy: true,
+  world: { sockets, options: { limits: { attachMs: 20_000 } } },
+  run: (stage) => race(stage, !stage.isWhole ? 1_000 : sockets === 'auto' ? 100_000 : 10_000),
+}));
+
+async function race(stage: Stage, races: number): Promise<void> {
+  const { wire } = stage.world;
+  wire.faults = { toBus: asking(seeded(1)), toEdge: answering(seeded(2)) };
+  const publish = batched(stage);
+  const counts = { begun: 0, refused: 0, unconfirmed: 0 };
+  const racer = async (): Promise<void> => {
+    for (let place = counts.begun++; place < races; place = counts.begun++) {
+      while (!(await raced(stage, place, publish, counts))) counts.refused += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, racer));
+  wire.faults = {};
+  stage.note = `${counts.refused} of the streams refused at first`;
+  expect(stage.passed.streams).toBe(races);
+  expect(counts.unconfirmed, 'acknowledged before the bus can have heard of it').toBe(0);
+}
+
+/**
+ * Opens a stream, publishes for it before its acknowledgment and the moment that is read, and waits for the last state; answers
+ * false where the stream was refused.
+ */
+async function raced(
+  stage: Stage,
+  place: number,
+  publish: (key: string) => Promise<void>,
+  counts: { unconfirmed: number },
+): Promise<boolean> {
+  const { passed, publisher, world } = stage;
+  const key = `task-${place}`;
+  // States are in order only where one is published after the other.
+  const earlier = `race://${place}`;
+  const began = performance.now();
+  const listener = new Listener(`${world.origins[place % 2]}/mcp`, {
+    resourceSubscriptions: [earlier],
+    taskIds: [key],
+  });
+  let published: Promise<void> | undefined;
+  listener.onAck = () => {
+    published = taken(publisher, key);
+  };
+  const before = setTimeout(Math.random() * 300).then(() => publish(earlier));
+  await Promise.all([listener.begun, before]);
+  if (listener.status === 503) return false;
+  if (listener.acknowledgedAt - began < LEAST_MS) counts.unconfirmed += 1;
+  await published;
+  const missing = await publisher.settled([listener], 20_000);
+  if (!listener.isOpen || missing > 0) passed.missing += 1;
+  stage.dismiss(listener);
+  return true;
+}
+
+/** Publishes at once, and again where the bus did not take it. */
+async function taken(publisher: Publisher, key: string): Promise<void> {
+  while (!(await publisher.publish(key))) await setTimeout(100);
+}
+
+/** Publishes what is asked for within ten milliseconds in one request. */
+function batched({ publisher }: Stage): (key: string) => Promise<void> {
+  const keys: string[] = [];
+  let publishing: Promise<unknown> = Promise.resolve();
+  return async (key) => {
+    keys.push(key);
+    if (keys.length === 1) {
+      publishing = setTimeout(10).then(() => publisher.publish(...keys.splice(0)));
+    }
+    await publishing;
+  };
+}
+
+/** Every request of an edge is late, so that a publish overtakes it; some are very late, lost or doubled, and all are out of order. */
+function asking(chance: () => number): Rule {
+  return (frame, tunnel) => {
+    if (!isText(frame)) return tunnel.toBus(frame);
+    const lot = chance();
+    if (lot < 0.01) return;
+    const copies = lot < 0.1 ? 2 : 1;
+    const most = lot > 0.97 ? MOST_MS : 2 * LEAST_MS;
+    for (let copy = 0; copy < copies; copy += 1) {
+      globalThis.setTimeout(() => tunnel.toBus(frame), LEAST_MS + chance() * (most - LEAST_MS));
+    }
+  };
+}
+
+/** The same for what the bus says, but that no event is lost: a stream learns of a loss by its next event, which may never come. */
+function answering(chance: () => number): Rule {
+  return (frame, tunnel) => {
+    const lot = isText(frame) ? chance() : 1;
+    if (lot < 0.01 && !textOf(frame).includes('"type":"event')) return;
+    tunnel.toEdge(frame);
+    if (lot < 0.1) globalThis.setTimeout(() => tunnel.toEdge(frame), chance() * 2 * LEAST_MS);
+  };
+}
+
+/** Streams that open together. */
+const AT_ONCE = 200;
+/** The least that a request to the bus is late: an acknowledgment that comes sooner has waited for no answer. */
+const LEAST_MS = 100;
+/** The most. */
+const MOST_MS = 4_500;

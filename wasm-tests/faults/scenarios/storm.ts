@@ -1,0 +1,93 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { Listener } from '../listener.ts';
+import { Order } from '../order.ts';
+import { seeded } from '../rules.ts';
+import type { Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+
+/** Many changes: of one subject, and of many in an order that is known. */
+export const STORMS: Scenario[] = [
+  {
+    name: '10,000 changes of one URI within a second, and a reader of one frame every 100 ms',
+    promise: 'P4',
+    streams: 0,
+    short: 0,
+    world: { isDirect: true },
+    run: storm,
+  },
+  {
+    name: 'in the order of the log every stream hears what it watches',
+    promise: 'P3',
+    streams: 0,
+    short: 0,
+    world: { isDirect: true },
+    run: ordered,
+  },
+];
+
+/** The reader is in the isolate of the edge, so that nothing lies between the body and it. */
+async function storm(stage: Stage): Promise<void> {
+  const { publisher, world } = stage;
+  const reading = fetch(`${world.origins[0]}/paced?everyMs=100&uri=${URI}&last=${LAST}`);
+  while ((await world.busStats()).attached === 0) await setTimeout(20);
+  await setTimeout(500);
+  const change = JSON.stringify({ kind: 'resource_updated', uri: URI });
+  const began = performance.now();
+  for (let tenth = 0; tenth < 10; tenth += 1) {
+    await setTimeout(Math.max(began + tenth * 100 - performance.now(), 0));
+    await world.call('publishMany', change, 1_000);
+  }
+  const seconds = Math.max((performance.now() - began) / 1_000, 1);
+  const lastAt = Date.now();
+  await publisher.publish(URI);
+  await publisher.publish(LAST);
+  const frames = (await (await reading).json()) as { uri: string; at: number }[];
+  stage.note = `${frames.length - 1} frames of 10,001 changes in ${seconds.toFixed(1)} s`;
+  expect(frames.pop()?.uri).toBe(LAST);
+  expect(frames.length).toBeLessThanOrEqual(FRAMES_A_SECOND * seconds);
+  expect(frames.at(-1)?.at).toBeGreaterThanOrEqual(lastAt);
+}
+
+/** One publisher says everything, each batch in one call, so that the order of the log is known. */
+async function ordered(stage: Stage): Promise<void> {
+  const { publisher } = stage;
+  const events = stage.isWhole ? 1_000_000 : 10_000;
+  const chance = seeded(3);
+  const orders = Array.from({ length: STREAMS }, (_, place) => listening(stage, place));
+  await Promise.all(stage.listeners.map(({ begun }) => begun));
+  expect(stage.open.length).toBe(STREAMS);
+  for (let sent = 0; sent < events; sent += BATCH) {
+    const random = Array.from({ length: BATCH - 1 }, () => KEYS[Math.floor(chance() * KEYS.length)] ?? '');
+    // Its state tells that a stream has heard the whole batch: it is not pending before.
+    const batch = [...random, SENTINEL];
+    for (const order of orders) order.next(batch);
+    expect(await publisher.publish(...batch)).toBe(true);
+    expect(await publisher.settled(stage.listeners)).toBe(0);
+  }
+  const cues = stage.listeners.reduce((sum, listener) => sum + listener.cues, 0);
+  stage.note = `${events} events, ${cues} cues on ${STREAMS} streams`;
+  stage.passed.inversions += orders.reduce((sum, { inversions }) => sum + inversions, 0);
+}
+
+/** The first stream of each edge watches everything, the others some. */
+function listening({ listeners, world }: Stage, place: number): Order {
+  const order = new Order();
+  const uris = URIS.filter((_, at) => place < 2 || at % STREAMS === place);
+  const watched = { toolsListChanged: true, resourceSubscriptions: uris, taskIds: [...TASKS, SENTINEL] };
+  const listener = new Listener(`${world.origins[place % 2]}/mcp`, watched);
+  listener.onCue = (key) => order.heard(key);
+  listeners.push(listener);
+  return order;
+}
+
+const URI = 'storm://a';
+const LAST = 'storm://last';
+/** A reader that takes one every 100 ms takes ten. */
+const FRAMES_A_SECOND = 15;
+const STREAMS = 8;
+const BATCH = 1_000;
+const URIS = Array.from({ length: 240 }, (_, place) => `order://${place}`);
+const TASKS = ['task-a', 'task-b', 'task-c'];
+const SENTINEL = 'task-last';
+const KEYS = [...URIS, ...TASKS, 'tools'];

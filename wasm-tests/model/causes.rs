@@ -1,0 +1,87 @@
+use mcp_listen::{clock::Millis, listen::Ending};
+
+use crate::{
+    host::{Host, STALL},
+    invariant::{Violation, hold},
+    world::World,
+};
+
+/// A stream that nobody ended stays open, and one that can be opened is let in.
+impl World {
+    /// Checks why a stream ended, where it did.
+    pub(crate) fn check_ending(&mut self, at: usize) -> Result<(), Violation> {
+        let (now, has_forgotten) = (self.now, self.has_forgotten());
+        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+            return Ok(());
+        };
+        let checked = host.check_ending(has_forgotten, now);
+        checked.map_err(|violation| violation.of_client(at))
+    }
+
+    /// A stream is refused when it is opened.
+    pub(crate) fn refuse(&mut self, at: usize) -> Result<(), Violation> {
+        self.note(|| format!("  client {at} is refused"));
+        let disturbances = self.disturbances;
+        let found = self.hosts().find(|(known, _)| *known == at);
+        let opened_in = found.and_then(|(_, host)| host.opened_in);
+        self.drop_host(at)?;
+        hold(
+            "a stream that can be opened is let in",
+            opened_in != Some(disturbances),
+            || format!("client {at} was refused, and the bus is well"),
+        )
+    }
+
+    /// Whether nothing stands in the way of a stream that is opened now.
+    pub(crate) fn is_well(&mut self) -> bool {
+        let is_idle = self.isolates.iter().all(|isolate| {
+            let is_hanging = isolate.absence.is_some_and(|absence| absence.is_hanging);
+            !isolate.is_stalled() && !is_hanging
+        });
+        is_idle && self.bus.refusal().is_none() && self.network.is_calm() && self.is_quiet()
+    }
+
+    /// Whether root and shards have nothing to say to each other: calls that failed are made again later.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        !self.setup.has_shards || self.shards.is_settled() && self.bus.is_settled()
+    }
+
+    /// Whether the bus may be unable to say what was missed: its log is another one, or does not reach
+    /// back, or one of the ends is of the version before, which notices nothing.
+    fn has_forgotten(&self) -> bool {
+        self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.is_old()
+    }
+}
+
+impl Host {
+    /// Somebody asks for an end of this kind.
+    pub(crate) fn allow(&mut self, ending: Ending) {
+        self.allowed.push(ending);
+    }
+
+    /// Whether it ended because all requests of its isolate were spent.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.allowed.contains(&Ending::Exhausted)
+    }
+
+    fn check_ending(&mut self, has_forgotten: bool, now: Millis) -> Result<(), Violation> {
+        let Some(ending) = self.edge().stream().ending() else {
+            return Ok(());
+        };
+        let is_asked_for = self.allowed.contains(&ending);
+        let has_cause = match ending {
+            Ending::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
+            Ending::Lost => has_forgotten && !self.edge().stream().honored().task_ids.is_empty(),
+            _ => false,
+        };
+        // It is asked once, when it ends.
+        if !is_asked_for {
+            self.allow(ending);
+        }
+        hold(
+            "a stream that nobody ended stays open",
+            is_asked_for || has_cause,
+            || format!("it ended: {}", ending.code()),
+        )
+    }
+}
