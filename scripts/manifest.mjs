@@ -6,20 +6,37 @@ import { root } from './project.mjs';
 import { documentOf, summaryOf } from './requirements.mjs';
 
 /**
+ * Who shows that a requirement is met. `ours`: tests of our own show it of every message that this project answers or writes; `partly`: they
+ * show a part, and `but` says what of it is left to whom; `behind`: the server behind meets it, `but` says so, and our tests show that it gets
+ * the request, and its client the answer, unchanged.
+ * @typedef {'ours' | 'partly' | 'behind'} Share
+ */
+/**
  * @typedef {object} Row one requirement: either tests prove it, or it says why none does
  * @property {string} id
  * @property {string} level MUST, SHOULD, MAY ..., as the specification has it; `schema` where its schema says so, `ours` where we do
  * @property {string} spec revision and section
  * @property {string} text in our words
+ * @property {Share} [by] of a requirement with tests: who shows it
+ * @property {string} [but] of one that is shown partly or by the server behind: what is not ours
  * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario check`
  * @property {string} [notYet] what is missing
  * @property {string} [notOurs] whose it is, or why nobody's
  */
 /** @typedef {{ part: string, title: string, rows: Row[] }} Part */
-/** @typedef {{ parts: Part[], known: Set<string>, readme: string, document: string }} Evidence */
+/**
+ * @typedef {object} SuiteRun what the lane `conformance` has on record of one run of the official suite, by its scored scenarios
+ * @property {string} subject `HOST-REVISION`
+ * @property {{ passed: number, failed: string[] }} scenarios
+ * @property {{ passed: number, failed: number }} checks
+ */
+/** @typedef {{ parts: Part[], runs: SuiteRun[], known: Set<string>, readme: string, document: string }} Evidence */
 
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
+
+/** What has passed of the official suite. */
+const records = join(root, 'wasm-tests', 'conformance', 'checks');
 
 const readmeFile = join(root, 'README.md');
 const documentFile = join(root, 'docs', 'requirements.md');
@@ -27,7 +44,7 @@ const documentFile = join(root, 'docs', 'requirements.md');
 /** Checks the manifest of requirements, one TAP line each; with `--write`, writes the tables that follow from it. */
 async function manifest() {
   if (process.argv.includes('--write')) return write();
-  const evidence = { parts: await parts(), known: await knownTests(), ...(await written()) };
+  const evidence = { parts: await parts(), runs: await runs(), known: await knownTests(), ...(await written()) };
   let failed = 0;
   for (const [index, [name, find]] of checks.entries()) {
     const found = find(evidence);
@@ -44,19 +61,32 @@ async function manifest() {
  */
 export const checks = [
   ['every requirement is proven by tests or says why it is not', ({ parts }) => rowsOf(parts).flatMap(unfounded)],
+  ['every requirement with tests says who shows it', ({ parts }) => rowsOf(parts).flatMap(misattributed)],
   ['every requirement has one id, a level, a source and a wording', ({ parts }) => malformed(rowsOf(parts))],
   [
     'every test that the manifest names exists',
     ({ parts, known }) => rowsOf(parts).flatMap((row) => absent(row, known)),
   ],
-  ['docs/requirements.md says what the manifest says', ({ parts, document }) => stale(document, documentOf(parts))],
-  ['README.md counts what the manifest counts', ({ parts, readme }) => stale(readme, withSummary(readme, parts))],
+  [
+    'docs/requirements.md says what the manifest says',
+    ({ parts, runs, document }) => stale(document, documentOf(parts, runs)),
+  ],
+  [
+    'README.md counts what the manifest counts',
+    ({ parts, runs, readme }) => stale(readme, withSummary(readme, summaryOf(parts, runs))),
+  ],
 ];
 
 /** @returns {Promise<Part[]>} */
 export async function parts() {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).sort();
   return Promise.all(files.map(async (file) => JSON.parse(await readFile(join(folder, file), 'utf8'))));
+}
+
+/** @returns {Promise<SuiteRun[]>} */
+async function runs() {
+  const files = await texts(records, '.json');
+  return files.sort().map(([subject, text]) => ({ subject, ...JSON.parse(text) }));
 }
 
 /** @param {Part[]} all */
@@ -70,12 +100,24 @@ function unfounded({ id, tests, notYet, notOurs }) {
   return grounds.length === 1 ? [] : [`${id} has ${grounds.length} of tests, notYet and notOurs`];
 }
 
+/** @param {Row} row */
+function misattributed({ id, by, but, tests = [] }) {
+  if (tests.length === 0) return by === undefined && but === undefined ? [] : [`${id} has no tests, but by or but`];
+  if (by === undefined || !['ours', 'partly', 'behind'].includes(by)) return [`${id} is by ${by}`];
+  if ((by === 'ours') !== (but === undefined) || but === '') return [`${id} is by ${by}, and but is ${but}`];
+  return tests.every((test) => test.startsWith('suite ')) ? [`${id} rests on the official suite alone`] : [];
+}
+
+const FIELDS = ['id', 'level', 'spec', 'text', 'by', 'but', 'tests', 'notYet', 'notOurs'];
+
 /** @param {Row[]} rows */
 function malformed(rows) {
   const seen = new Set();
-  return rows.flatMap(({ id, level, spec, text }) => {
+  return rows.flatMap((row) => {
+    const { id, level, spec, text } = row;
     const isNew = !seen.has(id);
     seen.add(id);
+    if (Object.keys(row).some((field) => !FIELDS.includes(field))) return [`${id} has an unknown field`];
     return isNew && [id, level, spec, text].every((field) => typeof field === 'string' && field !== '') ? [] : [id];
   });
 }
@@ -118,7 +160,7 @@ async function vitestTests() {
 
 /** The lane `conformance` fails when a check on record does not pass. */
 async function suiteChecks() {
-  const files = await texts(join(root, 'wasm-tests', 'conformance', 'checks'), '.txt');
+  const files = await texts(records, '.txt');
   return files.flatMap(([name, text]) =>
     text
       .trim()
@@ -146,16 +188,16 @@ async function written() {
 
 /**
  * @param {string} readme
- * @param {Part[]} all
+ * @param {string} summary
  */
-function withSummary(readme, all) {
-  return readme.replace(/(<!-- requirements -->\n).*?(<!-- \/requirements -->)/s, `$1${summaryOf(all)}$2`);
+function withSummary(readme, summary) {
+  return readme.replace(/(<!-- requirements -->\n).*?(<!-- \/requirements -->)/s, `$1${summary}$2`);
 }
 
 async function write() {
-  const all = await parts();
-  await writeFile(documentFile, documentOf(all));
-  await writeFile(readmeFile, withSummary(await readFile(readmeFile, 'utf8'), all));
+  const [all, suite] = [await parts(), await runs()];
+  await writeFile(documentFile, documentOf(all, suite));
+  await writeFile(readmeFile, withSummary(await readFile(readmeFile, 'utf8'), summaryOf(all, suite)));
 }
 
 await main(import.meta.url, manifest);

@@ -7,7 +7,7 @@ import { root } from './project.mjs';
  * @property {string} name of its file, without the extension
  * @property {string} file the path of the patch
  * @property {string} breaks what the bug breaks, in plain English
- * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`
+ * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, or `requirement A26` of docs/requirements.md
  * @property {string} red a shell command that succeeds without the patch and fails with it
  */
 /**
@@ -47,9 +47,11 @@ export function parsed(file, text) {
     return (lines[0]?.[1] ?? '').trim();
   };
   const shows = field('Shows').split(/\s*,\s*/);
-  const unknown = shows.filter((rule) => !/^(invariant \d+|[PS]\d+)$/.test(rule));
+  const unknown = shows.filter((rule) => !/^(invariant \d+|requirement \w+|[PS]\d+)$/.test(rule));
   if (unknown.length > 0)
-    throw new Error(`${file} shows ${unknown.join(', ')}: name rules as "invariant 4", "P6" or "S12"`);
+    throw new Error(
+      `${file} shows ${unknown.join(', ')}: name rules as "invariant 4", "P6", "S12" or "requirement A26"`,
+    );
   return {
     name: basename(file, '.patch'),
     file: join(folder, file),

@@ -1,25 +1,63 @@
 /** @typedef {import('./manifest.mjs').Part} Part */
 /** @typedef {import('./manifest.mjs').Row} Row */
+/** @typedef {import('./manifest.mjs').SuiteRun} SuiteRun */
 
 /**
  * The whole manifest as docs/requirements.md shows it.
  * @param {Part[]} parts
+ * @param {SuiteRun[]} runs
  */
-export function documentOf(parts) {
-  return `${INTRODUCTION}\n${summaryOf(parts)}${parts.map(sectionOf).join('')}`;
+export function documentOf(parts, runs) {
+  return `${INTRODUCTION}\n${summaryOf(parts, runs)}${parts.map(sectionOf).join('')}`;
 }
 
 /**
- * How many requirements of each part are proven, as the README shows it.
+ * How many requirements of each part are shown by whom, and what the official suite says, as the README shows it.
  * @param {Part[]} parts
+ * @param {SuiteRun[]} runs
  */
-export function summaryOf(parts) {
+export function summaryOf(parts, runs) {
+  return `${countsOf(parts)}\n${suiteOf(runs)}`;
+}
+
+/** @param {SuiteRun[]} runs */
+function suiteOf(runs) {
+  const head =
+    '| official conformance suite | scenarios passed | checks passed | scenarios that fail |\n|---|---|---|---|\n';
+  return `${head}${runs.map(runOf).join('')}`;
+}
+
+/** @type {Record<string, string>} */
+const HOSTS = {
+  node: 'a handler with sessions on Node',
+  object: 'a Worker of two isolates, whose handler has its sessions in a Durable Object',
+  worker: 'a Worker of two isolates',
+};
+
+/** @param {SuiteRun} run */
+function runOf({ subject, scenarios, checks }) {
+  const [, host = '', revision = ''] = subject.match(/^(\w+)-(.+)$/) ?? [];
+  const title = HOSTS[host] ?? host;
+  const ofScenarios = `${scenarios.passed} of ${scenarios.passed + scenarios.failed.length}`;
+  const ofChecks = `${checks.passed} of ${checks.passed + checks.failed}`;
+  const failed = scenarios.failed.map((name) => `\`${name}\``).join(', ') || 'none';
+  return `| ${revision}, ${title} | ${ofScenarios} | ${ofChecks} | ${failed} |\n`;
+}
+
+/** @param {Part[]} parts */
+function countsOf(parts) {
   const lines = parts.map(({ part, title, rows }) => summaryLine(`${part}. ${title}`, rows));
   const all = summaryLine(
     '**All**',
     parts.flatMap(({ rows }) => rows),
   );
-  return ['| | proven | not yet | not ours |', '|---|---|---|---|', ...lines, all, ''].join('\n');
+  return [
+    '| | ours | partly | by the server behind | not yet | not ours |',
+    '|---|---|---|---|---|---|',
+    ...lines,
+    all,
+    '',
+  ].join('\n');
 }
 
 /**
@@ -27,9 +65,10 @@ export function summaryOf(parts) {
  * @param {Row[]} rows
  */
 function summaryLine(title, rows) {
+  const by = ['ours', 'partly', 'behind'].map((share) => rows.filter((row) => row.by === share).length);
   const notYet = rows.filter((row) => row.notYet !== undefined).length;
   const notOurs = rows.filter((row) => row.notOurs !== undefined).length;
-  return `| ${title} | ${rows.length - notYet - notOurs} | ${notYet} | ${notOurs} |`;
+  return `| ${[title, ...by, notYet, notOurs].join(' | ')} |`;
 }
 
 /** @param {Part} part */
@@ -39,11 +78,18 @@ function sectionOf({ part, title, rows }) {
 }
 
 /** @param {Row} row */
-function rowOf({ id, level, spec, text, tests = [], notYet, notOurs }) {
-  const proof = tests.map((test) => `\`${test}\``).join('<br>');
-  const reason = notYet === undefined ? `*not ours*: ${notOurs}` : `*not yet*: ${notYet}`;
-  const cells = [id, level, text, spec, tests.length > 0 ? proof : reason];
+function rowOf(row) {
+  const cells = [row.id, row.level, row.text, row.spec, evidenceOf(row)];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+}
+
+/** @param {Row} row */
+function evidenceOf({ by, but, tests = [], notYet, notOurs }) {
+  if (notYet !== undefined) return `*not yet*: ${notYet}`;
+  if (notOurs !== undefined) return `*not ours*: ${notOurs}`;
+  const share = by === 'behind' ? 'by the server behind' : by;
+  const reservation = but === undefined ? [] : [`*${share}*: ${but}`];
+  return [...reservation, ...tests.map((test) => `\`${test}\``)].join('<br>');
 }
 
 const INTRODUCTION = `# Requirements
@@ -51,6 +97,10 @@ const INTRODUCTION = `# Requirements
 What the specification asks of a server of \`subscriptions/listen\`, of those who share a wire with it, and of its clients; what we decided where
 the specification is silent; and which tests prove it. This page is written by \`npm run requirements\` from the files in \`wasm-tests/requirements\`;
 \`npm test -- lint\` fails when it names a test that does not exist.
+
+A requirement without a further word is *ours*: tests of our own show it of every message that this project answers or writes. Where it says
+*partly*, they show a part of it. Where it says *by the server behind*, that server meets it, and our tests show that it gets the request, and the
+client its answer, unchanged.
 
 \`rust\` names a test of \`wasm-tests/core\`, a path one of \`wasm-tests\`, \`suite\` a check of the official conformance suite with the record in
 \`wasm-tests/conformance/checks\` that holds it. Beside the specification's own levels, \`schema\` is what its schema requires, \`note\` what it only

@@ -3,16 +3,16 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
-import { sessionHandler } from './sessions.ts';
-import { passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
+import { sessionHandler } from './fixture/sessions.ts';
+import { counted, passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
 import { serveBundle } from './worker.ts';
 
 /** Who is tested by the requirements of which revision. */
-type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'node-2025-11-25';
+type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'object-2025-11-25' | 'node-2025-11-25';
 
 /**
- * Where the server asks its client something: a handler that knows nothing of sessions, as Workers have it, cannot. A handler
- * with sessions of its own on Node can, and there they pass.
+ * Where the server asks its client something: the SDK's handler that knows nothing of sessions cannot. One that has sessions, in a
+ * Durable Object or on Node, can, and there they pass.
  */
 const QUESTIONS = [
   'tools-call-sampling',
@@ -21,8 +21,27 @@ const QUESTIONS = [
   'elicitation-sep1330-enums',
 ];
 
-/** Not scored: a tool call goes on in another stream, which again takes a handler with sessions. */
+/**
+ * Not scored: a tool call goes on in another stream, which again takes a handler with sessions. On Workers GET is answered with the
+ * stream of our own sessions, which carries changes and no answers to calls.
+ */
 const POLLING = 'server-sse-polling';
+
+/** Unscored: the official SDK serves no tasks. A handler that does passes them behind `serveListen` (tasks.test.ts). */
+const TASKS = [
+  'tasks-lifecycle',
+  'tasks-capability-negotiation',
+  'tasks-wire-fields',
+  'tasks-request-state-removal',
+  'tasks-mrtr-input',
+  'tasks-request-headers',
+  'tasks-dispatch-and-envelope',
+  'tasks-required-task-error',
+  'tasks-mrtr-composition',
+];
+
+/** Unscored: the suite skips its one check, whatever the server does. */
+const SKIPPED = ['tasks-status-notifications'];
 
 let bundle: string;
 
@@ -31,11 +50,15 @@ beforeAll(async () => {
 });
 
 describe('a Worker of two isolates, by the requirements of 2026-07-28', async () => {
-  await meets('worker-2026-07-28', '2026-07-28', { serve: onWorkerd });
+  await meets('worker-2026-07-28', '2026-07-28', { serve: onWorkerd, lacks: TASKS, skipped: SKIPPED });
 });
 
 describe('a Worker of two isolates, by the requirements of 2025-11-25', async () => {
   await meets('worker-2025-11-25', '2025-11-25', { serve: onWorkerd, cannot: QUESTIONS, unjudged: [POLLING] });
+});
+
+describe('a Worker of two isolates whose handler has its sessions in a Durable Object, by the requirements of 2025-11-25', async () => {
+  await meets('object-2025-11-25', '2025-11-25', { serve: onWorkerdWithSessions, unjudged: [POLLING] });
 });
 
 describe('a handler with sessions on Node, behind serveListen, by the requirements of 2025-11-25', async () => {
@@ -46,19 +69,25 @@ interface Serving {
   serve: () => Promise<{ url: string; stop: () => Promise<void> }>;
   /** The scored scenarios that cannot pass. */
   cannot?: string[];
+  /** The unscored scenarios of extensions that the server behind has not. */
+  lacks?: string[];
+  /** The scenarios in which the suite itself skips every check. */
+  skipped?: string[];
   /** The unscored scenarios that may end as they like. */
   unjudged?: string[];
 }
 
 /** Declares the tests of one run of the suite. */
-async function meets(subject: Subject, revision: Revision, { serve, cannot: failing = [], unjudged = [] }: Serving) {
-  const { scored, unscored } = await requirementSet(revision);
+async function meets(subject: Subject, revision: Revision, serving: Serving) {
+  const { serve, cannot = [], lacks = [], skipped = [], unjudged = [] } = serving;
+  const { scored, unscored, extensions } = await requirementSet(revision);
+  const failing = [...cannot, ...lacks];
   const passing = [...scored, ...unscored].filter((name) => ![...failing, ...unjudged].includes(name));
   let outcome: Run;
 
   beforeAll(async () => {
     const { url, stop } = await serve();
-    outcome = await requirements(`${url}/mcp`, revision, failing).finally(stop);
+    outcome = await requirements(`${url}/mcp`, revision, cannot).finally(stop);
   });
 
   test('the suite is content', () => {
@@ -71,16 +100,27 @@ async function meets(subject: Subject, revision: Revision, { serve, cannot: fail
   });
 
   test.each(failing)('%s fails here, as expected', (name) => {
-    expect(shortcomings(outcome.checks.get(name) ?? [])).not.toEqual([]);
+    expect((outcome.checks.get(name) ?? []).map(({ status }) => status)).toContain('FAILURE');
+  });
+
+  test('every scenario of an extension is judged', () => {
+    expect([...lacks, ...skipped].sort()).toEqual(extensions.sort());
+    for (const name of skipped) expect(outcome.checks.get(name)).toMatchObject([{ status: 'SKIPPED' }]);
   });
 
   test('just the checks that are on record have passed', async () => {
     await expect(passed(passing, outcome.checks)).toMatchFileSnapshot(`checks/${subject}.txt`);
+    const { checks } = outcome;
+    await expect(counted(scored, checks)).toMatchFileSnapshot(`checks/${subject}.json`);
   });
 }
 
 function onWorkerd(): ReturnType<Serving['serve']> {
   return serveBundle(bundle);
+}
+
+function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
+  return serveBundle(bundle, 'auto', 'object');
 }
 
 async function onNode(): ReturnType<Serving['serve']> {

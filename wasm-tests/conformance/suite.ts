@@ -10,16 +10,20 @@ export type Revision = '2026-07-28' | '2025-11-25';
 /** What the suite checked, and how it ended. */
 export interface Check {
   id: string;
+  /** What of it is checked. */
+  name: string;
   status: string;
   errorMessage?: string;
 }
 
-/** The scenarios of a revision for servers, apart from those of extensions. */
+/** The scenarios of a revision for servers. */
 export interface RequirementSet {
   /** What the suite's verdict depends on. */
   scored: string[];
   /** What the suite runs and reports beside it. */
   unscored: string[];
+  /** What it runs beside it for extensions, which no server need have. */
+  extensions: string[];
 }
 
 /** Reads what the suite requires of servers of a revision. */
@@ -31,6 +35,7 @@ export async function requirementSet(revision: Revision): Promise<RequirementSet
   return {
     scored: [...scored.matchAll(/^ {2}- (\S+)$/gm)].map(([, name = '']) => name),
     unscored: unscored.flatMap(([, name = '', reason]) => (reason === 'extension' ? [] : [name])),
+    extensions: unscored.flatMap(([, name = '', reason]) => (reason === 'extension' ? [name] : [])),
   };
 }
 
@@ -56,9 +61,10 @@ export async function requirements(url: string, revision: Revision, failures: st
   });
 }
 
-/** Runs one scenario of a revision against the server at `url`, and nothing before it. */
+/** Runs one scenario against the server at `url` as a client of a revision, and nothing before it; also one of an extension. */
 export async function scenario(url: string, name: string, revision: Revision): Promise<Run> {
-  return await inFolder((folder) => suite(folder, ['--url', url, '--scenario', name, '--spec-version', revision]));
+  const args = ['--url', url, '--scenario', name, '--spec-version', revision, '--force'];
+  return await inFolder((folder) => suite(folder, args));
 }
 
 /** Runs one scenario of a revision against the client that `command` starts. */
@@ -80,6 +86,21 @@ export function passed(scenarios: string[], checks: Run['checks']): string {
     (checks.get(name) ?? []).filter(({ status }) => status === 'SUCCESS').map(({ id }) => `${name} ${id}`),
   );
   return `${[...new Set(lines)].sort().join('\n')}\n`;
+}
+
+/** How many of these scenarios have passed, and of their checks, as JSON; what does not pass is named. */
+export function counted(scenarios: string[], checks: Run['checks']): string {
+  const of = (name: string) => checks.get(name) ?? [];
+  const all = scenarios.flatMap(of).map(({ status }) => status);
+  const failed = scenarios.filter((name) => shortcomings(of(name)).length > 0);
+  const count = {
+    scenarios: { passed: scenarios.length - failed.length, failed },
+    checks: {
+      passed: all.filter((status) => status === 'SUCCESS').length,
+      failed: all.filter((status) => status === 'FAILURE' || status === 'WARNING').length,
+    },
+  };
+  return `${JSON.stringify(count, null, 2)}\n`;
 }
 
 async function suite(folder: string, args: string[], leg = 'server'): Promise<Run> {

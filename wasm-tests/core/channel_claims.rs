@@ -158,6 +158,20 @@ fn the_server_behind_is_not_misled_by_what_it_has_not_seen() {
 }
 
 #[test]
+fn initialize_after_this_revision_is_answered_with_the_versions_that_are_served() {
+    for passed in [None, Some(calling("server/discover"))] {
+        let mut channel = channel();
+        if let Some(line) = &passed {
+            assert_forwarded(&mut channel, line);
+        }
+        open(&mut channel, "1", TOOLS);
+        assert_eq!(say(&mut channel, INITIALIZE), []);
+        let answer = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}"#;
+        assert_eq!(written(&mut channel), [answer]);
+    }
+}
+
+#[test]
 fn only_the_answer_to_our_question_is_kept_from_the_client() {
     let question = Question::new("token");
     let id = r#""id":"mcp-listen:discover:token""#;

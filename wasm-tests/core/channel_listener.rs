@@ -48,7 +48,9 @@ fn open() -> ChannelListener {
 #[test]
 fn a_server_on_a_channel_is_asked_first() {
     let mut listener = joined(Joining::Discover);
-    assert!(sent(&mut listener)[0].contains("server/discover"));
+    let first = sent(&mut listener);
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert!(first[0].contains("server/discover"));
     let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
     assert!(say(&mut listener, answer));
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));

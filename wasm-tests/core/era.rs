@@ -63,6 +63,7 @@ fn the_probe_is_a_request_of_the_version_that_it_asks_for() {
         field.map(|(_, value)| value.as_str())
     };
     assert_eq!(probe.method, "POST");
+    assert_eq!(header("Content-Type"), Some("application/json"));
     assert_eq!(header("MCP-Protocol-Version"), Some("2027-01-01"));
     assert_eq!(header("Mcp-Method"), Some("server/discover"));
     assert_eq!(

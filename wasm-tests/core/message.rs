@@ -145,70 +145,143 @@ fn errors_carry_their_code_their_data_and_the_id_if_there_is_one() {
     }
 }
 
-#[test]
-fn every_reason_has_a_status_a_code_and_a_name() {
-    for (reason, status, code, name, retry_after) in [
+/// Each reason with the status, the code, the name and the Retry-After of its answer.
+fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
+    use Reason as R;
+    let requested = String::new();
+    let (what, limit) = ("x", 1);
+    vec![
         (
-            Reason::UnsupportedMediaType,
+            R::MethodNotAllowed,
+            405,
+            -32_600,
+            "method-not-allowed",
+            None,
+        ),
+        (R::ForbiddenHost, 403, -32_600, "forbidden-host", None),
+        (R::ForbiddenOrigin, 403, -32_600, "forbidden-origin", None),
+        (
+            R::UnsupportedMediaType,
             415,
             -32_600,
             "unsupported-media-type",
             None,
         ),
-        (Reason::NotAcceptable, 406, -32_600, "not-acceptable", None),
-        (Reason::BodyTooLarge, 413, -32_600, "body-too-large", None),
-        (Reason::ParseError, 400, -32_700, "parse-error", None),
+        (R::NotAcceptable, 406, -32_600, "not-acceptable", None),
+        (R::BodyTooLarge, 413, -32_600, "body-too-large", None),
+        (R::ParseError, 400, -32_700, "parse-error", None),
         (
-            Reason::InvalidRequest("x"),
+            R::InvalidRequest("x"),
             400,
             -32_600,
             "invalid-request",
             None,
         ),
         (
-            Reason::HeaderMismatch("x"),
+            R::HeaderMismatch("x"),
             400,
             -32_020,
             "header-mismatch",
             None,
         ),
         (
-            Reason::InvalidParams("x"),
+            R::UnsupportedVersion { requested },
             400,
-            -32_602,
-            "invalid-params",
+            -32_022,
+            "unsupported-version",
             None,
         ),
         (
-            Reason::MissingExtension("x"),
+            R::MissingExtension("x"),
             400,
             -32_021,
             "missing-extension",
             None,
         ),
-        (Reason::Unauthorized, 401, -32_600, "unauthorized", None),
-        (Reason::Forbidden, 403, -32_600, "forbidden", None),
+        (R::InvalidParams("x"), 400, -32_602, "invalid-params", None),
         (
-            Reason::TooManyStreams,
+            R::LimitExceeded { what, limit },
+            400,
+            -32_602,
+            "limit-exceeded",
+            None,
+        ),
+        (R::MethodNotFound, 404, -32_601, "method-not-found", None),
+        (R::SessionNotFound, 404, -32_001, "session-not-found", None),
+        (R::StreamTaken, 409, -32_600, "stream-taken", None),
+        (
+            R::TooManySessions,
             503,
             -32_603,
-            "too-many-streams",
+            "too-many-sessions",
+            Some(2),
+        ),
+        (R::Unauthorized, 401, -32_600, "unauthorized", None),
+        (R::Forbidden, 403, -32_600, "forbidden", None),
+        (R::TooManyStreams, 503, -32_603, "too-many-streams", Some(2)),
+        (
+            R::TooManyOfCaller,
+            429,
+            -32_603,
+            "too-many-streams-of-caller",
             Some(2),
         ),
         (
-            Reason::AuthorizerFailed,
+            R::AuthorizerFailed,
             503,
             -32_603,
             "authorizer-failed",
             Some(2),
         ),
-        (Reason::Unavailable, 503, -32_603, "unavailable", Some(2)),
-        (Reason::Closing, 503, -32_603, "closing", Some(2)),
-    ] {
+        (R::Unavailable, 503, -32_603, "unavailable", Some(2)),
+        (R::Closing, 503, -32_603, "closing", Some(2)),
+        (R::BadGateway, 502, -32_603, "bad-gateway", Some(2)),
+        (R::GatewayTimeout, 504, -32_603, "gateway-timeout", Some(2)),
+        (R::UnknownServer, 404, -32_600, "unknown-server", None),
+        (R::BodyTimeout, 408, -32_600, "body-timeout", None),
+        (R::HeadersTooLarge, 431, -32_600, "headers-too-large", None),
+    ]
+}
+
+/// The variants of `Reason` in the order of its source; it may grow, so no match of another crate goes over all of them.
+fn variants() -> Vec<&'static str> {
+    let source = include_str!("../../src/error.rs");
+    let (_, body) = source.split_once("pub enum Reason {\n").unwrap();
+    let (body, _) = body.split_once("\n}\n").unwrap();
+    let lines = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let names = lines.filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+    names.map(named).collect()
+}
+
+fn named(text: &str) -> &str {
+    text.split(|letter: char| !letter.is_ascii_alphanumeric())
+        .next()
+        .unwrap()
+}
+
+#[test]
+fn every_reason_has_a_status_a_code_and_a_name() {
+    let mut tested = Vec::new();
+    for (reason, status, code, name, retry_after) in reasons() {
         assert_eq!(reason.status(), status, "{name}");
         assert_eq!(reason.json_rpc_code(), code, "{name}");
         assert_eq!(reason.code(), name);
         assert_eq!(reason.retry_after(), retry_after, "{name}");
+        tested.push(named(&format!("{reason:?}")).to_owned());
+    }
+    assert_eq!(tested, variants());
+}
+
+#[test]
+fn no_code_is_one_that_the_specification_does_not_define() {
+    const DEFINED: [i32; 8] = [
+        -32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_021, -32_022,
+    ];
+    for (reason, ..) in reasons() {
+        // Sessions are of the earlier revisions alone, whose SDKs answer with this code.
+        let is_of_sessions = reason == Reason::SessionNotFound;
+        let code = reason.json_rpc_code();
+        assert_eq!(DEFINED.contains(&code), !is_of_sessions, "{reason:?}");
     }
 }
 

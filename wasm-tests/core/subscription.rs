@@ -249,6 +249,22 @@ fn after_a_cancel_nothing_is_told_and_nothing_is_sent() {
 }
 
 #[test]
+fn what_has_ended_is_not_cancelled() {
+    let mut graceful = acknowledged();
+    say(&mut graceful, &message::listen_result(&own_id(), None));
+    let mut lost = acknowledged();
+    lost.handle_end();
+    let mut cancelled = acknowledged();
+    cancelled.cancel();
+    for mut subscription in [graceful, lost, cancelled] {
+        told(&mut subscription);
+        subscription.cancel();
+        assert_eq!(told(&mut subscription), []);
+        assert!(subscription.is_ended());
+    }
+}
+
+#[test]
 fn only_the_wait_for_the_acknowledgment_has_a_limit() {
     let options = Options {
         acknowledgment: Millis(1_000),

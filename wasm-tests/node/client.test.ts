@@ -95,6 +95,28 @@ describe('a subscription', () => {
   });
 });
 
+describe('a subscription that', () => {
+  test('is closed again, or after its end, sends nothing and ends no other', async () => {
+    const asked: Request[] = [];
+    const recording = (async (request: Request) => {
+      asked.push(request);
+      return await fetch(request);
+    }) as typeof fetch;
+    const { subscription, url, server } = await listening({ toolsListChanged: true }, { fetch: recording });
+    const other = await listen(url, { toolsListChanged: true }, { fetch: recording });
+    const sent = asked.length;
+    await subscription.close();
+    await subscription.close();
+    await expect.poll(() => server.stats().open).toBe(1);
+    expect(asked.filter(({ signal }) => signal.aborted)).toHaveLength(1);
+    await server.close();
+    expect(await drained(other)).toEqual([]);
+    await other.close();
+    expect(asked.slice(sent)).toEqual([]);
+    expect(asked.filter(({ method }) => method !== 'POST')).toEqual([]);
+  });
+});
+
 describe('a client', () => {
   test('a server without subscriptions is told apart', async () => {
     const { url } = await serving({ capabilities: {} });

@@ -35,6 +35,27 @@ test.each([
   expect(await response.json()).toMatchObject({ result: { protocolVersion: version } });
 });
 
+test('the id of a session cannot be guessed: 122 bits of it are as often set as not, and none follows from another', async () => {
+  const { send } = sessionServer({ limits: { sessions: 1_000, sessionsPerPrincipal: 1_000 } });
+  const ids: bigint[] = [];
+  for (let count = 0; count < 400; count += 1) {
+    const { headers } = await post(send, initialize('2025-11-25'));
+    ids.push(BigInt(`0x${headers.get('mcp-session-id')?.replaceAll('-', '')}`));
+  }
+  expect(new Set(ids).size).toBe(400);
+  const changed = ids.slice(1).map((id, index) => id ^ (ids[index] ?? 0n));
+  const random = Array.from({ length: 128 }, (_, bit) => BigInt(bit)).filter(
+    (bit) => evenly(ids, bit) && evenly(changed, bit),
+  );
+  expect(random.length).toBe(122);
+});
+
+/** Whether a bit is set in so many of some 400 numbers as a coin would show: 200, give or take six times the deviation of 10. */
+function evenly(numbers: bigint[], bit: bigint): boolean {
+  const count = numbers.filter((number) => (number >> bit) & 1n).length;
+  return count > 140 && count < 260;
+}
+
 test('a handler that keeps no sessions gets no session id', async () => {
   const seen: Request[] = [];
   const handler = createMcpHandler(() => sdkServer());

@@ -2,18 +2,34 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checks, type Evidence, type Part, parts, type Row, rowsOf } from '../../scripts/manifest.mjs';
+import { checks, type Evidence, type Part, parts, type Row, rowsOf, type SuiteRun } from '../../scripts/manifest.mjs';
 import { root } from '../../scripts/project.mjs';
 import { documentOf, summaryOf } from '../../scripts/requirements.mjs';
 
-const ROW: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.', tests: ['rust id::works'] };
+const ROW: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.', by: 'ours', tests: ['rust id::works'] };
+const RUNS: SuiteRun[] = [
+  { subject: 'worker-2025-11-25', scenarios: { passed: 3, failed: ['a', 'b'] }, checks: { passed: 7, failed: 2 } },
+];
+const ATTRIBUTED = 'every requirement with tests says who shows it';
 const UNTESTED: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.' };
 
 test.each<[string, Row[], string]>([
   ['no ground', [UNTESTED], 'every requirement is proven by tests or says why it is not'],
-  ['no test', [{ ...ROW, tests: [] }], 'every requirement is proven by tests or says why it is not'],
+  ['no test', [{ ...UNTESTED, tests: [] }], 'every requirement is proven by tests or says why it is not'],
   ['two grounds', [{ ...ROW, notYet: 'soon' }], 'every requirement is proven by tests or says why it is not'],
   ['an empty reason', [{ ...UNTESTED, notOurs: '' }], 'every requirement is proven by tests or says why it is not'],
+  ['nobody who shows it', [{ ...UNTESTED, tests: ROW.tests ?? [] }], ATTRIBUTED],
+  ['another word for who shows it', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
+  ['a part of which nothing is said', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
+  ['a server behind of which nothing is said', [{ ...ROW, by: 'behind', but: '' }], ATTRIBUTED],
+  ['a reservation, though it is ours', [{ ...ROW, but: 'not all' }], ATTRIBUTED],
+  ['a share, but no tests', [{ ...UNTESTED, by: 'ours', notYet: 'soon' }], ATTRIBUTED],
+  ['nothing but the official suite', [{ ...ROW, tests: ['suite r s c'] }], ATTRIBUTED],
+  [
+    'a field that is none',
+    [{ ...ROW, note: 'x' } as Row],
+    'every requirement has one id, a level, a source and a wording',
+  ],
   ['an id of another', [ROW, ROW], 'every requirement has one id, a level, a source and a wording'],
   ['no source', [{ ...ROW, spec: '' }], 'every requirement has one id, a level, a source and a wording'],
   ['a test that is none', [{ ...ROW, tests: ['rust id::work'] }], 'every test that the manifest names exists'],
@@ -23,6 +39,21 @@ test.each<[string, Row[], string]>([
 
 test('a row with a reason needs no test', () => {
   expect(failing(evidence([ROW, { ...UNTESTED, id: 'A02', notYet: 'soon' }]))).toEqual([]);
+});
+
+test('the tables count what is ours, partly ours and by the server behind apart, and show what is said of it', () => {
+  const rows: Row[] = [
+    { ...ROW, by: 'partly', but: 'one half' },
+    { ...ROW, id: 'A02', by: 'behind', but: 'all' },
+  ];
+  const { readme, document } = evidence([...rows, { ...ROW, id: 'A03' }]);
+  expect(readme).toContain('| **All** | 1 | 1 | 1 | 0 | 0 |');
+  expect(document).toContain('| *partly*: one half<br>`rust id::works` |');
+  expect(document).toContain('| *by the server behind*: all<br>`rust id::works` |');
+  expect(document).toContain('| Base | `rust id::works` |');
+  for (const page of [readme, document]) {
+    expect(page).toContain('| 2025-11-25, a Worker of two isolates | 3 of 5 | 7 of 9 | `a`, `b` |');
+  }
 });
 
 test('tables that are behind the manifest are found', () => {
@@ -49,8 +80,14 @@ test('every requirement that was gathered is in the manifest', async ({ skip }) 
 
 function evidence(rows: Row[]): Evidence {
   const all: Part[] = [{ part: 'A', title: 'All', rows }];
-  const readme = `before\n<!-- requirements -->\n${summaryOf(all)}<!-- /requirements -->\nafter`;
-  return { parts: all, known: new Set(['rust id::works']), readme, document: documentOf(all) };
+  const readme = `before\n<!-- requirements -->\n${summaryOf(all, RUNS)}<!-- /requirements -->\nafter`;
+  return {
+    parts: all,
+    runs: RUNS,
+    known: new Set(['rust id::works', 'suite r s c']),
+    readme,
+    document: documentOf(all, RUNS),
+  };
 }
 
 function failing(given: Evidence): string[] {

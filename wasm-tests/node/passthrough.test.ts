@@ -23,6 +23,26 @@ function recording() {
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'x-custom': 'a, b', authorization: 'Bearer t' };
 
+const JSON_TYPE = 'application/json';
+const NEEDED = { requiredCapabilities: { sampling: {} } };
+const DISCOVERED = {
+  resultType: 'complete',
+  supportedVersions: ['2026-07-28'],
+  capabilities: { tools: {}, extensions: { 'example/unknown': { of: 1 } } },
+  ttlMs: 5,
+  cacheScope: 'public',
+};
+const LOGGED = `: a comment\r\nid: 7\nevent: message\ndata: {"method":"notifications/message"}\n\ndata: ${answer({ result: {} })}\n\n`;
+
+/** A message of the handler, spaced as no serializer here would. */
+function answer(members: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, ...members }, null, 1);
+}
+
+function error(code: number, data?: object): object {
+  return { error: { code, message: 'as the handler says', data } };
+}
+
 describe('what is not a listen reaches the handler as it came', () => {
   test.each([
     ['a tool call', '{ "jsonrpc" : "2.0", "id":1,\n"method":"tools/call" }'],
@@ -90,6 +110,31 @@ describe('what is not a listen reaches the handler as it came', () => {
     await request.text();
     await server.fetch(request);
     expect(given).toBe(request);
+  });
+});
+
+describe('what the handler behind answers reaches the client as it came', () => {
+  test.each<[name: string, method: string, status: number, type: string | undefined, body: string]>([
+    ['202 without a body to a notification', 'notifications/cancelled', 202, undefined, ''],
+    ['404 to an unknown method', 'nonsense', 404, JSON_TYPE, answer(error(-32601))],
+    ['404 to a removed method', 'ping', 404, JSON_TYPE, answer(error(-32601))],
+    ['200 to a method that is unknown to an earlier revision', 'nonsense', 200, JSON_TYPE, answer(error(-32601))],
+    ['400 to a client without a capability', 'tools/call', 400, JSON_TYPE, answer(error(-32021, NEEDED))],
+    ['400 to a name in the header that is not in the body', 'tools/call', 400, JSON_TYPE, answer(error(-32020))],
+    ['400 to initialize', 'initialize', 400, JSON_TYPE, answer(error(-32022, { supported: ['2026-07-28'] }))],
+    ['what it discovers of itself', 'server/discover', 200, JSON_TYPE, answer({ result: DISCOVERED })],
+    ['a stream with a log and a result', 'tools/call', 200, 'text/event-stream', LOGGED],
+  ])('%s', async (_name, method, status, type, body) => {
+    const request = { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }) };
+    const headers = { 'x-handler': 'yes', ...(type === undefined ? {} : { 'content-type': type }) };
+    const answers = async (asked: Request) => {
+      expect(await asked.text()).toBe(request.body);
+      return new Response(body === '' ? null : new Blob([body]).stream(), { status, headers });
+    };
+    const response = await serveListen(answers, { capabilities: CAPABILITIES }).fetch(new Request(URL, request));
+    expect(response.status).toBe(status);
+    expect(Object.fromEntries(response.headers)).toEqual(headers);
+    expect(await response.text()).toBe(body);
   });
 });
 

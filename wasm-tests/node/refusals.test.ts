@@ -180,6 +180,23 @@ describe('authorize', () => {
     expect(await wire.message()).toContain('"notifications":{"resourceSubscriptions":["a"]}');
   });
 
+  test('is asked of each listen on its own, while another of the same client is open', async () => {
+    const authorize = vi.fn(({ request, requested }: { request: Request; requested: object }) =>
+      request.headers.get('authorization') === 'Bearer t' ? requested : { denied: 401 as const },
+    );
+    const server = serving({ authorize });
+    const allowed = { headers: { authorization: 'Bearer t' } };
+    expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
+    for (const headers of [{}, { authorization: 'Bearer other' }]) {
+      const denied = await server.fetch(listenRequest(TOOLS, { headers }));
+      expect(denied.status).toBe(401);
+      expect(await refusal(denied)).toMatchObject({ code: -32600 });
+      expect((await server.fetch(listenRequest(TOOLS, allowed))).status).toBe(200);
+    }
+    expect(authorize).toHaveBeenCalledTimes(5);
+    expect(server.stats().open).toBe(3);
+  });
+
   test.each([401, 403] as const)('denies with %s', async (denied) => {
     const server = serving({ authorize: async () => ({ denied, wwwAuthenticate: 'Bearer realm="x"' }) });
     const response = await server.fetch(listenRequest(TOOLS));
