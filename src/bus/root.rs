@@ -248,8 +248,7 @@ impl Root {
         if follow.is_fresh {
             self.forget(shard);
         }
-        let drop: Vec<Key> = follow.drop.clone();
-        for key in &drop {
+        for key in &follow.drop {
             self.remove(shard, key);
         }
         let is_entered = follow.is_fresh || !seeded::has(Bug::EntersTheFirstNamesOnly);
@@ -265,7 +264,7 @@ impl Root {
             seq: follow.seq,
             is_fresh: follow.is_fresh,
             add,
-            drop,
+            drop: follow.drop.clone(),
         });
         self.placement.report(shard, follow.edges);
         if follow.is_low {

@@ -277,12 +277,9 @@ impl Edge {
     pub fn poll_timeout(&self) -> Option<Millis> {
         let follower = self.follower.poll_timeout();
         let is_open = self.stream.is_open();
-        let deadlines = [
-            self.stream.poll_timeout(),
-            follower.filter(|_| is_open),
-            self.closes_at.filter(|_| is_open),
-        ];
-        deadlines.into_iter().flatten().min()
+        let bus = [follower, self.closes_at].map(|at| at.filter(|_| is_open));
+        let deadlines = bus.into_iter().chain([self.stream.poll_timeout()]);
+        deadlines.flatten().min()
     }
 
     /// What is to be done about the bus, or `None` until something is handled again: with
@@ -320,11 +317,8 @@ impl Edge {
 
     fn close_if_due(&mut self, now: Millis) {
         let is_asking = self.stream.is_open() && !self.follower.is_settled();
-        if self
-            .closes_at
-            .take_if(|until| !is_asking || *until <= now)
-            .is_some()
-        {
+        let is_due = |until: &mut Millis| !is_asking || *until <= now;
+        if self.closes_at.take_if(is_due).is_some() {
             self.close();
         }
     }

@@ -149,8 +149,7 @@ impl Line {
                 self.handle_attached(is_whole);
             }
             Heard::Adjusted(seq) => {
-                let end = BusMessage::head_in(text).unwrap_or_default();
-                self.head = self.head.max(end);
+                self.head = self.head.max(BusMessage::head_in(text).unwrap_or_default());
                 self.handle_adjusted(seq);
             }
             Heard::Refused(seq) => self.handle_refused(seq),
@@ -222,8 +221,7 @@ impl Line {
         self.follower.is_certain()
     }
 
-    /// Asks the bus for everything that was published before this call: see
-    /// [`Line::is_settled`].
+    /// Asks the bus for everything published before this call: see [`Line::is_settled`].
     pub fn settle(&mut self, now: Millis) {
         self.follower.settle(now);
     }
@@ -238,8 +236,7 @@ impl Line {
         self.follower.is_away()
     }
 
-    /// Up to where in the log of the bus everything was received, and told to the streams; `None` before
-    /// the bus has confirmed.
+    /// Up to where in the log the streams have received all; `None` before the bus has confirmed.
     pub fn reached(&self) -> Option<&Mark> {
         self.follower.mark()
     }

@@ -6,7 +6,7 @@ import { argumentsOf } from '../../bench/harness/arguments.ts';
 import { CHECKS, checked } from '../../bench/harness/baseline.ts';
 import { compare } from '../../bench/harness/comparison.ts';
 import type { Entrant, Experiment, Metric } from '../../bench/harness/experiment.ts';
-import { type Outcome, ratioAt } from '../../bench/harness/outcome.ts';
+import { type Outcome, pool, ratioAt } from '../../bench/harness/outcome.ts';
 import { Progress } from '../../bench/harness/progress.ts';
 import { verdicts } from '../../bench/harness/promises.ts';
 import { judged, load, loadFrom, merged, save } from '../../bench/harness/results.ts';
