@@ -5,11 +5,19 @@ use crate::{
 
 use super::protocol::{VERSION, mark_members};
 
-/// The frame of `attached` from a bus that takes an `adjust`.
-pub(super) fn attached_frame(mark: &Mark, head: Position, room: usize) -> String {
+/// The frame of `attached` from a bus that takes an `adjust`, for an attach that named the position `since`.
+pub(super) fn attached_frame(
+    mark: &Mark,
+    head: Position,
+    since: Option<Position>,
+    room: usize,
+) -> String {
     let (mark, room) = (mark_members(mark), room_member(room));
     let head = head.0;
-    format!(r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"adjust":true{room}}}"#)
+    let since = since.map_or_else(|| "null".into(), |since| since.0.to_string());
+    format!(
+        r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"since":{since},"adjust":true{room}}}"#
+    )
 }
 
 /// The frame of `adjusted`, from a bus whose log ends at `head`.

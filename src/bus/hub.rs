@@ -283,12 +283,13 @@ impl Hub {
             self.disconnect(edge);
             return Ok(Received::Full);
         }
+        let asked = since.as_ref().map(|since| since.position);
         let since = since.filter(|since| self.reaches(since));
         let replay_after = since.as_ref().map(|since| since.position);
         let mark = since.unwrap_or_else(|| self.mark.clone());
         self.edges.enter(edge, &keys, Some(mark.position), false);
         Ok(Received::Attached {
-            answer: attached_frame(&mark, self.mark.position, self.edges.room_of(edge)),
+            answer: attached_frame(&mark, self.mark.position, asked, self.edges.room_of(edge)),
             interest,
             session,
             replay_after: replay_after.filter(|position| *position < self.mark.position),

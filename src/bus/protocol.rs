@@ -151,6 +151,16 @@ impl BusMessage {
             .map(Position)
     }
 
+    /// Whether the frame that confirms an attach may answer the one that named `since`. A frame that does not say what its
+    /// attach named may answer any.
+    pub fn answers(text: &str, since: Option<Position>) -> bool {
+        let is_other = |document: Document<'_>| {
+            let named = document.root.get("since");
+            named.is_some_and(|named| named.as_u53().map(Position) != since)
+        };
+        !read(text).is_ok_and(is_other)
+    }
+
     /// Reads one frame.
     ///
     /// # Errors

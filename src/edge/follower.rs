@@ -97,6 +97,11 @@ impl Follower {
         let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
         match message {
             BusMessage::Attached(mark) => {
+                let since = self.since().map(|since| since.position);
+                // The answer to an earlier attach may come twice, or late.
+                if !self.link.awaits() || !BusMessage::answers(text, since) {
+                    return Ok(self.handle_unasked(mark, now));
+                }
                 let heard = self.handle_attached(mark, now);
                 if matches!(heard, Heard::Attached { .. }) {
                     self.handle_answer(BusMessage::head_in(text), now);
@@ -274,9 +279,6 @@ impl Follower {
 
     /// A bus that goes on from what was asked says just that mark.
     fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
-        if !self.link.awaits() {
-            return self.handle_unasked(mark, now);
-        }
         if self.needs_interest && !self.has_interest {
             self.counts.gaps += 1;
             return Heard::Nothing;

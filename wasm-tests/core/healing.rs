@@ -376,3 +376,24 @@ fn a_bus_that_means_what_nobody_wants_is_asked_once() {
     assert_eq!(said(&mut world), [""; 0]);
     assert_eq!(world.edge.mark().unwrap().position.0, 1);
 }
+
+#[test]
+fn the_answer_to_an_earlier_attach_that_comes_twice_is_not_taken_for_the_one_awaited() {
+    let tasks = SubscriptionFilter {
+        task_ids: vec![task_id("t")],
+        ..filter()
+    };
+    let mut world = World::new(tasks, Patience::default());
+    for _ in 0..3 {
+        world.publish(&ServerEvent::PromptsListChanged);
+    }
+    let late = r#"{"v":1,"type":"attached","epoch":"e0","position":3,"head":3,"since":null,"adjust":true}"#;
+    world.wire.extend([late.to_owned(), late.to_owned()]);
+    let event = task(r#"{"taskId":"t","status":"working"}"#);
+    assert_eq!(said(&mut world), [""; 0]);
+    assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
+    world.publish(&event);
+    assert_eq!(said(&mut world), [cue(&event)]);
+    assert!(!world.has_ended);
+    assert_eq!(counts(&world).2, 0);
+}

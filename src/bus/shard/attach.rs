@@ -126,6 +126,7 @@ impl Shard {
             return;
         };
         let missed = from.and_then(|(_, missed)| missed);
+        let asked = since.as_ref().map(|since| since.position);
         let since = since.filter(|since| {
             let after = missed.map_or(end.position, |missed| missed.after);
             since.epoch == end.epoch && (after..=end.position).contains(&since.position)
@@ -150,7 +151,7 @@ impl Shard {
         let (frames, heard) = replay.frames();
         attached.last = Some(heard);
         attached.is_waiting = false;
-        let attached = attached_frame(&begin, heard.max(end.position), room);
+        let attached = attached_frame(&begin, heard.max(end.position), asked, room);
         for message in [attached].into_iter().chain(frames) {
             self.send(edge, message);
         }

@@ -54,12 +54,17 @@ pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
 }
 
 pub(super) fn attached(position: u64) -> String {
-    attached_before(position, position)
+    attached_before(position, position, "null")
 }
 
-fn attached_before(at: u64, head: u64) -> String {
+/// The answer to an attach that named its mark.
+pub(super) fn went_on(at: u64, head: u64) -> String {
+    attached_before(at, head, &at.to_string())
+}
+
+pub(super) fn attached_before(at: u64, head: u64, since: &str) -> String {
     let mark = format!(r#""epoch":"e","position":{at}"#);
-    format!(r#"{{"v":1,"type":"attached",{mark},"head":{head},"adjust":true}}"#)
+    format!(r#"{{"v":1,"type":"attached",{mark},"head":{head},"since":{since},"adjust":true}}"#)
 }
 
 fn event(position: u64, previous: u64) -> String {
@@ -100,7 +105,7 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
     );
     assert_eq!(sent(&mut shard), []);
     followed(&mut shard, &call, r#""position":7"#);
-    let expected = [0, 1].map(|edge| [(edge, attached_before(7, 9)), (edge, event(9, 7))]);
+    let expected = [0, 1].map(|edge| [(edge, attached_before(7, 9, "null")), (edge, event(9, 7))]);
     assert_eq!(sent(&mut shard), expected.concat());
     assert_eq!(shard.poll_call(NOW), None);
 }
@@ -125,7 +130,7 @@ fn what_is_followed_already_is_answered_without_a_call() {
     attach(&mut shard, TOOLS, None);
     attach(&mut shard, TOOLS, Some(7));
     assert_eq!(shard.poll_call(NOW), None);
-    assert_eq!(sent(&mut shard), [(1, attached(7)), (2, attached(7))]);
+    assert_eq!(sent(&mut shard), [(1, attached(7)), (2, went_on(7, 7))]);
 }
 
 #[test]
@@ -147,9 +152,9 @@ fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
     let missed = r#""after":3,"events":[{"position":5,"event":{"kind":"tools_list_changed"}}]"#;
     followed(&mut shard, &call, &format!(r#""position":8,{missed}"#));
     let expected = [
-        (2, attached_before(3, 8)),
+        (2, went_on(3, 8)),
         (2, event(5, 3)),
-        (3, attached_before(5, 8)),
+        (3, went_on(5, 8)),
         (4, attached(8)),
     ];
     assert_eq!(sent(&mut shard), expected);
@@ -162,7 +167,8 @@ fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
     attach(&mut shard, TOOLS, Some(99));
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":8,"after":4,"events":[]"#);
-    assert_eq!(sent(&mut shard), [(1, attached(8)), (2, attached(8))]);
+    let answer = |since| attached_before(8, 8, since);
+    assert_eq!(sent(&mut shard), [(1, answer("2")), (2, answer("99"))]);
 }
 
 #[test]
@@ -358,7 +364,7 @@ fn a_woken_shard_goes_on_where_it_was() {
     assert!(call.text.contains(r#""since":8"#));
     followed(&mut shard, &call, r#""position":8,"after":8,"events":[]"#);
     attach(&mut shard, TOOLS, Some(8));
-    assert_eq!(sent(&mut shard), [(2, attached(8)), (3, attached(8))]);
+    assert_eq!(sent(&mut shard), [(2, went_on(8, 8)), (3, went_on(8, 8))]);
     assert_eq!(shard.poll_call(NOW), None);
 }
 
