@@ -270,6 +270,13 @@ impl Edge {
         self.edge.close_by(millis(until), millis(now));
     }
 
+    /// As `closeBy`, but ends without a result.
+    #[wasm_bindgen(js_name = retireBy)]
+    pub fn retire_by(&mut self, until: f64, why: Retirement, now: f64) {
+        self.edge
+            .retire_by(millis(until), why.ending(), millis(now));
+    }
+
     /// Whether all that is left to be polled is to be written at once, whatever room there is.
     #[wasm_bindgen(getter, js_name = isFrozen)]
     pub fn is_frozen(&mut self) -> bool {

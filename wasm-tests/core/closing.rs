@@ -62,6 +62,19 @@ fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_r
 }
 
 #[test]
+fn a_stream_that_retires_receives_what_was_published_and_ends_without_a_result() {
+    let mut world = world_of(filter());
+    world.publish(&updated("a"));
+    world.wire.clear();
+    let until = world.now + Millis(1_000);
+    world.edge.retire_by(until, Ending::Drained, world.now);
+    world.settle();
+    assert_eq!(world.written, [cue(&updated("a"))]);
+    assert!(world.has_ended);
+    assert_eq!(world.edge.stream().ending(), Some(Ending::Drained));
+}
+
+#[test]
 fn an_answer_to_an_earlier_question_does_not_count() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
