@@ -204,9 +204,9 @@ export class ListenStream implements HeldStream {
   /** What speaks for many streams was asked; a stream with a connection of its own asks for itself. */
   #retireTold(why: Retirement): void {
     const now = performance.now();
-    if (this.#isIdle || this.#line.isCertain !== undefined) return this.#retire({ at: now, why });
-    this.#edge.retireBy(now + SETTLE_MS, why, now);
-    this.#proceed();
+    if (this.#isIdle || this.#line.isCertain !== undefined) this.#retire({ at: now, why });
+    else this.#edge.retireBy(now + SETTLE_MS, why, now);
+    if (!this.#isIdle) this.#proceed();
   }
 
   /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. As they leave, it may lose its bus. */
