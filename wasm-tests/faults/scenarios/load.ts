@@ -78,6 +78,9 @@ export const LOAD: Scenario[] = [
     run: async (stage) => {
       await stage.world.call('late', 200);
       await drained(stage);
+      // A frame that waits counts as a timer that is left.
+      await stage.world.call('late', 0);
+      await setTimeout(500);
     },
   },
 ];
