@@ -1,6 +1,7 @@
 import type { FanoutStreams } from './fanout-streams.js';
 import type { Grant } from './grant.js';
 import { CALM, type HeldStream, NO_QUEUE, SSE_HEADERS, type StreamTally } from './held-stream.js';
+import { SETTLE_MS } from './streams.js';
 import { surviving } from './trap.js';
 import type { Retirement } from './wasm.js';
 
@@ -67,8 +68,9 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
     else void settled.then(() => this.#streams.close(this));
   }
 
-  retire(at: number, why: Retirement): void {
-    this.#streams.retire(this, at, why);
+  retire(at: number, why: Retirement, settled?: Promise<void>): void {
+    this.#streams.retire(this, settled === undefined ? at : at + SETTLE_MS, why);
+    void settled?.then(() => this.#streams.retire(this, performance.now(), why));
   }
 
   abort(): void {

@@ -41,8 +41,11 @@ export interface HeldStream {
    * whether the bus has delivered what it shares among streams; without it, it has.
    */
   close(settled?: Promise<boolean>): void;
-  /** Ends it at a moment of `performance.now`, without a result, after what is pending then. */
-  retire(at: number, why: Retirement): void;
+  /**
+   * Ends it at a moment of `performance.now`, without a result, after what is pending then. With `settled` it ends once
+   * that resolves, which says as of {@link HeldStream.close} what the bus has delivered, and at most a second after `at`.
+   */
+  retire(at: number, why: Retirement, settled?: Promise<void>): void;
   /** Ends it at once and without a result: the client takes it for a drop and comes back. */
   abort(): void;
 }

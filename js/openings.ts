@@ -81,19 +81,18 @@ export class Openings {
   /** Ends all streams gracefully, and opens none from now on. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    const { bus } = this.#options;
-    await this.#streams.close(bus.settle === undefined ? undefined : this.#settle(bus.settle.bind(bus)));
+    await this.#streams.close(this.#settle?.().then((isSettled) => isSettled || this.#doubt()));
   }
 
   /** Ends all streams one after the other, and opens none from now on. */
   async drain(windowMs: number): Promise<void> {
     this.#isDraining = true;
-    await this.#streams.drain(windowMs);
+    await this.#streams.drain(windowMs, this.#settle);
   }
 
   /** Ends the oldest streams one after the other. */
   async shed(count: number, windowMs: number): Promise<void> {
-    await this.#streams.shed(count, windowMs);
+    await this.#streams.shed(count, windowMs, this.#settle);
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
@@ -191,15 +190,24 @@ export class Openings {
     });
   }
 
+  /** Resolves with whether streams have received in time what was published before; undefined: they always have. */
+  get #settle(): (() => Promise<boolean>) | undefined {
+    const { bus } = this.#options;
+    if (bus.settle === undefined) return undefined;
+    return async () => {
+      try {
+        await atMost(SETTLE_MS, bus.settle?.(), lateAnswer);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+  }
+
   /** What the bus does not deliver in time is made up for as after a loss, but for callers with a name. */
-  async #settle(settle: () => Promise<void>): Promise<boolean> {
-    try {
-      await atMost(SETTLE_MS, settle(), () => new ListenError('bus-lost', 'the bus did not answer in time'));
-      return true;
-    } catch {
-      this.#fanout?.lastDoubt();
-      return false;
-    }
+  #doubt(): false {
+    this.#fanout?.lastDoubt();
+    return false;
   }
 
   #fanoutOn(bus: ListenBus): FanoutStreams | undefined {
@@ -280,6 +288,10 @@ export class Openings {
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }
+}
+
+function lateAnswer(): ListenError {
+  return new ListenError('bus-lost', 'the bus did not answer in time');
 }
 
 function attachTimeout(): ListenError {

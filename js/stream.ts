@@ -1,6 +1,6 @@
 import { atMost } from './at-most.js';
 import type { BusLink } from './bus/bus.js';
-import { BusLine, type LineAttachment } from './bus/bus-line.js';
+import { BusLine, type LineAttachment, lineOf } from './bus/bus-line.js';
 import { retiringOf } from './bus-ends.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { deferred } from './deferred.js';
@@ -28,6 +28,7 @@ export class ListenStream implements HeldStream {
   readonly #attached = deferred();
   readonly #closing = deferred<{ settled: Promise<boolean> | undefined }>();
   readonly #retiring = deferred<Retiring>();
+  readonly #told = deferred<Retirement>();
   #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
@@ -83,6 +84,7 @@ export class ListenStream implements HeldStream {
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
     void stream.#closing.promise.then(({ settled }) => stream.#close(settled));
     void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
+    void stream.#told.promise.then((why) => surviving(() => stream.#retireTold(why)));
     try {
       await stream.#attach();
     } catch (error) {
@@ -102,8 +104,10 @@ export class ListenStream implements HeldStream {
     this.#closing.resolve({ settled });
   }
 
-  retire(at: number, why: Retirement): void {
-    this.#retiring.resolve({ at, why });
+  /** What follows `settled` itself runs on behalf of the request that made it. */
+  retire(at: number, why: Retirement, settled?: Promise<void>): void {
+    this.#retiring.resolve({ at: settled === undefined ? at : at + SETTLE_MS, why });
+    void settled?.then(() => this.#told.resolve(why));
   }
 
   abort(): void {
@@ -123,10 +127,7 @@ export class ListenStream implements HeldStream {
   async #attach(): Promise<void> {
     if (this.#options.signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
     const { attachMs, session } = this.#options;
-    if (this.#edge.honorsNothing && session === undefined) {
-      this.#edge.finishWithoutBus(performance.now());
-      return;
-    }
+    if (this.#edge.honorsNothing && session === undefined) return this.#edge.finishWithoutBus(performance.now());
     this.#line.attach(this.#edge.since);
     const late = (): ListenError => new ListenError('attach-timeout', 'the bus did not confirm in time');
     await atMost(attachMs, this.#attached.promise, late);
@@ -134,17 +135,7 @@ export class ListenStream implements HeldStream {
 
   #join(link: BusLink, since: string | undefined): LineAttachment {
     const attachment = this.#options.bus.attach(this.#filter(), link, joiningOf(this.#options, since));
-    const again = attachment.again?.bind(attachment);
-    return {
-      get home() {
-        return attachment.home;
-      },
-      get isCertain() {
-        return attachment.isCertain;
-      },
-      detach: () => attachment.detach(),
-      again: again && ((after) => again(this.#filter(), joiningOf(this.#options, after))),
-    };
+    return lineOf(attachment, (after) => attachment.again?.(this.#filter(), joiningOf(this.#options, after)));
   }
 
   #filter(): SubscriptionFilter {
@@ -210,6 +201,14 @@ export class ListenStream implements HeldStream {
     this.#timer.arm(this.#edge.deadline);
   }
 
+  /** What speaks for many streams was asked; a stream with a connection of its own asks for itself. */
+  #retireTold(why: Retirement): void {
+    const now = performance.now();
+    if (this.#isIdle || this.#line.isCertain !== undefined) this.#retire({ at: now, why });
+    else this.#edge.endBy(now + SETTLE_MS, now, why);
+    if (!this.#isIdle) this.#proceed();
+  }
+
   /** Where the bus's end of the attachment speaks for many streams, it is asked once for all of them. As they leave, it may lose its bus. */
   async #close(settled: Promise<boolean> | undefined): Promise<void> {
     const isSettled = this.#line.isCertain !== undefined && (await settled) === true;
@@ -225,7 +224,7 @@ export class ListenStream implements HeldStream {
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
     if (!isSettled && this.#line.isCertain === false) this.#edge.doubt(now);
     if (isShared) this.#edge.close();
-    else this.#edge.closeBy(now + SETTLE_MS, now);
+    else this.#edge.endBy(now + SETTLE_MS, now);
     this.#line.tend(this.#edge);
     this.#pump();
   }

@@ -1,5 +1,6 @@
 import { deferred } from './deferred.js';
 import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
+import { LastQuestions } from './last-questions.js';
 import type { RefusalKind } from './refusals.js';
 import { Renewed } from './renewed.js';
 import { Retirement, Tally } from './wasm.js';
@@ -118,14 +119,17 @@ export class Streams {
     await this.#gone(streams, SETTLE_MS + this.#authorizeMs);
   }
 
-  /** Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. */
-  async drain(windowMs: number): Promise<void> {
-    await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained);
+  /**
+   * Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. Each ends once
+   * `settle` has resolved that was called at its moment or later, and at most a second after its moment.
+   */
+  async drain(windowMs: number, settle?: Settle): Promise<void> {
+    await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained, settle);
   }
 
   /** Ends the `count` oldest streams as {@link Streams.drain} does. */
-  async shed(count: number, windowMs: number): Promise<void> {
-    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed);
+  async shed(count: number, windowMs: number, settle?: Settle): Promise<void> {
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed, settle);
   }
 
   #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'waitedMs' | 'written'> {
@@ -135,12 +139,15 @@ export class Streams {
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */
-  async #retire(streams: HeldStream[], windowMs: number, why: Retirement): Promise<void> {
+  async #retire(streams: HeldStream[], windowMs: number, why: Retirement, settle?: Settle): Promise<void> {
+    const questions = settle && new LastQuestions(settle);
     const slice = windowMs / streams.length;
     const now = performance.now();
     streams.forEach((stream, place) => {
-      stream.retire(now + slice * (place + Math.random()), why);
+      const at = now + slice * (place + Math.random());
+      stream.retire(at, why, questions?.after(at));
     });
+    void questions?.ask();
     await this.#gone(streams, windowMs + TAKE_MS);
   }
 
@@ -164,6 +171,9 @@ export class Streams {
 export const SETTLE_MS = 1_000;
 /** Milliseconds that readers have, after the window of a drain, to take what is pending. */
 const TAKE_MS = 5_000;
+
+/** Asks the bus for what was published before the call; resolves in any case. */
+export type Settle = () => Promise<unknown>;
 
 /** Streams whose end somebody waits for. */
 interface Awaited {

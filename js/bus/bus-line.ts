@@ -1,6 +1,6 @@
 import type { SharedFrames } from '../shared-frames.js';
 import { BusCall } from '../wasm.js';
-import type { BusHome, BusLink } from './bus.js';
+import type { BusAttachment, BusHome, BusLink } from './bus.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
@@ -30,6 +30,20 @@ export interface LineEnds {
   share?(frames: SharedFrames): boolean;
   /** There is no attachment any more, see {@link BusLink.lost}. */
   lost(error: Error, since?: string): void;
+}
+
+/** An attachment of a bus as a line has it, which `again` attaches again where that can be done in place. */
+export function lineOf(attachment: BusAttachment, again: (since: string | undefined) => void): LineAttachment {
+  return {
+    get home() {
+      return attachment.home;
+    },
+    get isCertain() {
+      return attachment.isCertain;
+    },
+    detach: () => attachment.detach(),
+    again: attachment.again && again,
+  };
 }
 
 /** One stream's line to the bus, over one attachment after another. What a former one still says is not heard. */

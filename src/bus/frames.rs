@@ -14,9 +14,9 @@ pub(super) fn attached_frame(
 ) -> String {
     let (mark, room) = (mark_members(mark), room_member(room));
     let head = head.0;
-    let since = since.map_or_else(|| "null".into(), |since| since.0.to_string());
+    let since = since.map_or_else(|| ",\"since\":null".into(), |at| member("since", at.0));
     format!(
-        r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"since":{since},"adjust":true{room}}}"#
+        r#"{{"v":{VERSION},"type":"attached",{mark},"head":{head},"adjust":true{since}{room}}}"#
     )
 }
 
@@ -37,7 +37,11 @@ fn room_member(room: usize) -> String {
     if room == usize::MAX {
         return String::new();
     }
-    format!(",\"room\":{room}")
+    member("room", room as u64)
+}
+
+fn member(name: &str, value: u64) -> String {
+    format!(",\"{name}\":{value}")
 }
 
 /// The frame of `event` for an event that is JSON text already.
@@ -52,12 +56,10 @@ pub(super) fn event_frame(
         position.0
     );
     if let Some(previous) = previous {
-        frame.push_str(",\"previous\":");
-        frame.push_str(&previous.0.to_string());
+        frame += &member("previous", previous.0);
     }
     if let Some(at) = at {
-        frame.push_str(",\"at\":");
-        frame.push_str(&at.0.to_string());
+        frame += &member("at", at.0);
     }
     frame.push_str(",\"event\":");
     frame.push_str(event);

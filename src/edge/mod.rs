@@ -2,6 +2,7 @@
 
 mod backoff;
 mod counts;
+mod ending;
 mod follower;
 mod heard;
 mod link;
@@ -27,7 +28,7 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
-    listen::{Output, ServerStream, Stamp},
+    listen::{Ending, Output, ServerStream, Stamp},
     scope::Scope,
     seeded::{self, Bug},
     sse,
@@ -51,8 +52,8 @@ pub struct Edge {
     tells_past: bool,
     /// What the bus sends, where that is more than the client may hear.
     sent: Option<SubscriptionFilter>,
-    /// When it closes, whether the bus has answered by then or not.
-    closes_at: Option<Millis>,
+    /// When and why it ends, whether the bus has answered by then or not.
+    ends_by: Option<(Millis, Ending)>,
     /// By how much the clock of 1970 is ahead of the one that is told here.
     epoch: Millis,
 }
@@ -76,7 +77,7 @@ impl Edge {
             last_id: None,
             denied: Vec::new(),
             sent: None,
-            closes_at: None,
+            ends_by: None,
             epoch: Millis::default(),
         }
     }
@@ -150,7 +151,7 @@ impl Edge {
     /// A [`ProtocolError`]; the frame is then to be dropped, and the stream has not changed.
     pub fn handle_bus_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         let handled = self.take(text, now);
-        self.close_if_due(now);
+        self.end_if_due(now);
         handled
     }
 
@@ -270,16 +271,19 @@ impl Edge {
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.stream.handle_timeout(now);
         self.follower.handle_timeout(now, random);
-        self.close_if_due(now);
+        self.end_if_due(now);
     }
 
     /// When to call [`Edge::handle_timeout`]; `None`: not until something is handled.
     pub fn poll_timeout(&self) -> Option<Millis> {
         let follower = self.follower.poll_timeout();
         let is_open = self.stream.is_open();
-        let bus = [follower, self.closes_at].map(|at| at.filter(|_| is_open));
-        let deadlines = bus.into_iter().chain([self.stream.poll_timeout()]);
-        deadlines.flatten().min()
+        let deadlines = [
+            self.stream.poll_timeout(),
+            follower.filter(|_| is_open),
+            self.ends_by.map(|(at, _)| at).filter(|_| is_open),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// What is to be done about the bus, or `None` until something is handled again: with
@@ -296,31 +300,6 @@ impl Edge {
     /// Somebody else knows that something may be missing: the bus is to be asked.
     pub fn handle_doubt(&mut self, now: Millis) {
         self.follower.handle_question(now);
-    }
-
-    /// Ends the stream gracefully: what waits goes out, then the result. What may have been missed
-    /// while the bus is away counts as what waits.
-    pub fn close(&mut self) {
-        if self.stream.is_open() && !self.follower.is_certain() {
-            self.stream.handle_last_doubt();
-        }
-        self.stream.close();
-    }
-
-    /// Closes the stream once the bus has confirmed that nothing published before this call is missing, and
-    /// at `until` at the latest: as [`Edge::close`] then. Poll [`Edge::poll_call`].
-    pub fn close_by(&mut self, until: Millis, now: Millis) {
-        self.follower.settle(now);
-        self.closes_at = Some(until);
-        self.close_if_due(now);
-    }
-
-    fn close_if_due(&mut self, now: Millis) {
-        let is_asking = self.stream.is_open() && !self.follower.is_settled();
-        let is_due = |until: &mut Millis| !is_asking || *until <= now;
-        if self.closes_at.take_if(is_due).is_some() {
-            self.close();
-        }
     }
 
     /// There is nothing to register: the stream is acknowledged and ends at once.

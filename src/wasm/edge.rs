@@ -263,11 +263,12 @@ impl Edge {
         self.edge.close();
     }
 
-    /// As `close`, once the bus has confirmed that nothing published before this call is missing, and at
-    /// `until` at the latest. The bus is to be asked: see `call`.
-    #[wasm_bindgen(js_name = closeBy)]
-    pub fn close_by(&mut self, until: f64, now: f64) {
-        self.edge.close_by(millis(until), millis(now));
+    /// Ends once the bus has confirmed that nothing published before this call is missing, and at `until` at the
+    /// latest: without `why` as `close` does, else without a result. The bus is to be asked: see `call`.
+    #[wasm_bindgen(js_name = endBy)]
+    pub fn end_by(&mut self, until: f64, now: f64, why: Option<Retirement>) {
+        let why = why.map_or(Ending::Closed, Retirement::ending);
+        self.edge.end_by(millis(until), why, millis(now));
     }
 
     /// Whether all that is left to be polled is to be written at once, whatever room there is.

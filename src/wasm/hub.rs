@@ -70,12 +70,6 @@ impl Hub {
         self.core.spare()
     }
 
-    /// How many times a key of an edge was entered or taken out so far.
-    #[wasm_bindgen(getter)]
-    pub fn operations(&self) -> f64 {
-        number(bus::Position(self.core.operations()))
-    }
-
     /// What an attached edge wants, for `restore`: JSON texts of bounded size.
     pub fn kept(&self, edge: u32) -> Vec<String> {
         self.core.kept(EdgeId(edge))

@@ -114,12 +114,6 @@ impl LegacyRequest {
         self.0.is_of_sessions()
     }
 
-    /// Whether only a session can answer it.
-    #[wasm_bindgen(getter, js_name = needsSession)]
-    pub fn needs_session(&self) -> bool {
-        self.0.call.needs_session()
-    }
-
     /// The URI to subscribe to, or no more.
     #[wasm_bindgen(getter)]
     pub fn uri(&self) -> Option<String> {

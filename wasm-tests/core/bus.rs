@@ -40,7 +40,7 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     };
     assert_eq!(
         answer,
-        r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"since":null,"adjust":true}"#
+        r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"adjust":true,"since":null}"#
     );
     assert_eq!(interest.to_json(), r#"{"toolsListChanged":true}"#);
     assert_eq!(hub.attached(), 1);
@@ -94,7 +94,7 @@ fn a_second_attach_takes_the_place_of_the_first() {
     };
     assert_eq!(
         answer,
-        r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"since":null,"adjust":true}"#
+        r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"adjust":true,"since":null}"#
     );
     assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
     assert_eq!(hub.publish(&updated("a")).edges(), []);

@@ -36,7 +36,7 @@ fn cue(event: &ServerEvent) -> String {
 /// Closes within a second.
 fn close(world: &mut World) {
     let until = world.now + Millis(1_000);
-    world.edge.close_by(until, world.now);
+    world.edge.end_by(until, Ending::Closed, world.now);
 }
 
 fn is_result(message: &str) -> bool {
@@ -59,6 +59,19 @@ fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_r
     assert!(is_result(&world.written[1]));
     assert!(world.has_ended);
     assert_eq!(world.edge.stream().ending(), Some(Ending::Closed));
+}
+
+#[test]
+fn a_stream_that_retires_receives_what_was_published_and_ends_without_a_result() {
+    let mut world = world_of(filter());
+    world.publish(&updated("a"));
+    world.wire.clear();
+    let until = world.now + Millis(1_000);
+    world.edge.end_by(until, Ending::Drained, world.now);
+    world.settle();
+    assert_eq!(world.written, [cue(&updated("a"))]);
+    assert!(world.has_ended);
+    assert_eq!(world.edge.stream().ending(), Some(Ending::Drained));
 }
 
 #[test]

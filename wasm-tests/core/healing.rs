@@ -387,7 +387,7 @@ fn the_answer_to_an_earlier_attach_that_comes_twice_is_not_taken_for_the_one_awa
     for _ in 0..3 {
         world.publish(&ServerEvent::PromptsListChanged);
     }
-    let late = r#"{"v":1,"type":"attached","epoch":"e0","position":3,"head":3,"since":null,"adjust":true}"#;
+    let late = r#"{"v":1,"type":"attached","epoch":"e0","position":3,"head":3,"adjust":true,"since":null}"#;
     world.wire.extend([late.to_owned(), late.to_owned()]);
     let event = task(r#"{"taskId":"t","status":"working"}"#);
     assert_eq!(said(&mut world), [""; 0]);

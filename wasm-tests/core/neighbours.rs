@@ -33,7 +33,7 @@ const ATTACHED: &str =
     r#"{"v":1,"type":"attached","epoch":"e","position":7,"head":7,"adjust":true}"#;
 /// What a bus of this version says in its place.
 const ANSWERED: &str =
-    r#"{"v":1,"type":"attached","epoch":"e","position":7,"head":7,"since":null,"adjust":true}"#;
+    r#"{"v":1,"type":"attached","epoch":"e","position":7,"head":7,"adjust":true,"since":null}"#;
 const INTEREST: &str = r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true}}"#;
 const TOOLS: &str = r#"{"v":1,"type":"event","position":8,"event":{"kind":"tools_list_changed"}}"#;
 const LATER: &str =

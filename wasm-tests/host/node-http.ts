@@ -34,10 +34,18 @@ export async function serveOnNode(fetch: Fetch): Promise<NodeServer> {
   };
 }
 
+/** Keeps each request until its connection ends: once Node has collected one, its signal aborts no more. */
+const underWay = new Set<Request>();
+
 async function exchange(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController();
-  outgoing.once('close', () => gone.abort());
-  const response = await fetch(requestOf(incoming, gone.signal));
+  const request = requestOf(incoming, gone.signal);
+  underWay.add(request);
+  outgoing.once('close', () => {
+    gone.abort();
+    underWay.delete(request);
+  });
+  const response = await fetch(request);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers)).flushHeaders();
   if (response.body === null) outgoing.end();
   // A client that leaves ends its stream: nobody is left to be told.

@@ -21,13 +21,20 @@ class SharingBus implements ListenBus {
   readonly links: BusLink[] = [];
   /** What is to be done on behalf of the request of the stream. */
   readonly errands: (() => void)[] = [];
+  /** Whether it is done at once, as on a host that knows of no requests. */
+  isAtHome = false;
   settled: () => void = () => {};
 
   attach(_filter: SubscriptionFilter, link: BusLink, _joining?: Joining): BusAttachment {
     this.links.push(link);
     if (this.links.length > 1) return { detach: () => {}, again: () => queueMicrotask(() => this.replay(link)) };
     link.receive(attached('line', 0));
-    return { isCertain: true, home: { ask: (errand) => this.errands.push(errand) }, detach: () => {} };
+    return { isCertain: true, home: { ask: (errand) => this.#do(errand) }, detach: () => {} };
+  }
+
+  #do(errand: () => void): void {
+    if (this.isAtHome) errand();
+    else this.errands.push(errand);
   }
 
   /** Answers a question, after what the former answer replays. */
@@ -85,6 +92,56 @@ test('a chunk that waits for the request of its stream is written before what is
   await closed;
   expect([await reading, await stream.message()]).toEqual([listChanged('1', 'tools'), RESULT]);
   enqueue.mockRestore();
+});
+
+test('a drain waits for what is on its way to a stream, which ends without a result', async () => {
+  const bus = new SharingBus();
+  bus.isAtHome = true;
+  const server = serving({ bus });
+  const stream = await open(server, TOOLS);
+  expect(await stream.message()).toContain('acknowledged');
+  const asked = vi.spyOn(bus, 'settle');
+  const drained = server.drain({ windowMs: 0 });
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledOnce());
+  bus.links[0]?.receive(changed(1, 0));
+  bus.settled();
+  expect([await stream.message(), await stream.message()]).toEqual([listChanged('1', 'tools'), undefined]);
+  await drained;
+});
+
+test('a drain waits a second for a bus that does not answer', async () => {
+  const bus = new SharingBus();
+  bus.isAtHome = true;
+  const server = serving({ bus });
+  const stream = await open(server, TOOLS);
+  expect(await stream.message()).toContain('acknowledged');
+  const began = performance.now();
+  await server.drain({ windowMs: 0 });
+  expect(await stream.message()).toBeUndefined();
+  const waited = performance.now() - began;
+  expect(waited).toBeGreaterThanOrEqual(1_000);
+  expect(waited).toBeLessThan(5_000);
+  expect(server.stats().ended).toMatchObject({ drained: 1, aborted: 0 });
+});
+
+test('a stream with a connection of its own asks there before it ends by a drain', async () => {
+  const bus = new SharingBus();
+  bus.isAtHome = true;
+  const server = serving({ bus });
+  await open(server, TOOLS);
+  const opening = open(server, TOOLS);
+  await vi.waitFor(() => expect(bus.links).toHaveLength(2));
+  bus.links[1]?.receive(attached('bus', 0));
+  const stream = await opening;
+  expect(await stream.message()).toContain('acknowledged');
+  const asked = vi.spyOn(bus, 'settle');
+  const drained = server.drain({ windowMs: 0 });
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledOnce());
+  bus.settled();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  while ((await stream.message()) !== undefined);
+  await drained;
+  expect(server.stats().ended).toMatchObject({ drained: 2, aborted: 0 });
 });
 
 function attached(epoch: string, position: number, head = position): string {

@@ -42,6 +42,26 @@ test('close delivers what the bus still has on its way', async () => {
   expect(await stream.message()).toBe(RESULT);
 });
 
+test('a drain delivers what the bus still has on its way, and asks once for streams that end together', async () => {
+  const bus: ListenBus = new InMemoryBus();
+  let questions = 0;
+  bus.settle = async () => {
+    questions += 1;
+    await new Promise(setImmediate);
+    await bus.publish({ kind: 'tools_list_changed' });
+  };
+  const server = serving({ bus });
+  const streams = await Promise.all(Array.from({ length: 20 }, () => open(server, TOOLS)));
+  const drained = server.drain({ windowMs: 0 });
+  for (const stream of streams) {
+    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(await stream.message()).toBeUndefined();
+  }
+  await drained;
+  expect(questions).toBe(1);
+});
+
 test('close does not wait for a reader that takes nothing: it does so in the same turn of the event loop', async () => {
   const { server } = watched();
   for (let count = 0; count < 100; count += 1) await server.fetch(listenRequest(TOOLS));

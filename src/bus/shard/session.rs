@@ -29,8 +29,10 @@ impl Shard {
     }
 
     pub(super) fn answer_watches(&mut self, seq: u64, watches: &[Watched]) {
-        let answered = self.watches.extract_if(.., |watch| watch.call == Some(seq));
-        let answered: Vec<Watch> = answered.collect();
+        let all = std::mem::take(&mut self.watches).into_iter();
+        let (answered, left) = all.partition(|watch: &Watch| watch.call == Some(seq));
+        self.watches = left;
+        let answered: Vec<Watch> = answered;
         for Watch {
             ticket, session, ..
         } in answered

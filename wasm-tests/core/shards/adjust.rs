@@ -10,7 +10,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::shard::{NOW, PROMPTS, TOOLS, attach, attached, batch, followed, sent, shard};
+use super::{
+    answer::attached,
+    shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
+};
 use crate::any::uri;
 
 fn watching(names: &[&str]) -> SubscriptionFilter {

@@ -1,6 +1,7 @@
 //! A root and its shards, back to back.
 
 mod adjust;
+mod answer;
 mod cost;
 mod disk;
 mod faults;

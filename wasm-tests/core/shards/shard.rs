@@ -8,7 +8,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::root::sharded;
+use super::{
+    answer::{attached, attached_before, went_on},
+    root::sharded,
+};
 use crate::any::updated;
 
 pub(super) const NOW: Millis = Millis(0);
@@ -51,20 +54,6 @@ pub(super) fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
 pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
     let text = format!(r#"{{"v":1,"type":"batch","epoch":"e",{members}}}"#);
     shard.handle_batch(&text, NOW).unwrap()
-}
-
-pub(super) fn attached(position: u64) -> String {
-    attached_before(position, position, "null")
-}
-
-/// The answer to an attach that named its mark.
-pub(super) fn went_on(at: u64, head: u64) -> String {
-    attached_before(at, head, &at.to_string())
-}
-
-pub(super) fn attached_before(at: u64, head: u64, since: &str) -> String {
-    let mark = format!(r#""epoch":"e","position":{at}"#);
-    format!(r#"{{"v":1,"type":"attached",{mark},"head":{head},"since":{since},"adjust":true}}"#)
 }
 
 fn event(position: u64, previous: u64) -> String {

@@ -1,8 +1,9 @@
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::shard::{
-    NOW, PROMPTS, TOOLS, attach, attached_before, batch, followed, sent, shard, went_on,
+use super::{
+    answer::{attached_before, went_on},
+    shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
 
 /// What was published before a key was followed was not sent here, even where it lies after the mark.

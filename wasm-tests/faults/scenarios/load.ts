@@ -68,6 +68,21 @@ export const LOAD: Scenario[] = [
     ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
     run: drained,
   },
+  {
+    name: 'one edge drains over 10 s while every frame of the bus is late by 200 ms',
+    promise: 'P8',
+    streams: 0,
+    short: 0,
+    world: { isDirect: true },
+    ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
+    run: async (stage) => {
+      await stage.world.call('late', 200);
+      await drained(stage);
+      // A frame that waits counts as a timer that is left.
+      await stage.world.call('late', 0);
+      await setTimeout(500);
+    },
+  },
 ];
 
 /** One stream on the first edge is not read; two on the second are. */

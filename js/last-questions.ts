@@ -1,0 +1,39 @@
+import { type Deferred, deferred } from './deferred.js';
+
+/** Asks the bus before streams end, once for all whose moment has come while the question before was answered. */
+export class LastQuestions {
+  readonly #settle: () => Promise<unknown>;
+  /** In the order of their moments. */
+  #due: { at: number; settled: Deferred<void> }[] = [];
+
+  /** @param settle - resolves once streams have received what was published before the call; must not reject. */
+  constructor(settle: () => Promise<unknown>) {
+    this.#settle = settle;
+  }
+
+  /** Resolves once what was published before `at`, on the clock of `performance.now()`, is received. In the order of `at`. */
+  after(at: number): Promise<void> {
+    const settled = deferred();
+    this.#due.push({ at, settled });
+    return settled.promise;
+  }
+
+  /** Asks at each moment; resolves after the last answer. */
+  async ask(): Promise<void> {
+    for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
+      // A timer may fire early by a part of a millisecond.
+      await sleep(next.at - performance.now() + 1);
+      const now = performance.now();
+      const due = this.#due.filter(({ at }) => at <= now);
+      this.#due = this.#due.slice(due.length);
+      await this.#settle();
+      for (const { settled } of due) settled.resolve();
+    }
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, Math.max(ms, 0));
+  });
+}
