@@ -176,15 +176,28 @@ fn what_is_accepted_of_a_damaged_text_is_what_a_lenient_reader_accepts() {
             let mut bytes = serde_json::to_vec(&value).unwrap();
             let place = place.index(bytes.len());
             bytes[place] = byte;
-            let accepted = json::read(&bytes, 64).is_ok();
+            let other = serde_json::from_slice::<serde_json::Value>(&bytes);
+            // The grammar of numbers has no largest one: the other reader refuses what no f64 holds, this one keeps the text.
+            if matches!(&other, Err(error) if error.to_string().starts_with("number out of range"))
+            {
+                return;
+            }
             assert_eq!(
-                accepted,
-                serde_json::from_slice::<serde_json::Value>(&bytes).is_ok(),
+                json::read(&bytes, 64).is_ok(),
+                other.is_ok(),
                 "{:?}",
                 String::from_utf8_lossy(&bytes)
             );
         },
     );
+}
+
+#[test]
+fn a_number_that_no_f64_holds_is_kept_as_it_is_written() {
+    for text in ["1e999", "-2e1474836", "1e400"] {
+        assert!(serde_json::from_str::<serde_json::Value>(text).is_err());
+        assert_eq!(json::read(text.as_bytes(), 64).unwrap().root.raw, text);
+    }
 }
 
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
