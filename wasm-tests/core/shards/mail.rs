@@ -13,7 +13,8 @@ impl World {
                 let object = self.shards.get_mut(&shard).unwrap();
                 let text = object.shard.handle_batch(&text, self.now).unwrap();
                 self.settle_shard(shard);
-                self.mail.push(Mail::Taken { shard, call, text });
+                let taken = call.map(|call| Mail::Taken { shard, call, text });
+                self.mail.extend(taken);
             }
             Mail::Taken { shard, call, text } => {
                 let taken = self.root.handle_taken(shard, call, &text, self.now, 0.5);
@@ -45,7 +46,13 @@ impl World {
     /// Whoever made the call hears that it failed.
     pub(crate) fn fail(&mut self, mail: &Mail, is_overloaded: bool) {
         match mail {
-            Mail::Batch { shard, call, .. } | Mail::Taken { shard, call, .. } => {
+            Mail::Batch { call: None, .. } => {}
+            Mail::Batch {
+                shard,
+                call: Some(call),
+                ..
+            }
+            | Mail::Taken { shard, call, .. } => {
                 self.root
                     .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
                 self.settle_root();
@@ -89,7 +96,7 @@ impl World {
             self.calls += 1;
             self.mail.push(Mail::Batch {
                 shard: call.shard,
-                call: call.call,
+                call: Some(call.call),
                 text: call.text,
             });
         }

@@ -27,11 +27,15 @@ impl World {
         }
     }
 
-    /// When nobody is left, the root believes of no shard that somebody is, and keeps none that it knows to be empty.
+    /// When nobody is left, the root believes of no shard that somebody is, and keeps none that it knows to be empty. A
+    /// shard that was reset, and to which nobody and nothing came since, has had no occasion to tell.
     pub(crate) fn check_forgotten(&self) {
+        let has_told = |shard| self.shards[&shard].shard.mark().is_some();
         let known: Vec<_> = self.root.shards().collect();
         assert!(
-            known.iter().all(|(_, _, edges)| edges.is_none()),
+            known
+                .iter()
+                .all(|(shard, _, edges)| edges.is_none() || !has_told(*shard)),
             "{known:?}"
         );
     }

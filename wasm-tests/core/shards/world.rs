@@ -44,7 +44,8 @@ pub(crate) struct ShardObject {
 pub(crate) enum Mail {
     Batch {
         shard: ShardId,
-        call: u32,
+        /// `None`: the root that made it has restarted, and nobody waits for the answer.
+        call: Option<u32>,
         text: String,
     },
     Taken {
@@ -270,6 +271,11 @@ impl World {
     /// The root's memory is gone, and with it the calls that it waits for.
     pub(crate) fn restart_root(&mut self, keeps_sockets: bool) {
         self.mail.retain(|mail| !matches!(mail, Mail::Taken { .. }));
+        for mail in &mut self.mail {
+            if let Mail::Batch { call, .. } = mail {
+                *call = None;
+            }
+        }
         let mark = self.mark();
         let kept: Vec<_> = self
             .own
