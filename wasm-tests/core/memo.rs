@@ -9,7 +9,7 @@ use mcp_listen::{
     scope::{Label, Scope},
     uri::Uri,
 };
-use proptest::collection::vec;
+use proptest::collection::hash_set;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -29,7 +29,7 @@ fn messages(stream: &mut ServerStream) -> Vec<Output> {
 #[test]
 fn a_memo_holds_the_id_as_it_was_written_the_filter_with_its_scope_and_the_name_of_the_server() {
     check(
-        &(any_filter(), vec("[a-z]{1,9}", 0..3)),
+        &(any_filter(), hash_set("[a-z]{1,9}", 0..3)),
         |(filter, audiences)| {
             let audiences = audiences.iter().map(|name| Label::new(name).unwrap());
             let scope = Scope {
