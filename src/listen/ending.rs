@@ -105,6 +105,10 @@ impl Lifetime {
         self.blocked_since.get_or_insert(now);
     }
 
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked_since.is_some()
+    }
+
     pub(super) fn handle_taken(&mut self) {
         self.blocked_since = None;
     }

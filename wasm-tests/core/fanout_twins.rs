@@ -7,7 +7,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{Output, ServerStream},
+    listen::{Ending, Output, ServerStream},
     position::Position,
     sse,
     tally::Tally,
@@ -192,4 +192,30 @@ fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
             twins.compare();
         }
     });
+}
+
+/// The time of a stalled reader begins with the keep-alive that had no room, not with the next event.
+#[test]
+fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
+    let mut twins = Twins::default();
+    let tools = SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    };
+    twins.take(Step::Open("1", tools));
+    twins.compare();
+    twins.all[0].has_room = false;
+    for step in [
+        Step::Wait(30),
+        Step::Publish(vec![ServerEvent::ToolsListChanged]),
+        Step::Wait(49),
+    ] {
+        twins.take(step);
+        twins.compare();
+        assert_eq!(twins.all[0].alone.ending(), None);
+    }
+    twins.take(Step::Wait(1));
+    twins.compare();
+    let fanned = twins.fanout.stream(twins.all[0].id).unwrap();
+    assert_eq!(fanned.ending(), Some(Ending::Stalled));
 }

@@ -46,8 +46,12 @@ impl Shard {
             self.begin_anew();
         }
         let reached = self.mark.as_ref().map(|mark| mark.position);
-        self.is_behind |= reached.is_some_and(|reached| batch.previous > Some(reached));
+        // Before the first answer too: what is left out may lie behind the mark that it will name.
+        self.is_behind |= batch.previous > reached;
         if self.is_behind {
+            if let Some(flight) = &mut self.flight {
+                flight.is_passed = true;
+            }
             return;
         }
         for (position, event) in batch.events {

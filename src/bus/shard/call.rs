@@ -41,6 +41,7 @@ impl Shard {
             turn,
             left,
             is_low: follow.is_low,
+            is_passed: false,
             deadline: now + PATIENCE,
         });
         let text = follow.to_json();
@@ -181,6 +182,7 @@ impl Shard {
         } else {
             self.catch_up(&mark, is_settled, missed.as_ref());
         }
+        self.is_behind = flight.is_passed;
         self.count_from(&mark, has_added);
         self.answer_waiting(flight.seq, &mark, missed.as_ref(), &watches);
         self.answer_watches(flight.seq, &watches);
@@ -225,7 +227,6 @@ impl Shard {
             _ if is_settled => {}
             _ => return,
         }
-        self.is_behind = false;
         if reached < mark.position {
             self.mark = Some(mark.clone());
         }

@@ -98,6 +98,8 @@ struct Flight {
     turn: Turn,
     left: Vec<Box<str>>,
     is_low: bool,
+    /// A batch was not taken meanwhile, and may have gone further than the answer.
+    is_passed: bool,
     deadline: Millis,
 }
 

@@ -1,3 +1,4 @@
+use mcp_listen::bus::Shard;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -21,4 +22,40 @@ fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
     batch(&mut shard, r#""previous":7,"through":9,"events":[]"#);
     attach(&mut shard, TOOLS, Some(9));
     assert_eq!(sent(&mut shard), [(3, went_on(9, 9))]);
+}
+
+/// The root has restarted, and its log begins after 9: what it sends first leaves out all before that.
+#[test]
+fn what_is_left_out_before_the_first_answer_is_asked_for() {
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, Some(5));
+    let call = shard.poll_call(NOW).unwrap();
+    batch(&mut shard, r#""previous":9,"through":9,"events":[]"#);
+    followed(&mut shard, &call, r#""position":7,"after":5,"events":[]"#);
+    assert_eq!(sent(&mut shard), [(0, attached_before(5, 7, "5"))]);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":7"#));
+    followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);
+    assert_eq!(sent(&mut shard), [(0, "Lost".into())]);
+}
+
+/// The answer on its way was written before it.
+#[test]
+fn what_comes_while_a_shard_asks_for_what_it_missed_is_asked_for_next() {
+    let mut shard = shard();
+    batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":7"#));
+    let tools = r#"[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;
+    batch(
+        &mut shard,
+        &format!(r#""previous":8,"through":9,"events":{tools}"#),
+    );
+    followed(&mut shard, &call, r#""position":8,"after":7,"events":[]"#);
+    assert_eq!(sent(&mut shard), []);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":8"#));
+    let answer = format!(r#""position":9,"after":8,"events":{tools}"#);
+    followed(&mut shard, &call, &answer);
+    assert_eq!(sent(&mut shard).len(), 1);
 }
