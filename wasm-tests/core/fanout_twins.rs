@@ -207,8 +207,9 @@ fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
     twins.all[0].has_room = false;
     for step in [
         Step::Wait(30),
+        Step::Wait(10),
         Step::Publish(vec![ServerEvent::ToolsListChanged]),
-        Step::Wait(49),
+        Step::Wait(39),
     ] {
         twins.take(step);
         twins.compare();

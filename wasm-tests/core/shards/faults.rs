@@ -132,6 +132,8 @@ fn whatever_is_lost_late_twice_or_out_of_order_every_listener_hears_what_it_was_
         world.check_promises();
         world.clear();
         world.come_to_rest();
+        world.publish_what_is_followed();
+        world.come_to_rest();
         world.check_forgotten();
     });
 }

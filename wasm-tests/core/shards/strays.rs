@@ -1,6 +1,9 @@
 //! Who asks for a place and does not come, and what is left when all have gone.
 
-use mcp_listen::bus::Home;
+use mcp_listen::{
+    bus::{Home, Key},
+    event::ServerEvent,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -8,6 +11,7 @@ use super::{
     root::{sharded, tools},
     world::{ShardObject, World},
 };
+use crate::any::task;
 
 impl World {
     /// Somebody asks for a place and does not come.
@@ -27,15 +31,35 @@ impl World {
         }
     }
 
+    /// A change of everything that a shard is believed to follow: one that was reset meanwhile hears of the root by it.
+    pub(crate) fn publish_what_is_followed(&mut self) {
+        let keys: Vec<Key> = self.root.rows().map(|(_, key)| key.clone()).collect();
+        for key in keys {
+            match key {
+                Key::Tools => self.publish(&ServerEvent::ToolsListChanged),
+                Key::Prompts => self.publish(&ServerEvent::PromptsListChanged),
+                Key::Resources => self.publish(&ServerEvent::ResourcesListChanged),
+                Key::Resource(uri) => self.publish(&ServerEvent::ResourceUpdated { uri }),
+                Key::Task(id) => {
+                    let id = serde_json::Value::from(&*id);
+                    self.publish(&task(&format!(r#"{{"taskId":{id},"status":"working"}}"#)))
+                }
+                other => panic!("nobody follows {other:?}"),
+            };
+        }
+    }
+
     /// When nobody is left, the root believes of no shard that somebody is, and keeps none that it knows to be empty. A
-    /// shard that was reset, and to which nobody and nothing came since, has had no occasion to tell.
+    /// shard that follows nothing, and was reset before its edges left, has had no occasion to tell.
     pub(crate) fn check_forgotten(&self) {
-        let has_told = |shard| self.shards[&shard].shard.mark().is_some();
+        let rows: Vec<_> = self.root.rows().collect();
+        assert!(rows.is_empty(), "{rows:?}");
+        let was_reset = |shard| self.shards[&shard].shard.mark().is_none();
         let known: Vec<_> = self.root.shards().collect();
         assert!(
             known
                 .iter()
-                .all(|(shard, _, edges)| edges.is_none() || !has_told(*shard)),
+                .all(|(shard, _, edges)| edges.is_none() || was_reset(*shard)),
             "{known:?}"
         );
     }
