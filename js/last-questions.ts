@@ -1,6 +1,9 @@
 import { type Deferred, deferred } from './deferred.js';
 
-/** Asks the bus before streams end, once for all whose moment has come while the question before was answered. */
+/**
+ * Asks the bus before streams end, once for all whose moment has come while the question before was answered. Those then end as
+ * far from each other as their moments were: a bus that is slow to answer makes ends later, and does not bring them together.
+ */
 export class LastQuestions {
   readonly #settle: () => Promise<unknown>;
   /** In the order of their moments. */
@@ -27,7 +30,8 @@ export class LastQuestions {
       const due = this.#due.filter(({ at }) => at <= now);
       this.#due = this.#due.slice(due.length);
       await this.#settle();
-      for (const { settled } of due) settled.resolve();
+      const [first = next] = due;
+      for (const { at, settled } of due) void sleep(at - first.at).then(settled.resolve);
     }
   }
 }

@@ -24,5 +24,5 @@ playing.each(scenarios.map((each) => [each.name, each] as const))('%s', async (_
   const result = await play(scenario, isWhole);
   results.push(result);
   process.stdout.write(`${JSON.stringify(result)}\n`);
-  expect(result.violations).toEqual([]);
+  expect(result.violations, result.violations.join('; ')).toEqual([]);
 });

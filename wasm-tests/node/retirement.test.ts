@@ -1,6 +1,7 @@
+import { InMemoryBus } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listChanged } from '../host/listen.ts';
-import { listenRequest, open, refusal, TOOLS, watched } from './serving.ts';
+import { listenRequest, open, refusal, serving, TOOLS, watched } from './serving.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -91,6 +92,28 @@ test('a drain refuses what is new, and spreads the ends of what is open over its
     expect(count).toBeLessThanOrEqual(11);
   }
   expect(server.stats()).toMatchObject({ open: 0, ended: { drained: 100, closed: 0 } });
+});
+
+test('a bus that is slow to answer makes the ends of a drain later, and does not bring them together', async () => {
+  const bus = new InMemoryBus();
+  const slow = { settle: () => new Promise<void>((resolve) => setTimeout(resolve, 400)) };
+  const server = serving({ bus: Object.assign(bus, slow), keepAliveMs: 0 });
+  const ends: number[] = [];
+  for (let count = 0; count < 100; count += 1) {
+    const stream = await open(server, TOOLS);
+    await stream.block();
+    void stream.block().then(() => ends.push(performance.now()));
+  }
+  const began = performance.now();
+  const drained = server.drain({ windowMs: 10_000 });
+  await vi.advanceTimersByTimeAsync(11_100);
+  await drained;
+  expect(ends.length).toBe(100);
+  expect((ends[0] ?? 0) - began).toBeGreaterThanOrEqual(400);
+  // Each has a slice of 100 ms and waits for 400: four at a time would end together.
+  for (let place = 3; place < 100; place += 1) {
+    expect((ends[place] ?? 0) - (ends[place - 3] ?? 0)).toBeGreaterThan(20);
+  }
 });
 
 test('a drain writes what is pending, and no result', async () => {
