@@ -8,6 +8,8 @@ export class LastQuestions {
   readonly #settle: () => Promise<unknown>;
   /** In the order of their moments. */
   #due: { at: number; settled: Deferred<void> }[] = [];
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  #isStopped = false;
 
   /** @param settle - resolves once streams have received what was published before the call; must not reject. */
   constructor(settle: () => Promise<unknown>) {
@@ -16,28 +18,42 @@ export class LastQuestions {
 
   /** Resolves once what was published before `at`, on the clock of `performance.now()`, is received. In the order of `at`. */
   after(at: number): Promise<void> {
-    const settled = deferred();
+    const settled = deferred<void>();
     this.#due.push({ at, settled });
     return settled.promise;
   }
 
-  /** Asks at each moment; resolves after the last answer. */
+  /** Asks at each moment. */
   async ask(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
       // A timer may fire early by a part of a millisecond.
-      await sleep(next.at - performance.now() + 1);
+      await this.#sleep(next.at - performance.now() + 1);
       const now = performance.now();
       const due = this.#due.filter(({ at }) => at <= now);
       this.#due = this.#due.slice(due.length);
       await this.#settle();
+      if (this.#isStopped) return;
       const [first = next] = due;
-      for (const { at, settled } of due) void sleep(at - first.at).then(settled.resolve);
+      for (const { at, settled } of due) void this.#sleep(at - first.at).then(settled.resolve);
     }
   }
-}
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, Math.max(ms, 0));
-  });
+  /** Leaves no timer: nobody waits for an answer any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(
+        () => {
+          this.#timers.delete(timer);
+          resolve();
+        },
+        Math.max(ms, 0),
+      );
+      this.#timers.add(timer);
+    });
+  }
 }

@@ -149,6 +149,7 @@ export class Streams {
     });
     void questions?.ask();
     await this.#gone(streams, windowMs + TAKE_MS);
+    questions?.stop();
   }
 
   /** Waits for streams to end, for so long at most; what then remains is cut off. */
