@@ -8,7 +8,8 @@ export class LastQuestions {
   readonly #settle: () => Promise<unknown>;
   /** In the order of their moments. */
   #due: { at: number; settled: Deferred<void> }[] = [];
-  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  /** What waits for a moment, by its timer. */
+  readonly #sleeping = new Map<ReturnType<typeof setTimeout>, () => void>();
   #isStopped = false;
 
   /** @param settle - resolves once streams have received what was published before the call; must not reject. */
@@ -23,11 +24,12 @@ export class LastQuestions {
     return settled.promise;
   }
 
-  /** Asks at each moment. */
+  /** Asks at each moment, until {@link LastQuestions.stop}; resolves after the last answer. */
   async ask(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
       // A timer may fire early by a part of a millisecond.
       await this.#sleep(next.at - performance.now() + 1);
+      if (this.#isStopped) return;
       const now = performance.now();
       const due = this.#due.filter(({ at }) => at <= now);
       this.#due = this.#due.slice(due.length);
@@ -38,22 +40,23 @@ export class LastQuestions {
     }
   }
 
-  /** Leaves no timer: nobody waits for an answer any more. */
+  /** Nobody waits for an answer any more. */
   stop(): void {
     this.#isStopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const [timer, wake] of this.#sleeping) {
+      clearTimeout(timer);
+      wake();
+    }
   }
 
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(
-        () => {
-          this.#timers.delete(timer);
-          resolve();
-        },
-        Math.max(ms, 0),
-      );
-      this.#timers.add(timer);
+      const wake = (): void => {
+        this.#sleeping.delete(timer);
+        resolve();
+      };
+      const timer = setTimeout(wake, Math.max(ms, 0));
+      this.#sleeping.set(timer, wake);
     });
   }
 }

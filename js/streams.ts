@@ -147,9 +147,10 @@ export class Streams {
       const at = now + slice * (place + Math.random());
       stream.retire(at, why, questions?.after(at));
     });
-    void questions?.ask();
+    const asked = questions?.ask();
     await this.#gone(streams, windowMs + TAKE_MS);
     questions?.stop();
+    await asked;
   }
 
   /** Waits for streams to end, for so long at most; what then remains is cut off. */
