@@ -11,6 +11,7 @@ use crate::{
     scope::Scope,
     sorted::Set,
     task::TaskId,
+    topic::Topic,
     uri::Uri,
 };
 
@@ -146,6 +147,34 @@ impl SubscriptionFilter {
         }
     }
 
+    /// The topics that a subscription with this filter is entered under in an [`Index`](crate::topic::Index).
+    #[inline(never)]
+    pub fn topics(&self) -> Vec<Topic> {
+        let lists = [
+            (self.tools_list_changed, Topic::Tools),
+            (self.prompts_list_changed, Topic::Prompts),
+            (self.resources_list_changed, Topic::Resources),
+            (self.scope.revocations, Topic::Revocations),
+        ];
+        let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        let mut topics: Vec<Topic> = lists.map(|(_, topic)| topic).collect();
+        let Scope {
+            audiences,
+            principals,
+            ..
+        } = &self.scope;
+        topics.extend(
+            self.resource_subscriptions
+                .iter()
+                .cloned()
+                .map(Topic::Resource),
+        );
+        topics.extend(self.task_ids.iter().cloned().map(Topic::Task));
+        topics.extend(audiences.iter().cloned().map(Topic::Audience));
+        topics.extend(principals.iter().cloned().map(Topic::Principal));
+        topics
+    }
+
     /// The changes of all lists that the server advertises to notify about.
     pub fn lists(capabilities: Capabilities) -> Self {
         Self {
@@ -228,6 +257,27 @@ impl SubscriptionFilter {
             members.push(format!("\"{TASKS}\":{}", list(&self.task_ids)));
         }
         format!("{{{}}}", members.join(","))
+    }
+}
+
+/// A filter of topics, each of which comes once. A filter cannot name everything, which is left out.
+impl From<Vec<Topic>> for SubscriptionFilter {
+    fn from(topics: Vec<Topic>) -> Self {
+        let mut filter = Self::default();
+        for topic in topics {
+            match topic {
+                Topic::Everything => {}
+                Topic::Tools => filter.tools_list_changed = true,
+                Topic::Prompts => filter.prompts_list_changed = true,
+                Topic::Resources => filter.resources_list_changed = true,
+                Topic::Resource(uri) => filter.resource_subscriptions.push(uri),
+                Topic::Task(id) => filter.task_ids.push(id),
+                Topic::Audience(audience) => filter.scope.audiences.push(audience),
+                Topic::Revocations => filter.scope.revocations = true,
+                Topic::Principal(principal) => filter.scope.principals.push(principal),
+            }
+        }
+        filter
     }
 }
 

@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 
 use crate::{
     bus::{
-        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, ToldRoom,
-        Turn, Wants,
+        BusMessage, EdgeId, Edges, Interest, Mark, Position, ProtocolError, ToldRoom, Turn, Wants,
     },
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
     event::ServerEvent,
     seeded::{self, Bug},
+    topic::Topic,
 };
 
 use fresh::Fresh;
@@ -59,7 +59,7 @@ pub struct Line {
     former: Counts,
     outputs: VecDeque<LineOutput>,
     /// What the frames of the last output are about, while others may join them.
-    run: Vec<Key>,
+    run: Vec<Topic>,
 }
 
 /// What the bus was asked for and has not confirmed.
@@ -104,11 +104,11 @@ impl Line {
             self.begin();
         }
         let edge = self.edges.connect();
-        let keys = Keys::of(interest);
-        for key in keys.iter() {
-            self.wants.want(key.followed());
+        let topics = interest.topics();
+        for topic in topics.iter() {
+            self.wants.want(topic.followed());
         }
-        self.edges.enter(edge, &keys, None, true);
+        self.edges.enter(edge, &topics, None, true);
         if !self.serve(edge) {
             self.waiting.push(edge);
             // Somebody waits: whether the bus is back is found out now.
@@ -262,7 +262,7 @@ impl Line {
         self.room.bytes()
     }
 
-    /// How many times a key of a stream was entered or taken out so far.
+    /// How many times a topic of a stream was entered or taken out so far.
     pub fn operations(&self) -> u64 {
         self.edges.operations()
     }
@@ -318,10 +318,10 @@ impl Line {
         }
     }
 
-    fn release(&mut self, keys: impl Iterator<Item = Key>) {
-        for key in keys {
-            if !self.edges.is_wanted(&key) {
-                self.wants.release(key);
+    fn release(&mut self, topics: impl Iterator<Item = Topic>) {
+        for topic in topics {
+            if !self.edges.is_wanted(&topic) {
+                self.wants.release(topic);
             }
         }
     }
@@ -360,7 +360,10 @@ impl Line {
         let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
             return false;
         };
-        if !attached.followed().all(|key| self.wants.is_followed(&key)) {
+        if !attached
+            .followed()
+            .all(|topic| self.wants.is_followed(&topic))
+        {
             return false;
         }
         attached.last = Some(mark.position);
