@@ -48,6 +48,21 @@ impl Topic {
         }
     }
 
+    /// The event that says that it has changed, where that is all that there is to say.
+    pub(crate) fn cue(self) -> Option<ServerEvent> {
+        match self {
+            Self::Tools => Some(ServerEvent::ToolsListChanged),
+            Self::Prompts => Some(ServerEvent::PromptsListChanged),
+            Self::Resources => Some(ServerEvent::ResourcesListChanged),
+            Self::Resource(uri) => Some(ServerEvent::ResourceUpdated { uri }),
+            Self::Task(_)
+            | Self::Everything
+            | Self::Audience(_)
+            | Self::Revocations
+            | Self::Principal(_) => None,
+        }
+    }
+
     /// What an interest in `event` is entered under; as [`Topic::of`], but for what is about one caller.
     pub(crate) fn entry_of(event: &ServerEvent) -> Self {
         match event {
