@@ -189,7 +189,7 @@ fn restart(root: &Root) -> String {
         restored.restore_shard(shard, "EU", 1, false);
     }
     for (shard, topic) in rows {
-        restored.restore_key(shard, Topic::from_text(&topic).expect("a topic"));
+        restored.restore_topic(shard, Topic::from_text(&topic).expect("a topic"));
     }
     format!("{:.0}", micros(started) / 1_000.0)
 }

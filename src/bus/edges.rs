@@ -292,7 +292,7 @@ impl Edges {
 
 impl Attached {
     /// What it wants.
-    pub(crate) fn keys(&self) -> &Topics {
+    pub(crate) fn topics(&self) -> &Topics {
         &self.topics
     }
 

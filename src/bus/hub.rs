@@ -140,7 +140,7 @@ impl Hub {
         texts: impl Iterator<Item = &'t str>,
         last: Option<Position>,
     ) -> Result<EdgeId, ProtocolError> {
-        Ok(self.restored(&kept::keys_in(texts)?, last))
+        Ok(self.restored(&kept::topics_in(texts)?, last))
     }
 
     /// What an attached edge wants, as texts of bounded size.
@@ -153,7 +153,7 @@ impl Hub {
     pub fn held(&self, edge: EdgeId) -> usize {
         self.edges
             .get(edge)
-            .map_or(0, |attached| attached.keys().bytes())
+            .map_or(0, |attached| attached.topics().bytes())
     }
 
     /// A frame came from an edge.
@@ -227,7 +227,7 @@ impl Hub {
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
         let recent = self.recent.as_ref().zip(self.edges.get(edge));
         recent.map_or_else(Vec::new, |(recent, attached)| {
-            recent.missed(attached.keys(), after)
+            recent.missed(attached.topics(), after)
         })
     }
 
@@ -235,7 +235,7 @@ impl Hub {
     pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
         let attached = self.edges.get(edge)?;
         let after = attached.last.unwrap_or_default();
-        Some(Replay::of(attached.keys().clone(), after))
+        Some(Replay::of(attached.topics().clone(), after))
     }
 
     /// The replay is over; these are the frames to send to the edge.

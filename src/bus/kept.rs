@@ -34,7 +34,7 @@ pub(crate) fn pieces(interest: &Interest) -> Vec<String> {
 }
 
 /// Reads what [`pieces`] and [`Adjust::kept`] wrote, in that order.
-pub(crate) fn keys_in<'t>(
+pub(crate) fn topics_in<'t>(
     mut texts: impl Iterator<Item = &'t str>,
 ) -> Result<Topics, ProtocolError> {
     let first = texts.next().ok_or(ProtocolError::Malformed)?;

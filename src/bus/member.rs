@@ -81,7 +81,7 @@ pub(super) fn texts_in(node: &Node<'_>, name: &str) -> Result<Vec<Box<str>>, Pro
         .collect()
 }
 
-pub(super) fn keys_in(node: &Node<'_>, name: &str) -> Result<Vec<Topic>, ProtocolError> {
+pub(super) fn topics_in(node: &Node<'_>, name: &str) -> Result<Vec<Topic>, ProtocolError> {
     let items = items_in(node, name).iter();
     items
         .map(|item| item.as_str().and_then(Topic::from_text))
@@ -167,7 +167,7 @@ pub(super) fn push_texts<'t>(
     }
 }
 
-pub(super) fn push_keys(out: &mut String, name: &str, topics: &[Topic]) {
+pub(super) fn push_topics(out: &mut String, name: &str, topics: &[Topic]) {
     if !topics.is_empty() {
         push_name(out, name);
         push_list(out, topics.iter(), |out, topic| {

@@ -78,7 +78,7 @@ impl Root {
     }
 
     /// What a shard followed before a restart.
-    pub fn restore_key(&mut self, shard: ShardId, topic: Topic) {
+    pub fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
         self.insert(shard, topic);
     }
 

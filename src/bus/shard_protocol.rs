@@ -15,9 +15,9 @@ use crate::{
 
 use super::{
     member::{
-        closed, count_in, events_in, is_set, items_in, keys_in, number_in, opened, optional, parse,
-        position_in, push_events, push_flag, push_keys, push_list, push_name, push_number,
-        push_position, push_room, push_text, push_texts, read, room_in, text_in, texts_in,
+        closed, count_in, events_in, is_set, items_in, number_in, opened, optional, parse,
+        position_in, push_events, push_flag, push_list, push_name, push_number, push_position,
+        push_room, push_text, push_texts, push_topics, read, room_in, text_in, texts_in, topics_in,
         watch_in,
     },
     protocol::ProtocolError,
@@ -148,8 +148,8 @@ impl Follow {
             is_fresh: is_set(root, "fresh"),
             edges: count_in(root, "edges")?,
             is_low: is_set(root, "low"),
-            add: keys_in(root, "add")?,
-            drop: keys_in(root, "drop")?,
+            add: topics_in(root, "add")?,
+            drop: topics_in(root, "drop")?,
             since: optional(root, "since")?.map(Position),
             joined: texts_in(root, "joined")?,
             left: texts_in(root, "left")?,
@@ -163,8 +163,8 @@ impl Follow {
         push_flag(&mut out, "fresh", self.is_fresh);
         push_number(&mut out, "edges", self.edges.into());
         push_flag(&mut out, "low", self.is_low);
-        push_keys(&mut out, "add", &self.add);
-        push_keys(&mut out, "drop", &self.drop);
+        push_topics(&mut out, "add", &self.add);
+        push_topics(&mut out, "drop", &self.drop);
         push_position(&mut out, "since", self.since);
         push_texts(&mut out, "joined", self.joined.iter().map(|id| &**id));
         push_texts(&mut out, "left", self.left.iter().map(|id| &**id));

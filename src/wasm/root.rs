@@ -79,10 +79,10 @@ impl Root {
     }
 
     /// What a shard followed before a restart, as `Change.add` told it.
-    #[wasm_bindgen(js_name = restoreKey)]
-    pub fn restore_key(&mut self, shard: u32, topic: &str) {
+    #[wasm_bindgen(js_name = restoreTopic)]
+    pub fn restore_topic(&mut self, shard: u32, topic: &str) {
         if let Some(topic) = Topic::from_text(topic) {
-            self.0.restore_key(ShardId(shard), topic);
+            self.0.restore_topic(ShardId(shard), topic);
         }
     }
 

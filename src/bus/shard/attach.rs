@@ -136,7 +136,7 @@ impl Shard {
         let Some(attached) = self.edges.get_mut(edge) else {
             return;
         };
-        let mut replay = Replay::of(attached.keys().clone(), begin.position);
+        let mut replay = Replay::of(attached.topics().clone(), begin.position);
         let told = missed.map_or(&[][..], |missed| &missed.events);
         let told = told
             .iter()

@@ -171,7 +171,7 @@ impl Shard {
         last: Option<Position>,
         session: Option<&str>,
     ) -> Result<EdgeId, ProtocolError> {
-        Ok(self.restored(&kept::keys_in(texts)?, last, session))
+        Ok(self.restored(&kept::topics_in(texts)?, last, session))
     }
 
     /// What an attached edge wants, as texts of bounded size.
@@ -184,7 +184,7 @@ impl Shard {
     pub fn held(&self, edge: EdgeId) -> usize {
         self.edges
             .get(edge)
-            .map_or(0, |attached| attached.keys().bytes())
+            .map_or(0, |attached| attached.topics().bytes())
     }
 
     /// Bytes that the names of all edges count.

@@ -70,7 +70,7 @@ impl Disk {
             root.restore_shard(*shard, continent, *seq, *is_leaving);
         }
         for (shard, topic) in &self.topics {
-            root.restore_key(*shard, topic.clone());
+            root.restore_topic(*shard, topic.clone());
         }
         root.restore_floor(self.floor);
         for (position, event) in self.after(self.settled.max(self.floor)) {
