@@ -10,6 +10,7 @@ export class Publisher {
   readonly #origins: () => string[];
   #turn = 0;
   #state = 0;
+  #stating = Promise.resolve(true);
   #spinning: Promise<void> | undefined;
   #isSpinning = false;
 
@@ -18,8 +19,17 @@ export class Publisher {
     this.#origins = origins;
   }
 
-  /** Publishes a change of each key, all in one call; answers whether the bus took them. */
-  async publish(...keys: string[]): Promise<boolean> {
+  /**
+   * Publishes a change of each key, all in one call; answers whether the bus took them. States of tasks wait for those before them:
+   * of two that are under way at once the bus may take the later one first.
+   */
+  publish(...keys: string[]): Promise<boolean> {
+    if (!keys.some(isTask)) return this.#publish(keys);
+    this.#stating = this.#stating.then(() => this.#publish(keys));
+    return this.#stating;
+  }
+
+  async #publish(keys: string[]): Promise<boolean> {
     const began = performance.now();
     const events = keys.map((key) => this.#event(key));
     const isTaken = await this.#post(events);
@@ -28,7 +38,7 @@ export class Publisher {
     return isTaken;
   }
 
-  /** Publishes one key after the other, `everyMs`, until `stop`: some at once where the bus is slow, a task's states in turn. */
+  /** Publishes one key after the other, `everyMs`, until `stop`: some at once where the bus is slow. */
   spin(everyMs: number, next: (count: number) => string): void {
     this.#isSpinning = true;
     this.#spinning = (async () => {
@@ -120,10 +130,14 @@ export class Publisher {
 
   #event(key: string): object {
     if (key === 'tools') return { kind: 'tools_list_changed' };
-    if (!key.startsWith('task')) return { kind: 'resource_updated', uri: key };
+    if (!isTask(key)) return { kind: 'resource_updated', uri: key };
     this.#state += 1;
     return { kind: 'task_status', task: { ...STATE, taskId: key, statusMessage: String(this.#state) } };
   }
+}
+
+function isTask(key: string): boolean {
+  return key.startsWith('task');
 }
 
 /** A publish that the bus took. */
