@@ -5,6 +5,7 @@ mod fresh;
 mod output;
 mod refusal;
 mod scope;
+mod waiting;
 
 use std::collections::VecDeque;
 
@@ -171,31 +172,10 @@ impl Line {
         Ok(())
     }
 
-    /// The connection is gone, or could not be made. Streams that wait are lost; those that are open stay.
-    /// `random` is drawn from [0, 1).
-    pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        self.part();
-        self.follower.handle_lost(now, random, is_overloaded);
-        for edge in std::mem::take(&mut self.waiting) {
-            self.lose(edge);
-        }
-    }
-
     /// The bus let the connection go: a shard has the streams from now on. Those that wait go on waiting.
     pub fn handle_sent_on(&mut self, now: Millis, random: f64) {
         self.part();
         self.follower.handle_lost(now, random, false);
-    }
-
-    /// The connection went away with the request that held it: another one is called for.
-    pub fn handle_moved(&mut self, now: Millis) {
-        self.part();
-        if seeded::has(Bug::HandsOverWithoutTheWaiting) {
-            for edge in std::mem::take(&mut self.waiting) {
-                self.lose(edge);
-            }
-        }
-        self.follower.handle_moved(now);
     }
 
     /// The moment of [`Line::poll_timeout`] has come. `random` is drawn from [0, 1).
@@ -339,40 +319,6 @@ impl Line {
         self.edges
             .get(edge)
             .is_some_and(|attached| attached.last.is_some())
-    }
-
-    fn serve_waiting(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        for edge in waiting {
-            if !self.serve(edge) {
-                self.waiting.push(edge);
-            }
-        }
-    }
-
-    /// Tells a stream that it is attached, if all that it wants comes.
-    fn serve(&mut self, edge: EdgeId) -> bool {
-        let mark = self.mark();
-        let is_sure = self.follower.is_certain();
-        let reached = self.follower.mark().map(|mark| mark.position);
-        let is_behind = reached.is_some_and(|reached| reached < self.head)
-            && !seeded::has(Bug::TakesBeforeTheHead);
-        let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
-            return false;
-        };
-        if !attached
-            .followed()
-            .all(|topic| self.wants.is_followed(&topic))
-        {
-            return false;
-        }
-        attached.last = Some(mark.position);
-        attached.is_waiting = is_behind;
-        if is_behind {
-            self.fresh.enter(edge, self.head);
-        }
-        self.send(edge, BusMessage::Attached(mark).to_json());
-        true
     }
 
     fn send(&mut self, edge: EdgeId, message: String) {
