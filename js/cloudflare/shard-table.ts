@@ -44,7 +44,9 @@ export class ShardTable {
     for (const { number, continent, seq, state } of shards) {
       root.restoreShard(number, continent, seq, state === State.Leaving);
     }
-    for (const { shard, topic } of this.#sql.exec<{ shard: number; topic: string }>('SELECT shard, topic FROM shard_topic')) {
+    for (const { shard, topic } of this.#sql.exec<{ shard: number; topic: string }>(
+      'SELECT shard, topic FROM shard_topic',
+    )) {
       root.restoreTopic(shard, topic);
     }
   }

@@ -62,7 +62,7 @@ impl Recent {
             }
             Topic::Revocations => self.revocations.values().for_each(take),
             Topic::Principal(principal) => {
-                self.revocations.get(principal).into_iter().for_each(take)
+                self.revocations.get(principal).into_iter().for_each(take);
             }
             topic => self.topics.get(topic).into_iter().for_each(take),
         }

@@ -16,8 +16,9 @@ pub struct Index<Id> {
 }
 
 /// Most names are wanted by one alone, which takes no allocation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Ids<Id> {
+    #[default]
     None,
     One(Id),
     Many(BTreeSet<Id>),
@@ -134,12 +135,6 @@ impl<Id> Default for Index<Id> {
             names: 0,
             operations: 0,
         }
-    }
-}
-
-impl<Id> Default for Ids<Id> {
-    fn default() -> Self {
-        Self::None
     }
 }
 

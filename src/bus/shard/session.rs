@@ -64,7 +64,7 @@ impl Shard {
         };
         self.release(delta.dropped);
         let attached = self.edges.get(edge);
-        let Some(interest) = attached.map(|attached| attached.interest().with_uris(uris.to_vec()))
+        let Some(interest) = attached.map(|attached| attached.interest().with_uris(uris.clone()))
         else {
             return true;
         };
