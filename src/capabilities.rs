@@ -6,6 +6,7 @@ use crate::{
     clock::Millis,
     json::{self, Node},
     sse, task,
+    topic::Topic,
 };
 
 /// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities;
@@ -76,6 +77,20 @@ impl Discovered {
 }
 
 impl Capabilities {
+    /// Whether the server says that it tells of a topic to clients.
+    pub fn cover(self, topic: &Topic) -> bool {
+        match topic {
+            Topic::Tools => self.tools_list_changed,
+            Topic::Prompts => self.prompts_list_changed,
+            Topic::Resources => self.resources_list_changed,
+            Topic::Resource(_) => self.resources_subscribe,
+            Topic::Task(_) => self.tasks,
+            Topic::Everything | Topic::Audience(_) | Topic::Revocations | Topic::Principal(_) => {
+                false
+            }
+        }
+    }
+
     /// Everything that there is to subscribe to.
     pub const ALL: Self = Self {
         tools_list_changed: true,

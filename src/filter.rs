@@ -11,6 +11,7 @@ use crate::{
     scope::Scope,
     sorted::Set,
     task::TaskId,
+    topic::Topic,
     uri::Uri,
 };
 
@@ -92,58 +93,75 @@ impl SubscriptionFilter {
     /// (2026-07-28, Subscriptions: Acknowledgment).
     #[must_use]
     pub fn honored(&self, capabilities: Capabilities, authorized: Option<&Self>) -> Self {
-        let may = |asked: bool, is_advertised: bool, right: fn(&Self) -> bool| {
-            asked && is_advertised && authorized.is_none_or(right)
+        let may = |topic: &Topic| {
+            capabilities.cover(topic) && authorized.is_none_or(|by| by.names(topic))
         };
-        let may_watch = |uri: &&Uri| {
-            capabilities.resources_subscribe
-                && authorized.is_none_or(|by| by.resource_subscriptions.contains(*uri))
-        };
-        let may_follow = |id: &&TaskId| {
-            capabilities.tasks && authorized.is_none_or(|by| by.task_ids.contains(*id))
-        };
+        let mut honored = self.changes();
+        honored.retain(may);
         Self {
-            tools_list_changed: may(
-                self.tools_list_changed,
-                capabilities.tools_list_changed,
-                |by| by.tools_list_changed,
-            ),
-            prompts_list_changed: may(
-                self.prompts_list_changed,
-                capabilities.prompts_list_changed,
-                |by| by.prompts_list_changed,
-            ),
-            resources_list_changed: may(
-                self.resources_list_changed,
-                capabilities.resources_list_changed,
-                |by| by.resources_list_changed,
-            ),
-            resource_subscriptions: self
-                .resource_subscriptions
-                .iter()
-                .filter(may_watch)
-                .cloned()
-                .collect(),
-            task_ids: self.task_ids.iter().filter(may_follow).cloned().collect(),
             scope: self.scope.clone(),
+            ..honored.into()
         }
     }
 
     /// Whether a subscription with this filter hears `event`; URIs and task ids match as exact strings.
     pub fn accepts(&self, event: &ServerEvent) -> bool {
         match event {
-            ServerEvent::ToolsListChanged => self.tools_list_changed,
-            ServerEvent::PromptsListChanged => self.prompts_list_changed,
-            ServerEvent::ResourcesListChanged => self.resources_list_changed,
-            ServerEvent::ResourceUpdated { uri } => self.resource_subscriptions.contains(uri),
-            ServerEvent::TaskStatus { task } => self.task_ids.contains(task.id()),
             ServerEvent::ForAudience { audience, event } => {
                 self.scope.audiences.contains(audience) && self.accepts(event)
             }
             ServerEvent::Revoked { principal } => {
                 self.scope.revocations || self.scope.principals.contains(principal)
             }
+            change => self.names(&Topic::of(change)),
         }
+    }
+
+    /// Whether it names a topic; URIs, task ids and labels match as exact strings.
+    pub fn names(&self, topic: &Topic) -> bool {
+        match topic {
+            Topic::Everything => false,
+            Topic::Tools => self.tools_list_changed,
+            Topic::Prompts => self.prompts_list_changed,
+            Topic::Resources => self.resources_list_changed,
+            Topic::Resource(uri) => self.resource_subscriptions.contains(uri),
+            Topic::Task(id) => self.task_ids.contains(id),
+            Topic::Audience(audience) => self.scope.audiences.contains(audience),
+            Topic::Revocations => self.scope.revocations,
+            Topic::Principal(principal) => self.scope.principals.contains(principal),
+        }
+    }
+
+    /// The topics that a subscription with this filter is entered under in an [`Index`](crate::topic::Index).
+    #[inline(never)]
+    pub fn topics(&self) -> Vec<Topic> {
+        let Scope {
+            audiences,
+            principals,
+            revocations,
+        } = &self.scope;
+        let mut topics = self.changes();
+        topics.extend(audiences.iter().cloned().map(Topic::Audience));
+        topics.extend(revocations.then_some(Topic::Revocations));
+        topics.extend(principals.iter().cloned().map(Topic::Principal));
+        topics
+    }
+
+    /// The topics that a client is told of: lists, resources in the order in which they were named, tasks.
+    pub fn changes(&self) -> Vec<Topic> {
+        let lists = [
+            (self.tools_list_changed, Topic::Tools),
+            (self.prompts_list_changed, Topic::Prompts),
+            (self.resources_list_changed, Topic::Resources),
+        ];
+        let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        let uris = self.resource_subscriptions.iter().cloned();
+        let tasks = self.task_ids.iter().cloned();
+        let lists = lists.map(|(_, topic)| topic);
+        lists
+            .chain(uris.map(Topic::Resource))
+            .chain(tasks.map(Topic::Task))
+            .collect()
     }
 
     /// The changes of all lists that the server advertises to notify about.
@@ -156,57 +174,21 @@ impl SubscriptionFilter {
         }
     }
 
-    /// One event for each list and resource that this filter names.
+    /// One event for each list and resource that this filter names: the state of a task cannot be made up.
     pub fn subjects(&self) -> Vec<ServerEvent> {
-        let kinds = [
-            ServerEvent::ToolsListChanged,
-            ServerEvent::PromptsListChanged,
-            ServerEvent::ResourcesListChanged,
-        ];
-        let uris = self.resource_subscriptions.iter().cloned();
-        let updates = uris.map(|uri| ServerEvent::ResourceUpdated { uri });
-        kinds
-            .into_iter()
-            .filter(|event| self.accepts(event))
-            .chain(updates)
-            .collect()
-    }
-
-    /// How many subjects it names.
-    pub fn keys(&self) -> usize {
-        let flags = [
-            self.tools_list_changed,
-            self.prompts_list_changed,
-            self.resources_list_changed,
-        ];
-        let lists = flags.into_iter().filter(|is_asked| *is_asked).count();
-        lists + self.resource_subscriptions.len() + self.task_ids.len()
+        self.changes().into_iter().filter_map(Topic::cue).collect()
     }
 
     /// Whether nothing at all is asked for.
     pub fn is_empty(&self) -> bool {
-        !self.tools_list_changed
-            && !self.prompts_list_changed
-            && !self.resources_list_changed
-            && self.resource_subscriptions.is_empty()
-            && self.task_ids.is_empty()
+        self.changes().is_empty()
     }
 
     /// Whether every event that this filter accepts is accepted by `other` too.
     pub fn is_subset_of(&self, other: &Self) -> bool {
-        self.tools_list_changed <= other.tools_list_changed
-            && self.prompts_list_changed <= other.prompts_list_changed
-            && self.resources_list_changed <= other.resources_list_changed
-            && self
-                .resource_subscriptions
-                .iter()
-                .all(|uri| other.resource_subscriptions.contains(uri))
-            && self.task_ids.iter().all(|id| other.task_ids.contains(id))
-            && self
-                .scope
-                .audiences
-                .iter()
-                .all(|audience| other.scope.audiences.contains(audience))
+        let mut audiences = self.scope.audiences.iter();
+        self.changes().iter().all(|topic| other.names(topic))
+            && audiences.all(|audience| other.scope.audiences.contains(audience))
     }
 
     /// The filter as compact JSON; what is not asked for is left out.
@@ -228,6 +210,27 @@ impl SubscriptionFilter {
             members.push(format!("\"{TASKS}\":{}", list(&self.task_ids)));
         }
         format!("{{{}}}", members.join(","))
+    }
+}
+
+/// A filter of topics, each of which comes once. A filter cannot name everything, which is left out.
+impl From<Vec<Topic>> for SubscriptionFilter {
+    fn from(topics: Vec<Topic>) -> Self {
+        let mut filter = Self::default();
+        for topic in topics {
+            match topic {
+                Topic::Everything => {}
+                Topic::Tools => filter.tools_list_changed = true,
+                Topic::Prompts => filter.prompts_list_changed = true,
+                Topic::Resources => filter.resources_list_changed = true,
+                Topic::Resource(uri) => filter.resource_subscriptions.push(uri),
+                Topic::Task(id) => filter.task_ids.push(id),
+                Topic::Audience(audience) => filter.scope.audiences.push(audience),
+                Topic::Revocations => filter.scope.revocations = true,
+                Topic::Principal(principal) => filter.scope.principals.push(principal),
+            }
+        }
+        filter
     }
 }
 

@@ -9,13 +9,13 @@
 //!
 //! - [`clock`], [`json`], [`sse`], [`id`], [`error`]: time as an argument, JSON text, server-sent
 //!   events, request ids, refusals
-//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`position`], [`capabilities`], [`filter`]: the vocabulary
+//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`], [`position`], [`capabilities`], [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message this crate ever writes
 //! - [`publish`], [`offer`]: what a publisher posts, and what a server behind us offers
 //! - [`listen`]: accepting a listen request, and both sides of its stream
 //! - [`front`]: which methods, hosts and origins are served, and what browsers are told
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
-//! - [`bus`]: the log's replay, the index from key to edges, the edge-bus protocol
+//! - [`bus`]: the log's replay, the edge-bus protocol
 //! - [`edge`]: one client's stream joined to the bus
 //! - [`fanout`]: all streams of one process, written to at once
 //! - [`mod@line`]: the streams of one isolate on one connection to the bus
@@ -76,6 +76,7 @@ pub mod sse;
 pub mod stdio;
 pub mod tally;
 pub mod task;
+pub mod topic;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]
 mod wasm;

@@ -18,9 +18,10 @@ use std::time::Instant;
 
 use bus::{Bus, Traffic};
 use mcp_listen::{
-    bus::{Interest, Key, Mark, Position, Root, ShardId},
+    bus::{Interest, Mark, Position, Root, ShardId},
     event::ServerEvent,
     filter::SubscriptionFilter,
+    topic::Topic,
     uri::Uri,
 };
 
@@ -91,12 +92,12 @@ fn row(streams: u32, shards: u32, watching: Watching) -> String {
         println!("| {streams} | {shards} | {name} | {cost} |");
     }
     let attaches = attaches(&mut bus, watching, streams);
-    let keys = bus.root.rows().count();
+    let topics = bus.root.rows().count();
     let restart = restart(&bus.root);
     let at_shards = freed(&mut bus.shards);
     let at_root = built.saturating_sub(at_shards);
     format!(
-        "| {streams} | {shards} | {attaches} | {} | {} | {keys} | {restart} |",
+        "| {streams} | {shards} | {attaches} | {} | {} | {topics} | {restart} |",
         bytes(at_root as f64),
         bytes(at_shards as f64 / f64::from(shards)),
     )
@@ -145,7 +146,7 @@ fn publish(bus: &mut Bus, event: &ServerEvent) -> String {
     )
 }
 
-/// What an attach costs whose keys are followed already, and one with a new key.
+/// What an attach costs whose topics are followed already, and one with a new topic.
 fn attaches(bus: &mut Bus, watching: Watching, streams: u32) -> String {
     const ROUNDS: u32 = 1_000;
     let mut timed = |interest: &dyn Fn(u32) -> Interest| {
@@ -176,7 +177,7 @@ fn attaches(bus: &mut Bus, watching: Watching, streams: u32) -> String {
 fn restart(root: &Root) -> String {
     let rows: Vec<(ShardId, String)> = root
         .rows()
-        .map(|(shard, key)| (shard, key.to_text()))
+        .map(|(shard, topic)| (shard, topic.to_text()))
         .collect();
     let started = Instant::now();
     let mark = Mark {
@@ -187,8 +188,8 @@ fn restart(root: &Root) -> String {
     for (shard, _, _) in root.shards() {
         restored.restore_shard(shard, "EU", 1, false);
     }
-    for (shard, key) in rows {
-        restored.restore_key(shard, Key::from_text(&key).expect("a key"));
+    for (shard, topic) in rows {
+        restored.restore_topic(shard, Topic::from_text(&topic).expect("a topic"));
     }
     format!("{:.0}", micros(started) / 1_000.0)
 }
@@ -247,5 +248,5 @@ const PUBLISHES: &str = "\
 |---|---|---|---|---|---|---|---|";
 
 const REST: &str = "\
-| streams | shards | attach, us | attach with a new key, us | placing, us | memory of the root | of each shard | keys at the root | root read back, ms |
+| streams | shards | attach, us | attach with a new topic, us | placing, us | memory of the root | of each shard | topics at the root | root read back, ms |
 |---|---|---|---|---|---|---|---|---|";

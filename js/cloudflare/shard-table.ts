@@ -44,8 +44,10 @@ export class ShardTable {
     for (const { number, continent, seq, state } of shards) {
       root.restoreShard(number, continent, seq, state === State.Leaving);
     }
-    for (const { shard, key } of this.#sql.exec<{ shard: number; key: string }>('SELECT shard, key FROM shard_key')) {
-      root.restoreKey(shard, key);
+    for (const { shard, topic } of this.#sql.exec<{ shard: number; topic: string }>(
+      'SELECT shard, topic FROM shard_topic',
+    )) {
+      root.restoreTopic(shard, topic);
     }
   }
 
@@ -60,7 +62,7 @@ export class ShardTable {
         this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, shard);
         break;
       case ChangeKind.Closed:
-        this.#sql.exec('DELETE FROM shard_key WHERE shard = ?', shard);
+        this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
         this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, shard);
         // The highest number stays, so that it is not used again.
         this.#sql.exec('DELETE FROM shard WHERE state = ? AND number < ?', State.Closed, this.last);
@@ -75,9 +77,9 @@ export class ShardTable {
 
   #follow({ add, drop, isFresh, seq, shard }: Change): void {
     this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', seq ?? 0, shard);
-    if (isFresh) this.#sql.exec('DELETE FROM shard_key WHERE shard = ?', shard);
-    for (const key of drop) this.#sql.exec('DELETE FROM shard_key WHERE shard = ? AND key = ?', shard, key);
-    for (const key of add) this.#sql.exec('INSERT OR IGNORE INTO shard_key VALUES (?, ?)', shard, key);
+    if (isFresh) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
+    for (const topic of drop) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ? AND topic = ?', shard, topic);
+    for (const topic of add) this.#sql.exec('INSERT OR IGNORE INTO shard_topic VALUES (?, ?)', shard, topic);
   }
 }
 
@@ -87,6 +89,6 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS shard (
     number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS shard_key (shard INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (shard, key)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS shard_topic (shard INTEGER NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (shard, topic)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS settled (only_one INTEGER PRIMARY KEY, position INTEGER NOT NULL);
 `;

@@ -1,9 +1,11 @@
-use crate::{filter::SubscriptionFilter, json::Node, sorted::Set};
+use crate::{
+    filter::SubscriptionFilter,
+    json::Node,
+    topic::{Topic, Topics},
+};
 
 use super::{
     interest::{Interest, push_interest},
-    key::Key,
-    keys::Keys,
     protocol::{ProtocolError, parse, seq_in},
 };
 
@@ -34,7 +36,7 @@ impl Adjust {
 
     /// Adds nothing: there is no room for it. What it drops is dropped, but for what it was to add too.
     pub(crate) fn refuse(&mut self) {
-        self.drop = filter_of(self.gone());
+        self.drop = self.gone().into();
         self.add = SubscriptionFilter::default();
     }
 
@@ -46,28 +48,38 @@ impl Adjust {
         text
     }
 
-    /// The keys that an edge is entered under after it and was not before.
-    pub fn added(&self, keys: &Keys) -> Vec<Key> {
-        let mut added = Key::entries_of(&self.add);
-        added.retain(|key| !keys.contains(key));
+    /// Adds and drops what it says; everything stays everything.
+    pub fn apply(&self, topics: &mut Topics) {
+        if topics.contains(&Topic::Everything) {
+            return;
+        }
+        for topic in self.dropped(topics) {
+            topics.remove(&topic);
+        }
+        for topic in self.add.topics() {
+            topics.insert(topic);
+        }
+    }
+
+    /// The topics that an edge is entered under after it and was not before.
+    pub fn added(&self, topics: &Topics) -> Vec<Topic> {
+        let mut added = self.add.topics();
+        added.retain(|topic| !topics.contains(topic));
         added
     }
 
-    /// The keys that an edge is entered under no more after it; what is added, too, stays.
-    pub fn dropped(&self, keys: &Keys) -> Vec<Key> {
+    /// The topics that an edge is entered under no more after it; what is added, too, stays.
+    pub fn dropped(&self, topics: &Topics) -> Vec<Topic> {
         let mut dropped = self.gone();
-        dropped.retain(|key| keys.contains(key));
+        dropped.retain(|topic| topics.contains(topic));
         dropped
     }
 
     /// What is dropped and not added.
-    fn gone(&self) -> Vec<Key> {
-        let mut stays = Set::default();
-        for key in Key::entries_of(&self.add) {
-            stays.insert(key);
-        }
-        let mut gone = Key::entries_of(&self.drop);
-        gone.retain(|key| !stays.contains(key));
+    fn gone(&self) -> Vec<Topic> {
+        let stays: Topics = self.add.topics().into_iter().collect();
+        let mut gone = self.drop.topics();
+        gone.retain(|topic| !stays.contains(topic));
         gone
     }
 
@@ -100,24 +112,4 @@ fn filter_in(root: &Node<'_>, member: &str) -> Result<SubscriptionFilter, Protoc
         Interest::Filter(filter) => Ok(filter),
         Interest::Everything => Err(ProtocolError::Malformed),
     }
-}
-
-/// A filter of these keys, each of which comes once; all but everything.
-#[inline(never)]
-pub(crate) fn filter_of(keys: Vec<Key>) -> SubscriptionFilter {
-    let mut filter = SubscriptionFilter::default();
-    for key in keys {
-        match key {
-            Key::Everything => {}
-            Key::Tools => filter.tools_list_changed = true,
-            Key::Prompts => filter.prompts_list_changed = true,
-            Key::Resources => filter.resources_list_changed = true,
-            Key::Resource(uri) => filter.resource_subscriptions.push(uri),
-            Key::Task(id) => filter.task_ids.push(id),
-            Key::Audience(audience) => filter.scope.audiences.push(audience),
-            Key::Revocations => filter.scope.revocations = true,
-            Key::Principal(principal) => filter.scope.principals.push(principal),
-        }
-    }
-    filter
 }

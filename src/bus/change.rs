@@ -1,6 +1,8 @@
 use crate::position::Position;
 
-use super::{key::Key, placement::ShardId};
+use crate::topic::Topic;
+
+use super::placement::ShardId;
 
 /// What has to be made durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +27,9 @@ pub enum Change {
         /// Whether nothing holds that it followed before.
         is_fresh: bool,
         /// What it follows too.
-        add: Vec<Key>,
+        add: Vec<Topic>,
         /// What it follows no more.
-        drop: Vec<Key>,
+        drop: Vec<Topic>,
     },
     /// Every shard has taken what was published up to here.
     Settled(Position),

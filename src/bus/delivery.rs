@@ -1,6 +1,6 @@
 use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map};
 
-use super::{frames::event_frame, index::EdgeId};
+use super::{edges::EdgeId, frames::event_frame};
 
 /// One frame and whom it goes to: the edges that were last sent the same position.
 #[derive(Clone, Debug, PartialEq, Eq)]

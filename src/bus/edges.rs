@@ -1,24 +1,30 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, position::Position, uri::Uri,
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    position::Position,
+    topic::{Index, Topic, Topics},
+    uri::Uri,
 };
 
 use super::{
     adjust::Adjust,
     delivery::{Delivery, Groups},
-    index::{EdgeId, Index},
     interest::Interest,
-    key::Key,
-    keys::Keys,
     room::Room,
 };
+
+/// One edge of a bus, as the bus numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EdgeId(pub u32);
 
 /// The edges of one bus object: what each wants, and what it was sent last.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     all: BTreeMap<EdgeId, Option<Attached>>,
-    index: Index,
+    index: Index<EdgeId>,
     room: Room,
     attached: usize,
     next: u32,
@@ -27,18 +33,18 @@ pub(crate) struct Edges {
 /// What is known of an edge that has attached.
 #[derive(Debug)]
 pub(crate) struct Attached {
-    keys: Keys,
+    topics: Topics,
     /// The place of the last frame that it was sent; `None` where that was forgotten.
     pub(crate) last: Option<Position>,
     /// Its attach has not been answered: it gets nothing yet.
     pub(crate) is_waiting: bool,
 }
 
-/// Which keys an edge is entered under that it was not before, and the other way round.
+/// Which topics an edge is entered under that it was not before, and the other way round.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
-    pub(crate) added: Vec<Key>,
-    pub(crate) dropped: Vec<Key>,
+    pub(crate) added: Vec<Topic>,
+    pub(crate) dropped: Vec<Topic>,
 }
 
 impl Edges {
@@ -61,13 +67,13 @@ impl Edges {
     }
 
     /// Whether there is room for an edge to hold this in place of what it holds.
-    pub(crate) fn admits(&self, edge: EdgeId, keys: &Keys) -> bool {
-        self.room.admits(self.bytes(edge), keys.bytes())
+    pub(crate) fn admits(&self, edge: EdgeId, topics: &Topics) -> bool {
+        self.room.admits(self.bytes(edge), topics.bytes())
     }
 
     /// The same where it comes back.
-    pub(crate) fn admits_back(&self, edge: EdgeId, keys: &Keys) -> bool {
-        self.room.admits_back(self.bytes(edge), keys.bytes())
+    pub(crate) fn admits_back(&self, edge: EdgeId, topics: &Topics) -> bool {
+        self.room.admits_back(self.bytes(edge), topics.bytes())
     }
 
     /// Whether there is room for what this changes.
@@ -95,19 +101,19 @@ impl Edges {
     pub(crate) fn enter(
         &mut self,
         edge: EdgeId,
-        keys: &Keys,
+        topics: &Topics,
         last: Option<Position>,
         is_waiting: bool,
     ) {
         self.leave(edge);
-        let mut shared = Keys::default();
-        for key in keys.iter() {
-            shared.insert(self.index.insert(edge, key.clone()));
+        let mut shared = Topics::default();
+        for topic in topics.iter() {
+            shared.insert(self.index.insert(edge, topic.clone()));
         }
         self.room.change(0, shared.bytes());
         self.attached += 1;
         let attached = Attached {
-            keys: shared,
+            topics: shared,
             last,
             is_waiting,
         };
@@ -116,26 +122,22 @@ impl Edges {
 
     /// What a change comes to for an edge that has attached, and does not want everything.
     pub(crate) fn delta(&self, edge: EdgeId, adjust: &Adjust) -> Option<Delta> {
-        let keys = &self.get(edge)?.keys;
-        if keys.contains(&Key::Everything) {
+        let topics = &self.get(edge)?.topics;
+        if topics.contains(&Topic::Everything) {
             return Some(Delta::default());
         }
         Some(Delta {
-            added: adjust.added(keys),
-            dropped: adjust.dropped(keys),
+            added: adjust.added(topics),
+            dropped: adjust.dropped(topics),
         })
     }
 
-    /// What changes for an edge that has attached, if it wants these keys from now on.
-    pub(crate) fn delta_to(&self, edge: EdgeId, wanted: &Keys) -> Option<Delta> {
-        let held = &self.get(edge)?.keys;
-        let missing = |from: &Keys, to: &Keys| {
-            let missing = to.iter().filter(|key| !from.contains(key));
-            missing.cloned().collect()
-        };
+    /// What changes for an edge that has attached, if it wants these topics from now on.
+    pub(crate) fn delta_to(&self, edge: EdgeId, wanted: &Topics) -> Option<Delta> {
+        let held = &self.get(edge)?.topics;
         Some(Delta {
-            added: missing(held, wanted),
-            dropped: missing(wanted, held),
+            added: wanted.without(held),
+            dropped: held.without(wanted),
         })
     }
 
@@ -144,35 +146,33 @@ impl Edges {
         let Some(Some(attached)) = self.all.get_mut(&edge) else {
             return;
         };
-        let held = attached.keys.bytes();
-        for key in &delta.dropped {
-            self.index.remove(edge, key);
-            attached.keys.remove(key);
+        let held = attached.topics.bytes();
+        for topic in &delta.dropped {
+            self.index.remove(edge, topic);
+            attached.topics.remove(topic);
         }
-        for key in &delta.added {
-            attached.keys.insert(self.index.insert(edge, key.clone()));
+        for topic in &delta.added {
+            attached
+                .topics
+                .insert(self.index.insert(edge, topic.clone()));
         }
-        self.room.change(held, attached.keys.bytes());
+        self.room.change(held, attached.topics.bytes());
     }
 
     /// The resources that an edge wants are these from now on. Returns what that changes.
     pub(crate) fn watch(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
         let attached = self.get(edge)?;
-        if attached.keys.contains(&Key::Everything) {
+        if attached.topics.contains(&Topic::Everything) {
             return Some(Delta::default());
         }
-        let mut wanted = Keys::default();
-        for uri in uris {
-            wanted.insert(Key::Resource(uri.clone()));
-        }
-        let held = attached.keys.iter().filter(|key| key.is_resource());
+        let wanted: Topics = uris.iter().cloned().map(Topic::Resource).collect();
+        let held = attached.topics.iter().filter(|topic| topic.is_resource());
         let delta = Delta {
-            dropped: held.filter(|key| !wanted.contains(key)).cloned().collect(),
-            added: wanted
-                .iter()
-                .filter(|key| !attached.keys.contains(key))
+            dropped: held
+                .filter(|topic| !wanted.contains(topic))
                 .cloned()
                 .collect(),
+            added: wanted.without(&attached.topics),
         };
         self.change(edge, &delta);
         Some(delta)
@@ -181,10 +181,10 @@ impl Edges {
     /// Takes an edge out of the index; its connection stays.
     pub(crate) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.all.get_mut(&edge)?.take()?;
-        for key in former.keys.iter() {
-            self.index.remove(edge, key);
+        for topic in former.topics.iter() {
+            self.index.remove(edge, topic);
         }
-        self.room.change(former.keys.bytes(), 0);
+        self.room.change(former.topics.bytes(), 0);
         self.attached -= 1;
         Some(former)
     }
@@ -217,12 +217,13 @@ impl Edges {
 
     /// What all that have attached want together.
     pub(crate) fn interest(&self) -> Interest {
-        self.index.interest()
+        Interest::of(self.index.topics().cloned().collect())
     }
 
     /// The same, but for those that want everything.
     pub(crate) fn filter(&self) -> SubscriptionFilter {
-        self.index.filter()
+        let topics: Vec<Topic> = self.index.topics().cloned().collect();
+        topics.into()
     }
 
     /// Bytes that the names of all that they want count, each name once.
@@ -230,10 +231,10 @@ impl Edges {
         self.index.names()
     }
 
-    /// Bytes that these keys would add to [`Edges::names`].
-    pub(crate) fn new_names<'k>(&self, keys: impl Iterator<Item = &'k Key>) -> usize {
-        let new = keys.filter(|key| !self.index.contains(key));
-        new.map(Key::followed_names).sum()
+    /// Bytes that these topics would add to [`Edges::names`].
+    pub(crate) fn new_names<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
+        let new = topics.filter(|topic| !self.index.contains(topic));
+        new.map(Topic::followed_names).sum()
     }
 
     /// How many times the index was changed so far.
@@ -246,8 +247,8 @@ impl Edges {
         self.index.matching(event)
     }
 
-    pub(crate) fn is_wanted(&self, key: &Key) -> bool {
-        self.index.contains(key)
+    pub(crate) fn is_wanted(&self, topic: &Topic) -> bool {
+        self.index.contains(topic)
     }
 
     /// The frames of an event. Edges that were last sent different positions get different
@@ -285,24 +286,29 @@ impl Edges {
     }
 
     fn bytes(&self, edge: EdgeId) -> usize {
-        self.get(edge).map_or(0, |attached| attached.keys.bytes())
+        self.get(edge).map_or(0, |attached| attached.topics.bytes())
     }
 }
 
 impl Attached {
     /// What it wants.
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.keys
+    pub(crate) fn topics(&self) -> &Topics {
+        &self.topics
     }
 
-    /// What has to be followed for it; a key may come twice.
-    pub(crate) fn followed(&self) -> impl Iterator<Item = Key> + '_ {
-        self.keys.iter().map(Key::followed)
+    /// The same as an interest, its names in order.
+    pub(crate) fn interest(&self) -> Interest {
+        Interest::of(self.topics.iter().cloned().collect())
+    }
+
+    /// What has to be followed for it; a topic may come twice.
+    pub(crate) fn followed(&self) -> impl Iterator<Item = Topic> + '_ {
+        self.topics.iter().map(Topic::followed)
     }
 }
 
-fn names_of(keys: &[Key]) -> usize {
-    keys.iter().map(Key::names).sum()
+fn names_of(topics: &[Topic]) -> usize {
+    topics.iter().map(Topic::names).sum()
 }
 
 /// Where more than one in so many edges gets an event, passing over all of them is faster than looking each up.

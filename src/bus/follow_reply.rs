@@ -2,10 +2,10 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     sorted::Map,
+    topic::{Subject, Topic},
 };
 
 use super::{
-    key::{Key, Subject},
     placement::ShardId,
     protocol::ProtocolError,
     replay::in_order,
@@ -76,12 +76,8 @@ impl Root {
         }
     }
 
-    fn follows(&self, shard: ShardId, key: &Key) -> bool {
-        let is_entered = |key: &Key| {
-            let shards = self.interests.get(key);
-            shards.is_some_and(|shards| shards.binary_search(&shard).is_ok())
-        };
-        is_entered(key) || is_entered(&Key::Everything)
+    fn follows(&self, shard: ShardId, topic: &Topic) -> bool {
+        self.interests.has(shard, topic) || self.interests.has(shard, &Topic::Everything)
     }
 }
 
@@ -118,20 +114,20 @@ impl FollowReply {
     /// What a session watches that has joined; one that is not pushed is over.
     pub fn push_watch(&mut self, root: &mut Root, watched: Watched) {
         if let Outcome::Accepted { watches, .. } = &mut self.outcome {
-            let keys = watched.uris.iter().cloned().map(Key::Resource);
-            root.add(self.shard, keys.collect());
+            let topics = watched.uris.iter().cloned().map(Topic::Resource);
+            root.add(self.shard, topics.collect());
             watches.push(watched);
         }
     }
 
     /// The next event of the log.
     pub fn push_event(&mut self, root: &Root, position: Position, event: &ServerEvent) {
-        let is_followed = |key: Key| root.follows(self.shard, &key);
+        let is_followed = |topic: Topic| root.follows(self.shard, &topic);
         if let Outcome::Accepted { last, .. } = &mut self.outcome
-            && is_followed(Key::of(event))
-            && Key::of_audience(event).is_none_or(is_followed)
+            && is_followed(Topic::of(event))
+            && Topic::of_audience(event).is_none_or(is_followed)
         {
-            last.insert(Key::subject_of(event), (position, event.clone()));
+            last.insert(Topic::subject_of(event), (position, event.clone()));
         }
     }
 

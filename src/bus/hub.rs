@@ -3,18 +3,17 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::{Mark, Position},
+    topic::Topics,
     uri::Uri,
 };
 
 use super::{
     adjust::Adjust,
     delivery::Delivery,
-    edges::Edges,
+    edges::{Attached, EdgeId, Edges},
     frames::{adjusted_frame, attached_frame, refused_frame},
-    index::EdgeId,
     interest::Interest,
     kept,
-    keys::Keys,
     protocol::{Attach, BusMessage, EdgeMessage, ProtocolError},
     recent::Recent,
     replay::Replay,
@@ -109,7 +108,7 @@ impl Hub {
         self.edges.room().spare()
     }
 
-    /// How many times a key of an edge was entered or taken out so far.
+    /// How many times a topic of an edge was entered or taken out so far.
     pub fn operations(&self) -> u64 {
         self.edges.operations()
     }
@@ -129,7 +128,7 @@ impl Hub {
 
     /// A connection that attached before this bus was restarted, with what [`Hub::last`] said of it.
     pub fn restore(&mut self, interest: &Interest, last: Option<Position>) -> EdgeId {
-        self.restored(&Keys::of(interest), last)
+        self.restored(&interest.topics(), last)
     }
 
     /// As [`Hub::restore`], from the texts of [`Hub::kept`] and the changes that [`Received::Adjusted`] told since.
@@ -141,7 +140,7 @@ impl Hub {
         texts: impl Iterator<Item = &'t str>,
         last: Option<Position>,
     ) -> Result<EdgeId, ProtocolError> {
-        Ok(self.restored(&kept::keys_in(texts)?, last))
+        Ok(self.restored(&kept::topics_in(texts)?, last))
     }
 
     /// What an attached edge wants, as texts of bounded size.
@@ -154,7 +153,7 @@ impl Hub {
     pub fn held(&self, edge: EdgeId) -> usize {
         self.edges
             .get(edge)
-            .map_or(0, |attached| attached.keys().bytes())
+            .map_or(0, |attached| attached.topics().bytes())
     }
 
     /// A frame came from an edge.
@@ -181,15 +180,13 @@ impl Hub {
     /// to hear of them; the frame tells the edge so.
     pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_held: bool) -> Option<String> {
         self.edges.watch(edge, uris)?;
-        let interest = self.edges.get(edge)?.keys().with_uris(uris);
+        let interest = self.interest(edge)?.with_uris(uris.to_vec());
         Some(BusMessage::Interest { interest, is_held }.to_json())
     }
 
     /// What an attached edge wants, its names in order.
     pub fn interest(&self, edge: EdgeId) -> Option<Interest> {
-        self.edges
-            .get(edge)
-            .map(|attached| attached.keys().interest())
+        self.edges.get(edge).map(Attached::interest)
     }
 
     /// The place of the last frame that an attached edge was sent.
@@ -230,7 +227,7 @@ impl Hub {
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
         let recent = self.recent.as_ref().zip(self.edges.get(edge));
         recent.map_or_else(Vec::new, |(recent, attached)| {
-            recent.missed(attached.keys(), after)
+            recent.missed(attached.topics(), after)
         })
     }
 
@@ -238,7 +235,7 @@ impl Hub {
     pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
         let attached = self.edges.get(edge)?;
         let after = attached.last.unwrap_or_default();
-        Some(Replay::of(attached.keys().clone(), after))
+        Some(Replay::of(attached.topics().clone(), after))
     }
 
     /// The replay is over; these are the frames to send to the edge.
@@ -275,10 +272,10 @@ impl Hub {
             session,
             since,
         } = attach;
-        let keys = Keys::of(&interest);
+        let topics = interest.topics();
         let is_back = since.as_ref().is_some_and(|since| self.reaches(since));
         let is_admitted =
-            self.edges.admits(edge, &keys) || (is_back && self.edges.admits_back(edge, &keys));
+            self.edges.admits(edge, &topics) || (is_back && self.edges.admits_back(edge, &topics));
         if !is_admitted {
             self.disconnect(edge);
             return Ok(Received::Full);
@@ -287,7 +284,7 @@ impl Hub {
         let since = since.filter(|since| self.reaches(since));
         let replay_after = since.as_ref().map(|since| since.position);
         let mark = since.unwrap_or_else(|| self.mark.clone());
-        self.edges.enter(edge, &keys, Some(mark.position), false);
+        self.edges.enter(edge, &topics, Some(mark.position), false);
         Ok(Received::Attached {
             answer: attached_frame(&mark, self.mark.position, asked, self.edges.room_of(edge)),
             interest,
@@ -321,9 +318,9 @@ impl Hub {
             && (self.floor..=self.mark.position).contains(&since.position)
     }
 
-    fn restored(&mut self, keys: &Keys, last: Option<Position>) -> EdgeId {
+    fn restored(&mut self, topics: &Topics, last: Option<Position>) -> EdgeId {
         let edge = self.connect();
-        self.edges.enter(edge, keys, last, false);
+        self.edges.enter(edge, topics, last, false);
         edge
     }
 }

@@ -1,4 +1,11 @@
-use crate::{event::ServerEvent, filter::SubscriptionFilter, json::Node, scope::Scope, uri::Uri};
+use crate::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    json::Node,
+    scope::Scope,
+    topic::{Topic, Topics},
+    uri::Uri,
+};
 
 use super::protocol::{EDGE_LIMITS, ProtocolError, parse};
 
@@ -18,6 +25,14 @@ impl Interest {
     /// [`ProtocolError::Malformed`].
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         Self::from_value(&parse(text)?.root)
+    }
+
+    /// The topics that it is entered under.
+    pub fn topics(&self) -> Topics {
+        match self {
+            Self::Everything => Topics::from_iter([Topic::Everything]),
+            Self::Filter(filter) => filter.topics().into_iter().collect(),
+        }
     }
 
     /// The interest as compact JSON.
@@ -49,6 +64,15 @@ impl Interest {
         match self {
             Self::Everything => true,
             Self::Filter(filter) => filter.accepts(event),
+        }
+    }
+
+    /// An interest in these topics, each of which comes once.
+    pub(crate) fn of(topics: Vec<Topic>) -> Self {
+        if topics.contains(&Topic::Everything) {
+            Self::Everything
+        } else {
+            Self::Filter(topics.into())
         }
     }
 

@@ -4,11 +4,11 @@ use crate::{
     event::ServerEvent,
     json::{self, Document, Node},
     position::Position,
+    topic::Topic,
     uri::Uri,
 };
 
 use super::{
-    key::Key,
     protocol::{EDGE_LIMITS, ProtocolError},
     shard_protocol::Watched,
 };
@@ -81,11 +81,11 @@ pub(super) fn texts_in(node: &Node<'_>, name: &str) -> Result<Vec<Box<str>>, Pro
         .collect()
 }
 
-pub(super) fn keys_in(node: &Node<'_>, name: &str) -> Result<Vec<Key>, ProtocolError> {
+pub(super) fn topics_in(node: &Node<'_>, name: &str) -> Result<Vec<Topic>, ProtocolError> {
     let items = items_in(node, name).iter();
     items
-        .map(|item| item.as_str().and_then(Key::from_text))
-        .map(|key| key.ok_or(ProtocolError::Malformed))
+        .map(|item| item.as_str().and_then(Topic::from_text))
+        .map(|topic| topic.ok_or(ProtocolError::Malformed))
         .collect()
 }
 
@@ -167,11 +167,11 @@ pub(super) fn push_texts<'t>(
     }
 }
 
-pub(super) fn push_keys(out: &mut String, name: &str, keys: &[Key]) {
-    if !keys.is_empty() {
+pub(super) fn push_topics(out: &mut String, name: &str, topics: &[Topic]) {
+    if !topics.is_empty() {
         push_name(out, name);
-        push_list(out, keys.iter(), |out, key| {
-            json::push_string(out, &key.to_text());
+        push_list(out, topics.iter(), |out, topic| {
+            json::push_string(out, &topic.to_text());
         });
     }
 }

@@ -3,67 +3,68 @@ use crate::{
     position::Position,
     scope::Label,
     sorted::{Map, Set},
+    topic::{Topic, Topics},
 };
 
-use super::{key::Key, keys::Keys};
-
-/// Where the log last tells of each key. With it what an edge missed is looked up: that costs what the edge wants,
+/// Where the log last tells of each topic. With it what an edge missed is looked up: that costs what the edge wants,
 /// and not what was published meanwhile, however many edges come back at once.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    keys: Map<Key, Position>,
+    topics: Map<Topic, Position>,
     /// What is for one audience.
-    audiences: Map<Label, Map<Key, Position>>,
+    audiences: Map<Label, Map<Topic, Position>>,
     revocations: Map<Label, Position>,
 }
 
 impl Recent {
     /// The next event of the log.
     pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
-        let key = Key::of(event);
+        let topic = Topic::of(event);
         if let ServerEvent::Revoked { principal } = event {
             self.revocations.insert(principal.clone(), position);
         } else if let Some(audience) = event.audience() {
-            if let Some(keys) = self.audiences.or_default(audience.clone()) {
-                keys.insert(key, position);
+            if let Some(topics) = self.audiences.or_default(audience.clone()) {
+                topics.insert(topic, position);
             }
         } else {
-            self.keys.insert(key, position);
+            self.topics.insert(topic, position);
         }
     }
 
-    /// The last event of each key that is wanted, of those after a position, in their order.
-    pub(super) fn missed(&self, wanted: &Keys, after: Position) -> Vec<Position> {
+    /// The last event of each topic that is wanted, of those after a position, in their order.
+    pub(super) fn missed(&self, wanted: &Topics, after: Position) -> Vec<Position> {
         let mut positions = Set::default();
         let mut take = |position: &Position| {
             if *position > after {
                 positions.insert(*position);
             }
         };
-        if wanted.contains(&Key::Everything) {
+        if wanted.contains(&Topic::Everything) {
             let of_audiences = self.audiences.values().flat_map(Map::values);
-            let all = self.keys.values().chain(of_audiences);
+            let all = self.topics.values().chain(of_audiences);
             all.chain(self.revocations.values()).for_each(take);
         } else {
-            for key in wanted.iter() {
-                self.missed_of(key, wanted, &mut take);
+            for topic in wanted.iter() {
+                self.missed_of(topic, wanted, &mut take);
             }
         }
         positions.into_keys().collect()
     }
 
-    fn missed_of(&self, key: &Key, wanted: &Keys, mut take: impl FnMut(&Position)) {
-        match key {
-            Key::Audience(audience) => {
+    fn missed_of(&self, topic: &Topic, wanted: &Topics, mut take: impl FnMut(&Position)) {
+        match topic {
+            Topic::Audience(audience) => {
                 let events = self.audiences.get(audience).into_iter();
                 let wanted = events
                     .flat_map(Map::iter)
-                    .filter(|(key, _)| wanted.contains(key));
+                    .filter(|(topic, _)| wanted.contains(topic));
                 wanted.for_each(|(_, position)| take(position));
             }
-            Key::Revocations => self.revocations.values().for_each(take),
-            Key::Principal(principal) => self.revocations.get(principal).into_iter().for_each(take),
-            key => self.keys.get(key).into_iter().for_each(take),
+            Topic::Revocations => self.revocations.values().for_each(take),
+            Topic::Principal(principal) => {
+                self.revocations.get(principal).into_iter().for_each(take);
+            }
+            topic => self.topics.get(topic).into_iter().for_each(take),
         }
     }
 }

@@ -3,20 +3,16 @@ use crate::{
     position::Position,
     seeded::{self, Bug},
     sorted::Map,
+    topic::{Subject, Topic, Topics},
 };
 
-use super::{
-    frames::event_frame,
-    interest::Interest,
-    key::{Key, Subject},
-    keys::Keys,
-};
+use super::{frames::event_frame, interest::Interest};
 
-/// What one edge missed, read from the log and collapsed: the last event of each key, in
+/// What one edge missed, read from the log and collapsed: the last event of each topic, in
 /// the order of their positions.
 #[derive(Debug)]
 pub struct Replay {
-    keys: Keys,
+    topics: Topics,
     after: Position,
     last: Map<Subject, (Position, ServerEvent)>,
 }
@@ -24,13 +20,13 @@ pub struct Replay {
 impl Replay {
     /// Begins a replay for an edge that wants this and has heard everything up to `after`.
     pub fn new(interest: &Interest, after: Position) -> Self {
-        Self::of(Keys::of(interest), after)
+        Self::of(interest.topics(), after)
     }
 
-    /// As [`Replay::new`], with what it wants as keys.
-    pub(crate) fn of(keys: Keys, after: Position) -> Self {
+    /// As [`Replay::new`], with what it wants as topics.
+    pub(crate) fn of(topics: Topics, after: Position) -> Self {
         Self {
-            keys,
+            topics,
             after,
             last: Map::new(),
         }
@@ -38,12 +34,12 @@ impl Replay {
 
     /// The next event of the log.
     pub fn push(&mut self, position: Position, event: &ServerEvent) {
-        if self.keys.accepts(event) {
-            let key = Key::subject_of(event);
-            if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&key) {
+        if self.topics.accepts(event) {
+            let topic = Topic::subject_of(event);
+            if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&topic) {
                 return;
             }
-            self.last.insert(key, (position, event.clone()));
+            self.last.insert(topic, (position, event.clone()));
         }
     }
 
@@ -59,7 +55,7 @@ impl Replay {
     }
 }
 
-/// The last events of each key, in the order of their positions.
+/// The last events of each topic, in the order of their positions.
 pub(super) fn in_order(
     last: Map<Subject, (Position, ServerEvent)>,
 ) -> Vec<(Position, ServerEvent)> {

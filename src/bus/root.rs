@@ -5,14 +5,14 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::{Mark, Position},
+    scope::Scope,
     seeded::{self, Bug},
     sorted::Map,
+    topic::{Index, Topic, Topics},
 };
 
 use super::{
     change::{BatchCall, Change},
-    key::Key,
-    keys::Keys,
     outbox::Outbox,
     placement::{Home, Placement, ShardId},
     post::Post,
@@ -30,9 +30,9 @@ pub struct Root {
     pub(super) mark: Mark,
     settled: Position,
     pub(super) placement: Placement,
-    pub(super) interests: Map<Key, Vec<ShardId>>,
+    pub(super) interests: Index<ShardId>,
     /// The same by shard, and what the names of each count.
-    keys: Map<ShardId, Keys>,
+    topics: Map<ShardId, Topics>,
     /// Bytes that the names of all shards count, those that more than one follows more than once.
     names: usize,
     /// Bytes that they may count.
@@ -49,8 +49,8 @@ impl Root {
             mark,
             settled,
             placement: Placement::new(per_shard, last),
-            interests: Map::new(),
-            keys: Map::new(),
+            interests: Index::default(),
+            topics: Map::new(),
             names: 0,
             most: usize::MAX,
             post: Post::default(),
@@ -78,8 +78,8 @@ impl Root {
     }
 
     /// What a shard followed before a restart.
-    pub fn restore_key(&mut self, shard: ShardId, key: Key) {
-        self.insert(shard, key);
+    pub fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
+        self.insert(shard, topic);
     }
 
     /// An event of the log after `settled`: shards may not have taken it.
@@ -201,42 +201,24 @@ impl Root {
     }
 
     /// What each shard follows.
-    pub fn rows(&self) -> impl Iterator<Item = (ShardId, &Key)> {
-        let keys = self.interests.iter();
-        keys.flat_map(|(key, shards)| shards.iter().map(move |shard| (*shard, key)))
+    pub fn rows(&self) -> impl Iterator<Item = (ShardId, &Topic)> {
+        self.interests.entries()
     }
 
     /// What all shards follow together, but for everything.
     pub fn wanted(&self) -> SubscriptionFilter {
-        let mut filter = SubscriptionFilter::default();
-        for (key, _) in self.interests.iter() {
-            match key {
-                // A server behind tells of changes alone, and to everybody.
-                Key::Everything | Key::Audience(_) | Key::Revocations | Key::Principal(_) => {}
-                Key::Tools => filter.tools_list_changed = true,
-                Key::Prompts => filter.prompts_list_changed = true,
-                Key::Resources => filter.resources_list_changed = true,
-                Key::Resource(uri) => filter.resource_subscriptions.push(uri.clone()),
-                Key::Task(id) => filter.task_ids.push(id.clone()),
-            }
+        let topics: Vec<Topic> = self.interests.topics().cloned().collect();
+        let filter = SubscriptionFilter::from(topics);
+        // A server behind tells of changes alone, and to everybody.
+        SubscriptionFilter {
+            scope: Scope::default(),
+            ..filter
         }
-        filter
     }
 
     /// The shards that follow what `event` is about.
     pub fn interested(&self, event: &ServerEvent) -> Vec<ShardId> {
-        let followers = |key: &Key| self.interests.get(key).map_or(&[][..], |shards| shards);
-        let everything = followers(&Key::Everything);
-        let mut shards = followers(&Key::of(event)).to_vec();
-        if !everything.is_empty() {
-            let both = shards.iter().chain(everything).map(|shard| (*shard, ()));
-            shards = both.collect::<Map<_, _>>().keys().copied().collect();
-        }
-        if let Some(audience) = Key::of_audience(event) {
-            let of_audience = followers(&audience);
-            shards.retain(|shard| of_audience.contains(shard) || everything.contains(shard));
-        }
-        shards
+        self.interests.matching(event)
     }
 
     pub(super) fn has_taken_everything(&self, shard: ShardId) -> bool {
@@ -248,12 +230,12 @@ impl Root {
         if follow.is_fresh {
             self.forget(shard);
         }
-        for key in &follow.drop {
-            self.remove(shard, key);
+        for topic in &follow.drop {
+            self.remove(shard, topic);
         }
         let is_entered = follow.is_fresh || !seeded::has(Bug::EntersTheFirstNamesOnly);
         let add = follow.add.iter().filter(|_| is_entered);
-        let add = add.filter(|key| self.insert(shard, (*key).clone()));
+        let add = add.filter(|topic| self.insert(shard, (*topic).clone()));
         let add = add.cloned().collect();
         self.placement.count(shard, follow.seq);
         if follow.is_fresh || seeded::has(Bug::ClearsWhatIsOwed) {
@@ -273,9 +255,11 @@ impl Root {
     }
 
     /// More that a shard follows from now on.
-    pub(super) fn add(&mut self, shard: ShardId, keys: Vec<Key>) {
-        let keys = keys.into_iter();
-        let add: Vec<Key> = keys.filter(|key| self.insert(shard, key.clone())).collect();
+    pub(super) fn add(&mut self, shard: ShardId, topics: Vec<Topic>) {
+        let topics = topics.into_iter();
+        let add: Vec<Topic> = topics
+            .filter(|topic| self.insert(shard, topic.clone()))
+            .collect();
         let seq = self.placement.seq(shard);
         if let Some(seq) = seq.filter(|_| !add.is_empty()) {
             self.changes.push_back(Change::Follows {
@@ -337,17 +321,17 @@ impl Root {
 
     /// Whether there is room for what a call adds, once what it drops is gone.
     pub(super) fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
-        let none = Keys::default();
-        let held = self.keys.get(&shard).unwrap_or(&none);
+        let none = Topics::default();
+        let held = self.topics.get(&shard).unwrap_or(&none);
         let gone: usize = if follow.is_fresh {
             held.bytes()
         } else {
-            let dropped = follow.drop.iter().filter(|key| held.contains(key));
-            dropped.map(Key::names).sum()
+            let dropped = follow.drop.iter().filter(|topic| held.contains(topic));
+            dropped.map(Topic::names).sum()
         };
         let added = follow.add.iter();
-        let added = added.filter(|key| follow.is_fresh || !held.contains(key));
-        let added: usize = added.map(Key::names).sum();
+        let added = added.filter(|topic| follow.is_fresh || !held.contains(topic));
+        let added: usize = added.map(Topic::names).sum();
         added <= gone || self.names - gone + added <= self.most
     }
 
@@ -356,45 +340,39 @@ impl Root {
         if self.most == usize::MAX {
             return self.most;
         }
-        let held = self.keys.get(&shard).map_or(0, Keys::bytes);
+        let held = self.topics.get(&shard).map_or(0, Topics::bytes);
         held + self.most.saturating_sub(self.names) / 2
     }
 
     /// Whether that is new.
-    fn insert(&mut self, shard: ShardId, key: Key) -> bool {
-        let key = self.interests.key(&key).cloned().unwrap_or(key);
-        let names = key.names();
-        let keys = self.keys.or_default(shard);
-        let is_new = keys.is_some_and(|keys| keys.insert(key.clone()));
-        if is_new && let Some(shards) = self.interests.or_default(key) {
-            let place = shards.binary_search(&shard).unwrap_or_else(|place| place);
-            shards.insert(place, shard);
-            self.names += names;
+    fn insert(&mut self, shard: ShardId, topic: Topic) -> bool {
+        if self.interests.has(shard, &topic) {
+            return false;
         }
-        is_new
+        self.names += topic.names();
+        let topic = self.interests.insert(shard, topic);
+        if let Some(topics) = self.topics.or_default(shard) {
+            topics.insert(topic);
+        }
+        true
     }
 
-    fn remove(&mut self, shard: ShardId, key: &Key) {
-        let keys = self.keys.get_mut(&shard);
-        if keys.is_some_and(|keys| keys.remove(key)) {
-            self.release(shard, key);
+    fn remove(&mut self, shard: ShardId, topic: &Topic) {
+        let topics = self.topics.get_mut(&shard);
+        if topics.is_some_and(|topics| topics.remove(topic)) {
+            self.release(shard, topic);
         }
     }
 
     fn forget(&mut self, shard: ShardId) {
-        let keys = self.keys.remove(&shard).unwrap_or_default();
-        for key in keys.iter() {
-            self.release(shard, key);
+        let topics = self.topics.remove(&shard).unwrap_or_default();
+        for topic in topics.iter() {
+            self.release(shard, topic);
         }
     }
 
-    fn release(&mut self, shard: ShardId, key: &Key) {
-        self.names -= key.names();
-        if let Some(shards) = self.interests.get_mut(key) {
-            shards.retain(|other| *other != shard);
-            if shards.is_empty() {
-                self.interests.remove(key);
-            }
-        }
+    fn release(&mut self, shard: ShardId, topic: &Topic) {
+        self.names -= topic.names();
+        self.interests.remove(shard, topic);
     }
 }

@@ -9,15 +9,15 @@ use crate::{
     event::ServerEvent,
     json::{self, Node},
     position::{Mark, Position},
+    topic::Topic,
     uri::Uri,
 };
 
 use super::{
-    key::Key,
     member::{
-        closed, count_in, events_in, is_set, items_in, keys_in, number_in, opened, optional, parse,
-        position_in, push_events, push_flag, push_keys, push_list, push_name, push_number,
-        push_position, push_room, push_text, push_texts, read, room_in, text_in, texts_in,
+        closed, count_in, events_in, is_set, items_in, number_in, opened, optional, parse,
+        position_in, push_events, push_flag, push_list, push_name, push_number, push_position,
+        push_room, push_text, push_texts, push_topics, read, room_in, text_in, texts_in, topics_in,
         watch_in,
     },
     protocol::ProtocolError,
@@ -34,10 +34,10 @@ pub struct Follow {
     pub edges: u32,
     /// Those are few, and have been for a while.
     pub is_low: bool,
-    /// Send me the events of these keys too.
-    pub add: Vec<Key>,
-    /// Send me the events of these keys no more.
-    pub drop: Vec<Key>,
+    /// Send me the events of these topics too.
+    pub add: Vec<Topic>,
+    /// Send me the events of these topics no more.
+    pub drop: Vec<Topic>,
     /// Tell me what I follow and was published after this position, collapsed.
     pub since: Option<Position>,
     /// The streams of these sessions are here: tell me what they watch.
@@ -68,7 +68,7 @@ pub enum FollowAnswer {
 /// What a shard learns from its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// Every event after this mark whose key the shard follows will be sent to it.
+    /// Every event after this mark whose topic the shard follows will be sent to it.
     pub mark: Mark,
     /// The shard has taken everything up to that mark.
     pub is_settled: bool,
@@ -91,7 +91,7 @@ pub struct Watched {
     pub is_held: bool,
 }
 
-/// What was published after a position, collapsed: of each key the last event.
+/// What was published after a position, collapsed: of each topic the last event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
     /// Nothing after this position is left out; later than asked for where the log does not reach back so far.
@@ -111,7 +111,7 @@ pub struct Batch {
     pub through: Position,
     /// When the oldest of its events was published, in milliseconds since 1970; `None`: nobody says.
     pub at: Option<Millis>,
-    /// Events whose keys the shard follows.
+    /// Events whose topics the shard follows.
     pub events: Vec<(Position, ServerEvent)>,
     /// The shard has to let all of its edges go, for good.
     pub is_last: bool,
@@ -148,8 +148,8 @@ impl Follow {
             is_fresh: is_set(root, "fresh"),
             edges: count_in(root, "edges")?,
             is_low: is_set(root, "low"),
-            add: keys_in(root, "add")?,
-            drop: keys_in(root, "drop")?,
+            add: topics_in(root, "add")?,
+            drop: topics_in(root, "drop")?,
             since: optional(root, "since")?.map(Position),
             joined: texts_in(root, "joined")?,
             left: texts_in(root, "left")?,
@@ -163,8 +163,8 @@ impl Follow {
         push_flag(&mut out, "fresh", self.is_fresh);
         push_number(&mut out, "edges", self.edges.into());
         push_flag(&mut out, "low", self.is_low);
-        push_keys(&mut out, "add", &self.add);
-        push_keys(&mut out, "drop", &self.drop);
+        push_topics(&mut out, "add", &self.add);
+        push_topics(&mut out, "drop", &self.drop);
         push_position(&mut out, "since", self.since);
         push_texts(&mut out, "joined", self.joined.iter().map(|id| &**id));
         push_texts(&mut out, "left", self.left.iter().map(|id| &**id));

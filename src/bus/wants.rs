@@ -1,65 +1,65 @@
-use crate::{event::ServerEvent, sorted::Set};
+use crate::{event::ServerEvent, sorted::Set, topic::Topic};
 
-use super::{edges::Edges, key::Key};
+use super::edges::Edges;
 
-/// What a shard follows at its root, and what has to change about that. Keys that no edge
+/// What a shard follows at its root, and what has to change about that. Topics that no edge
 /// wants any more stay followed for a while: edges go and come back.
 #[derive(Debug, Default)]
 pub(crate) struct Wants {
     /// The root has confirmed these.
-    followed: Set<Key>,
+    followed: Set<Topic>,
     /// An edge wants them, and the root has not confirmed them.
-    missing: Set<Key>,
+    missing: Set<Topic>,
     /// No edge wants them, and the root may believe otherwise.
-    unwanted: Set<Key>,
+    unwanted: Set<Topic>,
     is_noisy: bool,
 }
 
 /// What one call changes.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
-    pub(crate) add: Vec<Key>,
-    pub(crate) drop: Vec<Key>,
+    pub(crate) add: Vec<Topic>,
+    pub(crate) drop: Vec<Topic>,
 }
 
 impl Wants {
-    /// An edge wants `key`.
-    pub(crate) fn want(&mut self, key: Key) {
-        self.unwanted.remove(&key);
-        if !self.followed.contains(&key) {
-            self.missing.insert(key);
+    /// An edge wants `topic`.
+    pub(crate) fn want(&mut self, topic: Topic) {
+        self.unwanted.remove(&topic);
+        if !self.followed.contains(&topic) {
+            self.missing.insert(topic);
         }
     }
 
-    /// No edge wants `key` any more.
-    pub(crate) fn release(&mut self, key: Key) {
-        if !self.missing.remove(&key) {
-            self.unwanted.insert(key);
+    /// No edge wants `topic` any more.
+    pub(crate) fn release(&mut self, topic: Topic) {
+        if !self.missing.remove(&topic) {
+            self.unwanted.insert(topic);
         }
     }
 
-    /// The root follows `key` for this shard.
-    pub(crate) fn confirm(&mut self, key: Key) {
-        self.missing.remove(&key);
-        self.followed.insert(key);
+    /// The root follows `topic` for this shard.
+    pub(crate) fn confirm(&mut self, topic: Topic) {
+        self.missing.remove(&topic);
+        self.followed.insert(topic);
     }
 
     /// An event came; what of it no edge wants is to be followed no more.
     pub(crate) fn handle_event(&mut self, event: &ServerEvent, edges: &Edges) {
-        if edges.is_wanted(&Key::Everything) {
+        if edges.is_wanted(&Topic::Everything) {
             return;
         }
-        let keys = [Some(Key::of(event)), Key::of_audience(event)];
-        for key in keys.into_iter().flatten() {
-            if !edges.is_wanted(&key) {
-                self.unwanted.insert(key);
+        let topics = [Some(Topic::of(event)), Topic::of_audience(event)];
+        for topic in topics.into_iter().flatten() {
+            if !edges.is_wanted(&topic) {
+                self.unwanted.insert(topic);
                 self.is_noisy = true;
             }
         }
     }
 
-    pub(crate) fn is_followed(&self, key: &Key) -> bool {
-        self.followed.contains(key)
+    pub(crate) fn is_followed(&self, topic: &Topic) -> bool {
+        self.followed.contains(topic)
     }
 
     /// Whether what is unwanted is worth a call of its own.
@@ -75,31 +75,31 @@ impl Wants {
     /// What the next call is to change.
     pub(crate) fn begin(&mut self) -> Turn {
         self.is_noisy = false;
-        let drop: Vec<Key> = std::mem::take(&mut self.unwanted).into_keys().collect();
-        for key in &drop {
-            self.followed.remove(key);
+        let drop: Vec<Topic> = std::mem::take(&mut self.unwanted).into_keys().collect();
+        for topic in &drop {
+            self.followed.remove(topic);
         }
         let add = std::mem::take(&mut self.missing).into_keys().collect();
         Turn { add, drop }
     }
 
     /// The call was answered.
-    pub(crate) fn finish(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
-        for key in turn.add {
-            if !is_wanted(&key) {
-                self.unwanted.insert(key.clone());
+    pub(crate) fn finish(&mut self, turn: Turn, is_wanted: impl Fn(&Topic) -> bool) {
+        for topic in turn.add {
+            if !is_wanted(&topic) {
+                self.unwanted.insert(topic.clone());
             }
-            self.confirm(key);
+            self.confirm(topic);
         }
     }
 
     /// The bus has refused the call for want of room. What is to be dropped is dropped again, whether it was or not.
-    pub(crate) fn refuse(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
-        for key in turn.add {
-            if is_wanted(&key) {
-                self.missing.insert(key);
+    pub(crate) fn refuse(&mut self, turn: Turn, is_wanted: impl Fn(&Topic) -> bool) {
+        for topic in turn.add {
+            if is_wanted(&topic) {
+                self.missing.insert(topic);
             } else {
-                self.unwanted.remove(&key);
+                self.unwanted.remove(&topic);
             }
         }
         self.undo(
@@ -112,12 +112,12 @@ impl Wants {
     }
 
     /// Nobody knows whether the root has heard of the call.
-    pub(crate) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Key) -> bool) {
-        for key in turn.add.into_iter().chain(turn.drop) {
-            if is_wanted(&key) {
-                self.missing.insert(key);
+    pub(crate) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Topic) -> bool) {
+        for topic in turn.add.into_iter().chain(turn.drop) {
+            if is_wanted(&topic) {
+                self.missing.insert(topic);
             } else {
-                self.unwanted.insert(key);
+                self.unwanted.insert(topic);
             }
         }
     }

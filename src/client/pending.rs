@@ -2,9 +2,10 @@ use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Cues, Since},
+    topic::Topic,
 };
 
-/// What a client has yet to be told: at most one event for each subject, whatever the server sends.
+/// What a client has yet to be told: at most one event for each topic, whatever the server sends.
 ///
 /// An update may name a part of a resource that was subscribed to. Where too many parts wait, the
 /// resources themselves are told instead, for to read those again covers all their parts.
@@ -12,25 +13,27 @@ use crate::{
 pub(super) struct Pending {
     honored: SubscriptionFilter,
     cues: Cues,
+    /// Updates of parts of resources since nothing waited.
+    parts: usize,
     most_parts: usize,
 }
 
 impl Pending {
     pub(super) fn new(honored: SubscriptionFilter, most_parts: usize) -> Self {
         Self {
-            cues: Cues::new(&honored),
             honored,
+            cues: Cues::default(),
+            parts: 0,
             most_parts,
         }
     }
 
     pub(super) fn push(&mut self, event: &ServerEvent) {
-        if let ServerEvent::ResourceUpdated { uri } = event
-            && !self.cues.admit(uri, self.honored.keys() + self.most_parts)
-        {
-            return self.push_resources();
+        if self.honored.accepts(event) || self.cues.has(&Topic::of(event)) {
+            self.cues.push(event, Since::default());
+        } else if let ServerEvent::ResourceUpdated { .. } = event {
+            self.push_part(event);
         }
-        self.cues.push(event, Since::default());
     }
 
     /// Something may have been missed: every honored list and resource is told once. The state of a
@@ -43,10 +46,18 @@ impl Pending {
 
     pub(super) fn pop(&mut self) -> Option<ServerEvent> {
         let event = self.cues.pop().map(|(event, _)| event);
-        if self.cues.len() == 0 && self.cues.keys() > self.honored.keys() {
-            self.cues = Cues::new(&self.honored);
+        if self.cues.len() == 0 {
+            self.parts = 0;
         }
         event
+    }
+
+    fn push_part(&mut self, event: &ServerEvent) {
+        if self.parts >= self.most_parts {
+            return self.push_resources();
+        }
+        self.parts += 1;
+        self.cues.push(event, Since::default());
     }
 
     fn push_resources(&mut self) {

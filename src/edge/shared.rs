@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use crate::{
-    bus::{BusMessage, Key, Place},
+    bus::{BusMessage, Place},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::Stamp,
     sse,
+    topic::Topic,
 };
 
 /// A run of bus frames with events for many streams of one process: they are read once, and written once for each subscription id.
@@ -46,16 +47,16 @@ impl SharedEvents {
     /// The events of a run of frames. `None` unless each of them has one that can be read and is written to streams, which
     /// what ends them is not, comes right after the one before it, and is about something else than the others.
     pub fn read<Frame: AsRef<str>>(frames: &[Frame]) -> Option<Self> {
-        let mut keys = Vec::with_capacity(frames.len());
+        let mut topics = Vec::with_capacity(frames.len());
         let mut events: Vec<PlacedEvent> = Vec::with_capacity(frames.len());
         for frame in frames {
             let read = PlacedEvent::read(frame.as_ref())?;
-            let key = Key::of(&read.event);
+            let topic = Topic::of(&read.event);
             let former = events.last().map(|former| former.place.position);
-            if keys.contains(&key) || (former.is_some() && read.place.previous != former) {
+            if topics.contains(&topic) || (former.is_some() && read.place.previous != former) {
                 return None;
             }
-            keys.push(key);
+            topics.push(topic);
             events.push(read);
         }
         (!events.is_empty()).then(|| Self {

@@ -11,7 +11,6 @@ mod tended;
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    bus::Key,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -20,6 +19,7 @@ use crate::{
     sorted::Map,
     sse,
     tally::Tally,
+    topic::{Index, Topic, Topics},
 };
 
 use bundles::Bundles;
@@ -44,11 +44,10 @@ pub use tended::Tended;
 pub struct Fanout {
     slots: Slots,
     stamps: Numbers<Stamp>,
-    keys: Numbers<Key>,
     /// Equal filters are kept once.
     filters: Numbers<Arc<SubscriptionFilter>>,
-    /// Who hears what: the number of a key, and the slot of the stream.
-    members: BTreeSet<(u32, u32)>,
+    /// The slots of the streams, by what they honor.
+    index: Index<u32>,
     chunks: Chunks,
     /// With the slots of the streams.
     deadlines: BTreeSet<(Millis, u32)>,
@@ -108,7 +107,7 @@ impl Fanout {
         let ending = held.stream.ending();
         let honored = held.stream.shared_honored().clone();
         drop(held);
-        self.leave(id, &honored);
+        self.leave(id, &honored, &SubscriptionFilter::default());
         self.filters.leave(&honored);
         ending
     }
@@ -264,22 +263,13 @@ impl Fanout {
         (published, now): (Millis, Millis),
         hear: &mut dyn FnMut(u32, StreamId, &Stamp),
     ) {
-        // Of those whom what is for one audience is for, each is asked whether it wants to hear of it.
-        let key = Key::of_audience(event).unwrap_or_else(|| Key::of(event));
-        let Some(key) = self.keys.get(&key) else {
-            return;
-        };
-        let is_for_all = event.audience().is_none();
         let mut waiting = Vec::new();
         let mut told = 0;
-        for &(_, slot) in self.members.range((key, 0)..=(key, u32::MAX)) {
+        for slot in self.index.matching(event) {
             let Some(held) = self.slots.at_mut(slot) else {
                 continue;
             };
             let id = held.id;
-            if !is_for_all && !held.stream.honored().accepts(event) {
-                continue;
-            }
             if let ServerEvent::Revoked { .. } = event {
                 held.stream.handle_event_of(event, published);
                 self.due.extend(held.stream.is_ending().then_some(id));
@@ -319,16 +309,17 @@ impl Fanout {
 
     /// Lists a stream under what it honors.
     fn enter(&mut self, id: StreamId, honored: &SubscriptionFilter) {
-        for key in Key::of_filter(honored) {
-            self.members.insert((self.keys.enter(&key), id.slot()));
+        for topic in honored.topics() {
+            self.index.insert(id.slot(), topic);
         }
     }
 
-    /// Takes a stream off the lists of what it honored.
-    fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter) {
-        for key in Key::of_filter(honored) {
-            if let Some(key) = self.keys.leave(&key) {
-                self.members.remove(&(key, id.slot()));
+    /// Takes a stream off the lists of what it honored, but for what it honors now.
+    fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter, now: &SubscriptionFilter) {
+        let stays: Topics = now.topics().into_iter().collect();
+        for topic in honored.topics() {
+            if !stays.contains(&topic) {
+                self.index.remove(id.slot(), &topic);
             }
         }
     }
@@ -352,8 +343,7 @@ impl Fanout {
         if let Some(held) = self.slots.get_mut(id) {
             held.stream.share(self.stamps.kept(&stamp), &kept);
         }
-        // What both filters have stands on the lists once: it is entered last.
-        self.leave(id, &former);
+        self.leave(id, &former, &kept);
         self.enter(id, &kept);
         self.filters.leave(&former);
         self.plan(id);
@@ -382,7 +372,7 @@ fn collapsed(events: Vec<ServerEvent>) -> Vec<(ServerEvent, usize)> {
     let mut places = Map::default();
     let mut latest: Vec<(ServerEvent, usize)> = Vec::new();
     for event in events {
-        let subject = Key::subject_of(&event);
+        let subject = Topic::subject_of(&event);
         let place = places.get(&subject).copied();
         if let Some((former, repeats)) = place.and_then(|place| latest.get_mut(place)) {
             *former = event;

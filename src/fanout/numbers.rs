@@ -23,11 +23,6 @@ impl<N> Default for Numbers<N> {
 }
 
 impl<N: Clone + Ord> Numbers<N> {
-    /// The number of a name that is in use.
-    pub(super) fn get(&self, name: &N) -> Option<u32> {
-        self.entries.get(name).map(|entry| entry.number)
-    }
-
     /// The name as it was first written, so that it can be kept once for all.
     pub(super) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
         self.entries.key(name).unwrap_or(name)

@@ -1,9 +1,10 @@
 use crate::{
-    bus::{Adjust, Attach, EdgeMessage, Interest, Key, Wants, filter_of},
+    bus::{Adjust, Attach, EdgeMessage, Interest, Wants},
     clock::Millis,
     edge::{BusCall, Follower},
     filter::SubscriptionFilter,
     seeded::{self, Bug},
+    topic::Topic,
 };
 
 use super::{Flight, Line, LineCall};
@@ -42,7 +43,7 @@ impl Line {
         if let Some(flight) = self.flight.take() {
             let edges = &self.edges;
             self.wants
-                .finish(flight.turn, |key: &Key| edges.is_wanted(key));
+                .finish(flight.turn, |topic: &Topic| edges.is_wanted(topic));
         }
     }
 
@@ -51,7 +52,7 @@ impl Line {
         if let Some(flight) = self.flight.take() {
             let edges = &self.edges;
             self.wants
-                .undo(flight.turn, |key: &Key| edges.is_wanted(key));
+                .undo(flight.turn, |topic: &Topic| edges.is_wanted(topic));
         }
     }
 
@@ -79,8 +80,8 @@ impl Line {
         let interest = self.edges.interest();
         let interest = self.seeded_interest(interest);
         self.wants = Wants::default();
-        for key in Key::all_of(&interest) {
-            self.wants.want(key);
+        for topic in interest.topics().iter() {
+            self.wants.want(topic.followed());
         }
         self.flight = Some(Flight {
             turn: self.wants.begin(),
@@ -118,8 +119,8 @@ impl Line {
         let turn = self.wants.begin();
         let adjust = Adjust {
             seq: self.seq,
-            add: filter_of(turn.add.clone()),
-            drop: filter_of(turn.drop.clone()),
+            add: turn.add.clone().into(),
+            drop: turn.drop.clone().into(),
         };
         self.flight = Some(Flight {
             turn,

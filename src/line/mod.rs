@@ -5,18 +5,19 @@ mod fresh;
 mod output;
 mod refusal;
 mod scope;
+mod waiting;
 
 use std::collections::VecDeque;
 
 use crate::{
     bus::{
-        BusMessage, EdgeId, Edges, Interest, Key, Keys, Mark, Position, ProtocolError, ToldRoom,
-        Turn, Wants,
+        BusMessage, EdgeId, Edges, Interest, Mark, Position, ProtocolError, ToldRoom, Turn, Wants,
     },
     clock::Millis,
     edge::{Counts, Follower, Heard, Patience},
     event::ServerEvent,
     seeded::{self, Bug},
+    topic::Topic,
 };
 
 use fresh::Fresh;
@@ -59,7 +60,7 @@ pub struct Line {
     former: Counts,
     outputs: VecDeque<LineOutput>,
     /// What the frames of the last output are about, while others may join them.
-    run: Vec<Key>,
+    run: Vec<Topic>,
 }
 
 /// What the bus was asked for and has not confirmed.
@@ -104,11 +105,11 @@ impl Line {
             self.begin();
         }
         let edge = self.edges.connect();
-        let keys = Keys::of(interest);
-        for key in keys.iter() {
-            self.wants.want(key.followed());
+        let topics = interest.topics();
+        for topic in topics.iter() {
+            self.wants.want(topic.followed());
         }
-        self.edges.enter(edge, &keys, None, true);
+        self.edges.enter(edge, &topics, None, true);
         if !self.serve(edge) {
             self.waiting.push(edge);
             // Somebody waits: whether the bus is back is found out now.
@@ -171,31 +172,10 @@ impl Line {
         Ok(())
     }
 
-    /// The connection is gone, or could not be made. Streams that wait are lost; those that are open stay.
-    /// `random` is drawn from [0, 1).
-    pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        self.part();
-        self.follower.handle_lost(now, random, is_overloaded);
-        for edge in std::mem::take(&mut self.waiting) {
-            self.lose(edge);
-        }
-    }
-
     /// The bus let the connection go: a shard has the streams from now on. Those that wait go on waiting.
     pub fn handle_sent_on(&mut self, now: Millis, random: f64) {
         self.part();
         self.follower.handle_lost(now, random, false);
-    }
-
-    /// The connection went away with the request that held it: another one is called for.
-    pub fn handle_moved(&mut self, now: Millis) {
-        self.part();
-        if seeded::has(Bug::HandsOverWithoutTheWaiting) {
-            for edge in std::mem::take(&mut self.waiting) {
-                self.lose(edge);
-            }
-        }
-        self.follower.handle_moved(now);
     }
 
     /// The moment of [`Line::poll_timeout`] has come. `random` is drawn from [0, 1).
@@ -262,7 +242,7 @@ impl Line {
         self.room.bytes()
     }
 
-    /// How many times a key of a stream was entered or taken out so far.
+    /// How many times a topic of a stream was entered or taken out so far.
     pub fn operations(&self) -> u64 {
         self.edges.operations()
     }
@@ -318,10 +298,10 @@ impl Line {
         }
     }
 
-    fn release(&mut self, keys: impl Iterator<Item = Key>) {
-        for key in keys {
-            if !self.edges.is_wanted(&key) {
-                self.wants.release(key);
+    fn release(&mut self, topics: impl Iterator<Item = Topic>) {
+        for topic in topics {
+            if !self.edges.is_wanted(&topic) {
+                self.wants.release(topic);
             }
         }
     }
@@ -339,37 +319,6 @@ impl Line {
         self.edges
             .get(edge)
             .is_some_and(|attached| attached.last.is_some())
-    }
-
-    fn serve_waiting(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        for edge in waiting {
-            if !self.serve(edge) {
-                self.waiting.push(edge);
-            }
-        }
-    }
-
-    /// Tells a stream that it is attached, if all that it wants comes.
-    fn serve(&mut self, edge: EdgeId) -> bool {
-        let mark = self.mark();
-        let is_sure = self.follower.is_certain();
-        let reached = self.follower.mark().map(|mark| mark.position);
-        let is_behind = reached.is_some_and(|reached| reached < self.head)
-            && !seeded::has(Bug::TakesBeforeTheHead);
-        let Some(attached) = self.edges.get_mut(edge).filter(|_| is_sure) else {
-            return false;
-        };
-        if !attached.followed().all(|key| self.wants.is_followed(&key)) {
-            return false;
-        }
-        attached.last = Some(mark.position);
-        attached.is_waiting = is_behind;
-        if is_behind {
-            self.fresh.enter(edge, self.head);
-        }
-        self.send(edge, BusMessage::Attached(mark).to_json());
-        true
     }
 
     fn send(&mut self, edge: EdgeId, message: String) {

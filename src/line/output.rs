@@ -1,6 +1,7 @@
 use crate::{
-    bus::{Delivery, EdgeId, Key, Mark},
+    bus::{Delivery, EdgeId, Mark},
     event::ServerEvent,
+    topic::Topic,
 };
 
 use super::Line;
@@ -53,8 +54,8 @@ impl Line {
 
     /// The frame of an event: together with those before it, where the same streams get them and may write them at once.
     pub(super) fn put_event(&mut self, Delivery { message, edges }: Delivery, event: &ServerEvent) {
-        let key = Key::of(event);
-        if self.joins(&key)
+        let topic = Topic::of(event);
+        if self.joins(&topic)
             && let Some(LineOutput::Send {
                 messages,
                 edges: former,
@@ -63,21 +64,21 @@ impl Line {
             && messages.iter().map(String::len).sum::<usize>() + message.len() <= RUN_BYTES
         {
             messages.push(message);
-            self.run.push(key);
+            self.run.push(topic);
             return;
         }
         let messages = vec![message];
         self.put(LineOutput::Send { messages, edges });
         // What ends streams stands alone.
         if !matches!(event, ServerEvent::Revoked { .. }) {
-            self.run.push(key);
+            self.run.push(topic);
         }
     }
 
-    fn joins(&self, key: &Key) -> bool {
+    fn joins(&self, topic: &Topic) -> bool {
         (1..MOST_OF_RUN).contains(&self.run.len())
-            && !self.run.contains(key)
-            && *key != Key::Revocations
+            && !self.run.contains(topic)
+            && *topic != Topic::Revocations
     }
 }
 

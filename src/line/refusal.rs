@@ -1,6 +1,7 @@
 use crate::{
-    bus::{EdgeId, Interest, Key, Keys},
+    bus::{EdgeId, Interest},
     clock::Millis,
+    topic::Topic,
 };
 
 use super::{Line, LineOutput};
@@ -9,8 +10,8 @@ impl Line {
     /// Whether the bus has room for one more stream that wants this, as far as is known.
     /// Where it has none, the bus is asked whether there is more by now.
     pub fn has_room_for(&mut self, interest: &Interest, now: Millis) -> bool {
-        let keys = Keys::of(interest);
-        let new = self.edges.new_names(keys.iter());
+        let topics = interest.topics();
+        let new = self.edges.new_names(topics.iter());
         if self.room.admits(self.edges.names(), new, now) {
             return true;
         }
@@ -51,15 +52,16 @@ impl Line {
             }
         }
         let edges = &self.edges;
-        let is_wanted = |key: &Key| edges.is_wanted(key);
+        let is_wanted = |topic: &Topic| edges.is_wanted(topic);
         self.wants.refuse(flight.turn, is_wanted);
     }
 
-    /// The streams that want some of these keys.
-    fn lacking(&self, keys: &[Key]) -> Vec<EdgeId> {
+    /// The streams that want some of these topics.
+    fn lacking(&self, topics: &[Topic]) -> Vec<EdgeId> {
         let lacks = |edge: &EdgeId| {
             let attached = self.edges.get(*edge);
-            attached.is_some_and(|attached| attached.followed().any(|key| keys.contains(&key)))
+            attached
+                .is_some_and(|attached| attached.followed().any(|topic| topics.contains(&topic)))
         };
         self.edges.ids().filter(lacks).collect()
     }

@@ -1,6 +1,7 @@
 use crate::{
-    bus::{BusMessage, EdgeId, Interest, Key, Keys, Mark},
+    bus::{BusMessage, EdgeId, Interest, Mark},
     clock::Millis,
+    topic::{Topic, Topics},
 };
 
 use super::Line;
@@ -25,7 +26,7 @@ impl Line {
         }
         let mark = since.filter(|since| since.epoch == own.epoch);
         let mark = mark.unwrap_or(own);
-        let is_changed = self.change(edge, &Keys::of(interest));
+        let is_changed = self.change(edge, &interest.topics());
         if let Some(attached) = self.edges.get_mut(edge) {
             attached.last = Some(mark.position);
         }
@@ -37,16 +38,16 @@ impl Line {
         }
     }
 
-    /// A stream wants these keys from now on: what it wanted already goes on coming. Returns whether that changes anything.
-    fn change(&mut self, edge: EdgeId, keys: &Keys) -> bool {
-        let Some(delta) = self.edges.delta_to(edge, keys) else {
+    /// A stream wants these topics from now on: what it wanted already goes on coming. Returns whether that changes anything.
+    fn change(&mut self, edge: EdgeId, topics: &Topics) -> bool {
+        let Some(delta) = self.edges.delta_to(edge, topics) else {
             return false;
         };
-        for key in &delta.added {
-            self.wants.want(key.followed());
+        for topic in &delta.added {
+            self.wants.want(topic.followed());
         }
         self.edges.change(edge, &delta);
-        self.release(delta.dropped.iter().map(Key::followed));
+        self.release(delta.dropped.iter().map(Topic::followed));
         !(delta.added.is_empty() && delta.dropped.is_empty())
     }
 }

@@ -3,43 +3,27 @@ use std::collections::VecDeque;
 use crate::{
     clock::Millis,
     event::ServerEvent,
-    filter::SubscriptionFilter,
     position::Position,
     seeded::{self, Bug},
     sorted::Map,
-    task::TaskId,
-    uri::Uri,
+    topic::Topic,
 };
 
-/// The pending cues of one stream: at most one for each key that is honored, however many
-/// events came, in the order in which each key first became pending. A key is a kind, a URI or a
-/// task; what waits for it is its latest event.
-#[derive(Debug)]
+/// The pending cues of one stream: at most one for each topic, however many events came, in the order in which each
+/// topic first became pending. What waits for a topic is its latest event.
+#[derive(Debug, Default)]
 pub(crate) struct Cues {
-    keys: Keys,
-    waiting: Vec<Option<ServerEvent>>,
-    queue: VecDeque<(Key, Since)>,
+    waiting: Map<Topic, ServerEvent>,
+    queue: VecDeque<(Topic, Since)>,
 }
 
-/// The place of a key's event in `waiting`.
-type Key = usize;
-
-/// When a key became pending, as far as that is known.
+/// When a topic became pending, as far as that is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Since {
     /// Where in the log.
     pub(crate) position: Option<Position>,
     /// When its first event was published.
     pub(crate) published: Option<Millis>,
-}
-
-#[derive(Debug, Default)]
-struct Keys {
-    tools: Option<Key>,
-    prompts: Option<Key>,
-    resources: Option<Key>,
-    uris: Map<Uri, Key>,
-    tasks: Map<TaskId, Key>,
 }
 
 impl Since {
@@ -52,83 +36,50 @@ impl Since {
 }
 
 impl Cues {
-    pub(crate) fn new(honored: &SubscriptionFilter) -> Self {
-        let (keys, count) = Keys::of(honored);
-        Self {
-            keys,
-            waiting: vec![None; count],
-            queue: VecDeque::new(),
+    /// Queues the event; one that waits for its topic already gives way to it, and leaves it its place in the queue.
+    /// Returns whether one waited.
+    pub(crate) fn push(&mut self, event: &ServerEvent, at: Since) -> bool {
+        let topic = Topic::of(event);
+        if seeded::has(Bug::LosesItsPlace) && self.has(&topic) {
+            self.queue.retain(|(waiting, _)| *waiting != topic);
+            self.queue.push_back((topic.clone(), at));
         }
+        let former = self.waiting.insert(topic.clone(), event.clone());
+        if former.is_none() {
+            self.queue.push_back((topic, at));
+        }
+        former.is_some()
     }
 
-    /// Queues the event unless its key is not honored; one that waits for the key already gives
-    /// way to it, and leaves it its place in the queue. The answer is whether one waited; `None` where the
-    /// key is not honored.
-    pub(crate) fn push(&mut self, event: &ServerEvent, at: Since) -> Option<bool> {
-        let key = self.keys.of_event(event)?;
-        if seeded::has(Bug::LosesItsPlace) && self.queue.iter().any(|(waiting, _)| *waiting == key)
-        {
-            self.queue.retain(|(waiting, _)| *waiting != key);
-            self.queue.push_back((key, at));
-        }
-        match self.waiting.get_mut(key)? {
-            Some(waiting) => {
-                if waiting != event {
-                    *waiting = event.clone();
-                }
-                Some(true)
-            }
-            slot @ None => {
-                *slot = Some(event.clone());
-                self.queue.push_back((key, at));
-                Some(false)
-            }
-        }
-    }
-
-    /// Makes room for cues of one more URI, which the filter does not name, as long as there are
-    /// fewer than `most` keys; the answer is whether there is room.
-    pub(crate) fn admit(&mut self, uri: &Uri, most: usize) -> bool {
-        let key = self.waiting.len();
-        if self.keys.uris.contains_key(uri) {
-            return true;
-        }
-        if key >= most {
-            return false;
-        }
-        self.waiting.push(None);
-        self.keys.uris.insert(uri.clone(), key);
-        true
-    }
-
-    /// How many keys there are, whether anything waits for them or not.
-    pub(crate) fn keys(&self) -> usize {
-        self.waiting.len()
+    /// Whether an event waits for a topic.
+    pub(crate) fn has(&self, topic: &Topic) -> bool {
+        self.waiting.contains_key(topic)
     }
 
     /// The next one to tell of, and since when it waits.
     pub(crate) fn pop(&mut self) -> Option<(ServerEvent, Since)> {
-        let (key, since) = self.queue.pop_front()?;
-        let slot = self.waiting.get_mut(key)?;
+        let (topic, since) = self.queue.pop_front()?;
         let event = if seeded::has(Bug::ForgetsToQueueAgain) {
-            slot.clone()
+            self.waiting.get(&topic).cloned()
         } else {
-            slot.take()
+            self.waiting.remove(&topic)
         };
         Some((event?, since))
     }
 
-    /// Goes on with another filter: what it does not honor is forgotten, pending or not.
-    pub(crate) fn refilter(&mut self, honored: &SubscriptionFilter) {
-        if seeded::has(Bug::KeepsWhatIsNotHonored) && self.len() > 0 {
+    /// Forgets what is not to be told any more.
+    pub(crate) fn retain(&mut self, is_honored: impl Fn(&ServerEvent) -> bool) {
+        if seeded::has(Bug::KeepsWhatIsNotHonored) {
             return;
         }
-        let mut former = std::mem::replace(self, Self::new(honored));
-        for (key, at) in former.queue {
-            if let Some(event) = former.waiting.get_mut(key).and_then(Option::take) {
-                self.push(&event, at);
+        let waiting = &mut self.waiting;
+        self.queue.retain(|(topic, _)| {
+            let is_kept = waiting.get(topic).is_some_and(&is_honored);
+            if !is_kept {
+                waiting.remove(topic);
             }
-        }
+            is_kept
+        });
     }
 
     /// The position up to which nothing is pending or missing, where nothing is missing up to `latest`;
@@ -147,38 +98,4 @@ impl Cues {
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
-}
-
-impl Keys {
-    /// The keys of a filter, numbered from zero, and how many they are.
-    fn of(honored: &SubscriptionFilter) -> (Self, usize) {
-        let mut count = 0;
-        let mut next = || {
-            count += 1;
-            count - 1
-        };
-        let keys = Self {
-            tools: honored.tools_list_changed.then(&mut next),
-            prompts: honored.prompts_list_changed.then(&mut next),
-            resources: honored.resources_list_changed.then(&mut next),
-            uris: numbered(&honored.resource_subscriptions, &mut next),
-            tasks: numbered(&honored.task_ids, &mut next),
-        };
-        (keys, count)
-    }
-
-    fn of_event(&self, event: &ServerEvent) -> Option<Key> {
-        match event {
-            ServerEvent::ToolsListChanged => self.tools,
-            ServerEvent::PromptsListChanged => self.prompts,
-            ServerEvent::ResourcesListChanged => self.resources,
-            ServerEvent::ResourceUpdated { uri } => self.uris.get(uri).copied(),
-            ServerEvent::TaskStatus { task } => self.tasks.get(task.id()).copied(),
-            ServerEvent::ForAudience { .. } | ServerEvent::Revoked { .. } => None,
-        }
-    }
-}
-
-fn numbered<N: Clone + Ord>(names: &[N], next: &mut impl FnMut() -> Key) -> Map<N, Key> {
-    names.iter().map(|name| (name.clone(), next())).collect()
 }

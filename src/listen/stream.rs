@@ -36,7 +36,7 @@ pub enum Output {
 /// Feed it with the `handle_*` methods; after each, and whenever the transport has
 /// room, call [`ServerStream::poll_output`] until it answers `None`. Call
 /// [`ServerStream::handle_timeout`] when [`ServerStream::poll_timeout`] says.
-/// What is not polled stays collapsed: one cue a key. Where the transport has no room, say so with
+/// What is not polled stays collapsed: one cue a topic. Where the transport has no room, say so with
 /// [`ServerStream::handle_blocked`]: a reader that takes nothing for too long is given up.
 #[derive(Debug)]
 pub struct ServerStream {
@@ -145,7 +145,7 @@ impl ServerStream {
     /// From now on the filter is another one; cues that it does not honor are dropped.
     pub fn handle_filter(&mut self, honored: SubscriptionFilter) {
         if let Some(cues) = &mut self.cues {
-            cues.refilter(&honored);
+            cues.retain(|event| honored.accepts(event));
         }
         self.honored = Arc::new(honored);
         // What the reader was waited for may be gone.
@@ -260,7 +260,7 @@ impl ServerStream {
         &self.honored
     }
 
-    /// How many cues wait; never more than the filter has kinds, URIs and tasks.
+    /// How many cues wait; never more than the filter has topics.
     pub fn pending_cues(&self) -> usize {
         self.cues.as_ref().map_or(0, |cues| cues.len())
     }
@@ -366,14 +366,12 @@ impl ServerStream {
         }
     }
 
-    /// The answer is whether a cue for the same key waited; `None` where none is taken in.
+    /// The answer is whether a cue for the same topic waited; `None` where none is taken in.
     pub(super) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
-        let honored = &self.honored;
         let is_open = matches!(self.state, State::Opening | State::Open { .. });
-        if !is_open || (self.cues.is_none() && !honored.accepts(event)) {
+        if !is_open || !self.honored.accepts(event) {
             return None;
         }
-        let cues = self.cues.get_or_insert_with(|| Cues::new(honored).into());
-        cues.push(event, since)
+        Some(self.cues.get_or_insert_default().push(event, since))
     }
 }

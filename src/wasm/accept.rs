@@ -1,13 +1,13 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::Key,
     error,
     filter::{FilterError, SubscriptionFilter},
     limits::Limits,
     listen::{self, Headers},
     message, off,
     scope::Scope,
+    topic::Topic,
 };
 
 use super::{discovered::Discovered, edge::Edge, error::coded, millis};
@@ -232,7 +232,7 @@ impl Accepted {
             scope: Scope::from_json(scope).unwrap_or_default(),
             ..self.0.requested.clone()
         };
-        Key::entries_of(&filter).iter().map(Key::names).sum()
+        filter.topics().iter().map(Topic::names).sum()
     }
 
     /// The refusal of this request.

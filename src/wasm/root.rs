@@ -1,6 +1,9 @@
 use wasm_bindgen::prelude::*;
 
-use crate::bus::{self, Home, Key, Mark, Position, ProtocolError, SessionCall, ShardId, Watched};
+use crate::{
+    bus::{self, Home, Mark, Position, ProtocolError, SessionCall, ShardId, Watched},
+    topic::Topic,
+};
 
 use super::{
     at,
@@ -76,10 +79,10 @@ impl Root {
     }
 
     /// What a shard followed before a restart, as `Change.add` told it.
-    #[wasm_bindgen(js_name = restoreKey)]
-    pub fn restore_key(&mut self, shard: u32, key: &str) {
-        if let Some(key) = Key::from_text(key) {
-            self.0.restore_key(ShardId(shard), key);
+    #[wasm_bindgen(js_name = restoreTopic)]
+    pub fn restore_topic(&mut self, shard: u32, topic: &str) {
+        if let Some(topic) = Topic::from_text(topic) {
+            self.0.restore_topic(ShardId(shard), topic);
         }
     }
 
@@ -371,6 +374,6 @@ pub(super) fn refused(error: ProtocolError) -> JsValue {
     coded(error.code(), &error.to_string())
 }
 
-fn texts(keys: &[Key]) -> Vec<String> {
-    keys.iter().map(Key::to_text).collect()
+fn texts(topics: &[Topic]) -> Vec<String> {
+    topics.iter().map(Topic::to_text).collect()
 }

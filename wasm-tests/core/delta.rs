@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{
-        Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Keys, Mark, Position, Received,
-    },
+    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
+    topic::Topic,
     uri::Uri,
 };
 use proptest::{collection::vec, prelude::*};
@@ -172,10 +171,10 @@ impl Twin {
         let mut names = 0;
         let mut anew = hub();
         for (place, interest) in &self.wanted {
-            let keys = Keys::of(interest);
+            let topics = interest.topics();
             let held = self.hub.interest(self.edges[place].0).unwrap();
-            assert!(Keys::of(&held).iter().eq(keys.iter()));
-            names += keys.iter().map(Key::names).sum::<usize>();
+            assert!(held.topics().iter().eq(topics.iter()));
+            names += topics.iter().map(Topic::names).sum::<usize>();
             anew.restore(interest, None);
         }
         assert_eq!(self.hub.names(), names);

@@ -1,8 +1,9 @@
 use mcp_listen::{
-    bus::{EdgeId, Index, Interest, Key},
+    bus::{EdgeId, Interest},
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
+    topic::Index,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -31,8 +32,8 @@ fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
     let mut index = Index::default();
     let mut enter = |edges: &[u32], interest: &Interest| {
         for edge in edges {
-            for key in Key::entries(interest) {
-                index.insert(EdgeId(*edge), key);
+            for topic in interest.topics().iter().cloned() {
+                index.insert(EdgeId(*edge), topic);
             }
         }
     };

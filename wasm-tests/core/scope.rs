@@ -1,9 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{
-        Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Key, Keys, Mark, Position, Received,
-    },
+    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received},
     clock::Millis,
     edge::{BusCall, Edge, Past, Patience},
     event::{EventError, ServerEvent},
@@ -14,6 +12,7 @@ use mcp_listen::{
     listen::{Ending, Output, ServerStream, Stamp},
     message,
     scope::{Label, Scope},
+    topic::Topic,
     uri::Uri,
 };
 #[cfg(target_arch = "wasm32")]
@@ -191,49 +190,31 @@ fn an_adjustment_adds_and_drops_audiences() {
         EdgeMessage::from_json(&text),
         Ok(EdgeMessage::Adjust(adjust.clone()))
     );
-    let mut keys = Keys::of(&Interest::Filter(scoped(&["acme"])));
-    keys.change(&adjust);
-    assert_eq!(keys.interest(), Interest::Filter(scoped(&["bolt"])));
+    let mut topics = Interest::Filter(scoped(&["acme"])).topics();
+    adjust.apply(&mut topics);
+    assert!(
+        topics
+            .iter()
+            .eq(Interest::Filter(scoped(&["bolt"])).topics().iter())
+    );
 }
 
 #[test]
-fn a_root_that_knows_no_audiences_takes_their_keys_for_resources() {
-    for key in [Key::Audience(label("acme")), Key::Revocations] {
-        let text = key.to_text();
-        assert!(text.starts_with("resource:mcp-listen:"), "{text}");
-        assert_eq!(Key::from_text(&text), Some(key));
-    }
-}
-
-#[test]
-fn no_uri_is_taken_for_an_audience() {
+fn no_uri_is_taken_for_another_topic() {
     let uris = [
-        "mcp-listen:audience:acme",
-        "mcp-listen:audience:",
-        "mcp-listen:revocations",
-        "mcp-listen:revocations/more",
-        "mcp-listen:resource:mcp-listen:audience:acme",
-        "mcp-listen:resource:",
-        "mcp-listen:",
-        "mcp-listen:a",
+        "audience:acme",
+        "audience:",
+        "revocations",
+        "everything",
+        "tools",
     ];
-    let resources = uris.map(|text| Key::Resource(Uri::new(text, 100).unwrap()));
-    let others = [Key::Audience(label("acme")), Key::Revocations];
-    let keys: Vec<Key> = resources.into_iter().chain(others).collect();
-    let texts: BTreeSet<String> = keys.iter().map(Key::to_text).collect();
-    assert_eq!(texts.len(), keys.len(), "{texts:?}");
-    for key in keys {
-        assert_eq!(Key::from_text(&key.to_text()), Some(key));
-    }
-}
-
-#[test]
-fn uris_that_no_version_confuses_are_written_as_they_always_were() {
-    for text in ["resource:note://a", "resource:mcp-listen:a"] {
-        let uri = text.strip_prefix("resource:").unwrap();
-        let key = Key::Resource(Uri::new(uri, 100).unwrap());
-        assert_eq!(key.to_text(), text);
-        assert_eq!(Key::from_text(text), Some(key));
+    let resources = uris.map(|text| Topic::Resource(Uri::new(text, 100).unwrap()));
+    let others = [Topic::Audience(label("acme")), Topic::Revocations];
+    let topics: Vec<Topic> = resources.into_iter().chain(others).collect();
+    let texts: BTreeSet<String> = topics.iter().map(Topic::to_text).collect();
+    assert_eq!(texts.len(), topics.len(), "{texts:?}");
+    for topic in topics {
+        assert_eq!(Topic::from_text(&topic.to_text()), Some(topic));
     }
 }
 

@@ -2,12 +2,13 @@
 
 use mcp_listen::{
     bus::{
-        Attach, Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Interest, Key, Mark,
-        Position, SessionCall, Taken,
+        Attach, Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Interest, Mark, Position,
+        SessionCall, Taken,
     },
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
+    topic::Topic,
 };
 
 use crate::any::id;
@@ -43,7 +44,7 @@ pub fn result(raw: &str) -> String {
 pub fn others() -> Vec<String> {
     let follow = Follow {
         seq: 3,
-        add: vec![Key::Tools],
+        add: vec![Topic::Tools],
         since: Some(Position(1)),
         joined: vec!["s".into()],
         ..Follow::default()

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Change, Key, Mark, Position, Root, ShardId},
+    bus::{Change, Mark, Position, Root, ShardId},
     clock::Millis,
+    topic::Topic,
 };
 
 use crate::disk::Disk;
@@ -14,7 +15,7 @@ pub(crate) struct Table {
     settled: Position,
     last: u32,
     shards: BTreeMap<ShardId, Seat>,
-    keys: BTreeSet<(ShardId, Key)>,
+    topics: BTreeSet<(ShardId, Topic)>,
     /// When the alarm rings: set together with an event, until every shard has taken it.
     pub(crate) alarm: Option<Millis>,
 }
@@ -34,7 +35,7 @@ impl Table {
             settled: Position(0),
             last: 0,
             shards: BTreeMap::new(),
-            keys: BTreeSet::new(),
+            topics: BTreeSet::new(),
             alarm: None,
         }
     }
@@ -61,7 +62,7 @@ impl Table {
             }
             Change::Closed(shard) => {
                 self.shards.remove(&shard);
-                self.keys.retain(|(holder, _)| *holder != shard);
+                self.topics.retain(|(holder, _)| *holder != shard);
             }
             Change::Follows {
                 shard,
@@ -73,10 +74,11 @@ impl Table {
                 if let Some(seat) = self.shards.get_mut(&shard) {
                     seat.seq = seq;
                 }
-                let is_dropped = |key: &Key| is_fresh || drop.contains(key);
-                self.keys
-                    .retain(|(holder, key)| *holder != shard || !is_dropped(key));
-                self.keys.extend(add.into_iter().map(|key| (shard, key)));
+                let is_dropped = |topic: &Topic| is_fresh || drop.contains(topic);
+                self.topics
+                    .retain(|(holder, topic)| *holder != shard || !is_dropped(topic));
+                self.topics
+                    .extend(add.into_iter().map(|topic| (shard, topic)));
             }
             Change::Settled(position) => self.settled = position,
         }
@@ -88,8 +90,8 @@ impl Table {
         for (shard, seat) in &self.shards {
             root.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);
         }
-        for (shard, key) in &self.keys {
-            root.restore_key(*shard, key.clone());
+        for (shard, topic) in &self.topics {
+            root.restore_topic(*shard, topic.clone());
         }
         root.restore_floor(disk.floor());
         for entry in disk.after(self.settled) {

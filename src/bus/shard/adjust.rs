@@ -1,15 +1,14 @@
 use crate::{
     bus::{
-        adjust::{Adjust, filter_of},
-        edges::Delta,
+        adjust::Adjust,
+        edges::{Delta, EdgeId},
         frames::{adjusted_frame, refused_frame},
-        index::EdgeId,
-        key::Key,
         protocol::ProtocolError,
     },
     clock::Millis,
     position::Position,
     seeded::{self, Bug},
+    topic::Topic,
 };
 
 use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
@@ -32,9 +31,9 @@ impl Shard {
             change.refuse();
         }
         self.edges.change(edge, &delta);
-        self.release(delta.dropped.iter().map(Key::followed));
-        for key in &delta.added {
-            self.wants.want(key.followed());
+        self.release(delta.dropped.iter().map(Topic::followed));
+        for topic in &delta.added {
+            self.wants.want(topic.followed());
         }
         if is_admitted {
             self.confirm_or_wait(edge, change.seq, delta);
@@ -56,13 +55,13 @@ impl Shard {
         self.send(edge, frame);
     }
 
-    /// Whether the root has room for what these keys would have it follow too, as far as is known.
+    /// Whether the root has room for what these topics would have it follow too, as far as is known.
     pub(super) fn root_admits<'k>(
         &mut self,
-        keys: impl Iterator<Item = &'k Key>,
+        topics: impl Iterator<Item = &'k Topic>,
         now: Millis,
     ) -> bool {
-        let new = self.edges.new_names(keys);
+        let new = self.edges.new_names(topics);
         self.root_room.admits(self.edges.names(), new, now)
     }
 
@@ -81,17 +80,17 @@ impl Shard {
     }
 
     fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: Delta) {
-        let keys: Vec<Key> = delta.added.iter().map(Key::followed).collect();
+        let topics: Vec<Topic> = delta.added.iter().map(Topic::followed).collect();
         if let Some(mark) = self
             .mark
             .as_ref()
-            .filter(|_| self.is_current(&keys, None) || seeded::has(Bug::AdjustsAtAShardTooSoon))
+            .filter(|_| self.is_current(&topics, None) || seeded::has(Bug::AdjustsAtAShardTooSoon))
         {
             return self.answer_adjust(edge, seq, mark.position);
         }
         self.waiting.push(Waiting {
             edge,
-            call: self.call_that_serves(&keys, None, None),
+            call: self.call_that_serves(&topics, None, None),
             what: Asked::Adjust {
                 seq,
                 added: delta.added,
@@ -103,14 +102,14 @@ impl Shard {
     fn lacks(&self, edge: EdgeId) -> bool {
         let attached = self.edges.get(edge);
         attached.is_some_and(|attached| {
-            let mut keys = attached.followed();
-            keys.any(|key| !self.wants.is_followed(&key))
+            let mut topics = attached.followed();
+            topics.any(|topic| !self.wants.is_followed(&topic))
         })
     }
 
-    fn take_back(&mut self, edge: EdgeId, seq: u64, added: Vec<Key>) {
+    fn take_back(&mut self, edge: EdgeId, seq: u64, added: Vec<Topic>) {
         let change = Adjust {
-            drop: filter_of(added.clone()),
+            drop: added.clone().into(),
             ..Adjust::default()
         };
         let delta = Delta {
@@ -118,7 +117,7 @@ impl Shard {
             dropped: added,
         };
         self.edges.change(edge, &delta);
-        self.release(delta.dropped.iter().map(Key::followed));
+        self.release(delta.dropped.iter().map(Topic::followed));
         self.outputs.push_back(ShardOutput::Change(edge, change));
         self.refuse_adjust(edge, seq);
     }

@@ -1,9 +1,7 @@
 use crate::{
     bus::{
+        edges::EdgeId,
         frames::attached_frame,
-        index::EdgeId,
-        key::Key,
-        keys::Keys,
         protocol::Attach,
         replay::Replay,
         shard_protocol::{Missed, Watched},
@@ -11,6 +9,7 @@ use crate::{
     clock::Millis,
     position::Mark,
     seeded::{self, Bug},
+    topic::Topic,
 };
 
 use super::{Asked, Parting, Shard, Waiting};
@@ -25,7 +24,7 @@ impl Shard {
             session,
             since,
         } = attach;
-        let wanted = Keys::of(&interest);
+        let wanted = interest.topics();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
             self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));
@@ -37,16 +36,16 @@ impl Shard {
         }
         self.edges.enter(edge, &wanted, None, true);
         self.low.handle_count(self.edges.attached(), now);
-        let keys: Vec<Key> = wanted.iter().map(Key::followed).collect();
-        for key in &keys {
-            self.wants.want(key.clone());
+        let topics: Vec<Topic> = wanted.iter().map(Topic::followed).collect();
+        for topic in &topics {
+            self.wants.want(topic.clone());
         }
         if let Some(session) = &session {
             self.take_over(session, edge);
         }
         self.waiting.retain(|waiting| waiting.edge != edge);
-        let is_current = session.is_none() && self.is_current(&keys, since.as_ref());
-        let call = self.call_that_serves(&keys, session.as_deref(), since.as_ref());
+        let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
+        let call = self.call_that_serves(&topics, session.as_deref(), since.as_ref());
         if is_current {
             self.answer(edge, since, None);
         } else {
@@ -62,26 +61,26 @@ impl Shard {
     }
 
     /// Whether an edge can be answered without asking the root.
-    pub(super) fn is_current(&self, keys: &[Key], since: Option<&Mark>) -> bool {
+    pub(super) fn is_current(&self, topics: &[Topic], since: Option<&Mark>) -> bool {
         let is_whole =
             |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
         let is_here = since.is_none_or(is_whole);
         if seeded::has(Bug::AnswersTooSoon) {
             return self.mark.is_some();
         }
-        self.mark.is_some() && is_here && keys.iter().all(|key| self.wants.is_followed(key))
+        self.mark.is_some() && is_here && topics.iter().all(|topic| self.wants.is_followed(topic))
     }
 
     /// The call on its way serves whoever wants no more than it follows, and has no past.
     pub(super) fn call_that_serves(
         &self,
-        keys: &[Key],
+        topics: &[Topic],
         session: Option<&str>,
         since: Option<&Mark>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;
-        let is_added = |key| self.wants.is_followed(key) || flight.turn.add.contains(key);
-        let is_served = session.is_none() && since.is_none() && keys.iter().all(is_added);
+        let is_added = |topic| self.wants.is_followed(topic) || flight.turn.add.contains(topic);
+        let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
         is_served.then_some(flight.seq)
     }
 
@@ -137,7 +136,7 @@ impl Shard {
         let Some(attached) = self.edges.get_mut(edge) else {
             return;
         };
-        let mut replay = Replay::of(attached.keys().clone(), begin.position);
+        let mut replay = Replay::of(attached.topics().clone(), begin.position);
         let told = missed.map_or(&[][..], |missed| &missed.events);
         let told = told
             .iter()

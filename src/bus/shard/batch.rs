@@ -1,12 +1,12 @@
 use crate::{
     bus::{
-        key::Key,
         protocol::ProtocolError,
         shard_protocol::{Batch, Taken},
     },
     clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
+    topic::Topic,
 };
 
 use super::{Shard, ShardOutput};
@@ -70,7 +70,7 @@ impl Shard {
         self.outputs.extend(sends);
         self.wants.handle_event(&event, &self.edges);
         if self.flight.is_some() {
-            let subject = Key::subject_of(&event);
+            let subject = Topic::subject_of(&event);
             self.kept.insert(subject, (position, event));
         }
     }

@@ -1,13 +1,13 @@
 use crate::{
     bus::{
-        index::EdgeId,
-        key::Key,
+        edges::EdgeId,
         pause::pause,
         shard_protocol::{Follow, FollowAnswer, Followed, Missed},
     },
     clock::Millis,
     position::{Mark, Position},
     seeded::{self, Bug},
+    topic::Topic,
 };
 
 use super::{Asked, Flight, FollowCall, Parting, Shard};
@@ -119,7 +119,7 @@ impl Shard {
         if let Some(flight) = self.flight.take() {
             if !seeded::has(Bug::ForgetsAFailedCall) {
                 self.wants
-                    .undo(flight.turn, |key| self.edges.is_wanted(key));
+                    .undo(flight.turn, |topic| self.edges.is_wanted(topic));
             }
             self.ask_again(flight.left);
         }
@@ -132,7 +132,7 @@ impl Shard {
         };
         self.refuse_waiting(flight.seq);
         self.wants
-            .refuse(flight.turn, |key| self.edges.is_wanted(key));
+            .refuse(flight.turn, |topic| self.edges.is_wanted(topic));
         self.ask_again(flight.left);
     }
 
@@ -160,7 +160,7 @@ impl Shard {
             self.low.tell(self.edges.attached());
         }
         let has_added = !flight.turn.add.is_empty();
-        let is_wanted = |key: &Key| self.edges.is_wanted(key);
+        let is_wanted = |topic: &Topic| self.edges.is_wanted(topic);
         self.wants.finish(flight.turn, is_wanted);
         let Followed {
             mark,

@@ -12,16 +12,14 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     sorted::Map,
+    topic::{Subject, Topic, Topics},
 };
 
 use super::{
     delivery::Delivery,
-    edges::Edges,
-    index::EdgeId,
+    edges::{EdgeId, Edges},
     interest::Interest,
     kept,
-    key::{Key, Subject},
-    keys::Keys,
     low::Low,
     protocol::{EdgeMessage, ProtocolError},
     room::Room,
@@ -40,7 +38,7 @@ pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
 pub struct Shard {
     /// Everything that it follows has come up to here; `None` until the root has told it something.
     mark: Option<Mark>,
-    /// Some keys are followed from here on only, however far behind the mark may be.
+    /// Some topics are followed from here on only, however far behind the mark may be.
     whole_from: Position,
     seq: u64,
     /// The root may believe what an earlier life of this shard has told it.
@@ -54,7 +52,7 @@ pub struct Shard {
     left: Vec<Box<str>>,
     watches: Vec<Watch>,
     flight: Option<Flight>,
-    /// What came while a call is on its way: of each key the last event.
+    /// What came while a call is on its way: of each topic the last event.
     kept: Map<Subject, (Position, ServerEvent)>,
     /// Events are missing after the mark.
     is_behind: bool,
@@ -81,7 +79,7 @@ enum Asked {
         session: Option<Box<str>>,
     },
     /// With this number, and what it has added.
-    Adjust { seq: u64, added: Vec<Key> },
+    Adjust { seq: u64, added: Vec<Topic> },
 }
 
 /// A change of what a session watches, of which the root waits to hear that it is followed.
@@ -160,7 +158,7 @@ impl Shard {
         last: Option<Position>,
         session: Option<&str>,
     ) -> EdgeId {
-        self.restored(&Keys::of(interest), last, session)
+        self.restored(&interest.topics(), last, session)
     }
 
     /// As [`Shard::restore`], from the texts of [`Shard::kept`] and the changes that were told since.
@@ -173,22 +171,20 @@ impl Shard {
         last: Option<Position>,
         session: Option<&str>,
     ) -> Result<EdgeId, ProtocolError> {
-        Ok(self.restored(&kept::keys_in(texts)?, last, session))
+        Ok(self.restored(&kept::topics_in(texts)?, last, session))
     }
 
     /// What an attached edge wants, as texts of bounded size.
     pub fn kept(&self, edge: EdgeId) -> Vec<String> {
         let attached = self.edges.get(edge);
-        attached.map_or_else(Vec::new, |attached| {
-            kept::pieces(&attached.keys().interest())
-        })
+        attached.map_or_else(Vec::new, |attached| kept::pieces(&attached.interest()))
     }
 
     /// Bytes that the names of an attached edge count.
     pub fn held(&self, edge: EdgeId) -> usize {
         self.edges
             .get(edge)
-            .map_or(0, |attached| attached.keys().bytes())
+            .map_or(0, |attached| attached.topics().bytes())
     }
 
     /// Bytes that the names of all edges count.
@@ -196,7 +192,7 @@ impl Shard {
         self.edges.room().held()
     }
 
-    /// How many times a key of an edge was entered or taken out so far.
+    /// How many times a topic of an edge was entered or taken out so far.
     pub fn operations(&self) -> u64 {
         self.edges.operations()
     }
@@ -317,25 +313,30 @@ impl Shard {
         self.flight.is_none() && !self.is_call_due()
     }
 
-    fn restored(&mut self, keys: &Keys, last: Option<Position>, session: Option<&str>) -> EdgeId {
+    fn restored(
+        &mut self,
+        topics: &Topics,
+        last: Option<Position>,
+        session: Option<&str>,
+    ) -> EdgeId {
         let edge = self.edges.connect();
-        for key in keys.iter() {
-            self.wants.confirm(key.followed());
+        for topic in topics.iter() {
+            self.wants.confirm(topic.followed());
         }
         if let Some(session) = session {
             self.sessions.push((session.into(), edge));
         }
-        self.edges.enter(edge, keys, last, false);
+        self.edges.enter(edge, topics, last, false);
         self.low
             .handle_count(self.edges.attached(), Millis::default());
         edge
     }
 
     /// No edge may want these any more.
-    fn release(&mut self, keys: impl IntoIterator<Item = Key>) {
-        for key in keys {
-            if !self.edges.is_wanted(&key) {
-                self.wants.release(key);
+    fn release(&mut self, topics: impl IntoIterator<Item = Topic>) {
+        for topic in topics {
+            if !self.edges.is_wanted(&topic) {
+                self.wants.release(topic);
             }
         }
     }

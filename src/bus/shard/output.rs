@@ -1,4 +1,4 @@
-use crate::bus::{adjust::Adjust, delivery::Delivery, index::EdgeId, interest::Interest};
+use crate::bus::{adjust::Adjust, delivery::Delivery, edges::EdgeId, interest::Interest};
 
 /// What an edge's frame led to.
 #[derive(Clone, Debug, PartialEq, Eq)]

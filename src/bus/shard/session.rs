@@ -1,4 +1,7 @@
-use crate::bus::{index::EdgeId, key::Key, protocol::BusMessage, shard_protocol::Watched};
+use crate::{
+    bus::{edges::EdgeId, protocol::BusMessage, shard_protocol::Watched},
+    topic::Topic,
+};
 
 use super::{Parting, Shard, ShardOutput, Watch};
 
@@ -54,14 +57,15 @@ impl Shard {
             return false;
         };
         for uri in uris {
-            self.wants.confirm(Key::Resource(uri.clone()));
+            self.wants.confirm(Topic::Resource(uri.clone()));
         }
         let Some(delta) = self.edges.watch(edge, uris) else {
             return true;
         };
         self.release(delta.dropped);
         let attached = self.edges.get(edge);
-        let Some(interest) = attached.map(|attached| attached.keys().with_uris(uris)) else {
+        let Some(interest) = attached.map(|attached| attached.interest().with_uris(uris.clone()))
+        else {
             return true;
         };
         let frame = BusMessage::Interest {

@@ -291,6 +291,35 @@ fn streams_that_open_while_there_is_no_bus_are_refused() {
 }
 
 #[test]
+fn a_stream_that_opens_when_a_connection_ends_with_its_request_is_served_by_the_next_one() {
+    let mut world = opened(&[tools()]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    // The end of the socket is heard of before that of the request.
+    world.cut();
+    world.move_on();
+    world.settle();
+    assert!(world.streams[stream].is_acknowledged());
+    world.publish(&updated("b"));
+    world.settle();
+    assert_eq!(cues(&world, stream), 1);
+}
+
+#[test]
+fn a_stream_that_opens_when_the_bus_goes_away_waits_for_one_more_attempt() {
+    let mut world = opened(&[tools()]);
+    let stream = world.open(watching(&["b"]));
+    world.tend();
+    world.is_shut = true;
+    world.cut();
+    world.settle();
+    assert!(!world.streams[stream].has_ended);
+    world.pass(2_000);
+    assert!(world.streams[stream].has_ended);
+    assert!(!world.streams[0].has_ended);
+}
+
+#[test]
 fn a_stream_that_is_closed_while_the_bus_is_away_cues_all_before_its_result() {
     let mut world = opened(&[watching(&["a"])]);
     world.is_shut = true;

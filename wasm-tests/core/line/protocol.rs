@@ -1,8 +1,9 @@
 //! The words in which a line changes what it is sent.
 
 use mcp_listen::{
-    bus::{Adjust, BusMessage, EdgeMessage, Interest, Key, Keys, ProtocolError},
+    bus::{Adjust, BusMessage, EdgeMessage, Interest, ProtocolError},
     filter::SubscriptionFilter,
+    topic::Topic,
 };
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
@@ -18,10 +19,10 @@ fn any_adjust() -> impl Strategy<Value = Adjust> {
     })
 }
 
-fn keys(filter: &SubscriptionFilter) -> Vec<Key> {
-    let mut keys = Key::entries_of(filter);
-    keys.sort();
-    keys
+fn keys(filter: &SubscriptionFilter) -> Vec<Topic> {
+    let mut topics = filter.topics();
+    topics.sort();
+    topics
 }
 
 #[test]
@@ -39,18 +40,18 @@ fn adjustments_are_read_as_they_were_written() {
 #[test]
 fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
     check((any_filter(), any_adjust()), |(filter, adjust)| {
-        let mut after = Keys::of(&Interest::Filter(filter.clone()));
-        after.change(&adjust);
+        let mut after = Interest::Filter(filter.clone()).topics();
+        adjust.apply(&mut after);
         let (add, drop) = (keys(&adjust.add), keys(&adjust.drop));
-        let stays = |key: &Key| !drop.contains(key) && !add.contains(key);
-        let mut wanted: Vec<Key> = keys(&filter).into_iter().filter(stays).collect();
+        let stays = |topic: &Topic| !drop.contains(topic) && !add.contains(topic);
+        let mut wanted: Vec<Topic> = keys(&filter).into_iter().filter(stays).collect();
         wanted.extend(add);
         wanted.sort();
         // Each once, too.
         assert!(after.iter().eq(&wanted));
-        let mut everything = Keys::of(&Interest::Everything);
-        everything.change(&adjust);
-        assert_eq!(everything.interest(), Interest::Everything);
+        let mut everything = Interest::Everything.topics();
+        adjust.apply(&mut everything);
+        assert!(everything.iter().eq([&Topic::Everything]));
     });
 }
 

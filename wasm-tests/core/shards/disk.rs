@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Change, Key, Mark, Position, Root, ShardId},
+    bus::{Change, Mark, Position, Root, ShardId},
     event::ServerEvent,
+    topic::Topic,
 };
 
 use super::world::PER_SHARD;
@@ -17,7 +18,7 @@ pub(crate) struct Disk {
     pub(crate) settled: Position,
     pub(crate) last: u32,
     pub(crate) shards: BTreeMap<ShardId, (Box<str>, u64, bool)>,
-    pub(crate) keys: BTreeSet<(ShardId, Key)>,
+    pub(crate) topics: BTreeSet<(ShardId, Topic)>,
 }
 
 impl Disk {
@@ -40,7 +41,7 @@ impl Disk {
             Change::Leaving(shard) => self.shards.get_mut(&shard).unwrap().2 = true,
             Change::Closed(shard) => {
                 self.shards.remove(&shard);
-                self.keys.retain(|(holder, _)| *holder != shard);
+                self.topics.retain(|(holder, _)| *holder != shard);
             }
             Change::Follows {
                 shard,
@@ -51,12 +52,13 @@ impl Disk {
             } => {
                 self.shards.get_mut(&shard).unwrap().1 = seq;
                 if is_fresh {
-                    self.keys.retain(|(holder, _)| *holder != shard);
+                    self.topics.retain(|(holder, _)| *holder != shard);
                 }
-                for key in drop {
-                    self.keys.remove(&(shard, key));
+                for topic in drop {
+                    self.topics.remove(&(shard, topic));
                 }
-                self.keys.extend(add.into_iter().map(|key| (shard, key)));
+                self.topics
+                    .extend(add.into_iter().map(|topic| (shard, topic)));
             }
             Change::Settled(position) => self.settled = position,
         }
@@ -67,8 +69,8 @@ impl Disk {
         for (shard, (continent, seq, is_leaving)) in &self.shards {
             root.restore_shard(*shard, continent, *seq, *is_leaving);
         }
-        for (shard, key) in &self.keys {
-            root.restore_key(*shard, key.clone());
+        for (shard, topic) in &self.topics {
+            root.restore_topic(*shard, topic.clone());
         }
         root.restore_floor(self.floor);
         for (position, event) in self.after(self.settled.max(self.floor)) {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Attach, BusMessage, EdgeMessage, Interest, Key, Mark, Position, ShardId},
+    bus::{Attach, BusMessage, EdgeMessage, Interest, Mark, Position, ShardId},
     event::ServerEvent,
+    topic::Topic,
 };
 
 pub(crate) struct Listener {
@@ -16,9 +17,9 @@ pub(crate) struct Listener {
     pub(crate) heard: Vec<Position>,
     state: State,
     mark: Option<Mark>,
-    /// Of each key the last event since the first acknowledgment.
-    owed: BTreeMap<Key, Position>,
-    told: BTreeMap<Key, Position>,
+    /// Of each topic the last event since the first acknowledgment.
+    owed: BTreeMap<Topic, Position>,
+    told: BTreeMap<Topic, Position>,
     /// Everything up to here was cued.
     cued: Position,
 }
@@ -76,7 +77,7 @@ impl Listener {
     /// An event was published; from the first acknowledgment on it has to be heard.
     pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
         if self.mark.is_some() && self.interest.accepts(event) {
-            self.owed.insert(Key::of(event), position);
+            self.owed.insert(Topic::of(event), position);
         }
     }
 
@@ -107,7 +108,7 @@ impl Listener {
                 assert!(position > mark.position, "not in order");
                 mark.position = position;
                 self.heard.push(position);
-                self.told.insert(Key::of(&event), position);
+                self.told.insert(Topic::of(&event), position);
             }
             BusMessage::Interest { .. } | BusMessage::Adjusted(_) | BusMessage::Refused(_) => {
                 panic!("it has no session")
@@ -120,11 +121,11 @@ impl Listener {
             return;
         }
         assert!(self.state == State::Attached, "it was never answered");
-        for (key, position) in &self.owed {
-            let told = self.told.get(key).copied().unwrap_or_default();
+        for (topic, position) in &self.owed {
+            let told = self.told.get(topic).copied().unwrap_or_default();
             assert!(
                 told.max(self.cued) >= *position,
-                "{key:?} at {position:?} is missing"
+                "{topic:?} at {position:?} is missing"
             );
         }
     }

@@ -1,6 +1,9 @@
 //! What is on its way between a root and its shards, and what it leads to.
 
-use mcp_listen::bus::{Batch, Change, Key, Parting, ShardId, ShardOutput};
+use mcp_listen::{
+    bus::{Batch, Change, Parting, ShardId, ShardOutput},
+    topic::Topic,
+};
 
 use super::world::{Mail, World};
 
@@ -71,7 +74,7 @@ impl World {
         let batch = Batch::from_json(text).unwrap();
         let asked = self.asked.entry(shard).or_default();
         for (_, event) in batch.events {
-            let is_asked = asked.contains(&Key::of(&event)) || asked.contains(&Key::Everything);
+            let is_asked = asked.contains(&Topic::of(&event)) || asked.contains(&Topic::Everything);
             assert!(
                 is_asked,
                 "{event:?} was sent to a shard that never asked for it"

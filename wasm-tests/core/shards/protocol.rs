@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use mcp_listen::{
     bus::{
-        Batch, Follow, FollowAnswer, Followed, Interest, Key, Mark, Missed, Position,
-        ProtocolError, SessionCall, Taken, Watched,
+        Batch, Follow, FollowAnswer, Followed, Interest, Mark, Missed, Position, ProtocolError,
+        SessionCall, Taken, Watched,
     },
     clock::Millis,
     event::ServerEvent,
+    topic::Topic,
 };
 use proptest::{collection::vec, option, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -18,12 +19,12 @@ fn any_position() -> impl Strategy<Value = Position> {
     (0..1u64 << 53).prop_map(Position)
 }
 
-fn any_keys() -> impl Strategy<Value = Vec<Key>> {
+fn any_keys() -> impl Strategy<Value = Vec<Topic>> {
     let interest = prop_oneof![
         1 => Just(Interest::Everything),
         4 => any_filter().prop_map(Interest::Filter),
     ];
-    interest.prop_map(|interest| Key::all_of(&interest))
+    interest.prop_map(|interest| interest.topics().iter().cloned().collect())
 }
 
 fn any_texts() -> impl Strategy<Value = Vec<Box<str>>> {
@@ -139,14 +140,17 @@ fn every_message_survives_the_way_to_json_and_back() {
 fn keys_are_told_apart() {
     check((any_event(), any_filter()), |(event, filter)| {
         let interest = Interest::Filter(filter);
-        let keys = Key::all_of(&interest);
-        assert_eq!(keys.contains(&Key::of(&event)), interest.accepts(&event));
-        for key in keys {
-            assert_eq!(Key::from_text(&key.to_text()), Some(key));
+        let topics = interest.topics();
+        assert_eq!(
+            topics.contains(&Topic::of(&event)),
+            interest.accepts(&event)
+        );
+        for topic in topics.iter() {
+            assert_eq!(Topic::from_text(&topic.to_text()).as_ref(), Some(topic));
         }
     });
     for text in ["", "tool", "resource:", "task:", "other:x", "resource:\n"] {
-        assert_eq!(Key::from_text(text), None, "{text}");
+        assert_eq!(Topic::from_text(text), None, "{text}");
     }
 }
 

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Batch, Follow, FollowAnswer, Key, Mark, Position, Root, ShardId},
+    bus::{Batch, Follow, FollowAnswer, Mark, Position, Root, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    topic::Topic,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -208,7 +209,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
         since,
-        add: vec![Key::Everything],
+        add: vec![Topic::Everything],
         ..Follow::default()
     };
     let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json(), Position(0));
@@ -314,14 +315,18 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
 #[test]
 fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
     let mut world = sharded(&[watching("a")]);
-    let followed = |world: &World, key: &str| {
-        let key = Key::Resource(uri(key));
-        world.disk.keys.iter().any(|(_, followed)| *followed == key)
+    let followed = |world: &World, topic: &str| {
+        let topic = Topic::Resource(uri(topic));
+        world
+            .disk
+            .topics
+            .iter()
+            .any(|(_, followed)| *followed == topic)
     };
     assert!(followed(&world, "a"));
     let home = world.listeners.last().unwrap().home.unwrap();
     world.cut(PER_SHARD as usize + 1, true);
-    // Edges come back: the key is kept until an event comes for nothing.
+    // Edges come back: the topic is kept until an event comes for nothing.
     assert!(world.mail.is_empty() && followed(&world, "a"));
     world.publish(&updated("a"));
     let batch = world.mail.remove(0);
@@ -372,7 +377,7 @@ fn a_shard_is_not_forgotten_before_its_edges_have_gone() {
     world.arrive(taken);
     assert_eq!(world.disk.shards.len(), 2);
     world.come_to_rest();
-    assert!(world.disk.shards.is_empty() && world.disk.keys.is_empty());
+    assert!(world.disk.shards.is_empty() && world.disk.topics.is_empty());
     world.check_promises();
     // The root holds its edges itself again.
     assert_eq!(world.listeners[PER_SHARD as usize].home, None);

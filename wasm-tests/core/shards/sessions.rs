@@ -1,9 +1,10 @@
 use mcp_listen::{
     bus::{
-        Attach, EdgeId, EdgeMessage, Follow, FollowCall, Interest, Key, Mark, Position, Root,
+        Attach, EdgeId, EdgeMessage, Follow, FollowCall, Interest, Mark, Position, Root,
         SessionCall, Shard, ShardId, ShardOutput, Watched,
     },
     clock::Millis,
+    topic::Topic,
     uri::Uri,
 };
 #[cfg(target_arch = "wasm32")]
@@ -133,7 +134,7 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     // What it watched before is dropped with the next call.
     pair.attach("t");
     let follow = pair.answer(&[("t", vec![])]);
-    assert_eq!(follow.drop, [Key::Resource(uri("a"))]);
+    assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
 }
 
 #[test]

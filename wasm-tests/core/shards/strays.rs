@@ -1,9 +1,6 @@
 //! Who asks for a place and does not come, and what is left when all have gone.
 
-use mcp_listen::{
-    bus::{Home, Key},
-    event::ServerEvent,
-};
+use mcp_listen::{bus::Home, event::ServerEvent, topic::Topic};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -33,14 +30,14 @@ impl World {
 
     /// A change of everything that a shard is believed to follow: one that was reset meanwhile hears of the root by it.
     pub(crate) fn publish_what_is_followed(&mut self) {
-        let keys: Vec<Key> = self.root.rows().map(|(_, key)| key.clone()).collect();
-        for key in keys {
-            match key {
-                Key::Tools => self.publish(&ServerEvent::ToolsListChanged),
-                Key::Prompts => self.publish(&ServerEvent::PromptsListChanged),
-                Key::Resources => self.publish(&ServerEvent::ResourcesListChanged),
-                Key::Resource(uri) => self.publish(&ServerEvent::ResourceUpdated { uri }),
-                Key::Task(id) => {
+        let topics: Vec<Topic> = self.root.rows().map(|(_, topic)| topic.clone()).collect();
+        for topic in topics {
+            match topic {
+                Topic::Tools => self.publish(&ServerEvent::ToolsListChanged),
+                Topic::Prompts => self.publish(&ServerEvent::PromptsListChanged),
+                Topic::Resources => self.publish(&ServerEvent::ResourcesListChanged),
+                Topic::Resource(uri) => self.publish(&ServerEvent::ResourceUpdated { uri }),
+                Topic::Task(id) => {
                     let id = serde_json::Value::from(&*id);
                     self.publish(&task(&format!(r#"{{"taskId":{id},"status":"working"}}"#)))
                 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
     bus::{
-        EdgeId, Home, Hub, Interest, Key, Mark, Position, Received, Root, Shard, ShardId,
-        ShardReceived,
+        EdgeId, Home, Hub, Interest, Mark, Position, Received, Root, Shard, ShardId, ShardReceived,
     },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    topic::Topic,
 };
 
 use super::{disk::Disk, listener::Listener};
@@ -28,7 +28,7 @@ pub(crate) struct World {
     pub(crate) listeners: Vec<Listener>,
     pub(crate) mail: Vec<Mail>,
     /// What each shard has asked for in its life: nothing else may be sent there.
-    pub(super) asked: BTreeMap<ShardId, BTreeSet<Key>>,
+    pub(super) asked: BTreeMap<ShardId, BTreeSet<Topic>>,
     /// Calls made between root and shards.
     pub(crate) calls: usize,
 }

@@ -1,10 +1,16 @@
-use crate::{event::ServerEvent, filter::SubscriptionFilter, scope::Label, task::TaskId, uri::Uri};
+//! What an event is about: the atom of filters, of the index, of cues and of the log's replay.
 
-use super::interest::Interest;
+mod index;
+mod set;
 
-/// What an event is about, and so what an interest in it is entered under.
+use crate::{event::ServerEvent, scope::Label, task::TaskId, uri::Uri};
+
+pub use index::Index;
+pub use set::Topics;
+
+/// What an event is about, and so what a subscription to it is entered under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Key {
+pub enum Topic {
     /// Every event, whatever it is about.
     Everything,
     /// The list of tools.
@@ -26,9 +32,9 @@ pub enum Key {
 }
 
 /// Of events with the same subject the last one says all: what it is about, and for which audience, or of which caller.
-pub(crate) type Subject = (Key, Option<Label>);
+pub(crate) type Subject = (Topic, Option<Label>);
 
-impl Key {
+impl Topic {
     /// What `event` is about; never everything.
     pub fn of(event: &ServerEvent) -> Self {
         match event {
@@ -42,7 +48,22 @@ impl Key {
         }
     }
 
-    /// What an interest in `event` is entered under; as [`Key::of`], but for what is about one caller.
+    /// The event that says that it has changed, where that is all that there is to say.
+    pub(crate) fn cue(self) -> Option<ServerEvent> {
+        match self {
+            Self::Tools => Some(ServerEvent::ToolsListChanged),
+            Self::Prompts => Some(ServerEvent::PromptsListChanged),
+            Self::Resources => Some(ServerEvent::ResourcesListChanged),
+            Self::Resource(uri) => Some(ServerEvent::ResourceUpdated { uri }),
+            Self::Task(_)
+            | Self::Everything
+            | Self::Audience(_)
+            | Self::Revocations
+            | Self::Principal(_) => None,
+        }
+    }
+
+    /// What an interest in `event` is entered under; as [`Topic::of`], but for what is about one caller.
     pub(crate) fn entry_of(event: &ServerEvent) -> Self {
         match event {
             ServerEvent::Revoked { principal } => Self::Principal(principal.clone()),
@@ -51,37 +72,11 @@ impl Key {
         }
     }
 
-    /// The keys that an interest is entered under in an [`Index`](super::Index).
-    pub fn entries(interest: &Interest) -> Vec<Self> {
-        match interest {
-            Interest::Everything => vec![Self::Everything],
-            Interest::Filter(filter) => Self::entries_of(filter),
-        }
-    }
-
-    /// As [`Key::entries`], of a filter.
-    #[inline(never)]
-    pub fn entries_of(filter: &SubscriptionFilter) -> Vec<Self> {
-        let mut keys = Vec::new();
-        for key in Self::of_filter(filter) {
-            if key != Self::Revocations {
-                keys.push(key);
-            }
-        }
-        if filter.scope.revocations {
-            keys.push(Self::Revocations);
-        }
-        for principal in &filter.scope.principals {
-            keys.push(Self::Principal(principal.clone()));
-        }
-        keys
-    }
-
     /// What has to be followed for an edge that is entered under it: who wants to hear of one caller follows all.
     pub(crate) fn followed(&self) -> Self {
         match self {
             Self::Principal(_) => Self::Revocations,
-            key => key.clone(),
+            topic => topic.clone(),
         }
     }
 
@@ -90,7 +85,7 @@ impl Key {
         self.name().map_or(0, |name| name.len() + NAME_BYTES)
     }
 
-    /// As [`Key::names`], of what has to be followed for it.
+    /// As [`Topic::names`], of what has to be followed for it.
     pub(crate) fn followed_names(&self) -> usize {
         if self.is_principal() { 0 } else { self.names() }
     }
@@ -116,7 +111,7 @@ impl Key {
         }
     }
 
-    /// The key of the audience that `event` is for.
+    /// The topic of the audience that `event` is for.
     pub fn of_audience(event: &ServerEvent) -> Option<Self> {
         event.audience().cloned().map(Self::Audience)
     }
@@ -130,42 +125,7 @@ impl Key {
         (Self::of(event), label.cloned())
     }
 
-    /// The keys that an interest is entered under.
-    pub fn all_of(interest: &Interest) -> Vec<Self> {
-        match interest {
-            Interest::Filter(filter) => Self::of_filter(filter).collect(),
-            Interest::Everything => vec![Self::Everything],
-        }
-    }
-
-    /// The keys of what a filter accepts.
-    pub fn of_filter(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> + '_ {
-        let lists = [
-            (filter.tools_list_changed, Self::Tools),
-            (filter.prompts_list_changed, Self::Prompts),
-            (filter.resources_list_changed, Self::Resources),
-        ];
-        let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted);
-        lists
-            .map(|(_, key)| key)
-            .chain(
-                filter
-                    .resource_subscriptions
-                    .iter()
-                    .cloned()
-                    .map(Self::Resource),
-            )
-            .chain(filter.task_ids.iter().cloned().map(Self::Task))
-            .chain(filter.scope.audiences.iter().cloned().map(Self::Audience))
-            .chain(
-                filter
-                    .scope
-                    .hears_revocations()
-                    .then_some(Self::Revocations),
-            )
-    }
-
-    /// Reads what [`Key::to_text`] wrote; `None` where it is none.
+    /// Reads what [`Topic::to_text`] wrote; `None` where it is none.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             EVERYTHING => Some(Self::Everything),
@@ -174,43 +134,31 @@ impl Key {
             RESOURCES => Some(Self::Resources),
             REVOCATIONS => Some(Self::Revocations),
             _ => match text.split_once(':')? {
-                (RESOURCE, uri) => {
-                    if let Some(name) = uri.strip_prefix(AUDIENCE) {
-                        return Label::new(name).ok().map(Self::Audience);
-                    }
-                    let uri = uri.strip_prefix(ITSELF).unwrap_or(uri);
-                    Uri::new(uri, usize::MAX).ok().map(Self::Resource)
-                }
-                (PRINCIPAL, name) => Label::new(name).ok().map(Self::Principal),
+                (RESOURCE, uri) => Uri::new(uri, usize::MAX).ok().map(Self::Resource),
                 (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
+                (AUDIENCE, name) => Label::new(name).ok().map(Self::Audience),
+                (PRINCIPAL, name) => Label::new(name).ok().map(Self::Principal),
                 _ => None,
             },
         }
     }
 
-    /// The key as text: `tools`, `resource:note://a`, `task:t`. No two have the same.
+    /// The topic as text: `tools`, `resource:note://a`, `task:t`. No two have the same.
     pub fn to_text(&self) -> String {
         let kind = match self {
             Self::Everything => EVERYTHING,
             Self::Tools => TOOLS,
             Self::Prompts => PROMPTS,
             Self::Resources => RESOURCES,
-            Self::Resource(_) | Self::Audience(_) => RESOURCE,
+            Self::Resource(_) => RESOURCE,
             Self::Task(_) => TASK,
+            Self::Audience(_) => AUDIENCE,
             Self::Principal(_) => PRINCIPAL,
             Self::Revocations => REVOCATIONS,
         };
         let mut text = String::from(kind);
         if let Some(name) = self.name() {
             text.push(':');
-            match self {
-                Self::Audience(_) => text.push_str(AUDIENCE),
-                // A resource that would be read as something else.
-                Self::Resource(uri) if OURS.iter().any(|ours| uri.starts_with(ours)) => {
-                    text.push_str(ITSELF);
-                }
-                _ => {}
-            }
             text.push_str(name);
         }
         text
@@ -224,11 +172,7 @@ const RESOURCES: &str = "resources";
 const RESOURCE: &str = "resource";
 const TASK: &str = "task";
 const PRINCIPAL: &str = "principal";
-/// A root of a version that knows neither takes them for resources that never change, and keeps them for its next version.
-const AUDIENCE: &str = "mcp-listen:audience:";
-const REVOCATIONS: &str = "resource:mcp-listen:revocations";
-/// Before a URI that begins with one of [`OURS`].
-const ITSELF: &str = "mcp-listen:resource:";
-const OURS: [&str; 3] = [AUDIENCE, ITSELF, "mcp-listen:revocations"];
+const AUDIENCE: &str = "audience";
+const REVOCATIONS: &str = "revocations";
 /// What it takes to hold a name, beside its bytes.
 const NAME_BYTES: usize = 64;
