@@ -40,7 +40,7 @@ export class LastQuestions {
     }
   }
 
-  /** Nobody waits for an answer any more. */
+  /** Ends `ask` and its timers: all streams have ended. */
   stop(): void {
     this.#isStopped = true;
     for (const [timer, wake] of this.#sleeping) {

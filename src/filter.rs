@@ -147,7 +147,7 @@ impl SubscriptionFilter {
         topics
     }
 
-    /// The topics that a client is told of: lists, resources in the order in which they were named, tasks.
+    /// Returns the topics without the scope: lists, resources in the order of the request, tasks.
     pub fn changes(&self) -> Vec<Topic> {
         let lists = [
             (self.tools_list_changed, Topic::Tools),

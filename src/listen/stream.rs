@@ -366,7 +366,7 @@ impl ServerStream {
         }
     }
 
-    /// The answer is whether a cue for the same topic waited; `None` where none is taken in.
+    /// Returns whether a cue for the same topic was pending; `None` where the event is not queued.
     pub(super) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
         let is_open = matches!(self.state, State::Opening | State::Open { .. });
         if !is_open || !self.honored.accepts(event) {

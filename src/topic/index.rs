@@ -61,7 +61,7 @@ impl<Id: Copy + Ord> Index<Id> {
             ids.extend(self.under(&Topic::Revocations));
         }
         ids.extend(self.under(&Topic::Everything));
-        // Mostly nobody wants everything.
+        // Few connections subscribe to everything.
         if ids.len() > ascending {
             ids.sort_unstable();
             ids.dedup();

@@ -1,4 +1,4 @@
-import { InMemoryBus } from 'mcp-listen';
+import { InMemoryBus, type ListenServer } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listChanged } from '../host/listen.ts';
 import { listenRequest, open, refusal, serving, TOOLS, watched } from './serving.ts';
@@ -73,12 +73,7 @@ test('a stream has no age where none is given, outside of Workers', async () => 
 
 test('a drain refuses what is new, and spreads the ends of what is open over its window', async () => {
   const { attached, server } = watched({ keepAliveMs: 0 });
-  const ends: number[] = [];
-  for (let count = 0; count < 100; count += 1) {
-    const stream = await open(server, TOOLS);
-    await stream.block();
-    void stream.block().then(() => ends.push(performance.now()));
-  }
+  const ends = await endsOf(server, 100);
   const began = performance.now();
   const drained = server.drain({ windowMs: 10_000 });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
@@ -98,12 +93,7 @@ test('a bus that is slow to answer makes the ends of a drain later, and does not
   const bus = new InMemoryBus();
   const slow = { settle: () => new Promise<void>((resolve) => setTimeout(resolve, 400)) };
   const server = serving({ bus: Object.assign(bus, slow), keepAliveMs: 0 });
-  const ends: number[] = [];
-  for (let count = 0; count < 100; count += 1) {
-    const stream = await open(server, TOOLS);
-    await stream.block();
-    void stream.block().then(() => ends.push(performance.now()));
-  }
+  const ends = await endsOf(server, 100);
   const began = performance.now();
   const drained = server.drain({ windowMs: 10_000 });
   await vi.advanceTimersByTimeAsync(11_100);
@@ -188,3 +178,14 @@ test('streams are counted by how they ended', async () => {
     aborted: 0,
   });
 });
+
+/** Opens streams; each end is added with its time. */
+async function endsOf(server: ListenServer, streams: number): Promise<number[]> {
+  const ends: number[] = [];
+  for (let count = 0; count < streams; count += 1) {
+    const stream = await open(server, TOOLS);
+    await stream.block();
+    void stream.block().then(() => ends.push(performance.now()));
+  }
+  return ends;
+}

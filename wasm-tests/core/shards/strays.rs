@@ -28,7 +28,7 @@ impl World {
         }
     }
 
-    /// A change of everything that a shard is believed to follow: one that was reset meanwhile hears of the root by it.
+    /// Publishes one event for each topic in the root's rows, so that a shard that was reset is called by the root.
     pub(crate) fn publish_what_is_followed(&mut self) {
         let topics: Vec<Topic> = self.root.rows().map(|(_, topic)| topic.clone()).collect();
         for topic in topics {
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// When nobody is left, the root believes of no shard that somebody is, and keeps none that it knows to be empty. A
+    /// Without edges, the root has no rows of followed topics, and no shard that it knows to be empty. A
     /// shard that follows nothing, and was reset before its edges left, has had no occasion to tell.
     pub(crate) fn check_forgotten(&self) {
         let rows: Vec<_> = self.root.rows().collect();
