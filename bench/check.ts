@@ -54,7 +54,7 @@ function passes(experiment: string, outcomes: Outcome[], baselines: Record<strin
 function wanted(experiment: Experiment): Experiment[] {
   const kinds = CHECKS.filter(({ experiment: name }) => name === experiment.name).map(({ kind }) => kind);
   if (kinds.length === 0) return [];
-  const names = kinds.includes('ratio') ? [OURS, 'TypeScript SDK'] : [OURS];
+  const names = [OURS, ...kinds.flatMap((kind) => (typeof kind === 'string' ? [] : [kind.to]))];
   return [{ ...experiment, entrants: experiment.entrants.filter(({ name }) => names.includes(name)) }];
 }
 

@@ -109,7 +109,13 @@ describe('a promise', () => {
 });
 
 describe('the lane', () => {
-  const check = { name: 'x', experiment: 'dense', metric: 'rate', kind: 'ratio', tolerance: 0 } as const;
+  const check = {
+    name: 'x',
+    experiment: 'dense',
+    metric: 'rate',
+    kind: { to: 'TypeScript SDK' },
+    tolerance: 0,
+  } as const;
 
   test('compares the least rounds', () => {
     const outcome = dense(3, 1);
