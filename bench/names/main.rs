@@ -13,7 +13,7 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received},
+    bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
     filter::SubscriptionFilter,
     uri::Uri,
 };
@@ -33,25 +33,25 @@ fn main() {
 
 /// Microseconds of each adjustment that adds a name or drops it again, in ascending order.
 fn times(names: usize) -> Vec<f64> {
-    let mut hub = Hub::new(Mark {
+    let mut bus = Bus::new(Mark {
         epoch: "e".into(),
         position: Position(0),
     });
-    let edge = attached(&mut hub, names);
+    let edge = attached(&mut bus, names);
     let mut times: Vec<f64> = (1..=ROUNDS)
-        .map(|seq| adjust(&mut hub, edge, seq))
+        .map(|seq| adjust(&mut bus, edge, seq))
         .collect();
     times.sort_by(f64::total_cmp);
     times
 }
 
-fn attached(hub: &mut Hub, names: usize) -> EdgeId {
-    let edge = hub.connect();
+fn attached(bus: &mut Bus, names: usize) -> EdgeId {
+    let edge = bus.connect();
     let all: Vec<String> = (0..names)
         .map(|number| format!("note://{number}"))
         .collect();
     let attach = Attach::new(Interest::Filter(filter(&all)));
-    let taken = hub.handle_message(edge, &EdgeMessage::Attach(attach).to_json());
+    let taken = bus.handle_message(edge, &EdgeMessage::Attach(attach).to_json());
     assert!(
         matches!(taken, Ok(Received::Attached { .. })),
         "not attached"
@@ -61,7 +61,7 @@ fn attached(hub: &mut Hub, names: usize) -> EdgeId {
 
 /// What a bus object does for one more stream on a connection: reads the frame, changes the index, and
 /// says what is to be kept and answered.
-fn adjust(hub: &mut Hub, edge: EdgeId, seq: u64) -> f64 {
+fn adjust(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     let one = filter(&["note://one-more".into()]);
     let (add, drop) = if seq % 2 == 1 {
         (one, SubscriptionFilter::default())
@@ -70,7 +70,7 @@ fn adjust(hub: &mut Hub, edge: EdgeId, seq: u64) -> f64 {
     };
     let frame = EdgeMessage::Adjust(Adjust { seq, add, drop }).to_json();
     let began = Instant::now();
-    let taken = hub.handle_message(edge, &frame);
+    let taken = bus.handle_message(edge, &frame);
     let time = began.elapsed().as_secs_f64() * 1e6;
     assert!(
         matches!(taken, Ok(Received::Adjusted { .. })),

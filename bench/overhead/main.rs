@@ -14,7 +14,7 @@
 use std::{sync::Arc, time::Instant};
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Mark, Position, Received},
+    bus::{Bus, EdgeId, Mark, Position, Received},
     clock::Millis,
     edge::Edge,
     event::ServerEvent,
@@ -63,21 +63,21 @@ fn compare<S>(name: &str, new: fn(Option<&Arc<Tally>>) -> S, round: fn(&mut S) -
 
 /// Streams that the bus sends a frame each.
 struct Apart {
-    hub: Hub,
+    bus: Bus,
     edges: Vec<(EdgeId, Edge)>,
     is_counted: bool,
 }
 
 impl Apart {
     fn new(tally: Option<&Arc<Tally>>) -> Self {
-        let mut hub = Hub::new(Mark {
+        let mut bus = Bus::new(Mark {
             epoch: "e".into(),
             position: Position(0),
         });
-        let edges = (0..STREAMS).map(|_| attached(&mut hub, tally));
+        let edges = (0..STREAMS).map(|_| attached(&mut bus, tally));
         Self {
             edges: edges.collect(),
-            hub,
+            bus,
             is_counted: tally.is_some(),
         }
     }
@@ -88,7 +88,7 @@ impl Apart {
         let began = Instant::now();
         for now in 0..EVENTS as u64 {
             let at = self.is_counted.then_some(Millis(now));
-            for delivery in self.hub.publish_at(&event, at).deliveries {
+            for delivery in self.bus.publish_at(&event, at).deliveries {
                 for id in delivery.edges {
                     let (_, edge) = &mut self.edges[id.0 as usize];
                     let taken = edge.handle_bus_message(&delivery.message, Millis(now));
@@ -129,13 +129,13 @@ impl Together {
     }
 }
 
-fn attached(hub: &mut Hub, tally: Option<&Arc<Tally>>) -> (EdgeId, Edge) {
+fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Edge) {
     let mut edge = Edge::new(stream());
     if let Some(tally) = tally {
         edge.count_in(tally.clone(), Millis(0));
     }
-    let number = hub.connect();
-    let Ok(Received::Attached { answer, .. }) = hub.handle_message(number, &edge.attach_message())
+    let number = bus.connect();
+    let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &edge.attach_message())
     else {
         panic!("not attached");
     };

@@ -10,20 +10,20 @@
     reason = "a bench says what went wrong by panicking"
 )]
 
-mod bus;
 mod memory;
 mod one_shard;
+mod sharded;
 
 use std::time::Instant;
 
-use bus::{Bus, Traffic};
 use mcp_listen::{
-    bus::{Interest, Mark, Position, Root, ShardId},
+    bus::{Bus, Interest, Mark, Position, ShardId},
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
     uri::Uri,
 };
+use sharded::{Sharded, Traffic};
 
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
@@ -69,7 +69,7 @@ fn main() {
 fn row(streams: u32, shards: u32, watching: Watching) -> String {
     let per_shard = streams / shards;
     let before = memory::live();
-    let mut bus = Bus::new(shards, per_shard + 10);
+    let mut bus = Sharded::new(shards, per_shard + 10);
     for stream in 0..streams {
         let shard = (stream / per_shard) as usize;
         bus.begin(shard, interest(watching, stream));
@@ -105,7 +105,7 @@ fn row(streams: u32, shards: u32, watching: Watching) -> String {
 
 /// One kind of publish: microseconds at the root, calls, microseconds at each shard that is
 /// called, bytes of one call with its answer, and frames.
-fn publish(bus: &mut Bus, event: &ServerEvent) -> String {
+fn publish(bus: &mut Sharded, event: &ServerEvent) -> String {
     let (mut at_root, mut at_shards) = (0.0, 0.0);
     let rounds = if bus.shards.len() < 100 { 1_000 } else { 10 };
     for round in 0..=rounds {
@@ -147,7 +147,7 @@ fn publish(bus: &mut Bus, event: &ServerEvent) -> String {
 }
 
 /// What an attach costs whose topics are followed already, and one with a new topic.
-fn attaches(bus: &mut Bus, watching: Watching, streams: u32) -> String {
+fn attaches(bus: &mut Sharded, watching: Watching, streams: u32) -> String {
     const ROUNDS: u32 = 1_000;
     let mut timed = |interest: &dyn Fn(u32) -> Interest| {
         bus.traffic = Traffic::default();
@@ -174,7 +174,7 @@ fn attaches(bus: &mut Bus, watching: Watching, streams: u32) -> String {
 }
 
 /// Milliseconds until a root has read back what its shards follow.
-fn restart(root: &Root) -> String {
+fn restart(root: &Bus) -> String {
     let rows: Vec<(ShardId, String)> = root
         .rows()
         .map(|(shard, topic)| (shard, topic.to_text()))
@@ -184,7 +184,8 @@ fn restart(root: &Root) -> String {
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut restored = Root::new(mark, Position(0), 0, 1);
+    let mut restored = Bus::new(mark);
+    restored.set_shards(Position(0), 0, 1);
     for (shard, _, _) in root.shards() {
         restored.restore_shard(shard, "EU", 1, false);
     }

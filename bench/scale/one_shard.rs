@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use mcp_listen::{
     bus::{
-        Attach, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Root, Shard, ShardId,
+        Attach, Bus, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Shard, ShardId,
         ShardOutput,
     },
     clock::Millis,
@@ -30,15 +30,15 @@ pub(crate) fn print() {
 
 /// A root and its only shard.
 struct Pair {
-    root: Root,
+    bus: Bus,
     shard: Shard,
     streams: u32,
-    position: Position,
 }
 
 impl Pair {
     fn new(streams: u32) -> Self {
-        let mut root = Root::new(mark(), Position(0), 0, streams + 1);
+        let mut root = Bus::new(mark());
+        root.set_shards(Position(0), 0, streams + 1);
         let home = root.place("EU", u32::MAX, None);
         assert!(matches!(home, Home::Shard(ShardId(1))), "one shard");
         let mut shard = Shard::new(0);
@@ -47,10 +47,9 @@ impl Pair {
             attach(&mut shard, edge, stream);
         }
         let mut pair = Self {
-            root,
+            bus: root,
             shard,
             streams,
-            position: Position(0),
         };
         pair.settle();
         pair
@@ -67,31 +66,29 @@ impl Pair {
     fn publish(&mut self, round: usize) -> f64 {
         let stream = u32::try_from(round).expect("a round") * 7_919 % self.streams;
         let event = ServerEvent::ResourceUpdated { uri: uri(stream) };
-        self.position = self.position.next();
-        self.root
-            .publish(self.position, None, &event, &event.to_json());
-        let batch = self.root.poll_batch(NOW).expect("a batch");
+        self.bus.publish(&event);
+        let batch = self.bus.poll_batch(NOW).expect("a batch");
         let started = Instant::now();
         let answer = self.shard.handle_batch(&batch.text, NOW).expect("taken");
         let frames = frames(&mut self.shard);
         let spent = started.elapsed().as_secs_f64() * 1e6;
         assert!(frames == 1, "{frames} frames");
         let taken = self
-            .root
+            .bus
             .handle_taken(batch.shard, batch.call, &answer, NOW, 0.0);
         taken.expect("an answer");
-        while self.root.poll_change().is_some() {}
+        while self.bus.poll_change().is_some() {}
         spent
     }
 
     fn settle(&mut self) {
         while let Some(call) = self.shard.poll_call(NOW) {
-            let reply = self.root.handle_follow(ShardId(1), &call.text, Position(0));
+            let reply = self.bus.handle_follow(ShardId(1), &call.text);
             let answer = reply.expect("a call").finish();
             self.shard.handle_answer(call.seq, &answer, NOW, 0.0);
         }
         frames(&mut self.shard);
-        while self.root.poll_change().is_some() {}
+        while self.bus.poll_change().is_some() {}
     }
 }
 

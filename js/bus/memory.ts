@@ -5,7 +5,7 @@ import { MemorySessions } from '../legacy/memory-sessions.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
-import { attachMessage, eventIn, Hub, type Received } from '../wasm.js';
+import { attachMessage, Bus, eventIn, type Received } from '../wasm.js';
 import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
@@ -14,7 +14,7 @@ import { RecentEvents } from './recent-events.js';
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  #core = newHub();
+  #core = newBus();
   #life = coreLife();
   #log: RecentEvents;
   #links = new Map<number, BusLink>();
@@ -83,12 +83,12 @@ export class InMemoryBus implements ListenBus {
 
   /** The event id that says "everything published so far": the log misses nothing that comes after it was told. */
   protected place(): string {
-    return this.#hub.place;
+    return this.#bus.place;
   }
 
   /** How many streams and listeners are attached. */
   get attached(): number {
-    return this.fed + this.#hub.attached;
+    return this.fed + this.#bus.attached;
   }
 
   /** How many streams are fed. */
@@ -117,12 +117,12 @@ export class InMemoryBus implements ListenBus {
     this.#eachFeed((feed) => feed.release());
   }
 
-  get #hub(): Hub {
+  get #bus(): Bus {
     this.#renew();
     return this.#core;
   }
 
-  /** A core that has begun anew knows of no hub: nobody can tell any more what a stream has missed. */
+  /** A core that has begun anew knows of no bus: nobody can tell any more what a stream has missed. */
   #renew(): void {
     if (this.#life !== coreLife()) this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
   }
@@ -150,18 +150,18 @@ export class InMemoryBus implements ListenBus {
     this.#streams.clear();
     this.#links = new Map();
     this.#log = new RecentEvents(this.#options);
-    this.#core = newHub();
+    this.#core = newBus();
     this.#life = coreLife();
     for (const link of links.values()) this.#guarded(() => link.lost(why));
   }
 
   #publish(text: string): void {
-    const hub = this.#hub;
-    hub.publish(text, Date.now());
-    if (this.#log.append(text)) hub.trimmed(this.#log.floor);
-    const deliveries = Array.from({ length: hub.deliveries }, (_, number) => ({
-      edges: hub.edges(number) ?? [],
-      message: hub.message(number) ?? '',
+    const bus = this.#bus;
+    bus.publish(text, Date.now());
+    if (this.#log.append(text)) bus.trimmed(this.#log.floor);
+    const deliveries = Array.from({ length: bus.deliveries }, (_, number) => ({
+      edges: bus.edges(number) ?? [],
+      message: bus.message(number) ?? '',
     }));
     for (const { edges, message } of deliveries) {
       for (const edge of edges) this.#send(edge, message);
@@ -173,7 +173,7 @@ export class InMemoryBus implements ListenBus {
   }
 
   #join(interest: string, link: BusLink, joining: Joining = {}): BusAttachment {
-    const edge = this.#hub.connect();
+    const edge = this.#bus.connect();
     const links = this.#links.set(edge, link);
     // Numbers are given out again where everything begins anew.
     const ifHeld = (action: () => void): void => {
@@ -189,7 +189,7 @@ export class InMemoryBus implements ListenBus {
 
   #receive(edge: number, interest: string, { session, since }: Joining): void {
     const message = calling(() => attachMessage(interest, session, since));
-    const received = this.#hub.receive(edge, message);
+    const received = this.#bus.receive(edge, message);
     if (session !== undefined) this.#enter(session, edge);
     this.#send(edge, received.answer ?? '');
     this.#replay(edge, received);
@@ -205,17 +205,17 @@ export class InMemoryBus implements ListenBus {
 
   #replay(edge: number, { replayAfter }: Received): void {
     if (replayAfter === undefined) return;
-    const replay = this.#hub.replay(edge);
+    const replay = this.#bus.replay(edge);
     if (replay === undefined) return;
     this.#recall();
-    for (const { position, event } of this.#log.at(this.#hub.missed(edge, replayAfter))) replay.push(position, event);
-    for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
+    for (const { position, event } of this.#log.at(this.#bus.missed(edge, replayAfter))) replay.push(position, event);
+    for (const frame of this.#bus.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
   /** The log is read once, for the first stream that has missed something. */
   #recall(): void {
-    if (this.#hub.recalls) return;
-    for (const { position, event } of this.#log.after(this.#log.floor)) this.#hub.recall(position, event);
+    if (this.#bus.recalls) return;
+    for (const { position, event } of this.#log.after(this.#log.floor)) this.#bus.recall(position, event);
   }
 
   /** The stream of a session follows what the session watches, and whether its client is ready. */
@@ -223,7 +223,7 @@ export class InMemoryBus implements ListenBus {
     this.#renew();
     const edge = this.#streams.get(session);
     if (edge === undefined) return;
-    const frame = this.#hub.watch(edge, this.sessions.uris(session), this.sessions.isHeld(session));
+    const frame = this.#bus.watch(edge, this.sessions.uris(session), this.sessions.isHeld(session));
     if (frame !== undefined) this.#send(edge, frame);
   }
 
@@ -238,15 +238,15 @@ export class InMemoryBus implements ListenBus {
 
   #leave(edge: number, session?: string): void {
     if (!this.#links.delete(edge)) return;
-    this.#hub.disconnect(edge);
+    this.#bus.disconnect(edge);
     if (session === undefined || this.#streams.get(session) !== edge) return;
     this.#streams.delete(session);
     this.sessions.touch(session);
   }
 }
 
-function newHub(): Hub {
-  return new Hub(crypto.randomUUID(), 0, 0);
+function newBus(): Bus {
+  return new Bus(crypto.randomUUID(), 0, 0);
 }
 
 /** The interest of a listener. */

@@ -1,11 +1,11 @@
 import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { Hub, normalizeEvent, type Received } from '../wasm.js';
+import { Bus, normalizeEvent, type Received } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
-import { together, type WatchedBus } from './bus-watcher.js';
+import type { WatchedBus } from './bus-watcher.js';
 import { FULL, MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
@@ -42,7 +42,7 @@ export class RootBus implements WatchedBus {
   readonly #key: BusKey;
   readonly #log: EventLog;
   readonly #interests: Interests;
-  readonly #hub: Hub;
+  readonly #core: Bus;
   readonly #edges: EdgeSockets;
   readonly #alarm: AlarmClock;
   readonly #shards: RootShards | undefined;
@@ -59,9 +59,9 @@ export class RootBus implements WatchedBus {
     this.#once = new OnceTable(sql, options);
     this.#interests = new Interests(sql);
     this.#alarm = new AlarmClock(ctx.storage);
-    const hub = new Hub(this.#log.epoch, this.#log.position, this.#log.floor);
-    this.#hub = hub.bounded(namesBytes(options), edgesPerShard(options));
-    this.#edges = new EdgeSockets(this.#hub, this.#interests);
+    this.#core = new Bus(this.#log.epoch, this.#log.position, this.#log.floor);
+    this.#core.setRoom(namesBytes(options), edgesPerShard(options));
+    this.#edges = new EdgeSockets(this.#core, this.#interests);
     // What its shards would refuse, it refuses before there are any.
     shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
@@ -80,7 +80,7 @@ export class RootBus implements WatchedBus {
     }
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server, [tag]);
-    this.#edges.enter(server, this.#hub.connect());
+    this.#edges.enter(server, this.#core.connect());
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -98,8 +98,7 @@ export class RootBus implements WatchedBus {
 
   /** What all the streams want together, here and at shards. */
   get wanted(): SubscriptionFilter {
-    const here = JSON.parse(this.#hub.wanted) as SubscriptionFilter;
-    return together(here, this.#shards?.wanted ?? {});
+    return JSON.parse(this.#core.wanted) as SubscriptionFilter;
   }
 
   /** Rings the alarm at `at` or before. */
@@ -110,7 +109,7 @@ export class RootBus implements WatchedBus {
   /** What this bus is doing. */
   stats(): BusStats {
     const shards = this.#shards?.stats ?? [];
-    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#hub.attached);
+    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#core.attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
     return { attached, sockets, position, sessions: this.sessions.count, dropped: this.#dropped, shards };
@@ -119,7 +118,7 @@ export class RootBus implements WatchedBus {
   /** A shard told what it follows. */
   follow(shard: number, call: string): string {
     const { sessions } = this;
-    return this.#shards?.follow(shard, call, (reply, root) => sessions.join(shard, reply, root)) ?? '';
+    return this.#shards?.follow(shard, call, (reply) => sessions.join(shard, reply)) ?? '';
   }
 
   /** Ends the sessions that have idled for too long, and writes down what the shards have taken. */
@@ -139,7 +138,7 @@ export class RootBus implements WatchedBus {
       this.#dropped += 1;
       return;
     }
-    const received = this.#hub.receive(edge, frame);
+    const received = this.#core.receive(edge, frame);
     if (received.dropped !== undefined) this.#dropped += 1;
     this.#attach(socket, edge, received);
     if (received.isDetached) this.#leave(socket, NORMAL);
@@ -155,7 +154,7 @@ export class RootBus implements WatchedBus {
   /** Everything is in the log, in one transaction, before any of it is sent. */
   #publish(publishes: Publish[]): PublishedAt[] {
     const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
-    this.#hub.trimmed(this.#log.floor);
+    this.#core.trimmed(this.#log.floor);
     this.#shards?.flush();
     for (const { edges, message } of logged.flatMap(({ frames }) => frames)) {
       for (const edge of edges) this.#send(edge, message);
@@ -184,7 +183,7 @@ export class RootBus implements WatchedBus {
       bus: this.#bus,
       namespace,
       edgesPerShard: perShard,
-      room: this.#hub,
+      core: this.#core,
       onopened: () => this.#moveOut(),
       onclosed: (shard) => this.sessions.forget(shard),
     });
@@ -194,7 +193,7 @@ export class RootBus implements WatchedBus {
     return new RootSessions({
       sql: this.#ctx.storage.sql,
       alarm: this.#alarm,
-      hub: this.#hub,
+      core: this.#core,
       bus: this.#bus,
       key: this.#key,
       edges: this.#edges,
@@ -229,12 +228,11 @@ export class RootBus implements WatchedBus {
   /** Writes one event to the log, and answers with its frames and whom they go to. */
   #append(event: string): Frame[] {
     const now = Date.now();
-    const position = calling(() => this.#hub.publish(event, now));
+    const position = calling(() => this.#core.publish(event, now));
     this.#log.append(position, event, now);
-    this.#shards?.publish(position, event, now);
-    return Array.from({ length: this.#hub.deliveries }, (_, number) => ({
-      edges: this.#hub.edges(number) ?? new Uint32Array(),
-      message: this.#hub.message(number) ?? '',
+    return Array.from({ length: this.#core.deliveries }, (_, number) => ({
+      edges: this.#core.edges(number) ?? new Uint32Array(),
+      message: this.#core.message(number) ?? '',
     }));
   }
 
@@ -243,7 +241,7 @@ export class RootBus implements WatchedBus {
     try {
       const kept = this.#interests.get(socket);
       const last = this.#interests.last(socket);
-      const edge = kept === undefined ? this.#hub.connect() : this.#hub.restore(kept, last);
+      const edge = kept === undefined ? this.#core.connect() : this.#core.restore(kept, last);
       this.#edges.enter(socket, edge);
       const session = this.#interests.session(socket);
       if (session !== undefined) this.sessions.restore(session, socket, edge);
@@ -255,7 +253,7 @@ export class RootBus implements WatchedBus {
   #attach(socket: WebSocket, edge: number, received: Received): void {
     const { answer, change, isAttached, replayAfter, session } = received;
     if (answer === undefined) return;
-    const kept = (): string[] => this.#hub.kept(edge);
+    const kept = (): string[] => this.#core.kept(edge);
     if (change !== undefined) this.#interests.change(socket, change, kept);
     if (isAttached) this.#interests.put(socket, kept(), session);
     if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
@@ -265,17 +263,17 @@ export class RootBus implements WatchedBus {
   }
 
   #replay(edge: number, position: number): void {
-    const replay = this.#hub.replay(edge);
+    const replay = this.#core.replay(edge);
     if (replay === undefined) return;
     this.#recall();
-    for (const { position: at, event } of this.#log.at(this.#hub.missed(edge, position))) replay.push(at, event);
-    for (const frame of this.#hub.finishReplay(edge, replay)) this.#send(edge, frame);
+    for (const { position: at, event } of this.#log.at(this.#core.missed(edge, position))) replay.push(at, event);
+    for (const frame of this.#core.finishReplay(edge, replay)) this.#send(edge, frame);
   }
 
   /** The log is read once, for the first edge that has missed something: a thousand may come back at once. */
   #recall(): void {
-    if (this.#hub.recalls) return;
-    for (const { position, event } of this.#log.after(this.#log.floor)) this.#hub.recall(position, event);
+    if (this.#core.recalls) return;
+    for (const { position, event } of this.#log.after(this.#log.floor)) this.#core.recall(position, event);
   }
 
   /** Where the socket has died, its edge will notice too, and come back. */

@@ -2,7 +2,7 @@ import { newSessionId } from '../legacy/session-id.js';
 import { surplus } from '../legacy/session-room.js';
 import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
 import { report } from '../report.js';
-import { type FollowReply, type Hub, type Root, sessionChanged, sessionReleased } from '../wasm.js';
+import { type Bus, type FollowReply, sessionChanged, sessionReleased } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
 import type { BusKey } from './bus-key.js';
 import { RELEASED } from './close-code.js';
@@ -17,7 +17,7 @@ import { SessionTable } from './session-table.js';
 export interface SessionHost {
   sql: SqlStorage;
   alarm: AlarmClock;
-  hub: Hub;
+  core: Bus;
   /** The name of the bus. */
   bus: string;
   /** The key of the bus object. */
@@ -57,7 +57,7 @@ export class RootSessions {
     const { bus, key } = this.#host;
     const id = await macedId(key.issue(), bus, newSessionId());
     if (!this.#makeRoom(session, limits)) return undefined;
-    this.#table.create(id, session, this.#host.hub.place);
+    this.#table.create(id, session, this.#host.core.place);
     await this.#host.alarm.wakeBy(Date.now() + session.idleMs);
     return id;
   }
@@ -114,7 +114,7 @@ export class RootSessions {
   restore(claim: string, socket: WebSocket, edge: number): void {
     const { id } = claimOf(claim);
     this.#streams.set(id, socket);
-    this.#host.hub.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
+    this.#host.core.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
   }
 
   /**
@@ -148,7 +148,7 @@ export class RootSessions {
   }
 
   /** What a shard tells of the streams of sessions; it is told what they watch. */
-  join(shard: number, reply: FollowReply, root: Root): void {
+  join(shard: number, reply: FollowReply): void {
     if (reply.isFresh) this.forget(shard);
     for (const claim of reply.left) {
       const id = this.#owned(claim);
@@ -163,7 +163,7 @@ export class RootSessions {
       if (former !== undefined && former !== shard) this.#release(former, id);
       this.#leaveHere(id);
       this.#table.settle(id, shard);
-      reply.pushWatch(root, claim, this.#table.uris(id), this.#table.isHeld(id));
+      reply.pushWatch(this.#host.core, claim, this.#table.uris(id), this.#table.isHeld(id));
     }
   }
 
@@ -215,11 +215,11 @@ export class RootSessions {
   }
 
   #follow(id: string): void {
-    const { edges, hub, send } = this.#host;
+    const { core, edges, send } = this.#host;
     const socket = this.#streams.get(id);
     const edge = socket === undefined ? undefined : edges.edge(socket);
     if (edge === undefined) return;
-    const frame = hub.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
+    const frame = core.watch(edge, this.#table.uris(id), this.#table.isHeld(id));
     if (frame !== undefined) send(edge, frame);
   }
 

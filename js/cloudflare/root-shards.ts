@@ -1,7 +1,6 @@
 import { DeadlineTimer } from '../deadline-timer.js';
 import { calling } from '../error.js';
-import type { SubscriptionFilter } from '../filter.js';
-import { type BatchCall, ChangeKind, type FollowReply, Root } from '../wasm.js';
+import { type BatchCall, type Bus, ChangeKind, type FollowReply } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
 import type { EventLog } from './event-log.js';
 import { objectOf, type ShardStub } from './shard-stub.js';
@@ -27,8 +26,7 @@ export interface ShardHost {
   bus: string;
   namespace: DurableObjectNamespace;
   edgesPerShard: number;
-  /** What the root's own edges leave for the names that shards follow, and what those take of it. */
-  room: { readonly spare: number; setElsewhere(bytes: number): void };
+  core: Bus;
   /** The root's own edges have to come back, and are then sent on. */
   onopened(): void;
   /** There is one shard less. */
@@ -39,69 +37,53 @@ export interface ShardHost {
 export class RootShards {
   readonly #host: ShardHost;
   readonly #table: ShardTable;
-  readonly #root: Root;
   readonly #timer = new DeadlineTimer(() => this.#tick());
 
   constructor(host: ShardHost) {
     this.#host = host;
     this.#table = new ShardTable(host.sql);
-    const { epoch, floor, position } = host.log;
-    const { last, settled = position } = this.#table;
-    this.#root = new Root(epoch, position, settled, last, host.edgesPerShard);
-    this.#table.restore(this.#root);
-    if (this.#root.hasShards) this.#restoreEvents(settled, floor);
-    host.room.setElsewhere(this.#root.names);
+    const { last, settled = host.log.position } = this.#table;
+    host.core.setShards(settled, last, host.edgesPerShard);
+    this.#table.restore(host.core);
+    this.#restoreEvents();
   }
 
   /** Which shards there are. */
   get stats(): ShardStats[] {
     const { shards } = this.#table;
-    return shards.map(({ shard, continent }) => ({ shard, continent, attached: this.#root.edges(shard) }));
-  }
-
-  /** What the streams of all shards want together. */
-  get wanted(): SubscriptionFilter {
-    return JSON.parse(this.#root.wanted) as SubscriptionFilter;
+    return shards.map(({ shard, continent }) => ({ shard, continent, attached: this.#host.core.edgesAt(shard) }));
   }
 
   /** The shard where an edge has to go; undefined: the root takes it, which holds `own`. The shard `full` has refused it. */
   place(continent: string, own: number, full: number | undefined): number | undefined {
-    const shard = this.#root.place(continent, own, full);
+    const shard = this.#host.core.home(continent, own, full);
     this.flush();
     return shard === 0 ? undefined : shard;
-  }
-
-  /** An event was logged, given as JSON text. {@link flush} sends it. */
-  publish(position: number, event: string, now: number): void {
-    if (this.#root.hasShards) this.#root.publish(position, event, now);
-    else this.#root.advance(position);
   }
 
   /** Sends what is owed to shards. An alarm, durable with what has happened, sees to it that none of it is forgotten. */
   flush(): void {
     this.#keep();
-    this.#host.room.setElsewhere(this.#root.names);
-    if (!this.#root.isSettled) this.#host.alarm.wakeWithThis(Date.now() + SETTLE_MS);
+    if (!this.#host.core.isSettled) this.#host.alarm.wakeWithThis(Date.now() + SETTLE_MS);
     for (let call = this.#next(); call !== undefined; call = this.#next()) void this.#call(call);
-    this.#timer.set(this.#root.deadline);
+    this.#timer.set(this.#host.core.deadline);
   }
 
   /** The alarm has rung; answers when it is wanted again. */
   settle(): number | undefined {
-    this.#root.settle();
+    this.#host.core.settle();
     this.flush();
-    return this.#root.isSettled ? undefined : Date.now() + AGAIN_MS;
+    return this.#host.core.isSettled ? undefined : Date.now() + AGAIN_MS;
   }
 
   /** A shard told what it follows; `join` takes in the sessions whose streams have come and gone there. */
-  follow(shard: number, call: string, join: (reply: FollowReply, root: Root) => void): string {
-    const { log } = this.#host;
-    this.#root.setRoom(this.#host.room.spare);
-    const reply = calling(() => this.#root.follow(shard, call, log.floor));
-    join(reply, this.#root);
+  follow(shard: number, call: string, join: (reply: FollowReply) => void): string {
+    const { core, log } = this.#host;
+    const reply = calling(() => core.follow(shard, call));
+    join(reply);
     const { replayAfter } = reply;
     if (replayAfter !== undefined) {
-      for (const { position, event } of log.after(replayAfter)) reply.pushEvent(this.#root, position, event);
+      for (const { position, event } of log.after(replayAfter)) reply.pushEvent(core, position, event);
     }
     const answer = reply.finish();
     this.flush();
@@ -113,19 +95,19 @@ export class RootShards {
     await this.#stub(shard).tellSession(call);
   }
 
-  #restoreEvents(settled: number, floor: number): void {
-    this.#root.restoreFloor(floor);
-    for (const { position, event } of this.#host.log.after(Math.max(settled, floor))) {
-      this.#root.restoreEvent(position, event);
-    }
+  #restoreEvents(): void {
+    const { core, log } = this.#host;
+    const after = core.restoreAfter();
+    if (after === undefined) return;
+    for (const { position, event } of log.after(after)) core.restoreEvent(position, event);
   }
 
   #next(): BatchCall | undefined {
-    return this.#root.batch(performance.now());
+    return this.#host.core.batch(performance.now());
   }
 
   #keep(): void {
-    for (let change = this.#root.change(); change !== undefined; change = this.#root.change()) {
+    for (let change = this.#host.core.change(); change !== undefined; change = this.#host.core.change()) {
       const { kind, shard } = change;
       this.#table.keep(change);
       change.free();
@@ -140,15 +122,15 @@ export class RootShards {
     batch.free();
     try {
       const answer = await this.#stub(shard).deliver(text);
-      this.#root.taken(shard, call, answer, performance.now(), Math.random());
+      this.#host.core.taken(shard, call, answer, performance.now(), Math.random());
     } catch (error) {
-      this.#root.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
+      this.#host.core.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
     }
     this.flush();
   }
 
   #tick(): void {
-    this.#root.timeout(performance.now(), Math.random());
+    this.#host.core.timeout(performance.now(), Math.random());
     this.flush();
   }
 

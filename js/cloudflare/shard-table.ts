@@ -1,4 +1,4 @@
-import { type Change, ChangeKind, type Root } from '../wasm.js';
+import { type Bus, type Change, ChangeKind } from '../wasm.js';
 
 /** What a root has to know of its shards after a restart, in SQLite. */
 export class ShardTable {
@@ -35,19 +35,19 @@ export class ShardTable {
       .toArray();
   }
 
-  /** Tells a root what was kept. */
-  restore(root: Root): void {
+  /** Tells a bus what was kept. */
+  restore(core: Bus): void {
     const shards = this.#sql.exec<{ number: number; continent: string; seq: number; state: number }>(
       'SELECT number, continent, seq, state FROM shard WHERE state <> ?',
       State.Closed,
     );
     for (const { number, continent, seq, state } of shards) {
-      root.restoreShard(number, continent, seq, state === State.Leaving);
+      core.restoreShard(number, continent, seq, state === State.Leaving);
     }
     for (const { shard, topic } of this.#sql.exec<{ shard: number; topic: string }>(
       'SELECT shard, topic FROM shard_topic',
     )) {
-      root.restoreTopic(shard, topic);
+      core.restoreTopic(shard, topic);
     }
   }
 

@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use crate::{
     clock::Millis,
     event::ServerEvent,
-    filter::SubscriptionFilter,
     position::Position,
     topic::{Index, Topic, Topics},
     uri::Uri,
@@ -215,15 +214,14 @@ impl Edges {
         self.attached
     }
 
-    /// What all that have attached want together.
-    pub(crate) fn interest(&self) -> Interest {
-        Interest::of(self.index.topics().cloned().collect())
+    /// The topics of all that have attached.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = &Topic> {
+        self.index.topics()
     }
 
-    /// The same, but for those that want everything.
-    pub(crate) fn filter(&self) -> SubscriptionFilter {
-        let topics: Vec<Topic> = self.index.topics().cloned().collect();
-        topics.into()
+    /// What all that have attached want together.
+    pub(crate) fn interest(&self) -> Interest {
+        Interest::of(self.topics().cloned().collect())
     }
 
     /// Bytes that the names of all that they want count, each name once.

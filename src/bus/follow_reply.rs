@@ -6,10 +6,10 @@ use crate::{
 };
 
 use super::{
+    Bus,
     placement::ShardId,
     protocol::ProtocolError,
     replay::in_order,
-    root::Root,
     shard_protocol::{Follow, FollowAnswer, Followed, Missed, Watched},
 };
 
@@ -37,8 +37,8 @@ enum Outcome {
     Refused(FollowAnswer),
 }
 
-impl Root {
-    /// A shard told what it follows, in one call; the log holds every event after `floor`.
+impl Bus {
+    /// A shard told what it follows, in one call.
     ///
     /// # Errors
     /// A [`ProtocolError`]; the call fails then, and nothing has changed.
@@ -46,21 +46,20 @@ impl Root {
         &mut self,
         shard: ShardId,
         text: &str,
-        floor: Position,
     ) -> Result<FollowReply, ProtocolError> {
         let follow = Follow::from_json(text)?;
-        let outcome = match self.placement.seq(shard) {
+        let outcome = match self.shards.placement.seq(shard) {
             None => Outcome::Refused(FollowAnswer::Unknown),
             Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
             Some(_) if !self.admits(shard, &follow) => Outcome::Refused(FollowAnswer::Full {
                 room: self.room_of(shard),
             }),
-            Some(_) => self.accept(shard, follow, floor),
+            Some(_) => self.accept(shard, follow),
         };
         Ok(FollowReply { shard, outcome })
     }
 
-    fn accept(&mut self, shard: ShardId, follow: Follow, floor: Position) -> Outcome {
+    fn accept(&mut self, shard: ShardId, follow: Follow) -> Outcome {
         self.apply(shard, &follow);
         let since = follow.since;
         Outcome::Accepted {
@@ -69,15 +68,11 @@ impl Root {
             joined: follow.joined,
             left: follow.left,
             is_fresh: follow.is_fresh,
-            after: since.map(|since| since.max(floor).min(self.mark.position)),
+            after: since.map(|since| since.max(self.floor).min(self.mark.position)),
             last: Map::new(),
             watches: Vec::new(),
             room: self.room_of(shard),
         }
-    }
-
-    fn follows(&self, shard: ShardId, topic: &Topic) -> bool {
-        self.interests.has(shard, topic) || self.interests.has(shard, &Topic::Everything)
     }
 }
 
@@ -112,17 +107,17 @@ impl FollowReply {
     }
 
     /// What a session watches that has joined; one that is not pushed is over.
-    pub fn push_watch(&mut self, root: &mut Root, watched: Watched) {
+    pub fn push_watch(&mut self, bus: &mut Bus, watched: Watched) {
         if let Outcome::Accepted { watches, .. } = &mut self.outcome {
             let topics = watched.uris.iter().cloned().map(Topic::Resource);
-            root.add(self.shard, topics.collect());
+            bus.add(self.shard, topics.collect());
             watches.push(watched);
         }
     }
 
     /// The next event of the log.
-    pub fn push_event(&mut self, root: &Root, position: Position, event: &ServerEvent) {
-        let is_followed = |topic: Topic| root.follows(self.shard, &topic);
+    pub fn push_event(&mut self, bus: &Bus, position: Position, event: &ServerEvent) {
+        let is_followed = |topic: Topic| bus.shards.follows.takes(self.shard, &topic);
         if let Outcome::Accepted { last, .. } = &mut self.outcome
             && is_followed(Topic::of(event))
             && Topic::of_audience(event).is_none_or(is_followed)

@@ -1,12 +1,13 @@
 //! The bus: what was published, who wants to hear it, and the words between bus and edge.
 
 mod adjust;
+mod attaching;
 mod change;
 mod delivery;
 mod edges;
 mod follow_reply;
+mod follows;
 mod frames;
-mod hub;
 mod interest;
 mod kept;
 mod low;
@@ -19,29 +20,168 @@ mod protocol;
 mod recent;
 mod replay;
 mod room;
-mod root;
 mod shard;
 mod shard_protocol;
+mod shards;
 mod told_room;
 mod wants;
 
 pub use crate::position::{Mark, Position};
 pub use adjust::Adjust;
+pub use attaching::Received;
 pub use change::{BatchCall, Change};
 pub use delivery::Delivery;
 pub use edges::EdgeId;
 pub(crate) use edges::Edges;
 pub use follow_reply::FollowReply;
-pub use hub::{Hub, Publication, Received};
 pub use interest::Interest;
 pub use placement::{Home, ShardId};
 pub use protocol::{Attach, BusMessage, EdgeMessage, Place, ProtocolError};
 pub use replay::Replay;
 pub use room::Room;
-pub use root::Root;
 pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
 pub use shard_protocol::{
     Batch, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken, Watched,
 };
 pub(crate) use told_room::ToldRoom;
 pub(crate) use wants::{Turn, Wants};
+
+use std::collections::BTreeSet;
+
+use crate::{
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, scope::Scope, topic::Topic,
+};
+use recent::Recent;
+use shards::Shards;
+
+/// A bus without its I/O: gives each published event a position, and says which edges and which shards it goes to.
+///
+/// Whoever drives it writes an event to the log first, then sends. It makes durable what [`Bus::poll_change`] gives
+/// before it answers anybody, and makes the calls that [`Bus::poll_batch`] gives. After a restart, [`Bus::new`] and the
+/// `restore` functions bring back what was durable.
+#[derive(Debug)]
+pub struct Bus {
+    mark: Mark,
+    floor: Position,
+    edges: Edges,
+    /// What the log tells, once somebody has asked what was missed, and until it is trimmed.
+    recent: Option<Recent>,
+    shards: Shards,
+}
+
+/// One published event, ready to be logged and sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publication {
+    /// Its place in the log.
+    pub position: Position,
+    /// Which edges get it, and as which frame.
+    pub deliveries: Vec<Delivery>,
+}
+
+impl Bus {
+    /// A bus whose log ends at `mark` and of which nothing can be replayed. It opens no shards.
+    pub fn new(mark: Mark) -> Self {
+        Self {
+            floor: mark.position,
+            mark,
+            edges: Edges::default(),
+            recent: None,
+            shards: Shards::default(),
+        }
+    }
+
+    /// The log holds every event after `floor`.
+    #[must_use]
+    pub fn with_floor(mut self, floor: Position) -> Self {
+        self.floor = floor;
+        self
+    }
+
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges; what shards follow counts, too.
+    /// Before there is any edge.
+    pub fn set_room(&mut self, most: usize, edges: usize) {
+        self.edges.set_room(Room::new(most, edges));
+        self.count_follows();
+    }
+
+    /// Bytes that the names of its own edges count.
+    pub fn names(&self) -> usize {
+        self.edges.room().held()
+    }
+
+    /// How many times a topic of an edge was entered or taken out so far.
+    pub fn operations(&self) -> u64 {
+        self.edges.operations()
+    }
+
+    /// The log has let go of events: it holds every one after `floor`.
+    pub fn handle_trimmed(&mut self, floor: Position) {
+        if floor > self.floor {
+            self.recent = None;
+        }
+        self.floor = floor;
+    }
+
+    /// An event was published, nobody says when.
+    pub fn publish(&mut self, event: &ServerEvent) -> Publication {
+        self.publish_at(event, None)
+    }
+
+    /// An event was published, `at` so many milliseconds after 1970: streams count how long it took to write it.
+    pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
+        self.mark.position = self.mark.position.next();
+        let position = self.mark.position;
+        if let Some(recent) = &mut self.recent {
+            recent.push(position, event);
+        }
+        self.owe(position, at, event);
+        Publication {
+            position,
+            deliveries: self.edges.deliveries(position, at, event),
+        }
+    }
+
+    /// Where the log ends.
+    pub fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// How many edges are attached here.
+    pub fn attached(&self) -> usize {
+        self.edges.attached()
+    }
+
+    /// What the streams of all edges and of all shards want together: changes, whoever may know of them. A listener to
+    /// everything is no stream, and asks for nothing.
+    pub fn wanted(&self) -> SubscriptionFilter {
+        let topics = self.edges.topics().chain(self.shards.follows.topics());
+        let topics: BTreeSet<&Topic> = topics.collect();
+        let topics: Vec<Topic> = topics.into_iter().cloned().collect();
+        SubscriptionFilter {
+            scope: Scope::default(),
+            ..topics.into()
+        }
+    }
+}
+
+impl Publication {
+    /// Who gets it, in ascending order.
+    pub fn edges(&self) -> Vec<EdgeId> {
+        let mut edges: Vec<EdgeId> = self
+            .deliveries
+            .iter()
+            .flat_map(|delivery| delivery.edges.iter().copied())
+            .collect();
+        edges.sort_unstable();
+        edges
+    }
+
+    /// The frame that `edge` gets.
+    pub fn message_for(&self, edge: EdgeId) -> Option<&str> {
+        let delivery = self
+            .deliveries
+            .iter()
+            .find(|delivery| delivery.edges.contains(&edge))?;
+        Some(&delivery.message)
+    }
+}

@@ -16,6 +16,8 @@
 mod accept;
 #[cfg(feature = "browser")]
 pub mod browser;
+#[cfg(feature = "server")]
+mod bus;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "server")]
@@ -31,8 +33,6 @@ mod front;
 #[cfg(feature = "server")]
 mod grant;
 #[cfg(feature = "server")]
-mod hub;
-#[cfg(feature = "server")]
 mod legacy;
 #[cfg(feature = "server")]
 mod line;
@@ -43,9 +43,9 @@ mod probe;
 #[cfg(feature = "server")]
 mod publish;
 #[cfg(feature = "server")]
-mod root;
-#[cfg(feature = "server")]
 mod shard;
+#[cfg(feature = "server")]
+mod shards;
 #[cfg(feature = "server")]
 mod shared;
 #[cfg(feature = "server")]

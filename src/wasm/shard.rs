@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::bus::{self, EdgeId, Mark, Position, ProtocolError};
 
-use super::{at, millis, number, root::refused, time};
+use super::{at, millis, number, shards::refused, time};
 
 /// A share of a bus's edges.
 #[wasm_bindgen]

@@ -1,6 +1,6 @@
 use mcp_listen::{
     bus::{
-        Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, ProtocolError,
+        Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position, ProtocolError,
         Received,
     },
     clock::Millis,
@@ -12,29 +12,29 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{any_event, any_filter, check, task, updated};
 
-fn hub() -> Hub {
-    Hub::new(Mark {
+fn bus() -> Bus {
+    Bus::new(Mark {
         epoch: "e".into(),
         position: Position(7),
     })
 }
 
-fn attach(hub: &mut Hub, interest: Interest) -> EdgeId {
-    let edge = hub.connect();
-    let received = hub.handle_message(edge, &EdgeMessage::Attach(Attach::new(interest)).to_json());
+fn attach(bus: &mut Bus, interest: Interest) -> EdgeId {
+    let edge = bus.connect();
+    let received = bus.handle_message(edge, &EdgeMessage::Attach(Attach::new(interest)).to_json());
     assert!(matches!(received, Ok(Received::Attached { .. })));
     edge
 }
 
 #[test]
 fn an_attach_is_answered_with_the_end_of_the_log() {
-    let mut hub = hub();
-    let edge = hub.connect();
-    assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
+    let mut bus = bus();
+    let edge = bus.connect();
+    assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
     let message = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
     let Ok(Received::Attached {
         answer, interest, ..
-    }) = hub.handle_message(edge, message)
+    }) = bus.handle_message(edge, message)
     else {
         panic!("not attached");
     };
@@ -43,111 +43,111 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
         r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"adjust":true,"since":null}"#
     );
     assert_eq!(interest.to_json(), r#"{"toolsListChanged":true}"#);
-    assert_eq!(hub.attached(), 1);
+    assert_eq!(bus.attached(), 1);
 }
 
 #[test]
 fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
-    let mut hub = hub();
-    let everything = attach(&mut hub, Interest::Everything);
-    let _nothing = hub.connect();
-    let publication = hub.publish(&updated("note://a"));
+    let mut bus = bus();
+    let everything = attach(&mut bus, Interest::Everything);
+    let _nothing = bus.connect();
+    let publication = bus.publish(&updated("note://a"));
     assert_eq!(publication.position, Position(8));
     assert_eq!(publication.edges(), [everything]);
     assert_eq!(
         publication.message_for(everything).unwrap(),
         r#"{"v":1,"type":"event","position":8,"previous":7,"event":{"kind":"resource_updated","uri":"note://a"}}"#
     );
-    assert_eq!(hub.publish(&updated("note://a")).position, Position(9));
+    assert_eq!(bus.publish(&updated("note://a")).position, Position(9));
 }
 
 #[test]
 fn detached_and_disconnected_edges_get_nothing() {
-    let mut hub = hub();
-    let one = attach(&mut hub, Interest::Everything);
-    let two = attach(&mut hub, Interest::Everything);
+    let mut bus = bus();
+    let one = attach(&mut bus, Interest::Everything);
+    let two = attach(&mut bus, Interest::Everything);
     assert_eq!(
-        hub.handle_message(one, r#"{"v":1,"type":"detach"}"#),
+        bus.handle_message(one, r#"{"v":1,"type":"detach"}"#),
         Ok(Received::Detached)
     );
-    hub.disconnect(two);
-    hub.disconnect(two);
-    assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
-    assert_eq!(hub.attached(), 0);
+    bus.disconnect(two);
+    bus.disconnect(two);
+    assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
+    assert_eq!(bus.attached(), 0);
     assert_eq!(
-        hub.handle_message(one, r#"{"v":1,"type":"attach","interest":"everything"}"#),
+        bus.handle_message(one, r#"{"v":1,"type":"attach","interest":"everything"}"#),
         Err(ProtocolError::OutOfPlace)
     );
 }
 
 #[test]
 fn a_second_attach_takes_the_place_of_the_first() {
-    let mut hub = hub();
+    let mut bus = bus();
     let edge = attach(
-        &mut hub,
+        &mut bus,
         Interest::from_json(r#"{"toolsListChanged":true,"resourceSubscriptions":["a"]}"#).unwrap(),
     );
-    assert_eq!(hub.publish(&updated("a")).edges(), [edge]);
+    assert_eq!(bus.publish(&updated("a")).edges(), [edge]);
     let again = r#"{"v":1,"type":"attach","interest":{"promptsListChanged":true}}"#;
-    let Ok(Received::Attached { answer, .. }) = hub.handle_message(edge, again) else {
+    let Ok(Received::Attached { answer, .. }) = bus.handle_message(edge, again) else {
         panic!("not attached");
     };
     assert_eq!(
         answer,
         r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"adjust":true,"since":null}"#
     );
-    assert_eq!(hub.publish(&ServerEvent::ToolsListChanged).edges(), []);
-    assert_eq!(hub.publish(&updated("a")).edges(), []);
-    let publication = hub.publish(&ServerEvent::PromptsListChanged);
+    assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
+    assert_eq!(bus.publish(&updated("a")).edges(), []);
+    let publication = bus.publish(&ServerEvent::PromptsListChanged);
     assert!(
         publication
             .message_for(edge)
             .unwrap()
             .contains(r#""position":11,"previous":8,"#)
     );
-    assert_eq!(hub.attached(), 1);
+    assert_eq!(bus.attached(), 1);
 }
 
 #[test]
 fn each_edge_is_told_what_it_was_sent_before() {
-    let mut hub = hub();
-    let early = attach(&mut hub, Interest::Everything);
-    hub.publish(&ServerEvent::ToolsListChanged);
-    let late = attach(&mut hub, Interest::Everything);
+    let mut bus = bus();
+    let early = attach(&mut bus, Interest::Everything);
+    bus.publish(&ServerEvent::ToolsListChanged);
+    let late = attach(&mut bus, Interest::Everything);
     let tools = attach(
-        &mut hub,
+        &mut bus,
         Interest::from_json(r#"{"toolsListChanged":true}"#).unwrap(),
     );
-    hub.publish(&ServerEvent::PromptsListChanged);
-    let third = hub.publish(&ServerEvent::ToolsListChanged);
+    bus.publish(&ServerEvent::PromptsListChanged);
+    let third = bus.publish(&ServerEvent::ToolsListChanged);
     assert_eq!(third.deliveries.len(), 2);
     for (edge, previous) in [(early, 9), (late, 9), (tools, 8)] {
         let frame = third.message_for(edge).unwrap();
         assert!(frame.contains(&format!(r#""previous":{previous},"#)));
-        assert_eq!(hub.last(edge), Some(Position(10)));
+        assert_eq!(bus.last(edge), Some(Position(10)));
     }
     assert_eq!(
-        hub.publish(&ServerEvent::ToolsListChanged).deliveries.len(),
+        bus.publish(&ServerEvent::ToolsListChanged).deliveries.len(),
         1
     );
 }
 
 #[test]
 fn one_edge_among_many_is_found() {
-    let mut hub = hub();
+    let mut bus = bus();
     let interest = |text: &str| Interest::from_json(text).unwrap();
     for _ in 0..100 {
-        attach(&mut hub, interest(r#"{"toolsListChanged":true}"#));
+        attach(&mut bus, interest(r#"{"toolsListChanged":true}"#));
     }
-    let one = attach(&mut hub, interest(r#"{"resourceSubscriptions":["a"]}"#));
+    let one = attach(&mut bus, interest(r#"{"resourceSubscriptions":["a"]}"#));
     for (position, previous) in [(8, 7), (9, 8)] {
-        let publication = hub.publish(&updated("a"));
+        let publication = bus.publish(&updated("a"));
         assert_eq!(publication.edges(), [one]);
         let place = format!(r#""position":{position},"previous":{previous},"#);
         assert!(publication.message_for(one).unwrap().contains(&place));
     }
     assert_eq!(
-        hub.publish(&ServerEvent::ToolsListChanged).edges().len(),
+        bus.publish(&ServerEvent::ToolsListChanged).edges().len(),
         100
     );
 }
@@ -155,9 +155,9 @@ fn one_edge_among_many_is_found() {
 #[test]
 fn a_restored_edge_is_told_what_it_was_sent_before() {
     for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
-        let mut hub = hub();
-        let edge = hub.restore(&Interest::Everything, last);
-        let publication = hub.publish(&ServerEvent::ToolsListChanged);
+        let mut bus = bus();
+        let edge = bus.restore(&Interest::Everything, last);
+        let publication = bus.publish(&ServerEvent::ToolsListChanged);
         let frame = publication.message_for(edge).unwrap();
         assert_eq!(frame.contains("previous"), said.is_some());
         assert!(said.is_none_or(|said| frame.contains(said)));
@@ -166,8 +166,8 @@ fn a_restored_edge_is_told_what_it_was_sent_before() {
 
 #[test]
 fn frames_that_are_not_ours_are_refused_by_name() {
-    let mut hub = hub();
-    let edge = hub.connect();
+    let mut bus = bus();
+    let edge = bus.connect();
     for (text, error) in [
         ("", ProtocolError::Malformed),
         ("null", ProtocolError::Malformed),
@@ -191,9 +191,9 @@ fn frames_that_are_not_ours_are_refused_by_name() {
         ),
         (r#"{"v":1,"type":"listen"}"#, ProtocolError::UnknownType),
     ] {
-        assert_eq!(hub.handle_message(edge, text), Err(error), "{text}");
+        assert_eq!(bus.handle_message(edge, text), Err(error), "{text}");
     }
-    assert_eq!(hub.attached(), 0);
+    assert_eq!(bus.attached(), 0);
 }
 
 #[test]
@@ -222,9 +222,9 @@ fn the_deepest_event_that_is_one_survives_the_frame() {
         ))
     };
     assert!(nested(63).is_err());
-    let mut hub = hub();
-    let edge = attach(&mut hub, Interest::Everything);
-    let publication = hub.publish(&nested(62).unwrap());
+    let mut bus = bus();
+    let edge = attach(&mut bus, Interest::Everything);
+    let publication = bus.publish(&nested(62).unwrap());
     assert!(matches!(
         BusMessage::from_json(publication.message_for(edge).unwrap()),
         Ok(BusMessage::Event { .. })
@@ -233,14 +233,14 @@ fn the_deepest_event_that_is_one_survives_the_frame() {
 
 #[test]
 fn a_task_goes_to_those_who_named_it() {
-    let mut hub = hub();
+    let mut bus = bus();
     let interest = |text: &str| Interest::from_json(text).unwrap();
-    let named = attach(&mut hub, interest(r#"{"taskIds":["s","t"]}"#));
+    let named = attach(&mut bus, interest(r#"{"taskIds":["s","t"]}"#));
     attach(
-        &mut hub,
+        &mut bus,
         interest(r#"{"taskIds":["s"],"resourceSubscriptions":["t"]}"#),
     );
-    let publication = hub.publish(&task(r#"{"taskId":"t","status":"working"}"#));
+    let publication = bus.publish(&task(r#"{"taskId":"t","status":"working"}"#));
     assert_eq!(publication.edges(), [named]);
     assert_eq!(
         publication.message_for(named).unwrap(),
@@ -292,14 +292,14 @@ fn the_index_answers_as_asking_each_filter_would() {
         vec(any_event(), 1..8),
     );
     check(strategy, |(edges, events)| {
-        let mut hub = hub();
+        let mut bus = bus();
         let mut alive = Vec::new();
         for (filter, stays) in edges {
-            let edge = attach(&mut hub, Interest::Filter(filter.clone()));
+            let edge = attach(&mut bus, Interest::Filter(filter.clone()));
             if stays {
                 alive.push((edge, filter));
             } else {
-                hub.disconnect(edge);
+                bus.disconnect(edge);
             }
         }
         for event in events {
@@ -308,7 +308,7 @@ fn the_index_answers_as_asking_each_filter_would() {
                 .filter(|(_, filter)| filter.accepts(&event))
                 .map(|(edge, _)| *edge)
                 .collect();
-            assert_eq!(hub.publish(&event).edges(), expected);
+            assert_eq!(bus.publish(&event).edges(), expected);
         }
     });
 }
@@ -316,13 +316,13 @@ fn the_index_answers_as_asking_each_filter_would() {
 #[test]
 fn a_restored_edge_hears_what_it_heard_before() {
     check((any_filter(), any_event()), |(filter, event)| {
-        let mut before = hub();
+        let mut before = bus();
         let edge = before.connect();
         let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter))).to_json();
         let Ok(Received::Attached { interest, .. }) = before.handle_message(edge, &message) else {
             panic!("not attached");
         };
-        let mut after = Hub::new(before.mark().clone());
+        let mut after = Bus::new(before.mark().clone());
         after.restore(
             &Interest::from_json(&interest.to_json()).unwrap(),
             before.last(edge),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received},
+    bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
@@ -16,8 +16,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{any_event, any_filter, any_uri, check, uri};
 
-pub(crate) fn hub() -> Hub {
-    Hub::new(Mark {
+pub(crate) fn bus() -> Bus {
+    Bus::new(Mark {
         epoch: "e".into(),
         position: Position(0),
     })
@@ -30,19 +30,19 @@ pub(crate) fn watching(uris: impl IntoIterator<Item = Uri>) -> SubscriptionFilte
     }
 }
 
-pub(crate) fn attach(hub: &mut Hub, edge: EdgeId, filter: SubscriptionFilter) -> Received {
+pub(crate) fn attach(bus: &mut Bus, edge: EdgeId, filter: SubscriptionFilter) -> Received {
     let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter)));
-    hub.handle_message(edge, &message.to_json()).unwrap()
+    bus.handle_message(edge, &message.to_json()).unwrap()
 }
 
 pub(crate) fn adjust(
-    hub: &mut Hub,
+    bus: &mut Bus,
     edge: EdgeId,
     add: SubscriptionFilter,
     drop: SubscriptionFilter,
 ) -> Received {
     let message = EdgeMessage::Adjust(Adjust { seq: 1, add, drop });
-    hub.handle_message(edge, &message.to_json()).unwrap()
+    bus.handle_message(edge, &message.to_json()).unwrap()
 }
 
 /// What happens to one of a few edges.
@@ -100,7 +100,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 /// A bus, and beside it what each edge wants as a plain interest.
 struct Twin {
-    hub: Hub,
+    bus: Bus,
     edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
     wanted: BTreeMap<usize, Interest>,
 }
@@ -112,7 +112,7 @@ impl Twin {
             (Step::Attach(filter), _) => self.attach(place, Interest::Filter(filter)),
             (Step::AttachToEverything, _) => self.attach(place, Interest::Everything),
             (Step::Adjust(add, drop), Some(edge)) => {
-                let received = adjust(&mut self.hub, edge, add.clone(), drop.clone());
+                let received = adjust(&mut self.bus, edge, add.clone(), drop.clone());
                 let Received::Adjusted { change, .. } = received else {
                     panic!("not adjusted");
                 };
@@ -123,21 +123,21 @@ impl Twin {
                 }
             }
             (Step::Watch(uris), Some(edge)) => {
-                self.hub.watch(edge, &uris, false).unwrap();
+                self.bus.watch(edge, &uris, false).unwrap();
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 *wanted = wanted.with_uris(uris);
-                self.edges.get_mut(&place).unwrap().1 = self.hub.kept(edge);
+                self.edges.get_mut(&place).unwrap().1 = self.bus.kept(edge);
             }
             (Step::Detach, Some(edge)) => {
-                self.hub.disconnect(edge);
+                self.bus.disconnect(edge);
                 self.edges.remove(&place);
                 self.wanted.remove(&place);
             }
             (Step::Restore, Some(edge)) => {
-                self.hub.disconnect(edge);
+                self.bus.disconnect(edge);
                 let (known, kept) = self.edges.get_mut(&place).unwrap();
                 let texts = kept.iter().map(String::as_str);
-                *known = self.hub.restore_kept(texts, None).unwrap();
+                *known = self.bus.restore_kept(texts, None).unwrap();
             }
             (Step::Publish(event), _) => self.publish(&event),
             (_, None) => {}
@@ -147,11 +147,11 @@ impl Twin {
 
     fn attach(&mut self, place: usize, interest: Interest) {
         let known = self.edges.get(&place).map(|(edge, _)| *edge);
-        let edge = known.unwrap_or_else(|| self.hub.connect());
+        let edge = known.unwrap_or_else(|| self.bus.connect());
         let message = EdgeMessage::Attach(Attach::new(interest.clone()));
-        let received = self.hub.handle_message(edge, &message.to_json()).unwrap();
+        let received = self.bus.handle_message(edge, &message.to_json()).unwrap();
         assert!(matches!(received, Received::Attached { .. }));
-        self.edges.insert(place, (edge, self.hub.kept(edge)));
+        self.edges.insert(place, (edge, self.bus.kept(edge)));
         self.wanted.insert(place, interest);
     }
 
@@ -163,23 +163,23 @@ impl Twin {
             }
         }
         wanted.sort_unstable();
-        assert_eq!(self.hub.publish(event).edges(), wanted, "{event:?}");
+        assert_eq!(self.bus.publish(event).edges(), wanted, "{event:?}");
     }
 
     /// What was changed by delta is what it would be if all were entered anew.
     fn compare(&self) {
         let mut names = 0;
-        let mut anew = hub();
+        let mut anew = bus();
         for (place, interest) in &self.wanted {
             let topics = interest.topics();
-            let held = self.hub.interest(self.edges[place].0).unwrap();
+            let held = self.bus.interest(self.edges[place].0).unwrap();
             assert!(held.topics().iter().eq(topics.iter()));
             names += topics.iter().map(Topic::names).sum::<usize>();
             anew.restore(interest, None);
         }
-        assert_eq!(self.hub.names(), names);
-        assert_eq!(self.hub.attached(), self.wanted.len());
-        assert_eq!(self.hub.wanted(), anew.wanted());
+        assert_eq!(self.bus.names(), names);
+        assert_eq!(self.bus.attached(), self.wanted.len());
+        assert_eq!(self.bus.wanted(), anew.wanted());
     }
 }
 
@@ -247,7 +247,7 @@ fn plainly(
 fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
     check(vec((0..4usize, any_step()), 0..24), |steps| {
         let mut twin = Twin {
-            hub: hub(),
+            bus: bus(),
             edges: BTreeMap::new(),
             wanted: BTreeMap::new(),
         };
@@ -255,48 +255,48 @@ fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
             twin.step(place, step);
         }
         for (edge, _) in std::mem::take(&mut twin.edges).into_values() {
-            twin.hub.disconnect(edge);
+            twin.bus.disconnect(edge);
         }
-        assert_eq!((twin.hub.names(), twin.hub.attached()), (0, 0));
-        assert_eq!(twin.hub.wanted(), SubscriptionFilter::default());
+        assert_eq!((twin.bus.names(), twin.bus.attached()), (0, 0));
+        assert_eq!(twin.bus.wanted(), SubscriptionFilter::default());
     });
 }
 
 #[test]
 fn a_change_costs_what_it_changes_however_much_is_held() {
     for held in [0, 1, 50_000] {
-        let mut hub = hub();
-        let edge = hub.connect();
+        let mut bus = bus();
+        let edge = bus.connect();
         let names = (0..held).map(|number| uri(&format!("note://{number}")));
-        attach(&mut hub, edge, watching(names));
-        let before = hub.operations();
+        attach(&mut bus, edge, watching(names));
+        let before = bus.operations();
         let one = || watching([uri("note://one-more")]);
-        adjust(&mut hub, edge, one(), SubscriptionFilter::default());
-        assert_eq!(hub.operations() - before, 1);
+        adjust(&mut bus, edge, one(), SubscriptionFilter::default());
+        assert_eq!(bus.operations() - before, 1);
         let other = watching([uri("note://another")]);
-        adjust(&mut hub, edge, other, one());
-        assert_eq!(hub.operations() - before, 3);
+        adjust(&mut bus, edge, other, one());
+        assert_eq!(bus.operations() - before, 3);
         // What is there already, or is not, costs nothing.
-        adjust(&mut hub, edge, SubscriptionFilter::default(), one());
-        assert_eq!(hub.operations() - before, 3);
+        adjust(&mut bus, edge, SubscriptionFilter::default(), one());
+        assert_eq!(bus.operations() - before, 3);
         // Whoever leaves takes out what it held.
-        hub.disconnect(edge);
-        assert_eq!(hub.operations() - before, 4 + held);
+        bus.disconnect(edge);
+        assert_eq!(bus.operations() - before, 4 + held);
     }
 }
 
 #[test]
 fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
-    let mut hub = hub();
-    let edge = hub.connect();
+    let mut bus = bus();
+    let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
-    attach(&mut hub, edge, watching(names));
-    let kept = hub.kept(edge);
+    attach(&mut bus, edge, watching(names));
+    let kept = bus.kept(edge);
     assert!(kept.len() > 5, "{} parts", kept.len());
     assert!(kept.iter().all(|text| text.len() < 1 << 20));
-    let again = hub.restore_kept(kept.iter().map(String::as_str), None);
-    assert_eq!(hub.interest(again.unwrap()), hub.interest(edge));
+    let again = bus.restore_kept(kept.iter().map(String::as_str), None);
+    assert_eq!(bus.interest(again.unwrap()), bus.interest(edge));
     for broken in [&[][..], &["{}", "{}"], &["{}", r#"{"add":{}}"#], &["[]"]] {
-        hub.restore_kept(broken.iter().copied(), None).unwrap_err();
+        bus.restore_kept(broken.iter().copied(), None).unwrap_err();
     }
 }

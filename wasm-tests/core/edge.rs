@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Hub, Mark, Position, ProtocolError, Received},
+    bus::{Bus, Mark, Position, ProtocolError, Received},
     clock::Millis,
     edge::{Edge, Frame},
     filter::SubscriptionFilter,
@@ -98,14 +98,14 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
     check(
         (any_filter(), vec(any_event(), 0..20)),
         |(filter, events)| {
-            let mut hub = Hub::new(Mark {
+            let mut bus = Bus::new(Mark {
                 epoch: "e".into(),
                 position: Position(0),
             });
             let mut edge = edge(filter.clone());
-            let number = hub.connect();
+            let number = bus.connect();
             let Ok(Received::Attached { answer, .. }) =
-                hub.handle_message(number, &edge.attach_message())
+                bus.handle_message(number, &edge.attach_message())
             else {
                 panic!("not attached");
             };
@@ -116,7 +116,7 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
                 [bytes(&message::acknowledged(&id, &filter))]
             );
             for event in events {
-                let publication = hub.publish(&event);
+                let publication = bus.publish(&event);
                 let frame = publication.message_for(number);
                 assert_eq!(frame.is_some(), filter.accepts(&event));
                 let expected: Vec<Frame> = frame
@@ -129,7 +129,7 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
                 }
                 assert_eq!(frames(&mut edge), expected);
             }
-            assert_eq!(edge.mark().unwrap().epoch, hub.mark().epoch);
+            assert_eq!(edge.mark().unwrap().epoch, bus.mark().epoch);
         },
     );
 }

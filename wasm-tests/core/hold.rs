@@ -1,7 +1,7 @@
 //! The stream of a session whose client has yet to say that it is ready.
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Mark, Position},
+    bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
     edge::{BusCall, Edge, Frame, Past},
     event::ServerEvent,
@@ -46,7 +46,7 @@ fn cue(event: &ServerEvent) -> Output {
 
 /// An edge on a bus, which is told what its session watches as a host tells it.
 struct Joined {
-    hub: Hub,
+    bus: Bus,
     number: EdgeId,
     edge: Edge,
 }
@@ -57,18 +57,18 @@ impl Joined {
             epoch: "e".into(),
             position: Position(7),
         };
-        let mut hub = Hub::new(mark);
-        let number = hub.connect();
+        let mut bus = Bus::new(mark);
+        let number = bus.connect();
         let edge = Edge::resuming(stream(&lists()), Past::None);
         let edge = edge.denying(denied.iter().map(|name| uri(name)).collect());
         let attach = edge.attach_message();
-        hub.handle_message(number, &attach).unwrap();
-        Self { hub, number, edge }
+        bus.handle_message(number, &attach).unwrap();
+        Self { bus, number, edge }
     }
 
     fn watch(&mut self, uris: &[&str], is_held: bool) -> String {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        let frame = self.hub.watch(self.number, &uris, is_held).unwrap();
+        let frame = self.bus.watch(self.number, &uris, is_held).unwrap();
         self.edge.handle_bus_message(&frame, T0).unwrap();
         frame
     }
@@ -79,7 +79,7 @@ impl Joined {
     }
 
     fn publish(&mut self, event: &ServerEvent) {
-        let publication = self.hub.publish(event);
+        let publication = self.bus.publish(event);
         if let Some(frame) = publication.message_for(self.number) {
             self.edge.handle_bus_message(frame, T0).unwrap();
         }
@@ -111,7 +111,7 @@ fn a_held_stream_asks_when_something_comes_whether_it_is_held_still() {
     let mut joined = Joined::new(&[]);
     joined.watch(&[], true);
     joined.attached();
-    joined.hub.watch(joined.number, &[], false);
+    joined.bus.watch(joined.number, &[], false);
     assert_eq!(joined.edge.poll_call(T0), None);
     joined.publish(&ServerEvent::ToolsListChanged);
     assert_eq!(joined.edge.poll_call(T0), Some(BusCall::Ask));

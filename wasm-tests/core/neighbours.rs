@@ -2,7 +2,7 @@
 //! replaces edges and bus at different moments.
 
 use mcp_listen::{
-    bus::{EdgeId, FollowAnswer, Hub, Mark, Position, Received, Root, ShardId},
+    bus::{Bus, EdgeId, FollowAnswer, Mark, Position, Received, ShardId},
     clock::Millis,
     edge::{BusCall, Edge},
     event::ServerEvent,
@@ -14,7 +14,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{id, updated, uri};
+use crate::{
+    any::{id, updated, uri},
+    shards::world::bus_with_shards,
+};
 
 /// The kinds of events that it reads; whatever has another one it drops, and as a bus refuses.
 const KINDS: [&str; 5] = [
@@ -48,13 +51,13 @@ fn edge() -> Edge {
     Edge::new(ServerStream::new(id("1"), filter, Millis(0), Millis(0)))
 }
 
-fn hub() -> (Hub, EdgeId) {
-    let mut hub = Hub::new(Mark {
+fn bus() -> (Bus, EdgeId) {
+    let mut bus = Bus::new(Mark {
         epoch: "e".into(),
         position: Position(7),
     });
-    let edge = hub.connect();
-    (hub, edge)
+    let edge = bus.connect();
+    (bus, edge)
 }
 
 #[test]
@@ -100,8 +103,8 @@ fn a_bus_of_the_version_before_answers_no_second_attach_and_is_left() {
 
 #[test]
 fn an_edge_of_the_version_before_is_served() {
-    let (mut hub, edge) = hub();
-    let Ok(Received::Attached { answer, .. }) = hub.handle_message(edge, ATTACH) else {
+    let (mut bus, edge) = bus();
+    let Ok(Received::Attached { answer, .. }) = bus.handle_message(edge, ATTACH) else {
         panic!("not attached");
     };
     assert_eq!(answer, ANSWERED);
@@ -109,13 +112,13 @@ fn an_edge_of_the_version_before_is_served() {
         (ServerEvent::ToolsListChanged, TOOLS),
         (updated("a"), &LATER.replace(":30,", ":9,")),
     ] {
-        let publication = hub.publish(&event);
+        let publication = bus.publish(&event);
         // It passes over the one member that it does not know.
         let frame = publication.message_for(edge).unwrap();
         let previous = format!(r#""previous":{},"#, publication.position.previous().0);
         assert_eq!(frame.replace(&previous, ""), former);
     }
-    assert_eq!(hub.handle_message(edge, DETACH), Ok(Received::Detached));
+    assert_eq!(bus.handle_message(edge, DETACH), Ok(Received::Detached));
 }
 
 fn for_acme(event: ServerEvent) -> ServerEvent {
@@ -137,28 +140,28 @@ fn confidential() -> [ServerEvent; 3] {
 
 #[test]
 fn an_edge_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
-    let (mut hub, edge) = hub();
-    hub.handle_message(edge, ATTACH).unwrap();
+    let (mut bus, edge) = bus();
+    bus.handle_message(edge, ATTACH).unwrap();
     for event in confidential() {
-        assert_eq!(hub.publish(&event).edges(), [], "{event:?}");
+        assert_eq!(bus.publish(&event).edges(), [], "{event:?}");
     }
-    let published = hub.publish(&ServerEvent::ToolsListChanged);
+    let published = bus.publish(&ServerEvent::ToolsListChanged);
     assert!(published.message_for(edge).is_some());
 }
 
 #[test]
 fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_everybody() {
-    let (hub, _) = hub();
-    let mut hub = hub.with_floor(Position(7));
+    let (bus, _) = bus();
+    let mut bus = bus.with_floor(Position(7));
     let events = confidential();
     for (position, event) in (8..).zip(&events) {
-        hub.publish(event);
-        hub.recall(Position(position), event);
+        bus.publish(event);
+        bus.recall(Position(position), event);
     }
-    let edge = hub.connect();
+    let edge = bus.connect();
     let since = ATTACH_SINCE.replace(":8}", ":7}");
-    hub.handle_message(edge, &since).unwrap();
-    assert!(hub.missed(edge, Position(7)).is_empty());
+    bus.handle_message(edge, &since).unwrap();
+    assert!(bus.missed(edge, Position(7)).is_empty());
 }
 
 #[test]
@@ -178,11 +181,11 @@ fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
         position: Position(0),
     };
     let shard = ShardId(1);
-    let mut root = Root::new(mark, Position(0), 0, 1);
+    let mut root = bus_with_shards(mark, Position(0), 0, 1);
     root.place("EU", 1, None);
     let follow =
         r#"{"v":1,"type":"follow","seq":1,"edges":1,"add":["tools","resource:a"],"since":0}"#;
-    let mut reply = root.handle_follow(shard, follow, Position(0)).unwrap();
+    let mut reply = root.handle_follow(shard, follow).unwrap();
     for (position, event) in (1..).zip(confidential()) {
         assert_eq!(root.interested(&event), [], "{event:?}");
         reply.push_event(&root, Position(position), &event);

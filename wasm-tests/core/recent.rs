@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position},
+    bus::{Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position},
     event::ServerEvent,
 };
 use proptest::{collection::vec, prelude::*};
@@ -8,24 +8,24 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{any_event, any_filter, check};
 
-fn attached(hub: &mut Hub, interest: &Interest) -> EdgeId {
-    let edge = hub.connect();
+fn attached(bus: &mut Bus, interest: &Interest) -> EdgeId {
+    let edge = bus.connect();
     let attach = EdgeMessage::Attach(Attach::new(interest.clone()));
-    hub.handle_message(edge, &attach.to_json()).unwrap();
+    bus.handle_message(edge, &attach.to_json()).unwrap();
     edge
 }
 
 /// The frames of a replay of these events.
 fn replayed<'a>(
-    hub: &mut Hub,
+    bus: &mut Bus,
     edge: EdgeId,
     events: impl Iterator<Item = (Position, &'a ServerEvent)>,
 ) -> Vec<String> {
-    let mut replay = hub.replay(edge).unwrap();
+    let mut replay = bus.replay(edge).unwrap();
     for (position, event) in events {
         replay.push(position, event);
     }
-    hub.finish_replay(edge, replay)
+    bus.finish_replay(edge, replay)
 }
 
 fn any_interest() -> impl Strategy<Value = Interest> {
@@ -44,55 +44,55 @@ fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
         let end = log.len();
         let (read, trimmed) = ((read % end).max(1), trimmed % end);
         let after = trimmed.max(after % end);
-        let mut hub = Hub::new(Mark {
+        let mut bus = Bus::new(Mark {
             epoch: "e".into(),
             position: position(read),
         });
         for (at, event) in (1..).zip(&log).take(read) {
-            hub.recall(Position(at), event);
+            bus.recall(Position(at), event);
         }
         for event in log.iter().skip(read) {
-            hub.publish(event);
+            bus.publish(event);
         }
-        hub.handle_trimmed(position(trimmed));
-        if !hub.recalls() {
+        bus.handle_trimmed(position(trimmed));
+        if !bus.recalls() {
             for (at, event) in (1..).zip(&log).skip(trimmed) {
-                hub.recall(Position(at), event);
+                bus.recall(Position(at), event);
             }
         }
-        let edge = attached(&mut hub, &interest);
+        let edge = attached(&mut bus, &interest);
         let last = position(after);
-        let missed = hub.missed(edge, last);
+        let missed = bus.missed(edge, last);
         assert!(missed.is_sorted() && missed.iter().all(|at| *at > last));
         let told = missed.iter().map(|at| (*at, event_at(&log, *at)));
-        let told = replayed(&mut hub, edge, told);
-        let edge = attached(&mut hub, &interest);
+        let told = replayed(&mut bus, edge, told);
+        let edge = attached(&mut bus, &interest);
         let whole = (1..).map(Position).zip(&log).skip(after);
-        assert_eq!(told, replayed(&mut hub, edge, whole));
+        assert_eq!(told, replayed(&mut bus, edge, whole));
     });
 }
 
 #[test]
 fn what_is_missed_costs_what_is_wanted() {
-    let mut hub = Hub::new(Mark {
+    let mut bus = Bus::new(Mark {
         epoch: "e".into(),
         position: Position(0),
     });
     let wants_tools = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
-    let edge = hub.connect();
-    hub.handle_message(edge, wants_tools).unwrap();
-    assert!(!hub.recalls());
-    assert_eq!(hub.missed(edge, Position(0)), []);
-    hub.recall(Position(0), &ServerEvent::ToolsListChanged);
-    assert!(hub.recalls());
+    let edge = bus.connect();
+    bus.handle_message(edge, wants_tools).unwrap();
+    assert!(!bus.recalls());
+    assert_eq!(bus.missed(edge, Position(0)), []);
+    bus.recall(Position(0), &ServerEvent::ToolsListChanged);
+    assert!(bus.recalls());
     for _ in 0..5 {
-        hub.publish(&ServerEvent::PromptsListChanged);
-        hub.publish(&ServerEvent::ToolsListChanged);
+        bus.publish(&ServerEvent::PromptsListChanged);
+        bus.publish(&ServerEvent::ToolsListChanged);
     }
-    assert_eq!(hub.missed(edge, Position(0)), [Position(10)]);
-    assert_eq!(hub.missed(edge, Position(10)), []);
-    hub.handle_trimmed(Position(9));
-    assert!(!hub.recalls());
+    assert_eq!(bus.missed(edge, Position(0)), [Position(10)]);
+    assert_eq!(bus.missed(edge, Position(10)), []);
+    bus.handle_trimmed(Position(9));
+    assert!(!bus.recalls());
 }
 
 fn position(place: usize) -> Position {

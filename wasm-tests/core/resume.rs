@@ -1,6 +1,6 @@
 use mcp_listen::{
     bus::{
-        Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received, Replay,
+        Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position, Received, Replay,
     },
     clock::Millis,
     edge::{BusCall, Edge, Frame, Past},
@@ -47,39 +47,39 @@ fn text(edge: &mut Edge) -> String {
 }
 
 /// A bus with its log, and one session's edge: everything that drives them in a host.
-pub(crate) struct Bus {
-    pub(crate) hub: Hub,
+pub(crate) struct Host {
+    pub(crate) bus: Bus,
     window: u64,
     log: Vec<ServerEvent>,
 }
 
-impl Bus {
+impl Host {
     pub(crate) fn new(window: u64) -> Self {
         Self {
-            hub: Hub::new(mark("e", 0)),
+            bus: Bus::new(mark("e", 0)),
             window,
             log: Vec::new(),
         }
     }
 
     pub(crate) fn attach(&mut self, edge: &mut Edge) -> EdgeId {
-        let number = self.hub.connect();
+        let number = self.bus.connect();
         let message = edge.attach_message();
         let Ok(Received::Attached {
             answer,
             replay_after,
             ..
-        }) = self.hub.handle_message(number, &message)
+        }) = self.bus.handle_message(number, &message)
         else {
             panic!("not attached");
         };
         edge.handle_bus_message(&answer, Millis(0)).unwrap();
         if let Some(Position(missed)) = replay_after {
-            let mut replay = self.hub.replay(number).unwrap();
+            let mut replay = self.bus.replay(number).unwrap();
             for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
                 replay.push(Position(position), event);
             }
-            for frame in self.hub.finish_replay(number, replay) {
+            for frame in self.bus.finish_replay(number, replay) {
                 edge.handle_bus_message(&frame, Millis(0)).unwrap();
             }
         }
@@ -87,10 +87,10 @@ impl Bus {
     }
 
     pub(crate) fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
-        let publication = self.hub.publish(event);
+        let publication = self.bus.publish(event);
         self.log.push(event.clone());
         let floor = publication.position.0.saturating_sub(self.window);
-        self.hub.handle_trimmed(Position(floor));
+        self.bus.handle_trimmed(Position(floor));
         for (number, edge) in to {
             if let Some(frame) = publication.message_for(*number) {
                 edge.handle_bus_message(frame, Millis(0)).unwrap();
@@ -160,14 +160,14 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
         (mark("e", 11), false),
         (mark("other", 10), false),
     ] {
-        let mut hub = Hub::new(mark("e", 10)).with_floor(Position(5));
-        let number = hub.connect();
+        let mut bus = Bus::new(mark("e", 10)).with_floor(Position(5));
+        let number = bus.connect();
         let Ok(Received::Attached {
             answer,
             session,
             replay_after,
             ..
-        }) = hub.handle_message(number, &attach(Some(since.clone())))
+        }) = bus.handle_message(number, &attach(Some(since.clone())))
         else {
             panic!("not attached");
         };
@@ -180,24 +180,24 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
 
 #[test]
 fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
-    let mut bus = Bus::new(0);
+    let mut host = Host::new(0);
     let mut stream = edge(&SubscriptionFilter::default(), Past::None);
-    let number = bus.attach(&mut stream);
-    assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
-    let frame = bus.hub.watch(number, &[uri("a")], false).unwrap();
+    let number = host.attach(&mut stream);
+    assert_eq!(host.bus.publish(&updated("a")).edges(), []);
+    let frame = host.bus.watch(number, &[uri("a")], false).unwrap();
     assert_eq!(
         frame,
         r#"{"v":1,"type":"interest","interest":{"resourceSubscriptions":["a"]}}"#
     );
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
-    assert_eq!(bus.hub.publish(&updated("a")).edges(), [number]);
+    assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
     stream.stream().handle_event(&updated("a"));
-    let frame = bus.hub.watch(number, &[], false).unwrap();
-    assert_eq!(bus.hub.publish(&updated("a")).edges(), []);
+    let frame = host.bus.watch(number, &[], false).unwrap();
+    assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
-    let idle = bus.hub.connect();
-    assert_eq!(bus.hub.watch(idle, &[uri("a")], false), None);
+    let idle = host.bus.connect();
+    assert_eq!(host.bus.watch(idle, &[uri("a")], false), None);
 }
 
 #[test]
@@ -206,11 +206,11 @@ fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
-    let mut bus = Bus::new(0);
+    let mut host = Host::new(0);
     let mut stream = edge(&lists, Past::None);
-    let number = bus.attach(&mut stream);
+    let number = host.attach(&mut stream);
     assert_eq!(text(&mut stream), "id: 0-e\ndata: \n\n");
-    bus.publish(&ServerEvent::ToolsListChanged, &mut [(number, &mut stream)]);
+    host.publish(&ServerEvent::ToolsListChanged, &mut [(number, &mut stream)]);
     assert_eq!(
         text(&mut stream),
         "id: 1-e\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
@@ -226,12 +226,12 @@ fn an_id_covers_only_what_has_been_written() {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
     };
-    let mut bus = Bus::new(9);
+    let mut host = Host::new(9);
     let mut stream = edge(&filter, Past::None);
-    let number = bus.attach(&mut stream);
+    let number = host.attach(&mut stream);
     text(&mut stream);
     for event in [updated("a"), updated("b"), updated("a")] {
-        bus.publish(&event, &mut [(number, &mut stream)]);
+        host.publish(&event, &mut [(number, &mut stream)]);
     }
     let written = text(&mut stream);
     let ids: Vec<&str> = written
@@ -247,13 +247,13 @@ fn an_id_does_not_cover_what_was_missed_before_it() {
         resource_subscriptions: vec![uri("a"), uri("b"), uri("c")],
         ..SubscriptionFilter::default()
     };
-    let mut bus = Bus::new(9);
+    let mut host = Host::new(9);
     let mut stream = edge(&filter, Past::None);
-    let number = bus.attach(&mut stream);
+    let number = host.attach(&mut stream);
     text(&mut stream);
-    bus.publish(&updated("a"), &mut [(number, &mut stream)]);
-    bus.publish(&updated("b"), &mut []);
-    bus.publish(&updated("c"), &mut [(number, &mut stream)]);
+    host.publish(&updated("a"), &mut [(number, &mut stream)]);
+    host.publish(&updated("b"), &mut []);
+    host.publish(&updated("c"), &mut [(number, &mut stream)]);
     let written = text(&mut stream);
     let ids: Vec<&str> = written
         .lines()
@@ -268,12 +268,12 @@ fn an_id_does_not_cover_what_waits_behind_what_came_later() {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
     };
-    let mut bus = Bus::new(9);
+    let mut host = Host::new(9);
     let mut stream = edge(&filter, Past::None);
-    let number = bus.attach(&mut stream);
+    let number = host.attach(&mut stream);
     text(&mut stream);
     let frames = [updated("a"), updated("b")].map(|event| {
-        let publication = bus.hub.publish(&event);
+        let publication = host.bus.publish(&event);
         publication.message_for(number).unwrap().to_owned()
     });
     stream.handle_bus_message(&frames[1], Millis(0)).unwrap();
@@ -299,7 +299,7 @@ fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
     };
     for past in [Past::Unknown, Past::Since(mark("other", 0))] {
         let mut stream = edge(&filter, past);
-        Bus::new(9).attach(&mut stream);
+        Host::new(9).attach(&mut stream);
         let cues = [ServerEvent::ToolsListChanged, updated("a")].map(|event| {
             String::from_utf8(sse::event(&message::plain_notification(&event))).unwrap()
         });
@@ -356,11 +356,11 @@ fn nothing_is_lost_wherever_a_stream_is_dropped() {
             task_ids: Vec::new(),
             ..filter
         };
-        let mut bus = Bus::new(window);
+        let mut host = Host::new(window);
         let mut first = edge(&filter, Past::None);
-        let number = bus.attach(&mut first);
+        let number = host.attach(&mut first);
         for event in &before {
-            bus.publish(event, &mut [(number, &mut first)]);
+            host.publish(event, &mut [(number, &mut first)]);
         }
         let written = text(&mut first);
         let mut blocks = written.split_inclusive("\n\n");
@@ -371,15 +371,15 @@ fn nothing_is_lost_wherever_a_stream_is_dropped() {
             .filter_map(|block| block.strip_prefix("id: "))
             .next_back();
         let id = last.and_then(|block| block.lines().next()).unwrap();
-        bus.hub.disconnect(number);
+        host.bus.disconnect(number);
         for event in &missed {
-            bus.publish(event, &mut []);
+            host.publish(event, &mut []);
         }
         let mut second = edge(
             &filter,
             event_id::read(id).map_or(Past::Unknown, Past::Since),
         );
-        bus.attach(&mut second);
+        host.attach(&mut second);
         let again = text(&mut second);
         for event in missed.iter().filter(|event| filter.accepts(event)) {
             let cue = message::plain_notification(event);

@@ -1,7 +1,7 @@
 //! What edges hold is bounded in bytes: a few that want much take no room from many that want little.
 
 use mcp_listen::{
-    bus::{BusMessage, EdgeId, Hub, Received, Room},
+    bus::{Bus, BusMessage, EdgeId, Received, Room},
     filter::SubscriptionFilter,
 };
 use proptest::{collection::vec, prelude::*};
@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{check, updated, uri},
-    delta::{adjust, attach, hub, watching},
+    delta::{adjust, attach, bus, watching},
 };
 
 /// What a name counts beside its bytes.
@@ -88,8 +88,14 @@ fn what_is_left_is_given_to_the_last_byte() {
     assert!(room.admits(10_000, 9_999));
 }
 
-fn refused_at(hub: &mut Hub, edge: EdgeId, add: SubscriptionFilter) -> bool {
-    let Received::Adjusted { answer, .. } = adjust(hub, edge, add, NOTHING) else {
+fn bus_with_room(most: usize, edges: usize) -> Bus {
+    let mut bus = bus();
+    bus.set_room(most, edges);
+    bus
+}
+
+fn refused_at(bus: &mut Bus, edge: EdgeId, add: SubscriptionFilter) -> bool {
+    let Received::Adjusted { answer, .. } = adjust(bus, edge, add, NOTHING) else {
         panic!("not answered");
     };
     matches!(BusMessage::from_json(&answer), Ok(BusMessage::Refused(1)))
@@ -97,78 +103,78 @@ fn refused_at(hub: &mut Hub, edge: EdgeId, add: SubscriptionFilter) -> bool {
 
 #[test]
 fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
-    let mut hub = hub().with_room(320_000, 8);
-    let edge = hub.connect();
-    let Received::Attached { answer, .. } = attach(&mut hub, edge, counting(2_000, "a")) else {
+    let mut bus = bus_with_room(320_000, 8);
+    let edge = bus.connect();
+    let Received::Attached { answer, .. } = attach(&mut bus, edge, counting(2_000, "a")) else {
         panic!("not attached");
     };
     assert_eq!(BusMessage::room_in(&answer), Some(10_000));
     for mark in ["b", "h"] {
-        assert!(!refused_at(&mut hub, edge, counting(2_000, mark)));
+        assert!(!refused_at(&mut bus, edge, counting(2_000, mark)));
     }
-    assert!(!refused_at(&mut hub, edge, counting(1_999, "c")));
-    assert!(!refused_at(&mut hub, edge, counting(1_000, "d")));
-    assert_eq!(hub.names(), 8_999);
+    assert!(!refused_at(&mut bus, edge, counting(1_999, "c")));
+    assert!(!refused_at(&mut bus, edge, counting(1_000, "d")));
+    assert_eq!(bus.names(), 8_999);
     // One byte below, at, and beyond the room.
-    assert!(refused_at(&mut hub, edge, counting(1_002, "e")));
-    assert!(!refused_at(&mut hub, edge, counting(1_000, "f")));
-    assert!(refused_at(&mut hub, edge, counting(100, "g")));
-    assert_eq!(hub.names(), 9_999);
+    assert!(refused_at(&mut bus, edge, counting(1_002, "e")));
+    assert!(!refused_at(&mut bus, edge, counting(1_000, "f")));
+    assert!(refused_at(&mut bus, edge, counting(100, "g")));
+    assert_eq!(bus.names(), 9_999);
 }
 
 #[test]
 fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
-    let mut hub = hub().with_room(320_000, 8);
-    let edge = hub.connect();
-    attach(&mut hub, edge, counting(2_000, "a"));
+    let mut bus = bus_with_room(320_000, 8);
+    let edge = bus.connect();
+    attach(&mut bus, edge, counting(2_000, "a"));
     for mark in ["b", "c", "d", "e"] {
-        assert!(!refused_at(&mut hub, edge, counting(2_000, mark)));
+        assert!(!refused_at(&mut bus, edge, counting(2_000, mark)));
     }
-    let wanted = hub.interest(edge);
-    assert!(refused_at(&mut hub, edge, watching([uri("x")])));
-    assert_eq!(hub.interest(edge), wanted);
-    assert_eq!(hub.publish(&updated("x")).edges(), []);
-    let received = adjust(&mut hub, edge, watching([uri("x")]), counting(2_000, "b"));
+    let wanted = bus.interest(edge);
+    assert!(refused_at(&mut bus, edge, watching([uri("x")])));
+    assert_eq!(bus.interest(edge), wanted);
+    assert_eq!(bus.publish(&updated("x")).edges(), []);
+    let received = adjust(&mut bus, edge, watching([uri("x")]), counting(2_000, "b"));
     assert!(matches!(received, Received::Adjusted { answer, .. } if answer.contains("adjusted")));
-    assert_eq!(hub.publish(&updated("x")).edges(), [edge]);
+    assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
     // What is dropped is dropped even where the rest is refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
-    let received = adjust(&mut hub, edge, more, counting(2_000, "c"));
+    let received = adjust(&mut bus, edge, more, counting(2_000, "c"));
     let Received::Adjusted { answer, change } = received else {
         panic!("not answered");
     };
     assert!(answer.contains("refused"));
     assert_eq!(change.add, NOTHING);
-    assert_eq!(hub.names(), 6_000 + 65);
+    assert_eq!(bus.names(), 6_000 + 65);
 }
 
 #[test]
 fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
-    let mut hub = hub().with_room(64_000, 8);
-    let small = hub.connect();
-    attach(&mut hub, small, watching([uri("note://a")]));
-    let greedy = hub.connect();
+    let mut bus = bus_with_room(64_000, 8);
+    let small = bus.connect();
+    attach(&mut bus, small, watching([uri("note://a")]));
+    let greedy = bus.connect();
     let more = watching((0..40).map(|number| uri(&format!("{number}{}", "y".repeat(2_000)))));
-    assert_eq!(attach(&mut hub, greedy, more), Received::Full);
-    assert_eq!((hub.attached(), hub.names()), (1, 8 + NAME));
-    assert_eq!(hub.publish(&updated("note://a")).edges(), [small]);
+    assert_eq!(attach(&mut bus, greedy, more), Received::Full);
+    assert_eq!((bus.attached(), bus.names()), (1, 8 + NAME));
+    assert_eq!(bus.publish(&updated("note://a")).edges(), [small]);
 }
 
 #[test]
 fn greedy_edges_leave_room_for_a_small_one() {
-    let mut hub = hub().with_room(2_097_152, 125);
+    let mut bus = bus_with_room(2_097_152, 125);
     let mut taken = 0;
     for number in 0..124 {
-        let edge = hub.connect();
+        let edge = bus.connect();
         let names = (0..31).map(|place| uri(&format!("{number}/{place}/{}", "z".repeat(1_980))));
-        taken += usize::from(attach(&mut hub, edge, watching(names)) != Received::Full);
+        taken += usize::from(attach(&mut bus, edge, watching(names)) != Received::Full);
     }
     assert!((20..30).contains(&taken), "{taken}");
-    assert!(hub.names() < 2_097_152);
-    let edge = hub.connect();
+    assert!(bus.names() < 2_097_152);
+    let edge = bus.connect();
     let small = watching([uri("note://a"), uri("note://b")]);
     assert!(matches!(
-        attach(&mut hub, edge, small),
+        attach(&mut bus, edge, small),
         Received::Attached { .. }
     ));
 }

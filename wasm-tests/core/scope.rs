@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, EdgeId, EdgeMessage, Hub, Interest, Mark, Position, Received},
+    bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
     clock::Millis,
     edge::{BusCall, Edge, Past, Patience},
     event::{EventError, ServerEvent},
@@ -52,8 +52,8 @@ fn filter(principal: &str, audiences: &[&str]) -> SubscriptionFilter {
     }
 }
 
-fn hub() -> Hub {
-    Hub::new(mark(0))
+fn bus() -> Bus {
+    Bus::new(mark(0))
 }
 
 fn mark(position: u64) -> Mark {
@@ -62,10 +62,10 @@ fn mark(position: u64) -> Mark {
     Mark { epoch, position }
 }
 
-fn attach(hub: &mut Hub, filter: SubscriptionFilter) -> EdgeId {
-    let edge = hub.connect();
+fn attach(bus: &mut Bus, filter: SubscriptionFilter) -> EdgeId {
+    let edge = bus.connect();
     let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter))).to_json();
-    assert!(hub.handle_message(edge, &message).is_ok());
+    assert!(bus.handle_message(edge, &message).is_ok());
     edge
 }
 
@@ -127,22 +127,22 @@ fn no_client_can_ask_for_an_audience_nor_is_told_of_one() {
 
 #[test]
 fn a_bus_sends_what_is_for_an_audience_to_its_edges_alone() {
-    let mut hub = hub();
-    let ann = attach(&mut hub, filter("ann", &["acme"]));
-    let ben = attach(&mut hub, filter("ben", &["acme", "bolt"]));
-    let cid = attach(&mut hub, filter("cid", &[]));
-    assert_eq!(hub.publish(&of("acme", TOOLS)).edges(), [ann, ben]);
-    assert_eq!(hub.publish(&of("bolt", TOOLS)).edges(), [ben]);
-    assert_eq!(hub.publish(&of("acme", updated("x"))).edges(), []);
-    assert_eq!(hub.publish(&TOOLS).edges(), [ann, ben, cid]);
-    assert_eq!(hub.publish(&revoked("cid")).edges(), [cid]);
-    hub.disconnect(ben);
-    assert_eq!(hub.publish(&of("bolt", TOOLS)).edges(), []);
+    let mut bus = bus();
+    let ann = attach(&mut bus, filter("ann", &["acme"]));
+    let ben = attach(&mut bus, filter("ben", &["acme", "bolt"]));
+    let cid = attach(&mut bus, filter("cid", &[]));
+    assert_eq!(bus.publish(&of("acme", TOOLS)).edges(), [ann, ben]);
+    assert_eq!(bus.publish(&of("bolt", TOOLS)).edges(), [ben]);
+    assert_eq!(bus.publish(&of("acme", updated("x"))).edges(), []);
+    assert_eq!(bus.publish(&TOOLS).edges(), [ann, ben, cid]);
+    assert_eq!(bus.publish(&revoked("cid")).edges(), [cid]);
+    bus.disconnect(ben);
+    assert_eq!(bus.publish(&of("bolt", TOOLS)).edges(), []);
 }
 
 #[test]
 fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked() {
-    let mut hub = hub();
+    let mut bus = bus();
     let events = [
         TOOLS,
         of("acme", TOOLS),
@@ -151,11 +151,11 @@ fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked
         revoked("ann"),
     ];
     for (place, event) in (1..).zip(&events) {
-        hub.publish(event);
-        hub.recall(Position(place), event);
+        bus.publish(event);
+        bus.recall(Position(place), event);
     }
-    let told = |hub: &mut Hub, interest| {
-        let edge = hub.connect();
+    let told = |bus: &mut Bus, interest| {
+        let edge = bus.connect();
         let since = Some(mark(0));
         let attach = Attach {
             since,
@@ -163,18 +163,18 @@ fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked
         };
         let message = EdgeMessage::Attach(attach).to_json();
         assert!(matches!(
-            hub.handle_message(edge, &message),
+            bus.handle_message(edge, &message),
             Ok(Received::Attached { .. })
         ));
-        let missed = hub.missed(edge, Position(0)).into_iter();
+        let missed = bus.missed(edge, Position(0)).into_iter();
         missed.map(|position| position.0).collect::<Vec<_>>()
     };
-    let mut hub = hub.with_floor(Position(0));
+    let mut bus = bus.with_floor(Position(0));
     let ann = Interest::Filter(filter("ann", &["acme"]));
-    assert_eq!(told(&mut hub, ann), [1, 2, 5]);
+    assert_eq!(told(&mut bus, ann), [1, 2, 5]);
     let cid = Interest::Filter(filter("cid", &[]));
-    assert_eq!(told(&mut hub, cid), [1]);
-    assert_eq!(told(&mut hub, Interest::Everything), [1, 2, 3, 4, 5]);
+    assert_eq!(told(&mut bus, cid), [1]);
+    assert_eq!(told(&mut bus, Interest::Everything), [1, 2, 3, 4, 5]);
 }
 
 #[test]
@@ -288,9 +288,9 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
         panic!("no attach");
     };
     assert!(text.contains(r#""audiences":["acme","bolt"],"revocations":true"#));
-    let mut hub = hub();
-    let edge = hub.connect();
-    let Ok(Received::Attached { answer, .. }) = hub.handle_message(edge, &text) else {
+    let mut bus = bus();
+    let edge = bus.connect();
+    let Ok(Received::Attached { answer, .. }) = bus.handle_message(edge, &text) else {
         panic!("not attached");
     };
     line.handle_message(&answer, T0).unwrap();
@@ -301,7 +301,7 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
         (of("acme", updated("x")), vec![]),
         (revoked("ben"), vec![ben]),
     ] {
-        let publication = hub.publish(&event);
+        let publication = bus.publish(&event);
         if let Some(frame) = publication.message_for(edge) {
             line.handle_message(frame, T0).unwrap();
         }

@@ -18,7 +18,7 @@ use mcp_listen::{
     uri::Uri,
 };
 
-use crate::resume::Bus;
+use crate::resume::Host;
 
 /// A server that has one session, and a bus with its log.
 pub(crate) struct SessionHost {
@@ -26,7 +26,7 @@ pub(crate) struct SessionHost {
     capabilities: Capabilities,
     behind: String,
     uris: Vec<Uri>,
-    bus: Bus,
+    bus: Host,
     stream: Option<Stream>,
 }
 
@@ -55,7 +55,7 @@ impl SessionHost {
             capabilities,
             behind,
             uris: Vec::new(),
-            bus: Bus::new(1_000),
+            bus: Host::new(1_000),
             stream: None,
         }
     }
@@ -142,7 +142,7 @@ impl SessionHost {
             _ => {}
         }
         if let Some(stream) = &mut self.stream {
-            let frame = self.bus.hub.watch(stream.number, &self.uris, false);
+            let frame = self.bus.bus.watch(stream.number, &self.uris, false);
             let handled = stream
                 .edge
                 .handle_bus_message(&frame.unwrap(), Millis::default());

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Hub, Mark, Position, Received},
+    bus::{Bus, Mark, Position, Received},
     clock::Millis,
     edge::Edge,
     event::ServerEvent,
@@ -25,13 +25,13 @@ fn filter() -> SubscriptionFilter {
     }
 }
 
-/// An edge that is attached to a hub, and counted.
-fn attached(hub: &mut Hub, tally: &Arc<Tally>) -> Edge {
+/// An edge that is attached to a bus, and counted.
+fn attached(bus: &mut Bus, tally: &Arc<Tally>) -> Edge {
     let stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Edge::new(stream);
     edge.count_in(tally.clone(), EPOCH);
-    let number = hub.connect();
-    let Ok(Received::Attached { answer, .. }) = hub.handle_message(number, &edge.attach_message())
+    let number = bus.connect();
+    let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &edge.attach_message())
     else {
         panic!("not attached");
     };
@@ -40,16 +40,16 @@ fn attached(hub: &mut Hub, tally: &Arc<Tally>) -> Edge {
     edge
 }
 
-fn hub() -> Hub {
-    Hub::new(Mark {
+fn bus() -> Bus {
+    Bus::new(Mark {
         epoch: "e".into(),
         position: Position(0),
     })
 }
 
 /// Publishes at a moment of the edges' clock.
-fn publish(hub: &mut Hub, edge: &mut Edge, event: &ServerEvent, at: u64) {
-    for delivery in hub.publish_at(event, Some(EPOCH + Millis(at))).deliveries {
+fn publish(bus: &mut Bus, edge: &mut Edge, event: &ServerEvent, at: u64) {
+    for delivery in bus.publish_at(event, Some(EPOCH + Millis(at))).deliveries {
         edge.handle_bus_message(&delivery.message, Millis(at))
             .unwrap();
     }
@@ -61,10 +61,10 @@ fn write(edge: &mut Edge, now: Millis) -> usize {
 
 #[test]
 fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together() {
-    let (mut hub, tally) = (hub(), Arc::default());
-    let mut edges = [attached(&mut hub, &tally), attached(&mut hub, &tally)];
+    let (mut bus, tally) = (bus(), Arc::default());
+    let mut edges = [attached(&mut bus, &tally), attached(&mut bus, &tally)];
     for event in [updated("a"), updated("a"), updated("b"), updated("a")] {
-        for delivery in hub.publish(&event).deliveries {
+        for delivery in bus.publish(&event).deliveries {
             for edge in &mut edges {
                 let taken = edge.handle_bus_message(&delivery.message, Millis(1));
                 taken.unwrap();
@@ -86,11 +86,11 @@ fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() 
     let tally = Arc::<Tally>::default();
     for (place, Millis(bound)) in BOUNDS.into_iter().enumerate() {
         for (wait, class) in [(bound, place), (bound + 1, place + 1)] {
-            let mut hub = hub();
-            let mut edge = attached(&mut hub, &tally);
+            let mut bus = bus();
+            let mut edge = attached(&mut bus, &tally);
             let (before, waited) = (tally.read().waits, tally.read().waited);
-            publish(&mut hub, &mut edge, &updated("a"), 10);
-            publish(&mut hub, &mut edge, &updated("a"), 11);
+            publish(&mut bus, &mut edge, &updated("a"), 10);
+            publish(&mut bus, &mut edge, &updated("a"), 11);
             assert_eq!(write(&mut edge, Millis(10 + wait)), 1);
             let mut after = before;
             after[class] += 1;
@@ -102,8 +102,8 @@ fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() 
 
 #[test]
 fn what_is_made_up_for_is_no_event_and_has_no_publish() {
-    let (mut hub, tally) = (hub(), Arc::default());
-    let mut edge = attached(&mut hub, &tally);
+    let (mut bus, tally) = (bus(), Arc::default());
+    let mut edge = attached(&mut bus, &tally);
     edge.stream().handle_gap();
     assert_eq!(write(&mut edge, Millis(50)), 2);
     let counted = tally.read();
@@ -115,9 +115,9 @@ fn what_is_made_up_for_is_no_event_and_has_no_publish() {
 
 #[test]
 fn a_clock_that_is_behind_the_one_of_the_bus_counts_as_no_time() {
-    let (mut hub, tally) = (hub(), Arc::default());
-    let mut edge = attached(&mut hub, &tally);
-    publish(&mut hub, &mut edge, &updated("a"), 1_000);
+    let (mut bus, tally) = (bus(), Arc::default());
+    let mut edge = attached(&mut bus, &tally);
+    publish(&mut bus, &mut edge, &updated("a"), 1_000);
     assert_eq!(write(&mut edge, Millis(5)), 1);
     assert_eq!(tally.read().waits, [1, 0, 0, 0, 0, 0, 0]);
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Mark, Position, Received},
+    bus::{Bus, EdgeId, Mark, Position, Received},
     clock::Millis,
     edge::{BusCall, Edge, Frame, Patience},
     event::ServerEvent,
@@ -29,7 +29,7 @@ pub(crate) enum Door {
 
 pub(crate) struct World {
     pub(crate) edge: Edge,
-    pub(crate) hub: Hub,
+    pub(crate) bus: Bus,
     pub(crate) now: Millis,
     pub(crate) door: Door,
     /// Frames on their way to the edge.
@@ -67,7 +67,7 @@ impl World {
         edge.set_patience(patience);
         let mut world = Self {
             edge,
-            hub: Hub::new(mark(0, 0)),
+            bus: Bus::new(mark(0, 0)),
             now: Millis(0),
             door: Door::Open,
             wire: VecDeque::new(),
@@ -101,10 +101,10 @@ impl World {
             self.owed.retain(|_, owed| !is_of_same_key(owed, event));
             self.owed.insert(cue, event.clone());
         }
-        let publication = self.hub.publish(event);
+        let publication = self.bus.publish(event);
         self.log.push(event.clone());
         let floor = publication.position.0.saturating_sub(self.window);
-        self.hub.handle_trimmed(Position(floor));
+        self.bus.handle_trimmed(Position(floor));
         let frame = self.socket.and_then(|edge| publication.message_for(edge));
         if let Some(frame) = frame {
             let frame = self.as_said(frame);
@@ -148,7 +148,7 @@ impl World {
         self.cut();
         self.epochs += 1;
         self.log.clear();
-        self.hub = Hub::new(mark(self.epochs, 0));
+        self.bus = Bus::new(mark(self.epochs, 0));
     }
 
     /// Whether the bus holds a connection of this edge.
@@ -164,7 +164,7 @@ impl World {
 
     fn follow_session(&mut self) {
         if let (Some(edge), Some(uris)) = (self.socket, self.watched.clone()) {
-            let frame = self.hub.watch(edge, &uris, false).unwrap();
+            let frame = self.bus.watch(edge, &uris, false).unwrap();
             self.wire.push_back(frame);
         }
     }
@@ -187,7 +187,7 @@ impl World {
         self.hang_up();
         match self.door {
             Door::Open | Door::Silent => {
-                self.socket = Some(self.hub.connect());
+                self.socket = Some(self.bus.connect());
                 self.say_attach();
             }
             Door::Shut => self.lose(false),
@@ -205,7 +205,7 @@ impl World {
             answer,
             replay_after,
             ..
-        }) = self.hub.handle_message(edge, &text)
+        }) = self.bus.handle_message(edge, &text)
         else {
             panic!("{text} is not taken");
         };
@@ -214,12 +214,12 @@ impl World {
         let Some(Position(after)) = replay_after else {
             return;
         };
-        let mut replay = self.hub.replay(edge).unwrap();
+        let mut replay = self.bus.replay(edge).unwrap();
         let missed = usize::try_from(after).unwrap();
         for (position, event) in (after + 1..).zip(self.log.iter().skip(missed)) {
             replay.push(Position(position), event);
         }
-        for frame in self.hub.finish_replay(edge, replay) {
+        for frame in self.bus.finish_replay(edge, replay) {
             let frame = self.as_said(&frame);
             self.wire.push_back(frame);
         }
@@ -232,7 +232,7 @@ impl World {
 
     fn hang_up(&mut self) {
         if let Some(edge) = self.socket.take() {
-            self.hub.disconnect(edge);
+            self.bus.disconnect(edge);
         }
         self.wire.clear();
     }

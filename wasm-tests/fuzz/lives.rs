@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Attach, BusMessage, EdgeId, EdgeMessage, Hub, Interest, Mark, Position},
+    bus::{Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -136,7 +136,7 @@ impl StreamLife {
 /// A bus sends each edge what that edge wants, in the order of the log, and nothing to who left.
 pub fn bus(steps: &[u8]) {
     let mut life = BusLife {
-        hub: Hub::new(Mark {
+        bus: Bus::new(Mark {
             epoch: "e".into(),
             position: Position(0),
         }),
@@ -146,7 +146,7 @@ pub fn bus(steps: &[u8]) {
     for step in steps {
         life.step(*step);
         assert_eq!(
-            life.hub.attached(),
+            life.bus.attached(),
             life.wants.len(),
             "how many are attached"
         );
@@ -154,7 +154,7 @@ pub fn bus(steps: &[u8]) {
 }
 
 struct BusLife {
-    hub: Hub,
+    bus: Bus,
     /// What the edges that are attached want, by their place in `edges`.
     wants: BTreeMap<usize, SubscriptionFilter>,
     edges: Vec<EdgeId>,
@@ -164,7 +164,7 @@ impl BusLife {
     fn step(&mut self, step: u8) {
         let rest = usize::from(step / 8);
         match step % 8 {
-            0 => self.edges.push(self.hub.connect()),
+            0 => self.edges.push(self.bus.connect()),
             1 | 2 => self.attach(rest),
             3 => self.say(rest, &EdgeMessage::Detach.to_json()),
             4 => self.say(rest, "{\"v\":1}"),
@@ -182,7 +182,7 @@ impl BusLife {
             return;
         };
         let attach = EdgeMessage::Attach(Attach::new(Interest::Filter(wanted.clone())));
-        let taken = self.hub.handle_message(self.edges[edge], &attach.to_json());
+        let taken = self.bus.handle_message(self.edges[edge], &attach.to_json());
         assert!(taken.is_ok(), "an attach is refused");
         self.wants.insert(edge, wanted);
     }
@@ -192,7 +192,7 @@ impl BusLife {
         let Some(edge) = self.place(rest) else {
             return;
         };
-        if self.hub.handle_message(self.edges[edge], frame).is_ok() {
+        if self.bus.handle_message(self.edges[edge], frame).is_ok() {
             self.edges.remove(edge);
             self.wants = std::mem::take(&mut self.wants)
                 .into_iter()
@@ -203,7 +203,7 @@ impl BusLife {
     }
 
     fn publish(&mut self, event: &ServerEvent) {
-        let publication = self.hub.publish(event);
+        let publication = self.bus.publish(event);
         let mut told: Vec<EdgeId> = Vec::new();
         for delivery in &publication.deliveries {
             let frame = BusMessage::from_json(&delivery.message);

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     bus::{
-        Attach, Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Hub, Interest, Mark,
+        Attach, Batch, Bus, BusMessage, EdgeMessage, Follow, FollowAnswer, Interest, Mark,
         Position, SessionCall, Shard, Taken,
     },
     capabilities::{Capabilities, Discovered},
@@ -48,11 +48,11 @@ fn round<T: PartialEq + std::fmt::Debug, E>(
 }
 
 fn everybody_takes(text: &str) {
-    let mut hub = Hub::new(mark());
-    let number = hub.connect();
+    let mut bus = Bus::new(mark());
+    let number = bus.connect();
     let attach = EdgeMessage::Attach(Attach::new(Interest::Filter(watched()))).to_json();
     for frame in [text, &attach, text] {
-        drop(hub.handle_message(number, frame));
+        drop(bus.handle_message(number, frame));
     }
     let mut edge = Edge::new(ServerStream::new(id("1"), watched(), Millis(0), Millis(0)));
     let mut line = Line::new("line", Patience::default());

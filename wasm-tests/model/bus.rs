@@ -17,7 +17,7 @@ use crate::{
 
 pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
-/// The object around a [`Hub`]: writes the log before it sends, keeps what it needs to know of each socket with the
+/// The object around a [`bus::Bus`]: writes the log before it sends, keeps what it needs to know of each socket with the
 /// socket, sleeps and is woken, is reset, loses its disk and is away.
 #[derive(Debug)]
 pub(crate) struct Bus {
@@ -72,7 +72,7 @@ impl Bus {
 
     pub(crate) fn connect(&mut self, socket: SocketId) {
         let Some(memory) = self.memory() else { return };
-        let edge = memory.hub.connect();
+        let edge = memory.core.connect();
         memory.enter(socket, edge);
         self.attachments.insert(socket, Attachment::default());
     }
@@ -96,7 +96,7 @@ impl Bus {
         let Some(edge) = memory.edges.get(&socket).copied() else {
             return Ok(());
         };
-        match memory.hub.handle_message(edge, text) {
+        match memory.core.handle_message(edge, text) {
             Ok(Received::Attached {
                 answer,
                 interest,
@@ -111,7 +111,7 @@ impl Bus {
                 self.attach(socket, &interest, session, now);
                 self.send(socket, answer, Note::Attached, now);
                 self.replay(socket, edge, replay_after, now)?;
-                let last = self.memory().and_then(|memory| memory.hub.last(edge));
+                let last = self.memory().and_then(|memory| memory.core.last(edge));
                 self.keep_last(socket, last);
             }
             Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost),
@@ -133,7 +133,7 @@ impl Bus {
         if let Some(edge) = memory.edges.remove(&socket) {
             memory.sockets.remove(&edge);
             if !slip::has(Slip::KeepsWhoLeft) {
-                memory.hub.disconnect(edge);
+                memory.core.disconnect(edge);
             }
         }
         memory.behind.remove(&socket);
@@ -157,11 +157,11 @@ impl Bus {
             return None;
         }
         let event = key.event(number);
-        let publication = memory.hub.publish(&event);
+        let publication = memory.core.publish(&event);
         if cut != Cut::BeforeLog {
             self.disk.append(publication.position, key, number, now);
             self.tell_floor();
-            self.forward(&event, now);
+            self.forward(now);
         }
         let frames = publication.deliveries.into_iter().flat_map(|delivery| {
             let message = delivery.message;
@@ -206,7 +206,7 @@ impl Bus {
     /// Falls asleep, unless there is something left to do.
     pub(crate) fn hibernate(&mut self) -> bool {
         let can = matches!(&self.life, Life::Awake(memory)
-            if memory.settles_at.is_none() && memory.root.poll_timeout().is_none());
+            if memory.settles_at.is_none() && memory.core.poll_timeout().is_none());
         if can {
             self.life = Life::Asleep;
         }
@@ -249,7 +249,7 @@ impl Bus {
         let alarm = self.disk.table.alarm;
         match &self.life {
             Life::Awake(memory) => {
-                let deadlines = [memory.settles_at, memory.root.poll_timeout(), alarm];
+                let deadlines = [memory.settles_at, memory.core.poll_timeout(), alarm];
                 deadlines.into_iter().flatten().min()
             }
             Life::Asleep => alarm,
@@ -268,7 +268,7 @@ impl Bus {
                 let last = memory
                     .edges
                     .get(&socket)
-                    .and_then(|edge| memory.hub.last(*edge));
+                    .and_then(|edge| memory.core.last(*edge));
                 if let Some(attachment) = self.attachments.get_mut(&socket) {
                     attachment.last = last;
                 }
@@ -278,7 +278,7 @@ impl Bus {
 
     /// How many edges are attached.
     pub(crate) fn attached(&mut self) -> usize {
-        self.memory().map_or(0, |memory| memory.hub.attached())
+        self.memory().map_or(0, |memory| memory.core.attached())
     }
 
     fn attach(
@@ -323,7 +323,7 @@ impl Bus {
             return;
         };
         let edge = memory.edges.get(&socket).copied();
-        if let Some(frame) = edge.and_then(|edge| memory.hub.watch(edge, &uris, is_held)) {
+        if let Some(frame) = edge.and_then(|edge| memory.core.watch(edge, &uris, is_held)) {
             self.send(socket, frame, Note::Interest, now);
         }
     }
@@ -344,7 +344,7 @@ impl Bus {
     fn tell_floor(&mut self) {
         let floor = self.disk.floor();
         if let Some(memory) = self.memory().filter(|_| !slip::has(Slip::KeepsTheFloor)) {
-            memory.hub.handle_trimmed(floor);
+            memory.core.handle_trimmed(floor);
         }
     }
 

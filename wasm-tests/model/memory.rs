@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Mark, Position, Root},
+    bus::{self, EdgeId, Mark, Position},
     clock::Millis,
 };
 
@@ -14,8 +14,7 @@ use crate::{
 /// What a restart or a sleep takes.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    pub(crate) hub: Hub,
-    pub(crate) root: Root,
+    pub(crate) core: bus::Bus,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
     pub(crate) streams: BTreeMap<usize, SocketId>,
@@ -37,8 +36,7 @@ impl Memory {
     /// What a bus knows that wakes: what is on disk, and what it kept with its sockets.
     pub(crate) fn wake(disk: &Disk, attachments: &BTreeMap<SocketId, Attachment>) -> Self {
         let mut memory = Self {
-            hub: Hub::new(mark(disk)).with_floor(disk.floor()),
-            root: disk.table.root(mark(disk), disk),
+            core: disk.table.bus(mark(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
             streams: BTreeMap::new(),
@@ -58,18 +56,18 @@ impl Memory {
 
     fn restore(&mut self, socket: SocketId, attachment: &Attachment, disk: &Disk) {
         let edge = if attachment.kept.is_empty() {
-            self.hub.connect()
+            self.core.connect()
         } else {
             let texts = attachment.kept.iter().map(String::as_str);
             let last = attachment.last;
             let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-            self.hub.restore_kept(texts, last).unwrap()
+            self.core.restore_kept(texts, last).unwrap()
         };
         self.enter(socket, edge);
         if let Some(session) = attachment.session {
             self.streams.insert(session, socket);
             if let Some(session) = disk.session(session) {
-                self.hub.watch(edge, &session.uris(), session.is_held);
+                self.core.watch(edge, &session.uris(), session.is_held);
             }
         }
     }

@@ -40,13 +40,13 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Ok(());
         };
-        let Some(mut replay) = memory.hub.replay(edge) else {
+        let Some(mut replay) = memory.core.replay(edge) else {
             return Ok(());
         };
         for entry in &entries {
             replay.push(entry.position, &entry.key.event(entry.number));
         }
-        for text in memory.hub.finish_replay(edge, replay) {
+        for text in memory.core.finish_replay(edge, replay) {
             let position = position_in(&text);
             let entry = entries
                 .iter()

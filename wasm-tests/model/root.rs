@@ -1,7 +1,6 @@
 use mcp_listen::{
     bus::{BatchCall, Change, Home, ShardId},
     clock::Millis,
-    event::ServerEvent,
 };
 
 use crate::{
@@ -17,15 +16,13 @@ impl Bus {
     pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Home {
         let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
         self.memory()
-            .map_or(Home::Root, |memory| memory.root.place(continent, own, full))
+            .map_or(Home::Root, |memory| memory.core.place(continent, own, full))
     }
 
     /// An event is on disk, and with it the alarm that sees to it that every shard takes it.
-    pub(crate) fn forward(&mut self, event: &ServerEvent, now: Millis) {
-        let position = self.disk().mark().position;
+    pub(crate) fn forward(&mut self, now: Millis) {
         let Some(memory) = self.memory() else { return };
-        memory.root.publish(position, None, event, &event.to_json());
-        if !memory.root.is_settled() {
+        if !memory.core.is_settled() {
             self.table().alarm.get_or_insert(now + BURST);
         }
     }
@@ -35,14 +32,14 @@ impl Bus {
         if !self.is_awake() {
             return Vec::new();
         }
-        while let Some(change) = self.memory().and_then(|memory| memory.root.poll_change()) {
+        while let Some(change) = self.memory().and_then(|memory| memory.core.poll_change()) {
             if matches!(change, Change::Opened { .. }) {
                 self.move_out();
             }
             self.table().apply(change);
         }
         let mut calls = Vec::new();
-        while let Some(call) = self.memory().and_then(|memory| memory.root.poll_batch(now)) {
+        while let Some(call) = self.memory().and_then(|memory| memory.core.poll_batch(now)) {
             calls.push(call);
         }
         calls
@@ -57,7 +54,7 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Ok(String::new());
         };
-        let reply = memory.root.handle_follow(shard, text, floor);
+        let reply = memory.core.handle_follow(shard, text);
         let mut reply =
             reply.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
         if let Some(after) = reply.replay_after() {
@@ -67,7 +64,7 @@ impl Bus {
             for entry in self.disk().after(after).copied().collect::<Vec<_>>() {
                 let event = entry.key.event(entry.number);
                 if let Some(memory) = self.memory() {
-                    reply.push_event(&memory.root, entry.position, &event);
+                    reply.push_event(&memory.core, entry.position, &event);
                 }
             }
         }
@@ -85,7 +82,7 @@ impl Bus {
         if let Some(memory) = self.memory() {
             // An answer that cannot be read counts as a failure, which is handled then.
             memory
-                .root
+                .core
                 .handle_taken(shard, call, text, now, random)
                 .ok();
         }
@@ -101,7 +98,7 @@ impl Bus {
     ) {
         if let Some(memory) = self.memory() {
             memory
-                .root
+                .core
                 .handle_failure(shard, call, is_overloaded, now, random);
         }
     }
@@ -114,22 +111,22 @@ impl Bus {
         let rings = self.table().alarm.is_some_and(|at| at <= now);
         if rings {
             let is_settled = self.memory().is_none_or(|memory| {
-                memory.root.settle();
-                memory.root.is_settled()
+                memory.core.settle();
+                memory.core.is_settled()
             });
             self.table().alarm = (!is_settled).then(|| now + BURST);
         }
         if self.is_awake()
             && let Some(memory) = self.memory()
-            && memory.root.poll_timeout().is_some_and(|at| at <= now)
+            && memory.core.poll_timeout().is_some_and(|at| at <= now)
         {
-            memory.root.handle_timeout(now, random);
+            memory.core.handle_timeout(now, random);
         }
     }
 
     /// Whether every shard has taken everything.
     pub(crate) fn is_settled(&mut self) -> bool {
-        self.memory().is_none_or(|memory| memory.root.is_settled())
+        self.memory().is_none_or(|memory| memory.core.is_settled())
     }
 
     /// The root holds no edges where there are shards: its own come back and are sent on.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 pub(crate) enum Slip {
     /// A bus that sleeps forgets what it sent last.
     ForgetsWhatItSent,
-    /// The hub is not told what the log has let go of.
+    /// The bus is not told what the log has let go of.
     KeepsTheFloor,
     /// A bus that wakes gives its last position out again.
     RepeatsAPosition,
@@ -13,7 +13,7 @@ pub(crate) enum Slip {
     ReplaysTooLate,
     /// An event is sent before it is on disk.
     SendsBeforeItWrites,
-    /// The hub is not told who left.
+    /// The bus is not told who left.
     KeepsWhoLeft,
     /// The stream of a session does not follow what the session watches.
     FollowsNoSession,

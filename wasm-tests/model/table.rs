@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Change, Mark, Position, Root, ShardId},
+    bus::{self, Change, Mark, Position, ShardId},
     clock::Millis,
     topic::Topic,
 };
@@ -84,21 +84,22 @@ impl Table {
         }
     }
 
-    /// The root as it is after a restart.
-    pub(crate) fn root(&self, mark: Mark, disk: &Disk) -> Root {
-        let mut root = Root::new(mark, self.settled, self.last, self.per_shard);
+    /// The bus as it is after a restart.
+    pub(crate) fn bus(&self, mark: Mark, disk: &Disk) -> bus::Bus {
+        let mut bus = bus::Bus::new(mark).with_floor(disk.floor());
+        bus.set_shards(self.settled, self.last, self.per_shard);
         for (shard, seat) in &self.shards {
-            root.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);
+            bus.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);
         }
         for (shard, topic) in &self.topics {
-            root.restore_topic(*shard, topic.clone());
+            bus.restore_topic(*shard, topic.clone());
         }
-        root.restore_floor(disk.floor());
-        for entry in disk.after(self.settled) {
-            let event = entry.key.event(entry.number);
-            root.restore_event(entry.position, &event, &event.to_json());
+        if let Some(after) = bus.restore_after() {
+            for entry in disk.after(after) {
+                bus.restore_event(entry.position, &entry.key.event(entry.number));
+            }
         }
-        root
+        bus
     }
 
     /// Whether there is a shard that stays.

@@ -1,5 +1,5 @@
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
-import { Hub } from '../../dist/wasm.js';
+import { Bus } from '../../dist/wasm.js';
 
 /** The resource that its events are about. */
 export const URI = 'note://a';
@@ -11,7 +11,7 @@ export class SmallBus {
   readonly sockets: SmallSocket[] = [];
   /** What requests were asked to live for. */
   readonly openings: Promise<void>[] = [];
-  readonly #hub = new Hub('epoch', 0, 0);
+  readonly #bus = new Bus('epoch', 0, 0);
   #events = 0;
 
   /** The ways to it. */
@@ -33,16 +33,16 @@ export class SmallBus {
 
   publish(event = EVENT): void {
     this.#events += 1;
-    this.#hub.publish(event, 0);
-    for (let number = 0; number < this.#hub.deliveries; number += 1) {
-      for (const edge of this.#hub.edges(number) ?? []) this.#say(edge, this.#hub.message(number));
+    this.#bus.publish(event, 0);
+    for (let number = 0; number < this.#bus.deliveries; number += 1) {
+      for (const edge of this.#bus.edges(number) ?? []) this.#say(edge, this.#bus.message(number));
     }
   }
 
   #open(): SmallSocket {
-    const edge = this.#hub.connect();
+    const edge = this.#bus.connect();
     const socket: SmallSocket = new SmallSocket(edge, (frame) => {
-      const received = this.#hub.receive(edge, frame);
+      const received = this.#bus.receive(edge, frame);
       this.#say(edge, received.answer);
       if (received.replayAfter !== undefined) this.#replay(edge);
       if (received.isDetached) socket.isClosed = true;
@@ -52,10 +52,10 @@ export class SmallBus {
   }
 
   #replay(edge: number): void {
-    const replay = this.#hub.replay(edge);
+    const replay = this.#bus.replay(edge);
     if (replay === undefined) return;
     replay.push(this.#events, EVENT);
-    for (const frame of this.#hub.finishReplay(edge, replay)) this.#say(edge, frame);
+    for (const frame of this.#bus.finishReplay(edge, replay)) this.#say(edge, frame);
   }
 
   #say(edge: number, frame: string | undefined): void {

@@ -36,8 +36,8 @@ fn rival(world: &mut World, number: usize, names: usize) {
     let uris: Vec<String> = (0..names).map(name).collect();
     let interest = format!("{{\"resourceSubscriptions\":[{}]}}", uris.join(","));
     let attach = format!("{{\"v\":1,\"type\":\"attach\",\"interest\":{interest}}}");
-    let edge = world.hub.connect();
-    world.hub.handle_message(edge, &attach).unwrap();
+    let edge = world.bus.connect();
+    world.bus.handle_message(edge, &attach).unwrap();
 }
 
 fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
@@ -128,14 +128,14 @@ fn one_more_stream_costs_a_line_what_it_adds() {
         ));
     }
     world.settle();
-    let (before, at_bus) = (world.line.operations(), world.hub.operations());
+    let (before, at_bus) = (world.line.operations(), world.bus.operations());
     world.calls.clear();
     world.open(watching(&["one more"]));
     world.settle();
     assert_eq!(
         (
             world.line.operations() - before,
-            world.hub.operations() - at_bus
+            world.bus.operations() - at_bus
         ),
         (1, 1)
     );

@@ -60,7 +60,7 @@ fn alone_on_its_line_it_misses_no_event_that_comes_meanwhile() {
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(has_all(&world));
-    assert_eq!(world.hub.attached(), 1);
+    assert_eq!(world.bus.attached(), 1);
 }
 
 #[test]
@@ -148,20 +148,20 @@ fn a_stream_that_its_line_has_no_room_for_goes_on_alone_and_has_missed_nothing()
         panic!("it stays");
     };
     let since = since.expect("a place in the log of the bus");
-    assert_eq!((edge, &since), (number, world.hub.mark()));
+    assert_eq!((edge, &since), (number, world.bus.mark()));
     world.streams[0].number = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
     let stream = &mut world.streams[0].edge;
     stream.handle_parted(since, now, 0.5);
     let now = now + Millis(1_900);
     assert_eq!(stream.poll_call(now), Some(BusCall::Attach));
-    let alone = world.hub.connect();
+    let alone = world.bus.connect();
     let attach = stream.attach_message();
     let Ok(Received::Attached {
         answer,
         replay_after,
         ..
-    }) = world.hub.handle_message(alone, &attach)
+    }) = world.bus.handle_message(alone, &attach)
     else {
         panic!("not attached");
     };

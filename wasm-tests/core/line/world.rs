@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mcp_listen::{
-    bus::{EdgeId, Hub, Interest, Position, Received},
+    bus::{Bus, EdgeId, Interest, Position, Received},
     clock::Millis,
     edge::{BusCall, Edge, Frame, Patience, SharedEvents},
     event::ServerEvent,
@@ -11,6 +11,7 @@ use mcp_listen::{
     line::{Line, LineCall, LineOutput},
     listen::ServerStream,
     message,
+    uri::Uri,
 };
 
 use crate::{
@@ -22,7 +23,7 @@ use super::stream::Stream;
 
 pub(super) struct World {
     pub(super) line: Line,
-    pub(super) hub: Hub,
+    pub(super) bus: Bus,
     pub(super) now: Millis,
     /// Frames on their way to the bus, and from there.
     pub(super) up: VecDeque<String>,
@@ -41,13 +42,15 @@ pub(super) struct World {
     socket: Option<EdgeId>,
     /// How often anything was given to streams.
     given: usize,
+    /// An edge of somebody else, which takes room.
+    other: Option<EdgeId>,
 }
 
 impl World {
     pub(super) fn new() -> Self {
         Self {
             line: Line::new("line", Patience::default()),
-            hub: Hub::new(mark(0, 0)),
+            bus: Bus::new(mark(0, 0)),
             now: Millis(0),
             up: VecDeque::new(),
             down: VecDeque::new(),
@@ -61,6 +64,7 @@ impl World {
             window: 1_000,
             socket: None,
             given: 0,
+            other: None,
         }
     }
 
@@ -71,12 +75,22 @@ impl World {
 
     /// Bounds the names at the bus.
     pub(super) fn bound(&mut self, most: usize, edges: usize) {
-        self.hub = Hub::new(mark(0, 0)).with_room(most, edges);
+        self.bus = Bus::new(mark(0, 0));
+        self.bus.set_room(most, edges);
     }
 
     /// So much of the room at the bus is taken by others.
     pub(super) fn crowd(&mut self, bytes: usize) {
-        self.hub.set_elsewhere(bytes);
+        if let Some(other) = self.other.take() {
+            self.bus.disconnect(other);
+        }
+        self.other = (bytes > 0).then(|| {
+            let taken = Interest::Filter(SubscriptionFilter {
+                resource_subscriptions: vec![Uri::new(&"x".repeat(bytes), bytes).unwrap()],
+                ..SubscriptionFilter::default()
+            });
+            self.bus.restore(&taken, None)
+        });
     }
 
     /// One more stream; the answer is its place among all.
@@ -124,10 +138,10 @@ impl World {
                 stream.owed.insert(cue.clone(), event.clone());
             }
         }
-        let publication = self.hub.publish(event);
+        let publication = self.bus.publish(event);
         self.log.push(event.clone());
         let floor = publication.position.0.saturating_sub(self.window);
-        self.hub.handle_trimmed(Position(floor));
+        self.bus.handle_trimmed(Position(floor));
         let frame = self.socket.and_then(|edge| publication.message_for(edge));
         self.down.extend(frame.map(str::to_owned));
     }
@@ -156,7 +170,7 @@ impl World {
         if self.is_former && text.contains("\"type\":\"adjust\"") {
             return;
         }
-        match self.hub.handle_message(edge, &text) {
+        match self.bus.handle_message(edge, &text) {
             Ok(Received::Attached {
                 answer,
                 replay_after,
@@ -246,7 +260,7 @@ impl World {
         self.cut();
         self.epochs += 1;
         self.log.clear();
-        self.hub = Hub::new(mark(self.epochs, 0));
+        self.bus = Bus::new(mark(self.epochs, 0));
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -274,14 +288,14 @@ impl World {
         if self.is_shut {
             self.line.handle_lost(self.now, self.random, false);
         } else {
-            self.socket = Some(self.hub.connect());
+            self.socket = Some(self.bus.connect());
             self.up.push_back(text);
         }
     }
 
     fn hang_up(&mut self) {
         if let Some(edge) = self.socket.take() {
-            self.hub.disconnect(edge);
+            self.bus.disconnect(edge);
         }
         self.up.clear();
         self.down.clear();
@@ -297,12 +311,12 @@ impl World {
         let Some(Position(after)) = after else {
             return;
         };
-        let mut replay = self.hub.replay(edge).unwrap();
+        let mut replay = self.bus.replay(edge).unwrap();
         let missed = usize::try_from(after).unwrap();
         for (position, event) in (after + 1..).zip(self.log.iter().skip(missed)) {
             replay.push(Position(position), event);
         }
-        self.down.extend(self.hub.finish_replay(edge, replay));
+        self.down.extend(self.bus.finish_replay(edge, replay));
     }
 
     /// Tells the streams what the line has for them, and does what they want done then.

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     bus::{
-        Adjust, EdgeId, EdgeMessage, FollowAnswer, Mark, Position, ProtocolError, Root, Shard,
+        Adjust, Bus, EdgeId, EdgeMessage, FollowAnswer, Mark, Position, ProtocolError, Shard,
         ShardId, ShardReceived,
     },
     filter::SubscriptionFilter,
@@ -10,6 +10,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use super::world::bus_with_shards;
 use super::{
     answer::attached,
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
@@ -143,14 +144,14 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
 }
 
 /// A root that has room for so many bytes, and one shard that follows the tools.
-fn root(most: usize) -> (Root, Shard) {
+fn root(most: usize) -> (Bus, Shard) {
     let mark = Mark {
         epoch: "e".into(),
         position: Position(7),
     };
-    let mut root = Root::new(mark, Position(7), 0, 1);
+    let mut root = bus_with_shards(mark, Position(7), 0, 1);
     root.place("EU", 1, None);
-    root.set_room(most);
+    root.set_room(most, 0);
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     ask(&mut root, &mut shard);
@@ -158,11 +159,9 @@ fn root(most: usize) -> (Root, Shard) {
     (root, shard)
 }
 
-fn ask(root: &mut Root, shard: &mut Shard) -> FollowAnswer {
+fn ask(root: &mut Bus, shard: &mut Shard) -> FollowAnswer {
     let call = shard.poll_call(NOW).unwrap();
-    let reply = root
-        .handle_follow(ShardId(1), &call.text, Position(7))
-        .unwrap();
+    let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
     let answer = reply.finish();
     shard.handle_answer(call.seq, &answer, NOW, 0.5);
     FollowAnswer::from_json(&answer).unwrap()
@@ -184,7 +183,7 @@ fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
 #[test]
 fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_that() {
     let (mut root, mut shard) = root(4_000);
-    root.set_room(100);
+    root.set_room(100, 0);
     attach(&mut shard, PROMPTS, None);
     attach(
         &mut shard,
@@ -206,7 +205,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         told[2].1.contains(r#""type":"refused","seq":1"#),
         "{told:?}"
     );
-    assert_eq!((root.names(), shard.names()), (0, 0));
+    assert_eq!((root.shard_names(), shard.names()), (0, 0));
     // Who is there stays, and is told of what it wants.
     batch(
         &mut shard,
@@ -220,12 +219,12 @@ fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
     let (mut root, mut shard) = root(usize::MAX);
     adjust(&mut shard, 0, 1, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
-    assert_eq!(root.names(), 2 * 65);
+    assert_eq!(root.shard_names(), 2 * 65);
     // A shard that begins anew has said nothing.
     let mut anew = Shard::new(9);
     attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut anew);
-    assert_eq!(root.names(), 65);
+    assert_eq!(root.shard_names(), 65);
     let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
     assert_eq!(rows, ["resource:b"]);
 }
@@ -236,7 +235,7 @@ fn a_shard_that_had_no_room_asks_its_root_whether_there_is_some_by_now() {
     let [first, second] = ["note://a", "note://b"];
     adjust(&mut shard, 0, 1, &[first], &[]).unwrap();
     assert!(sent(&mut shard)[0].1.contains("refused"));
-    root.set_room(10_000);
+    root.set_room(10_000, 0);
     assert!(matches!(
         ask(&mut root, &mut shard),
         FollowAnswer::Followed(_)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Change, Mark, Position, Root, ShardId},
+    bus::{Bus, Change, Mark, Position, ShardId},
     event::ServerEvent,
     topic::Topic,
 };
@@ -64,18 +64,20 @@ impl Disk {
         }
     }
 
-    pub(super) fn root(&self, mark: Mark) -> Root {
-        let mut root = Root::new(mark, self.settled, self.last, PER_SHARD);
+    pub(super) fn bus(&self, mark: Mark) -> Bus {
+        let mut bus = Bus::new(mark).with_floor(self.floor);
+        bus.set_shards(self.settled, self.last, PER_SHARD);
         for (shard, (continent, seq, is_leaving)) in &self.shards {
-            root.restore_shard(*shard, continent, *seq, *is_leaving);
+            bus.restore_shard(*shard, continent, *seq, *is_leaving);
         }
         for (shard, topic) in &self.topics {
-            root.restore_topic(*shard, topic.clone());
+            bus.restore_topic(*shard, topic.clone());
         }
-        root.restore_floor(self.floor);
-        for (position, event) in self.after(self.settled.max(self.floor)) {
-            root.restore_event(position, &event, &event.to_json());
+        if let Some(after) = bus.restore_after() {
+            for (position, event) in self.after(after) {
+                bus.restore_event(position, &event);
+            }
         }
-        root
+        bus
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, BusMessage, EdgeId, FollowCall, Interest, Mark, Parting, Position, Root, Shard,
+        BatchCall, Bus, BusMessage, EdgeId, FollowCall, Interest, Mark, Parting, Position, Shard,
         ShardId, ShardOutput,
     },
     clock::Millis,
@@ -18,6 +18,7 @@ use proptest::{collection::vec, prelude::*};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::shard::{PROMPTS, attach};
+use super::world::bus_with_shards;
 use crate::any::{any_event, any_filter, check};
 
 const SHARD: ShardId = ShardId(1);
@@ -65,7 +66,7 @@ struct Stream {
 }
 
 struct World {
-    root: Root,
+    bus: Bus,
     shard: Shard,
     line: Line,
     edge: Option<EdgeId>,
@@ -84,13 +85,13 @@ impl World {
             epoch: "e".into(),
             position: Position(0),
         };
-        let mut root = Root::new(mark, Position(0), 0, 1);
+        let mut root = bus_with_shards(mark, Position(0), 0, 1);
         root.place("EU", 1, None);
         let mut shard = Shard::new(0).with_room(most, 4);
         // A shard without edges is closed, and this one is to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
-            root,
+            bus: root,
             shard,
             line: Line::new("line", Patience::default()),
             edge: None,
@@ -126,7 +127,7 @@ impl World {
                 self.hang_up();
                 self.line.handle_moved(self.now);
             }
-            Step::Room(most) => self.root.set_room(most),
+            Step::Room(most) => self.bus.set_room(most, 0),
             Step::Pass(span) => self.now = self.now + Millis(span),
         }
         self.tend();
@@ -148,14 +149,14 @@ impl World {
 
     fn publish(&mut self, event: &ServerEvent) {
         self.log.push(event.clone());
-        let position = Position(self.log.len() as u64);
         for stream in &mut self.streams {
             let is_open = stream.number.is_some() && stream.is_acknowledged;
             if is_open && stream.filter.accepts(event) {
                 stream.owed.push(event.clone());
             }
         }
-        self.root.publish(position, None, event, &event.to_json());
+        let Position(position) = self.bus.publish(event).position;
+        assert_eq!(position, self.log.len() as u64);
     }
 
     fn take_up(&mut self) {
@@ -171,11 +172,11 @@ impl World {
         if fails {
             return self.shard.handle_failure(seq, false, self.now, 0.5);
         }
-        let mut reply = self.root.handle_follow(SHARD, &text, Position(0)).unwrap();
+        let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
         if let Some(after) = reply.replay_after() {
             let log = (1..).zip(&self.log);
             for (position, event) in log.filter(|(position, _)| *position > after.0) {
-                reply.push_event(&self.root, Position(position), event);
+                reply.push_event(&self.bus, Position(position), event);
             }
         }
         self.shard
@@ -187,24 +188,24 @@ impl World {
             return;
         };
         if fails {
-            return self.root.handle_failure(shard, call, false, self.now, 0.5);
+            return self.bus.handle_failure(shard, call, false, self.now, 0.5);
         }
         let answer = self.shard.handle_batch(&text, self.now).unwrap();
-        let taken = self.root.handle_taken(shard, call, &answer, self.now, 0.5);
+        let taken = self.bus.handle_taken(shard, call, &answer, self.now, 0.5);
         taken.unwrap();
     }
 
     fn tend(&mut self) {
         self.shard.handle_timeout(self.now, 0.5);
-        self.root.handle_timeout(self.now, 0.5);
+        self.bus.handle_timeout(self.now, 0.5);
         self.line.handle_timeout(self.now, 0.5);
-        while self.root.poll_change().is_some() {}
+        while self.bus.poll_change().is_some() {}
         while let Some(output) = self.shard.poll_output() {
             self.tell(output);
         }
         self.follows.extend(self.shard.poll_call(self.now));
         self.batches
-            .extend(std::iter::from_fn(|| self.root.poll_batch(self.now)));
+            .extend(std::iter::from_fn(|| self.bus.poll_batch(self.now)));
         loop {
             while let Some(output) = self.line.poll_output() {
                 self.give(&output);
@@ -279,7 +280,7 @@ impl World {
 
     /// From here on nothing fails, and there is room.
     fn come_to_rest(&mut self) {
-        self.root.set_room(usize::MAX);
+        self.bus.set_room(usize::MAX, 0);
         for _ in 0..2_000 {
             let step = if !self.up.is_empty() {
                 Step::TakeUp

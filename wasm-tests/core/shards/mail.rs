@@ -20,18 +20,15 @@ impl World {
                 self.mail.extend(taken);
             }
             Mail::Taken { shard, call, text } => {
-                let taken = self.root.handle_taken(shard, call, &text, self.now, 0.5);
+                let taken = self.bus.handle_taken(shard, call, &text, self.now, 0.5);
                 taken.unwrap();
                 self.settle_root();
             }
             Mail::Follow { shard, seq, text } => {
-                let mut reply = self
-                    .root
-                    .handle_follow(shard, &text, self.disk.floor)
-                    .unwrap();
+                let mut reply = self.bus.handle_follow(shard, &text).unwrap();
                 if let Some(after) = reply.replay_after() {
                     for (position, event) in self.disk.after(after) {
-                        reply.push_event(&self.root, position, &event);
+                        reply.push_event(&self.bus, position, &event);
                     }
                 }
                 let text = reply.finish();
@@ -56,7 +53,7 @@ impl World {
                 ..
             }
             | Mail::Taken { shard, call, .. } => {
-                self.root
+                self.bus
                     .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
                 self.settle_root();
             }
@@ -83,7 +80,7 @@ impl World {
     }
 
     pub(super) fn settle_root(&mut self) {
-        while let Some(change) = self.root.poll_change() {
+        while let Some(change) = self.bus.poll_change() {
             if let Change::Follows { shard, add, .. } = &change {
                 self.asked
                     .entry(*shard)
@@ -95,7 +92,7 @@ impl World {
             }
             self.disk.apply(change);
         }
-        while let Some(call) = self.root.poll_batch(self.now) {
+        while let Some(call) = self.bus.poll_batch(self.now) {
             self.calls += 1;
             self.mail.push(Mail::Batch {
                 shard: call.shard,
@@ -108,7 +105,7 @@ impl World {
     /// The root lets its own edges go: they come back and are sent on.
     pub(super) fn move_out(&mut self) {
         for (edge, listener) in std::mem::take(&mut self.own) {
-            self.hub.disconnect(edge);
+            self.bus.disconnect(edge);
             self.listeners[listener].lose(false);
         }
     }

@@ -16,4 +16,4 @@ mod sessions;
 mod shard;
 mod strays;
 mod whole;
-mod world;
+pub(crate) mod world;

@@ -1,47 +1,49 @@
-use mcp_listen::bus::{Change, Follow, FollowAnswer, Home, Mark, Position, Root, ShardId};
+use mcp_listen::bus::{Bus, Change, Follow, FollowAnswer, Home, Mark, Position, ShardId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-fn root() -> Root {
+use super::world::bus_with_shards;
+
+fn root() -> Bus {
     let mark = Mark {
         epoch: "e".into(),
         position: Position(7),
     };
-    Root::new(mark, Position(0), 0, 10)
+    bus_with_shards(mark, Position(0), 0, 10)
 }
 
 /// Opens shards as edges of these continents come, and says who went where.
-fn placed(root: &mut Root, continents: &[&str]) -> Vec<u32> {
+fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
     let places = continents
         .iter()
         .map(|continent| shard(root, continent, None));
     places.collect()
 }
 
-fn shard(root: &mut Root, continent: &str, full: Option<ShardId>) -> u32 {
+fn shard(root: &mut Bus, continent: &str, full: Option<ShardId>) -> u32 {
     match root.place(continent, 10, full) {
         Home::Shard(shard) => shard.0,
         Home::Root => panic!("at the root"),
     }
 }
 
-fn tell(root: &mut Root, shard: u32, seq: u64, edges: u32, is_low: bool) {
+fn tell(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
     let follow = Follow {
         seq,
         edges,
         is_low,
         ..Follow::default()
     };
-    let answer = root.handle_follow(ShardId(shard), &follow.to_json(), Position(0));
+    let answer = root.handle_follow(ShardId(shard), &follow.to_json());
     let answer = FollowAnswer::from_json(&answer.unwrap().finish());
     assert!(matches!(answer, Ok(FollowAnswer::Followed(_))));
 }
 
-fn changes(root: &mut Root) -> Vec<Change> {
+fn changes(root: &mut Bus) -> Vec<Change> {
     std::iter::from_fn(|| root.poll_change()).collect()
 }
 
-fn leaving(root: &mut Root) -> Vec<u32> {
+fn leaving(root: &mut Bus) -> Vec<u32> {
     let leaving = changes(root).into_iter().filter_map(|change| match change {
         Change::Leaving(shard) => Some(shard.0),
         _ => None,
@@ -138,7 +140,7 @@ fn after_a_restart_no_number_comes_again_and_a_shard_counts_as_full_until_it_tel
         epoch: "e".into(),
         position: Position(7),
     };
-    let mut root = Root::new(mark, Position(0), 5, 10);
+    let mut root = bus_with_shards(mark, Position(0), 5, 10);
     root.restore_shard(ShardId(2), "EU", 8, false);
     root.restore_shard(ShardId(3), "OC", 8, false);
     tell(&mut root, 2, 9, 4, true);

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Batch, Follow, FollowAnswer, Mark, Position, Root, ShardId},
+    bus::{Batch, Follow, FollowAnswer, Mark, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -10,7 +10,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::world::{Mail, PER_SHARD, World};
+use super::world::{Mail, PER_SHARD, World, bus_with_shards};
 use crate::any::{task, updated, uri};
 
 fn watching(text: &str) -> SubscriptionFilter {
@@ -168,7 +168,7 @@ fn an_overloaded_shard_is_left_alone_for_longer() {
         for mail in std::mem::take(&mut world.mail) {
             world.fail(&mail, is_overloaded);
         }
-        world.root.poll_timeout().unwrap() - world.now
+        world.bus.poll_timeout().unwrap() - world.now
     };
     assert_eq!(wait(false), Millis(150));
     assert_eq!(wait(true), Millis(3_250));
@@ -204,7 +204,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut root = Root::new(mark, Position(0), 0, 1);
+    let mut root = bus_with_shards(mark, Position(0), 0, 1);
     root.place("EU", 1, None);
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
@@ -212,7 +212,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
         add: vec![Topic::Everything],
         ..Follow::default()
     };
-    let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json(), Position(0));
+    let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json());
     answer.unwrap();
     let text = "x".repeat(16_000);
     let state = |id: u64| {
@@ -221,10 +221,10 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
         ))
     };
     for id in 1..=600 {
-        root.publish(Position(id), None, &state(id), "{}");
+        root.publish(&state(id));
     }
     let since = follow(2, Some(Position(0))).to_json();
-    let mut reply = root.handle_follow(ShardId(1), &since, Position(0)).unwrap();
+    let mut reply = root.handle_follow(ShardId(1), &since).unwrap();
     assert_eq!(reply.replay_after(), Some(Position(0)));
     for id in 1..=600 {
         reply.push_event(&root, Position(id), &state(id));
@@ -291,7 +291,7 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut root = Root::new(epoch, Position(0), 0, 1);
+    let mut root = bus_with_shards(epoch, Position(0), 0, 1);
     root.place("EU", 1, None);
     let shard = ShardId(1);
     let taken = r#"{"v":1,"type":"taken","edges":0}"#;
@@ -301,12 +301,12 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
     let follow = |seq: u64| {
         format!(r#"{{"v":1,"type":"follow","seq":{seq},"fresh":true,"edges":1,"add":["tools"]}}"#)
     };
-    root.handle_follow(shard, &follow(1), Position(0)).unwrap();
+    root.handle_follow(shard, &follow(1)).unwrap();
     let event = ServerEvent::ToolsListChanged;
-    root.publish(Position(1), None, &event, &event.to_json());
+    root.publish(&event);
     assert!(root.poll_batch(Millis(0)).is_some());
     // The shard was reset with the call on its way, and has everything from its answer.
-    root.handle_follow(shard, &follow(2), Position(0)).unwrap();
+    root.handle_follow(shard, &follow(2)).unwrap();
     root.handle_timeout(Millis(10_000), 0.5);
     assert!(root.is_settled());
     assert_eq!(root.poll_timeout(), None);

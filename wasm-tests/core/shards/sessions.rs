@@ -1,6 +1,6 @@
 use mcp_listen::{
     bus::{
-        Attach, EdgeId, EdgeMessage, Follow, FollowCall, Interest, Mark, Position, Root,
+        Attach, Bus, EdgeId, EdgeMessage, Follow, FollowCall, Interest, Mark, Position,
         SessionCall, Shard, ShardId, ShardOutput, Watched,
     },
     clock::Millis,
@@ -10,13 +10,14 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use super::world::bus_with_shards;
 use crate::any::{updated, uri};
 
 const NOW: Millis = Millis(0);
 const SHARD: ShardId = ShardId(1);
 
 struct Pair {
-    root: Root,
+    bus: Bus,
     shard: Shard,
     done: Vec<u32>,
 }
@@ -27,10 +28,10 @@ impl Pair {
             epoch: "e".into(),
             position: Position(0),
         };
-        let mut root = Root::new(mark, Position(0), 0, 1);
+        let mut root = bus_with_shards(mark, Position(0), 0, 1);
         root.place("EU", 1, None);
         Self {
-            root,
+            bus: root,
             shard: Shard::new(0),
             done: Vec::new(),
         }
@@ -56,10 +57,10 @@ impl Pair {
     /// The root answers the shard's call, where the sessions watch these resources.
     fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
-        let mut reply = self.root.handle_follow(SHARD, &text, Position(0)).unwrap();
+        let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
         for session in reply.joined().to_vec() {
             if let Some((_, uris)) = watches.iter().find(|(watcher, _)| **watcher == *session) {
-                reply.push_watch(&mut self.root, watched(&session, uris.clone()));
+                reply.push_watch(&mut self.bus, watched(&session, uris.clone()));
             }
         }
         self.shard.handle_answer(seq, &reply.finish(), NOW, 0.5);
@@ -104,7 +105,7 @@ fn the_stream_of_a_session_hears_what_that_watches_before_it_is_attached() {
     assert_eq!(pair.answer(&[("s", vec![uri("a")])]).joined, ["s".into()]);
     let expected = [kept("\"a\""), "interest".into(), "attached".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
-    assert_eq!(pair.root.interested(&updated("a")), [SHARD]);
+    assert_eq!(pair.bus.interested(&updated("a")), [SHARD]);
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     let expected = [kept("\"b\""), "interest".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
-    assert_eq!(pair.root.interested(&updated("b")), [SHARD]);
+    assert_eq!(pair.bus.interested(&updated("b")), [SHARD]);
     // What it watched before is dropped with the next call.
     pair.attach("t");
     let follow = pair.answer(&[("t", vec![])]);
@@ -143,11 +144,8 @@ fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
     pair.attach("s");
     let call = pair.shard.poll_call(NOW).unwrap();
     pair.say(1, &SessionCall::Changed("s".into()));
-    let mut reply = pair
-        .root
-        .handle_follow(SHARD, &call.text, Position(0))
-        .unwrap();
-    reply.push_watch(&mut pair.root, watched("s", vec![uri("a")]));
+    let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
+    reply.push_watch(&mut pair.bus, watched("s", vec![uri("a")]));
     pair.shard
         .handle_answer(call.seq, &reply.finish(), NOW, 0.5);
     pair.said();
@@ -183,10 +181,7 @@ fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
     pair.shard.handle_timeout(Millis(4_000), 0.0);
     let call = pair.shard.poll_call(Millis(4_100)).unwrap();
     assert!(call.text.contains(r#""left":["s"]"#), "{}", call.text);
-    let reply = pair
-        .root
-        .handle_follow(SHARD, &call.text, Position(0))
-        .unwrap();
+    let reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     assert_eq!(reply.left(), ["s".into()]);
 }
 
@@ -195,15 +190,9 @@ fn a_fresh_shard_says_that_no_stream_is_there() {
     let mut pair = Pair::new();
     pair.attach("s");
     let call = pair.shard.poll_call(NOW).unwrap();
-    let reply = pair
-        .root
-        .handle_follow(SHARD, &call.text, Position(0))
-        .unwrap();
+    let reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     assert!(reply.is_fresh());
-    let again = pair
-        .root
-        .handle_follow(SHARD, &call.text, Position(0))
-        .unwrap();
+    let again = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     assert!(!again.is_fresh() && again.joined().is_empty());
 }
 
@@ -212,15 +201,12 @@ fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
     let mut pair = Pair::new();
     pair.attach("s");
     let call = pair.shard.poll_call(NOW).unwrap();
-    let mut reply = pair
-        .root
-        .handle_follow(SHARD, &call.text, Position(0))
-        .unwrap();
+    let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     let session = Watched {
         is_held: true,
         ..watched("s", vec![])
     };
-    reply.push_watch(&mut pair.root, session);
+    reply.push_watch(&mut pair.bus, session);
     pair.shard
         .handle_answer(call.seq, &reply.finish(), NOW, 0.5);
     let outputs = std::iter::from_fn(|| pair.shard.poll_output());

@@ -14,7 +14,7 @@ impl World {
     /// Somebody asks for a place and does not come.
     pub(crate) fn stray(&mut self, continent: &str) {
         let own = u32::try_from(self.own.len()).unwrap();
-        if let Home::Shard(shard) = self.root.place(continent, own, None) {
+        if let Home::Shard(shard) = self.bus.place(continent, own, None) {
             let object = self.shards.entry(shard);
             object.or_insert_with(|| ShardObject::new(0));
         }
@@ -30,7 +30,7 @@ impl World {
 
     /// Publishes one event for each topic in the root's rows, so that a shard that was reset is called by the root.
     pub(crate) fn publish_what_is_followed(&mut self) {
-        let topics: Vec<Topic> = self.root.rows().map(|(_, topic)| topic.clone()).collect();
+        let topics: Vec<Topic> = self.bus.rows().map(|(_, topic)| topic.clone()).collect();
         for topic in topics {
             match topic {
                 Topic::Tools => self.publish(&ServerEvent::ToolsListChanged),
@@ -49,10 +49,10 @@ impl World {
     /// Without edges, the root has no rows of followed topics, and no shard that it knows to be empty. A
     /// shard that follows nothing, and was reset before its edges left, has had no occasion to tell.
     pub(crate) fn check_forgotten(&self) {
-        let rows: Vec<_> = self.root.rows().collect();
+        let rows: Vec<_> = self.bus.rows().collect();
         assert!(rows.is_empty(), "{rows:?}");
         let was_reset = |shard| self.shards[&shard].shard.mark().is_none();
-        let known: Vec<_> = self.root.shards().collect();
+        let known: Vec<_> = self.bus.shards().collect();
         assert!(
             known
                 .iter()
@@ -65,16 +65,16 @@ impl World {
 #[test]
 fn a_shard_whose_first_edge_never_comes_is_closed() {
     let mut world = sharded(&[]);
-    let before = world.root.shards().count();
+    let before = world.bus.shards().count();
     world.stray("OC");
-    assert_eq!(world.root.shards().count(), before + 1);
+    assert_eq!(world.bus.shards().count(), before + 1);
     world.come_to_rest();
-    assert_eq!(world.root.shards().count(), before);
+    assert_eq!(world.bus.shards().count(), before);
     // One that is still on its way is waited for.
     world.stray("OC");
     world.pass(9_000);
-    let (late, ..) = world.root.shards().last().unwrap();
+    let (late, ..) = world.bus.shards().last().unwrap();
     world.listen_at(tools(), late);
     world.come_to_rest();
-    assert_eq!(world.root.shards().count(), before + 1);
+    assert_eq!(world.bus.shards().count(), before + 1);
 }

@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{
-        EdgeId, Home, Hub, Interest, Mark, Position, Received, Root, Shard, ShardId, ShardReceived,
-    },
+    bus::{Bus, EdgeId, Home, Interest, Mark, Position, Received, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -21,8 +19,7 @@ pub(crate) const PER_SHARD: u32 = 3;
 pub(crate) struct World {
     pub(crate) now: Millis,
     pub(crate) disk: Disk,
-    pub(crate) root: Root,
-    pub(super) hub: Hub,
+    pub(crate) bus: Bus,
     pub(super) own: BTreeMap<EdgeId, usize>,
     pub(crate) shards: BTreeMap<ShardId, ShardObject>,
     pub(crate) listeners: Vec<Listener>,
@@ -74,8 +71,7 @@ impl World {
         Self {
             now: Millis(0),
             disk: Disk::default(),
-            root: Root::new(mark.clone(), Position(0), 0, PER_SHARD),
-            hub: Hub::new(mark),
+            bus: bus_with_shards(mark, Position(0), 0, PER_SHARD),
             own: BTreeMap::new(),
             shards: BTreeMap::new(),
             listeners: Vec::new(),
@@ -119,7 +115,7 @@ impl World {
         }
         let own = u32::try_from(self.own.len()).unwrap();
         let continent = self.listeners[listener].continent;
-        match self.root.place(continent, own, full) {
+        match self.bus.place(continent, own, full) {
             Home::Root => self.enter_root(listener),
             Home::Shard(shard) => {
                 self.listeners[listener].home = Some(shard);
@@ -135,7 +131,7 @@ impl World {
     }
 
     fn enter_root(&mut self, listener: usize) {
-        let edge = self.hub.connect();
+        let edge = self.bus.connect();
         self.own.insert(edge, listener);
         self.listeners[listener].home = None;
         let attach = self.listeners[listener].attach();
@@ -143,18 +139,18 @@ impl World {
             answer,
             replay_after,
             ..
-        }) = self.hub.handle_message(edge, &attach)
+        }) = self.bus.handle_message(edge, &attach)
         else {
             panic!("not attached");
         };
         self.listeners[listener].connect();
         self.listeners[listener].hear(&answer);
         if let Some(after) = replay_after {
-            let mut replay = self.hub.replay(edge).unwrap();
+            let mut replay = self.bus.replay(edge).unwrap();
             for (position, event) in self.disk.after(after) {
                 replay.push(position, &event);
             }
-            for frame in self.hub.finish_replay(edge, replay) {
+            for frame in self.bus.finish_replay(edge, replay) {
                 self.listeners[listener].hear(&frame);
             }
         }
@@ -206,7 +202,7 @@ impl World {
         self.listeners[listener].lose(is_over);
         self.own.retain(|edge, holder| {
             if *holder == listener {
-                self.hub.disconnect(*edge);
+                self.bus.disconnect(*edge);
             }
             *holder != listener
         });
@@ -224,7 +220,7 @@ impl World {
     }
 
     pub(crate) fn publish(&mut self, event: &ServerEvent) -> Position {
-        let publication = self.hub.publish(event);
+        let publication = self.bus.publish(event);
         let position = publication.position;
         self.disk.log.push(event.clone());
         for listener in &mut self.listeners {
@@ -235,7 +231,6 @@ impl World {
                 self.listeners[self.own[&edge]].hear(&delivery.message);
             }
         }
-        self.root.publish(position, None, event, &event.to_json());
         self.settle_root();
         position
     }
@@ -244,19 +239,19 @@ impl World {
     pub(crate) fn trim(&mut self, kept: u64) {
         self.disk.floor =
             Position(self.mark().position.0.saturating_sub(kept)).max(self.disk.floor);
-        self.hub.handle_trimmed(self.disk.floor);
+        self.bus.handle_trimmed(self.disk.floor);
     }
 
     /// The alarm rings.
     pub(crate) fn ring(&mut self) {
-        self.root.settle();
+        self.bus.settle();
         self.settle_root();
     }
 
     pub(crate) fn pass(&mut self, ms: u64) {
         self.now = self.now + Millis(ms);
-        if self.root.poll_timeout().is_some_and(|at| at <= self.now) {
-            self.root.handle_timeout(self.now, 0.5);
+        if self.bus.poll_timeout().is_some_and(|at| at <= self.now) {
+            self.bus.handle_timeout(self.now, 0.5);
         }
         self.settle_root();
         for shard in self.shards.keys().copied().collect::<Vec<_>>() {
@@ -282,23 +277,22 @@ impl World {
             .iter()
             .map(|(edge, listener)| {
                 (
-                    self.hub.interest(*edge).unwrap().clone(),
-                    self.hub.last(*edge),
+                    self.bus.interest(*edge).unwrap().clone(),
+                    self.bus.last(*edge),
                     *listener,
                 )
             })
             .collect();
-        self.hub = Hub::new(mark.clone()).with_floor(self.disk.floor);
+        self.bus = self.disk.bus(mark);
         self.own.clear();
         for (interest, last, listener) in kept {
             if keeps_sockets {
-                let edge = self.hub.restore(&interest, last);
+                let edge = self.bus.restore(&interest, last);
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
             }
         }
-        self.root = self.disk.root(mark);
         self.settle_root();
     }
 
@@ -368,7 +362,7 @@ impl World {
 
     fn is_idle(&self) -> bool {
         let mut shards = self.shards.values();
-        self.root.poll_timeout().is_none()
+        self.bus.poll_timeout().is_none()
             && shards.all(|object| object.shard.poll_timeout().is_none())
     }
 
@@ -396,4 +390,11 @@ impl ShardObject {
             kept: BTreeMap::new(),
         }
     }
+}
+
+/// A bus that has shards.
+pub(crate) fn bus_with_shards(mark: Mark, settled: Position, last: u32, per_shard: u32) -> Bus {
+    let mut bus = Bus::new(mark);
+    bus.set_shards(settled, last, per_shard);
+    bus
 }

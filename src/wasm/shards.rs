@@ -1,21 +1,18 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{self, Home, Mark, Position, ProtocolError, SessionCall, ShardId, Watched},
+    bus::{self, Home, Position, ProtocolError, SessionCall, ShardId, Watched},
     topic::Topic,
 };
 
 use super::{
     at,
+    bus::Bus,
     error::coded,
     millis, number,
     text::{event_of, uris_of},
     time,
 };
-
-/// The root's side of the shards.
-#[wasm_bindgen]
-pub struct Root(bus::Root);
 
 /// One call to a shard.
 #[wasm_bindgen]
@@ -46,35 +43,19 @@ pub enum ChangeKind {
 pub struct FollowReply(bus::FollowReply);
 
 #[wasm_bindgen]
-impl Root {
-    /// A root whose log ends at `position` of `epoch` and whose shards, the last of which had the
-    /// number `last`, have taken everything up to `settled`; each takes `per_shard` edges.
-    #[wasm_bindgen(constructor)]
-    pub fn new(epoch: &str, position: f64, settled: f64, last: u32, per_shard: u32) -> Self {
-        let mark = Mark {
-            epoch: epoch.into(),
-            position: at(position),
-        };
-        Self(bus::Root::new(mark, at(settled), last, per_shard))
-    }
-
-    /// Bounds the names of what all shards follow to `most` bytes together.
-    #[wasm_bindgen(js_name = setRoom)]
-    pub fn set_room(&mut self, most: usize) {
-        self.0.set_room(most);
-    }
-
-    /// Bytes that the names of what all shards follow count.
-    #[wasm_bindgen(getter)]
-    pub fn names(&self) -> usize {
-        self.0.names()
+impl Bus {
+    /// The bus opens shards, the last of which had the number `last`; they have taken everything up to `settled`, and
+    /// each takes `per_shard` edges. Before anything else of them is told.
+    #[wasm_bindgen(js_name = setShards)]
+    pub fn set_shards(&mut self, settled: f64, last: u32, per_shard: u32) {
+        self.core.set_shards(at(settled), last, per_shard);
     }
 
     /// A shard that was there before a restart.
     #[wasm_bindgen(js_name = restoreShard)]
     pub fn restore_shard(&mut self, shard: u32, continent: &str, seq: f64, is_leaving: bool) {
         let seq = at(seq).0;
-        self.0
+        self.core
             .restore_shard(ShardId(shard), continent, seq, is_leaving);
     }
 
@@ -82,49 +63,35 @@ impl Root {
     #[wasm_bindgen(js_name = restoreTopic)]
     pub fn restore_topic(&mut self, shard: u32, topic: &str) {
         if let Some(topic) = Topic::from_text(topic) {
-            self.0.restore_topic(ShardId(shard), topic);
+            self.core.restore_topic(ShardId(shard), topic);
         }
     }
 
-    /// The log holds what comes after `floor`.
-    #[wasm_bindgen(js_name = restoreFloor)]
-    pub fn restore_floor(&mut self, floor: f64) {
-        self.0.restore_floor(at(floor));
+    /// The events of the log that shards may not have taken come after this position; undefined: there is no shard.
+    #[wasm_bindgen(js_name = restoreAfter)]
+    pub fn restore_after(&mut self) -> Option<f64> {
+        self.core.restore_after().map(number)
     }
 
     /// An event of the log that shards may not have taken.
     #[wasm_bindgen(js_name = restoreEvent)]
     pub fn restore_event(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
-        let event = event_of(event)?;
-        self.0.restore_event(at(position), &event, &event.to_json());
+        self.core.restore_event(at(position), &event_of(event)?);
         Ok(())
     }
 
     /// Where the next edge of a continent goes: the number of a shard, or 0 for the root itself,
     /// which holds `own` edges. The shard `full` has refused this one.
-    pub fn place(&mut self, continent: &str, own: u32, full: Option<u32>) -> u32 {
-        match self.0.place(continent, own, full.map(ShardId)) {
+    pub fn home(&mut self, continent: &str, own: u32, full: Option<u32>) -> u32 {
+        match self.core.place(continent, own, full.map(ShardId)) {
             Home::Root => 0,
             Home::Shard(shard) => shard.0,
         }
     }
 
-    /// An event, as JSON text, was published, `when` so many milliseconds after 1970.
-    pub fn publish(&mut self, position: f64, event: &str, when: f64) -> Result<(), JsValue> {
-        let event = event_of(event)?;
-        let when = Some(millis(when));
-        self.0.publish(at(position), when, &event, &event.to_json());
-        Ok(())
-    }
-
-    /// Events up to here were published while there was no shard to tell.
-    pub fn advance(&mut self, position: f64) {
-        self.0.advance(at(position));
-    }
-
     /// The next call to make; undefined: none now.
     pub fn batch(&mut self, now: f64) -> Option<BatchCall> {
-        self.0.poll_batch(millis(now)).map(BatchCall)
+        self.core.poll_batch(millis(now)).map(BatchCall)
     }
 
     /// A shard answered a call; the answer is the code of the error, if it made no sense.
@@ -138,7 +105,7 @@ impl Root {
     ) -> Option<String> {
         let shard = ShardId(shard);
         let taken = self
-            .0
+            .core
             .handle_taken(shard, call, answer, millis(now), random);
         taken.err().map(|error| error.code().to_owned())
     }
@@ -146,58 +113,53 @@ impl Root {
     /// A call failed.
     pub fn failed(&mut self, shard: u32, call: u32, is_overloaded: bool, now: f64, random: f64) {
         let shard = ShardId(shard);
-        self.0
+        self.core
             .handle_failure(shard, call, is_overloaded, millis(now), random);
     }
 
     /// When to call `timeout`, on the clock of the other calls; undefined: not now.
     #[wasm_bindgen(getter)]
     pub fn deadline(&self) -> Option<f64> {
-        self.0.poll_timeout().map(time)
+        self.core.poll_timeout().map(time)
     }
 
     /// The moment of `deadline` has come.
     pub fn timeout(&mut self, now: f64, random: f64) {
-        self.0.handle_timeout(millis(now), random);
+        self.core.handle_timeout(millis(now), random);
     }
 
     /// A burst of events is over.
     pub fn settle(&mut self) {
-        self.0.settle();
+        self.core.settle();
     }
 
     /// Whether every shard has taken everything.
     #[wasm_bindgen(getter, js_name = isSettled)]
     pub fn is_settled(&self) -> bool {
-        self.0.is_settled()
+        self.core.is_settled()
     }
 
     /// The next thing to make durable.
     pub fn change(&mut self) -> Option<Change> {
-        self.0.poll_change().map(Change)
+        self.core.poll_change().map(Change)
     }
 
     /// Whether there is any shard.
     #[wasm_bindgen(getter, js_name = hasShards)]
     pub fn has_shards(&self) -> bool {
-        self.0.has_shards()
+        self.core.has_shards()
     }
 
     /// How many edges a shard is known to hold; undefined until it has told.
-    pub fn edges(&self, shard: u32) -> Option<u32> {
-        let mut shards = self.0.shards();
+    #[wasm_bindgen(js_name = edgesAt)]
+    pub fn edges_at(&self, shard: u32) -> Option<u32> {
+        let mut shards = self.core.shards();
         shards.find(|(id, ..)| id.0 == shard)?.2
     }
 
-    /// What all shards follow together: the JSON text of a filter.
-    #[wasm_bindgen(getter)]
-    pub fn wanted(&self) -> String {
-        self.0.wanted().to_json()
-    }
-
-    /// A shard told what it follows; the log holds every event after `floor`.
-    pub fn follow(&mut self, shard: u32, text: &str, floor: f64) -> Result<FollowReply, JsValue> {
-        let reply = self.0.handle_follow(ShardId(shard), text, at(floor));
+    /// A shard told what it follows.
+    pub fn follow(&mut self, shard: u32, text: &str) -> Result<FollowReply, JsValue> {
+        let reply = self.core.handle_follow(ShardId(shard), text);
         reply.map(FollowReply).map_err(refused)
     }
 }
@@ -233,7 +195,7 @@ impl FollowReply {
     #[wasm_bindgen(js_name = pushWatch)]
     pub fn push_watch(
         &mut self,
-        root: &mut Root,
+        bus: &mut Bus,
         session: &str,
         uris: Vec<String>,
         #[wasm_bindgen(js_name = isHeld)] is_held: bool,
@@ -243,13 +205,14 @@ impl FollowReply {
             uris: uris_of(&uris),
             is_held,
         };
-        self.0.push_watch(&mut root.0, watched);
+        self.0.push_watch(&mut bus.core, watched);
     }
 
     /// The next event of the log, as JSON text.
     #[wasm_bindgen(js_name = pushEvent)]
-    pub fn push_event(&mut self, root: &Root, position: f64, event: &str) -> Result<(), JsValue> {
-        self.0.push_event(&root.0, at(position), &event_of(event)?);
+    pub fn push_event(&mut self, bus: &Bus, position: f64, event: &str) -> Result<(), JsValue> {
+        self.0
+            .push_event(&bus.core, at(position), &event_of(event)?);
         Ok(())
     }
 

@@ -8,14 +8,14 @@ use crate::{
 
 use super::{
     at, millis, number,
-    root::refused,
+    shards::refused,
     text::{event_of, uris_of},
 };
 
 /// A bus without its I/O.
 #[wasm_bindgen]
-pub struct Hub {
-    core: bus::Hub,
+pub struct Bus {
+    pub(super) core: bus::Bus,
     /// Of what was published last.
     deliveries: Vec<bus::Delivery>,
 }
@@ -29,45 +29,24 @@ pub struct Received(Result<bus::Received, ProtocolError>);
 pub struct Replay(bus::Replay);
 
 #[wasm_bindgen]
-impl Hub {
+impl Bus {
     /// A bus whose log ends at `position` of `epoch` and holds every event after `floor`.
     #[wasm_bindgen(constructor)]
     pub fn new(epoch: &str, position: f64, floor: f64) -> Self {
-        let hub = bus::Hub::new(Mark {
+        let core = bus::Bus::new(Mark {
             epoch: epoch.into(),
             position: at(position),
         });
         Self {
-            core: hub.with_floor(at(floor)),
+            core: core.with_floor(at(floor)),
             deliveries: Vec::new(),
         }
     }
 
     /// Bounds the names of all edges together to `most` bytes, for at most so many edges; before any edge is there.
-    #[wasm_bindgen(js_name = bounded)]
-    pub fn bounded(self, most: usize, edges: usize) -> Self {
-        Self {
-            core: self.core.with_room(most, edges),
-            ..self
-        }
-    }
-
-    /// So many bytes of the room are taken for what is no edge.
-    #[wasm_bindgen(js_name = setElsewhere)]
-    pub fn set_elsewhere(&mut self, bytes: usize) {
-        self.core.set_elsewhere(bytes);
-    }
-
-    /// Bytes that the names of all edges count.
-    #[wasm_bindgen(getter)]
-    pub fn names(&self) -> usize {
-        self.core.names()
-    }
-
-    /// Bytes that are left for what is no edge.
-    #[wasm_bindgen(getter)]
-    pub fn spare(&self) -> usize {
-        self.core.spare()
+    #[wasm_bindgen(js_name = setRoom)]
+    pub fn set_room(&mut self, most: usize, edges: usize) {
+        self.core.set_room(most, edges);
     }
 
     /// What an attached edge wants, for `restore`: JSON texts of bounded size.
@@ -80,7 +59,7 @@ impl Hub {
         self.core.handle_trimmed(at(floor));
     }
 
-    /// What the streams of all edges want together: the JSON text of a filter.
+    /// What the streams of all edges and shards want together: the JSON text of a filter.
     #[wasm_bindgen(getter)]
     pub fn wanted(&self) -> String {
         self.core.wanted().to_json()
@@ -160,7 +139,7 @@ impl Hub {
         self.core.disconnect(EdgeId(edge));
     }
 
-    /// An event, as JSON text, was published, `at` so many milliseconds after 1970; the answer is its place in the log. Who gets
+    /// An event, as JSON text, was published, `at` so many milliseconds after 1970; the answer is its place in the log. Which edges get
     /// which frame say `deliveries`, `message` and `edges` until the next one.
     pub fn publish(&mut self, event: &str, at: f64) -> Result<f64, JsValue> {
         let event: ServerEvent = event_of(event)?;
@@ -207,7 +186,7 @@ impl Received {
         }
     }
 
-    /// Whether the edge is attached from now on, with what `Hub.kept` gives.
+    /// Whether the edge is attached from now on, with what `Bus.kept` gives.
     #[wasm_bindgen(getter, js_name = isAttached)]
     pub fn is_attached(&self) -> bool {
         matches!(self.0, Ok(bus::Received::Attached { .. }))
@@ -243,7 +222,7 @@ impl Received {
 
 #[wasm_bindgen]
 impl Received {
-    /// The session whose URIs `Hub.watch` has to be told before the answer is sent.
+    /// The session whose URIs `Bus.watch` has to be told before the answer is sent.
     #[wasm_bindgen(getter)]
     pub fn session(&self) -> Option<String> {
         match &self.0 {

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     bus::{
-        Attach, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Root, Shard, ShardId,
+        Attach, Bus, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Shard, ShardId,
         ShardOutput,
     },
     clock::Millis,
@@ -11,11 +11,10 @@ use mcp_listen::{
 
 const NOW: Millis = Millis(0);
 
-pub(crate) struct Bus {
-    pub(crate) root: Root,
+pub(crate) struct Sharded {
+    pub(crate) root: Bus,
     pub(crate) shards: Vec<Shard>,
     pub(crate) traffic: Traffic,
-    position: Position,
 }
 
 /// What went from object to object.
@@ -29,7 +28,7 @@ pub(crate) struct Traffic {
     pub(crate) frames: usize,
 }
 
-impl Bus {
+impl Sharded {
     /// A bus that has opened so many shards.
     pub(crate) fn new(shards: u32, per_shard: u32) -> Self {
         let position = Position(0);
@@ -37,7 +36,8 @@ impl Bus {
             epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
             position,
         };
-        let mut root = Root::new(mark, position, 0, per_shard);
+        let mut root = Bus::new(mark);
+        root.set_shards(position, 0, per_shard);
         for shard in 0..shards {
             root.place("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));
         }
@@ -45,7 +45,6 @@ impl Bus {
             root,
             shards: (0..shards).map(|_| Shard::new(0)).collect(),
             traffic: Traffic::default(),
-            position,
         };
         bus.forget_changes();
         bus
@@ -74,9 +73,7 @@ impl Bus {
 
     /// The root's share of a publish: the calls to make.
     pub(crate) fn publish(&mut self, event: &ServerEvent) -> Vec<(ShardId, u32, String)> {
-        self.position = self.position.next();
-        self.root
-            .publish(self.position, None, event, &event.to_json());
+        self.root.publish(event);
         let mut calls = Vec::new();
         while let Some(batch) = self.root.poll_batch(NOW) {
             calls.push((batch.shard, batch.call, batch.text));
@@ -108,7 +105,7 @@ impl Bus {
     pub(crate) fn settle(&mut self, shard: usize) {
         let number = ShardId(u32::try_from(shard).expect("a number") + 1);
         while let Some(call) = self.shards[shard].poll_call(NOW) {
-            let reply = self.root.handle_follow(number, &call.text, Position(0));
+            let reply = self.root.handle_follow(number, &call.text);
             let answer = reply.expect("a call").finish();
             self.traffic.calls += 1;
             self.traffic.bytes += call.text.len() + answer.len();
