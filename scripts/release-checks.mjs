@@ -143,11 +143,14 @@ const CHANGELOG = 'CHANGELOG.md';
 const UNRELEASED = 'Unreleased';
 const onlyUnreleased = ', only "Unreleased": --prepare gives it that title';
 const inLock = /(^name = "mcp-listen"\nversion = ")([^"]+)(")/m;
+const ofTower = /(^name = "mcp-listen-tower"\nversion = ")([^"]+)(")/m;
 const places = [
   place('package.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
   place('Cargo.toml', /(^\[package\]\nname = "mcp-listen"\nversion = ")([^"]+)(")/m),
   place('Cargo.lock', inLock),
-  place('examples/axum/Cargo.lock', inLock),
+  place('tower/Cargo.toml', ofTower),
+  place('tower/Cargo.toml', /(^mcp-listen = \{ version = ")([^"]+)(")/m),
+  ...['tower/Cargo.lock', 'examples/axum/Cargo.lock'].flatMap((path) => [place(path, inLock), place(path, ofTower)]),
 ];

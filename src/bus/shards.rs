@@ -133,7 +133,7 @@ impl Bus {
         post.handle_failure(shard, call, is_overloaded, now, random);
     }
 
-    /// When to call [`Root::handle_timeout`].
+    /// When to call [`Bus::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
         self.shards.post.poll_timeout()
     }

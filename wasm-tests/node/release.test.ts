@@ -6,7 +6,10 @@ import { run } from '../../scripts/command.mjs';
 import { root } from '../../scripts/project.mjs';
 import { prepare, problems } from '../../scripts/release-checks.mjs';
 
-const STATING = ['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock', 'examples/axum/Cargo.lock'];
+const STATING = [
+  ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
+  ...['tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
+];
 
 let folder: string;
 

@@ -1,48 +1,37 @@
-//! `subscriptions/listen` on axum, in one process and without JavaScript: the core of mcp-listen decides, this crate does
-//! its input and output.
-//!
-//! - `streams` holds the core's fan-out: every stream of this process, and the one timer that all of them share.
-//! - `body` is the body of one stream's response. hyper asks it for bytes while the connection has room, and that is all
-//!   the backpressure there is to do: what is not asked for waits in the core, where it collapses.
-//! - `endpoint` leads a request through the core's checks, to a stream or to the server behind.
-//! - `behind` stands for the MCP server that you have.
+//! An MCP server on axum whose clients hear what changes, by the tower layer of mcp-listen.
 
 mod behind;
-mod body;
-mod endpoint;
 mod publish;
-mod streams;
 
-use std::{env, error::Error, net::Ipv4Addr, sync::Arc};
+use std::{env, error::Error, net::Ipv4Addr};
 
-use axum::{Router, routing::any, routing::post};
+use axum::{
+    Router,
+    routing::{any, post},
+};
+use mcp_listen_tower::{Bus, Capabilities, ListenLayer};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 
-use endpoint::Endpoint;
-use streams::Streams;
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let port = env::var("PORT").map_or(Ok(8788), |port| port.parse())?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
-    let origin = format!("http://{}", listener.local_addr()?);
-    let streams = Arc::new(Streams::default());
-    tokio::spawn(Arc::clone(&streams).keep_time());
-    let endpoint = Arc::new(Endpoint::new(Arc::clone(&streams), &origin)?);
+    println!("http://{}/mcp", listener.local_addr()?);
+    let bus = Bus::new();
+    let layer = ListenLayer::new(bus.clone(), CAPABILITIES)
+        .server_info(r#"{"name":"axum","version":"0.1.0"}"#)
+        // Programs and pages of this machine may ask, under its own names alone.
+        .allow(&[], Some(&["localhost", "127.0.0.1"]))?;
     let app = Router::new()
-        .route("/mcp", any(endpoint::answer).with_state(endpoint))
-        .route(
-            "/publish",
-            post(publish::answer).with_state(Arc::clone(&streams)),
-        );
-    println!("{origin}/mcp");
+        .route("/mcp", any(behind::answer).layer(layer))
+        .route("/publish", post(publish::answer).with_state(bus.clone()));
     // axum waits until the last response has ended, and each stream ends with what waits and its result.
     let leaving = async move {
         asked_to_end().await;
-        streams.close();
+        bus.close();
     };
     axum::serve(listener, app)
         .with_graceful_shutdown(leaving)
@@ -60,3 +49,9 @@ async fn asked_to_end() {
         _ = terminated.recv() => {}
     }
 }
+
+/// What the server declares.
+const CAPABILITIES: Capabilities = Capabilities {
+    tasks: false,
+    ..Capabilities::ALL
+};

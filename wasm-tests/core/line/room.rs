@@ -40,6 +40,22 @@ fn rival(world: &mut World, number: usize, names: usize) {
     world.bus.handle_message(edge, &attach).unwrap();
 }
 
+impl World {
+    /// So much of the room at the bus is taken by others.
+    fn crowd(&mut self, bytes: usize) {
+        if let Some(other) = self.other.take() {
+            self.bus.disconnect(other);
+        }
+        self.other = (bytes > 0).then(|| {
+            let taken = Interest::Filter(SubscriptionFilter {
+                resource_subscriptions: vec![Uri::new(&"x".repeat(bytes), bytes).unwrap()],
+                ..SubscriptionFilter::default()
+            });
+            self.bus.restore(&taken, None)
+        });
+    }
+}
+
 fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
     let now = world.now;
     world

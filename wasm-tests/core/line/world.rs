@@ -11,7 +11,6 @@ use mcp_listen::{
     line::{Line, LineCall, LineOutput},
     listen::ServerStream,
     message,
-    uri::Uri,
 };
 
 use crate::{
@@ -43,7 +42,7 @@ pub(super) struct World {
     /// How often anything was given to streams.
     given: usize,
     /// An edge of somebody else, which takes room.
-    other: Option<EdgeId>,
+    pub(super) other: Option<EdgeId>,
 }
 
 impl World {
@@ -77,20 +76,6 @@ impl World {
     pub(super) fn bound(&mut self, most: usize, edges: usize) {
         self.bus = Bus::new(mark(0, 0));
         self.bus.set_room(most, edges);
-    }
-
-    /// So much of the room at the bus is taken by others.
-    pub(super) fn crowd(&mut self, bytes: usize) {
-        if let Some(other) = self.other.take() {
-            self.bus.disconnect(other);
-        }
-        self.other = (bytes > 0).then(|| {
-            let taken = Interest::Filter(SubscriptionFilter {
-                resource_subscriptions: vec![Uri::new(&"x".repeat(bytes), bytes).unwrap()],
-                ..SubscriptionFilter::default()
-            });
-            self.bus.restore(&taken, None)
-        });
     }
 
     /// One more stream; the answer is its place among all.

@@ -1,0 +1,43 @@
+//! `subscriptions/listen` of the Model Context Protocol (2026-07-28) in front of an MCP server in Rust: a tower layer that
+//! answers listen requests with a stream of notifications, and passes every other request on.
+//!
+//! ```
+//! use mcp_listen_tower::{Bus, Capabilities, ListenLayer, ServerEvent};
+//!
+//! let bus = Bus::new();
+//! let capabilities = Capabilities { tools_list_changed: true, ..Capabilities::default() };
+//! let layer = ListenLayer::new(bus.clone(), capabilities);
+//! // With axum: Router::new().route("/mcp", any(mcp_server)).layer(layer)
+//! bus.publish(ServerEvent::ToolsListChanged);
+//! # drop(layer);
+//! ```
+//!
+//! [`Bus`] holds the streams of this process: an event that is published reaches those that listen here, and no other
+//! process. What a client does not read collapses: it never has more than one notification of each kind and URI waiting.
+//! Needs a tokio runtime with time. `examples/axum` in the repository is a whole server.
+
+mod authorize;
+mod body;
+mod bus;
+mod layer;
+mod outlet;
+mod request;
+mod service;
+mod stream_body;
+mod streams;
+
+pub use authorize::{Denied, Grant};
+pub use body::Body;
+pub use bus::Bus;
+pub use layer::ListenLayer;
+pub use mcp_listen::{
+    capabilities::Capabilities,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    front::PolicyError,
+    limits::Limits,
+    publish::{PublishError, events as events_in},
+    scope::{Label, Scope},
+    uri::Uri,
+};
+pub use service::Listen;

@@ -1,0 +1,233 @@
+use std::{
+    collections::BTreeMap,
+    future::pending,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Poll, Waker},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
+    fanout::{Fan, Fanout, StreamId},
+    listen::ServerStream,
+};
+use tokio::{
+    sync::Notify,
+    task::JoinHandle,
+    time::{Instant, sleep_until},
+};
+
+use crate::{outlet::Outlet, stream_body::StreamBody};
+
+/// The streams of one bus: the core's fan-out, and what the core leaves to its host, which is a clock, a timer, and who
+/// can be written to.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    /// The core knows no clock: moments are milliseconds since this one.
+    started: Instant,
+    shared: Mutex<Shared>,
+    /// The next deadline may have become an earlier one.
+    planned: Arc<Notify>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    fanout: Fanout,
+    outlets: BTreeMap<StreamId, Outlet>,
+    is_closing: bool,
+    /// Does what time brings, for all streams.
+    timer: Option<JoinHandle<()>>,
+}
+
+/// Why a stream is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// The bus is closed.
+    Closing,
+    /// As many streams are open as may be.
+    TooMany,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            shared: Mutex::default(),
+            planned: Arc::default(),
+        }
+    }
+}
+
+impl Streams {
+    /// Opens a stream, where fewer than `most` are open.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        most: usize,
+        make: impl FnOnce(Millis) -> ServerStream,
+    ) -> Result<StreamBody, Full> {
+        let now = self.now();
+        let mut shared = self.lock();
+        if shared.is_closing {
+            return Err(Full::Closing);
+        }
+        if shared.outlets.len() >= most {
+            return Err(Full::TooMany);
+        }
+        let id = shared.fanout.open(make(now), now);
+        // The bus is this very object: what is held hears everything from here on, and may be told so.
+        shared.fanout.handle_attached(id, now);
+        shared.outlets.insert(id, Outlet::default());
+        if shared.timer.as_ref().is_none_or(JoinHandle::is_finished) {
+            let keeping = keep_time(Arc::downgrade(self), Arc::clone(&self.planned));
+            shared.timer = Some(tokio::spawn(keeping));
+        }
+        self.planned.notify_one();
+        Ok(StreamBody::new(id, Arc::clone(self)))
+    }
+
+    /// Tells every stream that honors it of a change. Costs what it reaches.
+    pub(crate) fn publish(&self, mut events: Vec<ServerEvent>) {
+        let now = self.now();
+        let mut shared = self.lock();
+        let fan = match (events.pop(), events.is_empty()) {
+            (None, _) => return,
+            (Some(event), true) => shared.fanout.publish(event, now, now),
+            (Some(last), false) => {
+                events.push(last);
+                shared.fanout.publish_all(events, now, now)
+            }
+        };
+        shared.write(&fan, now);
+        self.planned.notify_one();
+    }
+
+    /// Ends all streams gracefully, and opens no more.
+    pub(crate) fn close(&self) {
+        let mut shared = self.lock();
+        let Shared {
+            fanout,
+            outlets,
+            is_closing,
+            ..
+        } = &mut *shared;
+        *is_closing = true;
+        for (id, outlet) in outlets {
+            fanout.tend(*id, |stream| {
+                stream.close();
+            });
+            outlet.wake();
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().outlets.len()
+    }
+
+    /// The next bytes of a stream, `None` at its end; without any, `waker` is told when there is something to ask for.
+    pub(crate) fn poll(&self, id: StreamId, waker: &Waker) -> Poll<Option<Bytes>> {
+        let now = self.now();
+        let mut shared = self.lock();
+        let Shared {
+            fanout, outlets, ..
+        } = &mut *shared;
+        let Some(outlet) = outlets.get_mut(&id) else {
+            return Poll::Ready(None);
+        };
+        if let Some(chunk) = outlet.take() {
+            return Poll::Ready(Some(chunk));
+        }
+        match fanout.poll(id, now) {
+            Some(bytes) => Poll::Ready(Some(bytes.into())),
+            None if fanout.stream(id).is_none_or(ServerStream::is_ending) => Poll::Ready(None),
+            None => {
+                outlet.wait(waker);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Lets a stream go whose response is over, or whose client has left.
+    pub(crate) fn remove(&self, id: StreamId) {
+        let mut shared = self.lock();
+        if shared.outlets.remove(&id).is_some() {
+            shared.fanout.remove(id);
+        }
+    }
+
+    fn tick(&self) {
+        let now = self.now();
+        let mut shared = self.lock();
+        let due = shared.fanout.handle_timeout(now);
+        shared.wake(due);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let at = self.lock().fanout.poll_timeout()?;
+        Some(self.started + Duration::from_millis(at.0))
+    }
+
+    fn now(&self) -> Millis {
+        Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        // The timer finds that there are no streams any more.
+        self.planned.notify_one();
+    }
+}
+
+impl Shared {
+    /// Writes to the streams that have room. For the others the change waits, at most one of a kind and URI.
+    fn write(&mut self, fan: &Fan, now: Millis) {
+        // Each chunk on its own: one slow reader must not keep those of all others alive.
+        let places = 0..fan.ends.len();
+        let chunks: Vec<_> = places
+            .map(|place| Bytes::copy_from_slice(fan.chunk(place)))
+            .collect();
+        let mut missed = Vec::new();
+        for &(id, place) in &fan.writes {
+            match (self.outlets.get_mut(&id), chunks.get(place)) {
+                (Some(outlet), Some(chunk)) if outlet.has_room() => outlet.write(chunk.clone()),
+                _ => missed.push(id),
+            }
+        }
+        self.fanout.handle_missed(missed, now);
+        let due = self.fanout.take_due();
+        self.wake(due);
+    }
+
+    fn wake(&mut self, streams: Vec<StreamId>) {
+        for id in streams {
+            if let Some(outlet) = self.outlets.get_mut(&id) {
+                outlet.wake();
+            }
+        }
+    }
+}
+
+/// Keep-alives, and the end of readers that take nothing: one timer for all streams, while there is somebody to hold them.
+async fn keep_time(streams: Weak<Streams>, planned: Arc<Notify>) {
+    loop {
+        let Some(deadline) = streams.upgrade().map(|streams| streams.deadline()) else {
+            return;
+        };
+        let due = async {
+            match deadline {
+                Some(at) => sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = due => if let Some(streams) = streams.upgrade() { streams.tick() },
+            () = planned.notified() => {}
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The layer in front of a service that says what it was asked.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail")]
+
+use std::{convert::Infallible, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::{BodyExt, Full};
+use mcp_listen_tower::{
+    Body, Bus, Capabilities, Denied, Grant, Label, Limits, ListenLayer, Scope, ServerEvent,
+    SubscriptionFilter, Uri, events_in,
+};
+use tokio::time::{sleep, timeout};
+use tower::{Layer, ServiceExt, service_fn};
+
+type Answer = Response<Body<Full<Bytes>>>;
+
+/// What the layer makes of a request; the service behind answers with 202 and the body that it was sent.
+async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
+    let behind = service_fn(async |request: Request<Full<Bytes>>| {
+        let mut answer = Response::new(request.into_body());
+        *answer.status_mut() = StatusCode::ACCEPTED;
+        Ok::<_, Infallible>(answer)
+    });
+    let Ok(answer) = layer.layer(behind).oneshot(request).await;
+    answer
+}
+
+fn layer(bus: &Bus) -> ListenLayer {
+    let capabilities = Capabilities {
+        tasks: false,
+        ..Capabilities::ALL
+    };
+    ListenLayer::new(bus.clone(), capabilities)
+}
+
+fn post(fields: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
+    let mut request = Request::post("/mcp").header("host", "notes.example");
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    let body = Full::from(body.to_owned());
+    request.body(body).unwrap()
+}
+
+/// A listen request for everything of one resource and all lists.
+fn listen() -> Request<Full<Bytes>> {
+    post(&FIELDS, &body("1"))
+}
+
+fn body(id: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}},"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["note://todo"]}}}}}}"#
+    )
+}
+
+fn todo() -> ServerEvent {
+    let uri = Uri::new("note://todo", 100).unwrap();
+    ServerEvent::ResourceUpdated { uri }
+}
+
+/// The next text of a stream; `None` at its end. Fails where nothing comes for a second.
+async fn next(answer: &mut Answer) -> Option<String> {
+    let frame = timeout(Duration::from_secs(1), answer.body_mut().frame()).await;
+    let frame = frame.unwrap()?;
+    let data = frame.ok()?.into_data().ok()?;
+    Some(String::from_utf8_lossy(&data).into_owned())
+}
+
+async fn text(answer: Answer) -> String {
+    let bytes = answer.into_body().collect().await;
+    let bytes = bytes.unwrap().to_bytes();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_its_acknowledgment_and_hears_what_it_asked_for() {
+    let bus = Bus::new();
+    let mut stream = answer(&layer(&bus), listen()).await;
+    assert_eq!(stream.status(), StatusCode::OK);
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    let first = next(&mut stream).await.unwrap_or_default();
+    assert!(
+        first.contains("notifications/subscriptions/acknowledged"),
+        "{first}"
+    );
+    assert!(
+        !first.contains("resourcesListChanged"),
+        "not asked for: {first}"
+    );
+    bus.publish(ServerEvent::ResourcesListChanged);
+    bus.publish(todo());
+    let heard = next(&mut stream).await.unwrap_or_default();
+    assert!(heard.contains("notifications/resources/updated"), "{heard}");
+    assert!(
+        heard.contains(r#""io.modelcontextprotocol/subscriptionId":1"#),
+        "{heard}"
+    );
+    assert_eq!(bus.streams(), 1);
+    drop(stream);
+    assert_eq!(bus.streams(), 0);
+}
+
+#[tokio::test]
+async fn what_is_not_read_collapses() {
+    let bus = Bus::new();
+    let mut stream = answer(&layer(&bus), listen()).await;
+    next(&mut stream).await;
+    for _ in 0..1_000 {
+        bus.publish(todo());
+        bus.publish_all([ServerEvent::ToolsListChanged, todo()]);
+    }
+    let heard = next(&mut stream).await.unwrap_or_default();
+    assert_eq!(heard.matches("event: message").count(), 2, "{heard}");
+}
+
+#[tokio::test]
+async fn who_waits_is_woken() {
+    let bus = Bus::new();
+    let mut stream = answer(&layer(&bus), listen()).await;
+    next(&mut stream).await;
+    let publishing = bus.clone();
+    let waiting = tokio::spawn(async move { next(&mut stream).await });
+    tokio::task::yield_now().await;
+    publishing.publish_all([
+        ServerEvent::ToolsListChanged,
+        ServerEvent::PromptsListChanged,
+    ]);
+    let heard = waiting.await.ok().flatten().unwrap_or_default();
+    assert!(heard.contains("tools/list_changed") && heard.contains("prompts/list_changed"));
+}
+
+#[tokio::test]
+async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_other() {
+    let bus = Bus::new();
+    let layer = layer(&bus).server_info(r#"{"name":"notes","version":"1"}"#);
+    let mut stream = answer(&layer, listen()).await;
+    next(&mut stream).await;
+    bus.publish(todo());
+    bus.close();
+    let rest = next(&mut stream).await.unwrap_or_default();
+    assert!(
+        rest.contains("resources/updated") && rest.contains(r#""resultType":"complete""#),
+        "{rest}"
+    );
+    assert!(rest.contains(r#""name":"notes""#), "{rest}");
+    assert_eq!(next(&mut stream).await, None);
+    let refused = answer(&layer, listen()).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.headers().contains_key("retry-after"));
+    assert!(text(refused).await.contains(r#""id":1"#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_broken_by_a_comment_and_a_reader_that_takes_nothing_is_given_up() {
+    let bus = Bus::new();
+    let layer = layer(&bus).keep_alive(Duration::from_secs(5));
+    let mut stream = answer(&layer, listen()).await;
+    next(&mut stream).await;
+    let kept = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
+    let data = kept
+        .ok()
+        .flatten()
+        .and_then(Result::ok)
+        .and_then(|frame| frame.into_data().ok());
+    assert_eq!(data.as_deref(), Some(&b": keep-alive\n\n"[..]));
+    bus.publish(todo());
+    sleep(Duration::from_secs(61)).await;
+    assert_eq!(next(&mut stream).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_timer_ends_with_the_last_that_holds_the_bus() {
+    let bus = Bus::new();
+    let stream = answer(&layer(&bus), listen()).await;
+    let alive = tokio::runtime::Handle::current();
+    assert_eq!(alive.metrics().num_alive_tasks(), 1);
+    drop((bus, stream));
+    tokio::task::yield_now().await;
+    tokio::task::yield_now().await;
+    assert_eq!(alive.metrics().num_alive_tasks(), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_listen_reaches_the_service_behind_as_it_came() {
+    let layer = layer(&Bus::new());
+    for request in [
+        post(
+            &[("content-type", "application/json")],
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+        ),
+        post(&[("content-type", "application/json")], &" ".repeat(70_000)),
+        post(&[("content-type", "text/plain")], "hello"),
+        post(&[("content-type", "application/json")], ""),
+    ] {
+        let sent = request.body().size_hint().exact();
+        let passed = answer(&layer, request).await;
+        assert_eq!(passed.status(), StatusCode::ACCEPTED);
+        assert_eq!(passed.body().size_hint().exact(), sent);
+    }
+}
+
+#[tokio::test]
+async fn a_listen_that_only_its_body_names_is_refused_for_its_missing_header() {
+    let fields = &FIELDS[..2];
+    let refused = answer(&layer(&Bus::new()), post(fields, &body("7"))).await;
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+    assert!(text(refused).await.contains(r#""id":7"#));
+}
+
+#[tokio::test]
+async fn malformed_listens_other_origins_and_other_methods_are_refused() {
+    let layer = layer(&Bus::new());
+    let refused = async |request| answer(&layer, request).await.status().as_u16();
+    assert_eq!(refused(post(&FIELDS, "{")).await, 400);
+    assert_eq!(refused(post(&FIELDS, &" ".repeat(70_000))).await, 413);
+    let mut html = FIELDS;
+    html[1] = ("accept", "text/html");
+    assert_eq!(refused(post(&html, &body("1"))).await, 406);
+    let foreign = ("origin", "https://elsewhere.example");
+    assert_eq!(refused(post(&[foreign], "")).await, 403);
+    let mut put = post(&[], "");
+    *put.method_mut() = http::Method::PUT;
+    assert_eq!(refused(put).await, 405);
+}
+
+#[tokio::test]
+async fn pages_of_allowed_origins_may_ask_and_read_the_answer() {
+    let allowed = layer(&Bus::new()).allow(&["https://app.example"], Some(&["notes.example"]));
+    let layer = allowed.unwrap();
+    let origin = ("origin", "https://app.example");
+    let mut preflight = post(&[origin, ("access-control-request-method", "POST")], "");
+    *preflight.method_mut() = http::Method::OPTIONS;
+    let answered = answer(&layer, preflight).await;
+    assert_eq!(answered.status(), StatusCode::NO_CONTENT);
+    assert_eq!(answered.headers()["access-control-allow-origin"], origin.1);
+    let passed = answer(&layer, post(&[origin], "")).await;
+    assert_eq!(passed.status(), StatusCode::ACCEPTED);
+    assert_eq!(passed.headers()["access-control-allow-origin"], origin.1);
+    assert!(
+        ListenLayer::new(Bus::new(), Capabilities::ALL)
+            .allow(&["app"], None)
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn a_caller_hears_what_it_may_and_nothing_after_it_was_revoked() {
+    let bus = Bus::new();
+    let ann = Label::new("ann").unwrap();
+    let scope = Scope {
+        principals: vec![ann.clone()],
+        ..Scope::default()
+    };
+    let layer = layer(&bus).authorize(move |parts, requested| {
+        let scope = scope.clone();
+        async move {
+            match parts
+                .headers
+                .get("authorization")
+                .map(http::HeaderValue::as_bytes)
+            {
+                None => Err(Denied::Unauthorized),
+                Some(b"Bearer ann") => Ok(Grant::new(SubscriptionFilter {
+                    prompts_list_changed: false,
+                    ..requested
+                })
+                .with_scope(scope)),
+                Some(b"Bearer slow") => Err(Denied::Failed),
+                Some(_) => Err(Denied::Forbidden),
+            }
+        }
+    });
+    let as_caller = async |token: Option<&str>| {
+        let mut request = listen();
+        if let Some(Ok(token)) = token.map(str::parse) {
+            request.headers_mut().insert("authorization", token);
+        }
+        answer(&layer, request).await
+    };
+    for (token, status) in [
+        (None, 401),
+        (Some("Bearer eve"), 403),
+        (Some("Bearer slow"), 503),
+    ] {
+        assert_eq!(as_caller(token).await.status().as_u16(), status);
+    }
+    let mut stream = as_caller(Some("Bearer ann")).await;
+    let first = next(&mut stream).await.unwrap_or_default();
+    assert!(
+        first.contains("toolsListChanged") && !first.contains("promptsListChanged"),
+        "{first}"
+    );
+    bus.revoke(ann);
+    assert_eq!(next(&mut stream).await, None);
+}
+
+#[tokio::test]
+async fn no_more_streams_are_open_than_may_be() {
+    let bus = Bus::new();
+    let layer = layer(&bus).most_streams(1).limits(Limits::default());
+    let first = answer(&layer, listen()).await;
+    assert_eq!(
+        answer(&layer, listen()).await.status(),
+        StatusCode::SERVICE_UNAVAILABLE
+    );
+    drop(first);
+    assert_eq!(answer(&layer, listen()).await.status(), StatusCode::OK);
+}
+
+#[test]
+fn events_are_read_as_publishers_post_them() {
+    let posted = events_in(br#"[{"kind":"resource_updated","uri":"note://todo"}]"#);
+    assert_eq!(posted.map(|posted| posted.events), Ok(vec![todo()]));
+}
+
+const FIELDS: [(&str, &str); 4] = [
+    ("content-type", "application/json"),
+    ("accept", "application/json, text/event-stream"),
+    ("mcp-method", "subscriptions/listen"),
+    ("mcp-protocol-version", "2026-07-28"),
+];
