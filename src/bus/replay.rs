@@ -76,7 +76,7 @@ impl Bus {
         })
     }
 
-    /// Begins the replay that [`Received::Attached`] asks for: push the events that were missed, then finish it.
+    /// Begins the replay that [`Received::Attached`](super::Received::Attached) asks for: push the events that were missed, then finish it.
     pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
         let attached = self.edges.get(edge)?;
         let after = attached.last.unwrap_or_default();

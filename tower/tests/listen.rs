@@ -1,6 +1,10 @@
 //! The layer in front of a service that says what it was asked.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may fail"
+)]
 
 use std::{convert::Infallible, time::Duration};
 

@@ -48,7 +48,9 @@ impl World {
         }
         self.other = (bytes > 0).then(|| {
             let taken = Interest::Filter(SubscriptionFilter {
-                resource_subscriptions: vec![Uri::new(&"x".repeat(bytes), bytes).unwrap()],
+                resource_subscriptions: vec![
+                    mcp_listen::uri::Uri::new(&"x".repeat(bytes), bytes).unwrap(),
+                ],
                 ..SubscriptionFilter::default()
             });
             self.bus.restore(&taken, None)
