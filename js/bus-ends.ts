@@ -1,4 +1,4 @@
-import type { Retiring } from './recollection.js';
+import type { Retiring } from './held-stream.js';
 import { Retirement } from './wasm.js';
 
 /** Spans of streams that their bus ends; an object, so that tests can shorten them. */

@@ -7,29 +7,18 @@ import type { Retirement } from './wasm.js';
 
 /** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
 export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Array>, EventListenerObject {
-  /** Its number in the core; another one in a core that has begun anew. */
+  /** Its number in the core; {@link NONE} once that has trapped. */
   id: number;
   /** Whether something waits in the core; the acknowledgment does from the beginning. */
   isBehind = true;
   /** How to ask again what its caller may hear; undefined: nobody has to be asked. */
   readonly grant: Grant | undefined;
-  readonly keepAliveMs: number;
-  /** When what names its caller expires, in milliseconds since 1970; undefined: never. */
-  expiresAt: number | undefined;
-  /** What it is made of; undefined once it has begun to end: its last words may have been said. */
-  memo: string | undefined;
-  /** Whether its client has been written anything; the acknowledgment comes first. */
-  hasWritten = false;
-  /** When it is to end by itself. */
-  planned: Planned | undefined;
   readonly #streams: FanoutStreams;
 
-  constructor(streams: FanoutStreams, id: number, { expiresAt, grant, keepAliveMs }: FannedOptions) {
+  constructor(streams: FanoutStreams, id: number, grant: Grant | undefined) {
     this.#streams = streams;
     this.id = id;
     this.grant = grant;
-    this.keepAliveMs = keepAliveMs;
-    this.expiresAt = expiresAt;
   }
 
   /** The answer to the listen request: its body is the stream. */
@@ -43,8 +32,7 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#streams.outlets.open(this.id, controller);
-    surviving(() => this.#streams.begun(this));
+    surviving(() => this.#streams.begin(this, controller));
   }
 
   /** Somebody reads: there is room for one write. */
@@ -78,16 +66,5 @@ export class FannedStream implements HeldStream, UnderlyingDefaultSource<Uint8Ar
   }
 }
 
-/** What a stream is opened with, for a core that has begun anew. */
-export interface FannedOptions {
-  /** How often it gives a sign of life, in milliseconds; 0: never. */
-  keepAliveMs: number;
-  expiresAt: number | undefined;
-  grant: Grant | undefined;
-}
-
-/** When a stream is to end by itself, and why. */
-export interface Planned {
-  at: number;
-  why: Retirement;
-}
+/** The number of a stream that the core does not know. */
+export const NONE = -1;

@@ -1,14 +1,13 @@
 import type { EventFeed } from './bus/bus.js';
-import { CommonTexts } from './common-texts.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
-import { FannedStream, type Planned } from './fanned-stream.js';
+import { FannedStream, NONE } from './fanned-stream.js';
 import type { Grant, Granted } from './grant.js';
 import type { StreamEnding } from './held-stream.js';
-import { type Outlet, Outlets } from './outlets.js';
+import { type Body, Outlets } from './outlets.js';
 import { Renewed } from './renewed.js';
 import { expiry } from './times.js';
-import { CALM_MS, surviving, whenTrapped } from './trap.js';
+import { surviving, whenTrapped } from './trap.js';
 import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
 
 /** How the streams of a {@link FanoutStreams} are served. */
@@ -19,6 +18,8 @@ export interface FanoutOptions {
   tally: () => Tally;
   /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
   stallMs: number;
+  /** Over how many milliseconds the streams of a core that has trapped end. */
+  trapMs: () => number;
   /** Told when the core has trapped. */
   onerror: (error: Error) => void;
   /** Told of every stream that has ended. */
@@ -56,14 +57,13 @@ export class FanoutStreams implements EventFeed {
   readonly #fanout: Renewed<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FannedStream | undefined)[] = [];
-  readonly #memos = new CommonTexts();
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #leaveBus: (() => void) | undefined;
   #leaveCore = (): void => {};
   #size = 0;
-  /** The core has begun anew, and knows of no stream yet: till it does, none of their numbers means anything. */
-  #isLapsed = false;
-  #recalledAt = Number.NEGATIVE_INFINITY;
+  /** The streams of a core that has trapped, in the order of their ends. */
+  readonly #lapsed = new Map<FannedStream, Lapsed>();
+  readonly #lapse = new DeadlineTimer(() => this.#endLapsed());
 
   constructor(options: FanoutOptions) {
     this.#fanout = new Renewed(() => new Fanout(options.tally(), options.stallMs));
@@ -84,28 +84,12 @@ export class FanoutStreams implements EventFeed {
    *
    * @throws ListenError `bus-lost`, `invalid-filter`, and whatever the bus throws.
    */
-  open({
-    accepted,
-    known,
-    permit,
-    scope,
-    keepAliveMs,
-    maxConnectionAgeMs,
-    expiresAt,
-    grant,
-    signal,
-  }: FanoutOpening): FannedStream {
+  open(opening: FanoutOpening): FannedStream {
+    const { grant, signal } = opening;
     if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
-    if (this.#isLapsed) throw new ListenError('core-trapped', 'the core is just beginning anew');
     this.#enroll();
-    const now = performance.now();
-    const id = this.#enter(() => this.#core.open(accepted, known, permit, scope, keepAliveMs, now));
-    this.#core.attached(id, now);
-    const stream = new FannedStream(this, id, { expiresAt, grant, keepAliveMs });
-    stream.memo = this.#memoOf(stream);
-    if (maxConnectionAgeMs > 0) stream.planned = { at: now + maxConnectionAgeMs, why: Retirement.Rotated };
-    this.#limit(stream);
-    if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
+    const id = this.#enter(() => this.#opened(opening));
+    const stream = new FannedStream(this, id, grant);
     this.#streams[id] = stream;
     // The listener is not taken out again: the signal is its request's own, and lives no longer.
     signal.addEventListener('abort', stream);
@@ -118,8 +102,6 @@ export class FanoutStreams implements EventFeed {
    * this returns.
    */
   publish(events: string, published = performance.now()): void {
-    // What is told then is everything.
-    if (this.#isLapsed) return;
     const now = performance.now();
     const fan = this.#core.publish(events, published, now);
     if (fan !== undefined) this.#write(fan, now);
@@ -130,38 +112,41 @@ export class FanoutStreams implements EventFeed {
 
   /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
   gap(): void {
-    if (this.#isLapsed) return;
     this.#core.gap();
     for (const stream of this.#streams) this.#catchUp(stream);
   }
 
   /** As `gap`, for streams that are about to close: those of callers with a name end at once, without a result. */
   lastDoubt(): void {
-    if (this.#isLapsed) return;
     this.#core.lastDoubt();
     for (const stream of this.#streams) this.#catchUp(stream);
   }
 
   /** The bus is closed: every stream ends, without a result. */
   release(): void {
-    for (const stream of this.#streams) if (stream !== undefined) this.end(stream, 'aborted');
+    for (const stream of [...this.#streams, ...this.#lapsed.keys()]) if (stream !== undefined) this.end(stream, 'aborted');
   }
 
   /** There is a body: where the stream was closed before that, all that is left goes into it. */
-  begun(stream: FannedStream): void {
-    if (!this.#isLapsed && this.#holds(stream) && this.#core.isFrozen(stream.id)) this.flush(stream);
+  begin(stream: FannedStream, body: Body): void {
+    const lapsed = this.#lapsed.get(stream);
+    if (lapsed !== undefined) lapsed.body = body;
+    if (body === undefined || !this.#holds(stream)) return;
+    this.outlets.open(stream.id, body);
+    if (this.#core.isFrozen(stream.id)) this.flush(stream);
   }
 
   /** The reader of a stream has left, and there is no body any more. */
   leave(stream: FannedStream): void {
-    if (!this.#holds(stream)) return;
-    this.outlets.forget(stream.id);
+    const lapsed = this.#lapsed.get(stream);
+    if (lapsed !== undefined) lapsed.body = undefined;
+    if (this.#holds(stream)) this.outlets.forget(stream.id);
     this.end(stream, 'left');
   }
 
   /** Writes to a stream what waits for it: as far as there is room, and all of it where the stream was closed. */
   flush(stream: FannedStream): void {
-    if (this.#isLapsed) return;
+    if (!this.#holds(stream)) return;
     const now = performance.now();
     while (this.#mayWrite(stream)) {
       const bytes = this.#core.poll(stream.id, now);
@@ -169,7 +154,6 @@ export class FanoutStreams implements EventFeed {
         stream.isBehind = false;
         break;
       }
-      stream.hasWritten = true;
       this.outlets.write(stream.id, bytes);
     }
     if (this.#core.isEnded(stream.id)) {
@@ -181,11 +165,10 @@ export class FanoutStreams implements EventFeed {
     if (stream.grant !== undefined) this.#ask(stream, stream.grant);
   }
 
-  /** Ends a stream gracefully. */
+  /** Ends a stream gracefully; one of a core that has trapped, at once. */
   close(stream: FannedStream): void {
+    if (this.#lapsed.has(stream)) this.end(stream);
     if (!this.#holds(stream)) return;
-    stream.memo = undefined;
-    if (this.#isLapsed) return;
     surviving(() => {
       this.#core.close(stream.id);
       this.#catchUp(stream);
@@ -195,9 +178,6 @@ export class FanoutStreams implements EventFeed {
   /** Ends a stream at a moment of `performance.now`, without a result, after what is pending then. */
   retire(stream: FannedStream, at: number, why: Retirement): void {
     if (!this.#holds(stream)) return;
-    const planned: Planned = { at, why };
-    if (stream.planned === undefined || at < stream.planned.at) stream.planned = planned;
-    if (this.#isLapsed) return;
     surviving(() => {
       this.#core.retireAt(stream.id, at, why);
       this.#arm();
@@ -206,19 +186,21 @@ export class FanoutStreams implements EventFeed {
 
   /** Ends a stream at once, without a result. */
   abort(stream: FannedStream): void {
-    if (!this.#holds(stream)) return;
-    if (!this.#isLapsed) surviving(() => this.#core.abort(stream.id));
+    if (this.#holds(stream)) surviving(() => this.#core.abort(stream.id));
     this.end(stream);
   }
 
   /** Lets a stream go; without a reason, for the one that the core knows. */
   end(stream: FannedStream, ending?: StreamEnding): void {
-    if (!this.#holds(stream)) return;
     const known = this.#removed(stream);
-    this.#streams[stream.id] = undefined;
+    const lapsed = this.#lapsed.get(stream);
+    if (lapsed === undefined && !this.#holds(stream)) return;
+    if (lapsed === undefined) this.#streams[stream.id] = undefined;
+    this.#lapsed.delete(stream);
     this.#leave();
-    this.outlets.close(stream.id);
-    this.#options.onended(stream, ending ?? known ?? 'aborted');
+    if (lapsed === undefined) this.outlets.close(stream.id);
+    else lapsed.body?.close();
+    this.#options.onended(stream, ending ?? known ?? (lapsed === undefined ? 'aborted' : 'trapped'));
   }
 
   #mayWrite({ id }: FannedStream): boolean {
@@ -232,7 +214,7 @@ export class FanoutStreams implements EventFeed {
   }
 
   #renew(stream: FannedStream, grant: Grant, granted: Granted | undefined): void {
-    if (this.#isLapsed || !this.#holds(stream)) return;
+    if (!this.#holds(stream)) return;
     let wrong: string | undefined;
     surviving(() => {
       wrong = this.#core.renew(stream.id, granted?.filter, performance.now());
@@ -242,30 +224,18 @@ export class FanoutStreams implements EventFeed {
     grant.refuse(wrong);
   }
 
-  #renewed(stream: FannedStream, expiresAt: number | undefined): void {
-    stream.expiresAt = expiresAt;
-    this.#core.expireAt(stream.id, expiresAt === undefined ? undefined : expiry(expiresAt));
-    if (stream.memo !== undefined) stream.memo = this.#memoOf(stream);
-  }
-
-  #memoOf({ id }: FannedStream): string | undefined {
-    const memo = this.#core.memo(id);
-    return memo && this.#memos.kept(memo);
+  #renewed({ id }: FannedStream, expiresAt: number | undefined): void {
+    this.#core.expireAt(id, expiresAt === undefined ? undefined : expiry(expiresAt));
   }
 
   /** Why the core says that a stream has ended, which it knows no longer then. */
-  #removed({ id }: FannedStream): StreamEnding | undefined {
+  #removed(stream: FannedStream): StreamEnding | undefined {
+    if (!this.#holds(stream)) return undefined;
     let ending: string | undefined;
-    if (!this.#isLapsed)
-      surviving(() => {
-        ending = this.#core.remove(id);
-      });
+    surviving(() => {
+      ending = this.#core.remove(stream.id);
+    });
     return ending as StreamEnding | undefined;
-  }
-
-  #limit({ expiresAt, id, planned }: FannedStream): void {
-    if (planned !== undefined) this.#core.retireAt(id, planned.at, planned.why);
-    if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
   }
 
   /** The first stream brings the bus. */
@@ -275,51 +245,33 @@ export class FanoutStreams implements EventFeed {
     this.#leaveCore = whenTrapped((error) => this.#trapped(error));
   }
 
-  /** Whoever has called the core may be in the middle of many streams: they go on once it is done. */
+  /** The streams of a core that has trapped end one after the other, without a result; a new core has those that open from now on. */
   #trapped(error: Error): void {
     this.#options.onerror(error);
-    if (this.#isLapsed) return;
-    this.#isLapsed = true;
-    queueMicrotask(() => this.#recall());
-  }
-
-  /** In a core that has begun anew the streams go on under other numbers, where they can, and their clients read everything again. */
-  #recall(): void {
-    const now = performance.now();
-    const mayGoOn = now - this.#recalledAt > CALM_MS;
-    this.#recalledAt = now;
-    this.#isLapsed = false;
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
-    const held = streams.map((stream) => ({ stream, outlet: this.outlets.take(stream.id) }));
-    for (const { outlet, stream } of held) {
-      const id = mayGoOn ? this.#idAnew(stream, now) : undefined;
-      if (id === undefined) this.#breakOff(stream, outlet);
-      else this.#goOn(stream, id, outlet);
+    const [now, slice] = [performance.now(), this.#options.trapMs() / streams.length];
+    streams.forEach((stream, place) => {
+      this.#lapsed.set(stream, { at: now + slice * (place + Math.random()), body: this.outlets.take(stream.id) });
+      stream.id = NONE;
+    });
+    this.#endLapsed();
+  }
+
+  #endLapsed(): void {
+    for (const [stream, { at }] of this.#lapsed) {
+      if (at > performance.now()) return this.#lapse.arm(at);
+      this.end(stream);
     }
-    for (const { stream } of held) if (this.#holds(stream)) surviving(() => this.#catchUp(stream));
   }
 
-  #idAnew({ grant, hasWritten, keepAliveMs, memo }: FannedStream, now: number): number | undefined {
-    let id: number | undefined;
-    // Where it traps again, the streams before this one are recalled once more, which is too soon.
-    if (memo !== undefined && !this.#isLapsed)
-      surviving(() => {
-        id = this.#core.recall(memo, hasWritten, keepAliveMs, grant?.ms ?? 0, now);
-      });
+  #opened({ accepted, expiresAt, grant, keepAliveMs, known, maxConnectionAgeMs, permit, scope }: FanoutOpening): number {
+    const now = performance.now();
+    const id = this.#core.open(accepted, known, permit, scope, keepAliveMs, now);
+    this.#core.attached(id, now);
+    if (maxConnectionAgeMs > 0) this.#core.retireAt(id, now + maxConnectionAgeMs, Retirement.Rotated);
+    if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
+    if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
     return id;
-  }
-
-  #goOn(stream: FannedStream, id: number, outlet: Outlet): void {
-    stream.id = id;
-    this.#streams[id] = stream;
-    this.outlets.put(id, outlet);
-    surviving(() => this.#limit(stream));
-  }
-
-  #breakOff(stream: FannedStream, { controller }: Outlet): void {
-    controller?.close();
-    this.#leave();
-    this.#options.onended(stream, 'trapped');
   }
 
   #enter(open: () => number): number {
@@ -347,6 +299,7 @@ export class FanoutStreams implements EventFeed {
     this.#size -= 1;
     if (this.#size > 0) return;
     this.#timer.clear();
+    this.#lapse.clear();
     this.#leaveBus?.();
     this.#leaveBus = undefined;
     this.#leaveCore();
@@ -358,7 +311,6 @@ export class FanoutStreams implements EventFeed {
   }
 
   #tick(): void {
-    if (this.#isLapsed) return;
     for (const id of this.#core.timeout(performance.now())) this.#catchUp(this.#streams[id]);
     this.#arm();
   }
@@ -372,4 +324,11 @@ export class FanoutStreams implements EventFeed {
   #arm(): void {
     this.#timer.arm(this.#core.deadline);
   }
+}
+
+/** A stream that ends because its core has trapped. */
+interface Lapsed {
+  /** When; a moment of `performance.now`. */
+  at: number;
+  body: Body;
 }

@@ -4,8 +4,8 @@ import type { Retirement } from './wasm.js';
  * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
  * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `denied`: its caller may not hear any
  * more all it was promised, or nobody could say that it may; `outdated`: the bus object no longer serves its deployment; `exhausted`: the requests
- * that share its socket have spent their processor budget; `lost`: states of its tasks may have been lost; `trapped`: the core trapped, and the
- * stream could not go on; `aborted`: its bus let it go, or its reader did not take the end of a drain in time.
+ * that share its socket have spent their processor budget; `lost`: states of its tasks may have been lost; `trapped`: the core trapped, which had
+ * it in its memory; `aborted`: its bus let it go, or its reader did not take the end of a drain in time.
  */
 export type StreamEnding =
   | 'closed'
@@ -21,6 +21,13 @@ export type StreamEnding =
   | 'lost'
   | 'trapped'
   | 'aborted';
+
+/** When a stream is to end by itself, and why. */
+export interface Retiring {
+  /** A moment of `performance.now`. */
+  at: number;
+  why: Retirement;
+}
 
 /** How often a stream had to do with a bus that was lost or that lost something. */
 export interface StreamTally {

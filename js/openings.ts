@@ -216,6 +216,7 @@ export class Openings {
       feed: bus.feed.bind(bus),
       tally: () => this.#streams.tally,
       stallMs: this.#options.times.stallMs,
+      trapMs: () => this.#streams.trapMs,
       onerror: this.#options.onerror,
       onended: (stream, ending) => this.#release(stream, ending),
     });
@@ -248,7 +249,7 @@ export class Openings {
       stallMs,
       signal: request.signal,
       tally: () => this.#streams.tally,
-      keepAliveMs: this.#keepAliveMs(),
+      trapMs: () => this.#streams.trapMs,
       attachMs: limits.attachMs,
       maxConnectionAgeMs: scattered(maxConnectionAgeMs),
       verifyMs: scattered(verifyMs),

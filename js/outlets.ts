@@ -29,17 +29,11 @@ export class Outlets {
     this.forget(stream);
   }
 
-  /** Takes a body out, which goes on as it was under another number. */
-  take(stream: number): Outlet {
-    const outlet = { controller: this.#controllers[stream], hasRoom: this.hasRoom(stream) };
+  /** Takes a body out, if there is one. */
+  take(stream: number): Body {
+    const controller = this.#controllers[stream];
     this.forget(stream);
-    return outlet;
-  }
-
-  /** A body that was taken out. */
-  put(stream: number, { controller, hasRoom }: Outlet): void {
-    if (controller !== undefined) this.open(stream, controller);
-    if (hasRoom) this.vacate(stream);
+    return controller;
   }
 
   /** A body has room for one write. */
@@ -83,11 +77,8 @@ export class Outlets {
   }
 }
 
-/** A body without a number. */
-export interface Outlet {
-  controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  hasRoom: boolean;
-}
+/** A body without a number; undefined where there is none. */
+export type Body = ReadableStreamDefaultController<Uint8Array> | undefined;
 
 /** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */
 class Chunks {

@@ -9,8 +9,6 @@ export interface StreamOptions {
   bus: ListenBus;
   /** Counts what the streams of a server go through. */
   tally: () => Tally;
-  /** How often it gives a sign of life in a new core, in milliseconds; 0: never. */
-  keepAliveMs: number;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
   /** How long the bus may take to confirm, in milliseconds. */
@@ -19,6 +17,8 @@ export interface StreamOptions {
   stallMs: number;
   /** How old the stream may grow, in milliseconds; 0: any age. */
   maxConnectionAgeMs: number;
+  /** Over how many milliseconds the streams of a core that has trapped end. */
+  trapMs: () => number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
   verifyMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */

@@ -7,12 +7,12 @@ import { deferred } from './deferred.js';
 import { isBusy, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant, Granted } from './grant.js';
-import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
-import { Recollection, type Retiring, tallyOf } from './recollection.js';
+import { CALM, type HeldStream, type Retiring, type StreamEnding, type StreamTally } from './held-stream.js';
 import type { SharedFrames } from './shared-frames.js';
 import { StreamBody } from './stream-body.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
 import { SETTLE_MS } from './streams.js';
+import { expiry } from './times.js';
 import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
 
@@ -23,13 +23,13 @@ import { type Edge, Retirement } from './wasm.js';
 export class ListenStream implements HeldStream {
   /** Resolves when the stream has ended, whatever ended it. */
   readonly ended: Promise<StreamEnding>;
-  #edge: Edge;
+  readonly #edge: Edge;
   readonly #options: StreamOptions;
   readonly #attached = deferred();
   readonly #closing = deferred<{ settled: Promise<boolean> | undefined }>();
   readonly #retiring = deferred<Retiring>();
   readonly #told = deferred<Retirement>();
-  #lapsed = deferred();
+  readonly #lapsed = deferred();
   readonly #ended = deferred<StreamEnding>();
   readonly #line: BusLine;
   readonly #timer = new DeadlineTimer(() => this.#tick());
@@ -47,15 +47,13 @@ export class ListenStream implements HeldStream {
   /** Whether something may wait in the core; the acknowledgment does from the beginning. */
   #isBehind = true;
   #isEnded = false;
-  /** The core has begun anew, and knows nothing of this stream yet. */
+  /** The core has trapped, and knows of this stream no more: it ends soon. */
   #isLapsed = false;
-  readonly #recollection: Recollection;
   #leaveCore = (): void => {};
 
   private constructor(edge: Edge, options: StreamOptions) {
     this.#edge = edge;
     this.#options = options;
-    this.#recollection = new Recollection(options);
     this.ended = this.#ended.promise;
     this.#line = new BusLine({
       attach: (link, since) => this.#join(link, since),
@@ -63,7 +61,8 @@ export class ListenStream implements HeldStream {
       share: this.#share,
       lost: this.#lost,
     });
-    this.#recollection.equip(edge);
+    edge.setPatience(options.attachMs, options.verifyMs);
+    edge.countIn(options.tally(), Date.now() - performance.now());
     // It was asked before the stream was attached.
     edge.grantFor(options.grant?.ms ?? 0, performance.now());
     // `open` tells its caller; where it has already returned there is nobody left to tell.
@@ -78,13 +77,13 @@ export class ListenStream implements HeldStream {
   static async open(edge: Edge, options: StreamOptions): Promise<ListenStream> {
     const stream = new ListenStream(edge, options);
     stream.#leaveCore = whenTrapped((error) => stream.#lapse(error));
-    stream.#awaitLapse();
     options.signal.addEventListener('abort', stream.#leave);
     // A stream may be closed from another request. What it then does must run on behalf of
     // its own, as continuations do: workerd lets a request touch only its own sockets and timers.
     void stream.#closing.promise.then(({ settled }) => stream.#close(settled));
     void stream.#retiring.promise.then((retiring) => surviving(() => stream.#retire(retiring)));
     void stream.#told.promise.then((why) => surviving(() => stream.#retireTold(why)));
+    void stream.#lapsed.promise.then(() => stream.#endSoon());
     try {
       await stream.#attach();
     } catch (error) {
@@ -188,16 +187,15 @@ export class ListenStream implements HeldStream {
   }
 
   #live(): void {
-    const { maxConnectionAgeMs: age } = this.#options;
-    this.#recollection.memo = this.#edge.memo;
-    if (age > 0) this.#recollection.plan({ at: performance.now() + age, why: Retirement.Rotated });
-    this.#recollection.limit(this.#edge);
+    const { expiresAt, maxConnectionAgeMs: age, stallMs } = this.#options;
+    this.#edge.stallAfter(stallMs);
+    if (expiresAt !== undefined) this.#edge.expireAt(expiry(expiresAt));
+    if (age > 0) this.#edge.retireAt(performance.now() + age, Retirement.Rotated);
   }
 
-  #retire(retiring: Retiring): void {
-    this.#recollection.plan(retiring);
+  #retire({ at, why }: Retiring): void {
     if (this.#isIdle) return;
-    this.#edge.retireAt(retiring.at, retiring.why);
+    this.#edge.retireAt(at, why);
     this.#timer.arm(this.#edge.deadline);
   }
 
@@ -218,7 +216,7 @@ export class ListenStream implements HeldStream {
   #drain(isSettled: boolean): void {
     // It may have gone on alone meanwhile, and then asks for itself.
     const isShared = this.#line.isCertain !== undefined;
-    this.#recollection.memo = undefined;
+    if (this.#isLapsed) this.#end('trapped');
     if (this.#isIdle) return;
     const now = performance.now();
     this.#attached.reject(new ListenError('bus-lost', 'closed before the bus confirmed'));
@@ -294,7 +292,7 @@ export class ListenStream implements HeldStream {
     let wrong: string | undefined;
     surviving(() => {
       wrong = this.#edge.renew(granted?.filter, performance.now());
-      if (granted !== undefined) this.#recollection.renew(this.#edge, granted.expiresAt);
+      if (granted !== undefined) this.#edge.expireAt(granted.expiresAt === undefined ? undefined : expiry(granted.expiresAt));
       // Further audiences are asked of the bus.
       this.#line.tend(this.#edge);
       this.#pump();
@@ -319,7 +317,6 @@ export class ListenStream implements HeldStream {
   /** Where the request that this runs in must not write to the body, the stream's own request does. */
   #enqueue(frames: Uint8Array): void {
     try {
-      this.#recollection.hasWritten = true;
       this.#body.write(frames);
     } catch (error) {
       this.#isPumping = false;
@@ -331,6 +328,7 @@ export class ListenStream implements HeldStream {
   }
 
   #tick(): void {
+    if (this.#isLapsed) this.#end('trapped');
     if (this.#isIdle) return;
     this.#edge.timeout(performance.now(), Math.random());
     this.#proceed();
@@ -362,28 +360,20 @@ export class ListenStream implements HeldStream {
     this.#dispose(ending);
   }
 
-  /** The core knows of no stream any more. What belongs to the stream's own request waits for that. */
+  /** What belongs to the stream's own request waits for that. */
   #lapse(error: Error): void {
     this.#options.onerror(error);
     this.#isLapsed = true;
     this.#lapsed.resolve();
   }
 
-  #awaitLapse(): void {
-    this.#lapsed = deferred();
-    void this.#lapsed.promise.then(() => this.#recall());
-  }
-
-  /** In a core that has begun anew the stream goes on, where it can, and its client reads everything again. */
-  #recall(): void {
+  /** A stream that is open ends at a moment of its own, so that not all clients come back at once. */
+  #endSoon(): void {
     if (this.#isEnded) return;
-    this.#awaitLapse();
-    this.#isLapsed = false;
-    const edge = this.#recollection.recall(performance.now());
-    if (edge === undefined) this.#end('trapped');
+    if (!this.#isConfirmed) this.#end('trapped');
     else {
-      this.#edge = edge;
-      surviving(() => this.#proceed());
+      this.#timer.clear();
+      this.#timer.arm(performance.now() + Math.random() * this.#options.trapMs());
     }
   }
 
@@ -396,4 +386,14 @@ export class ListenStream implements HeldStream {
     this.#body.close();
     this.#ended.resolve(ending);
   }
+}
+
+/** How a stream fares; after a trap nobody knows any more. */
+function tallyOf(edge: Edge): StreamTally {
+  let tally = CALM;
+  surviving(() => {
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = edge.counts;
+    tally = { isAway: edge.isAway, outages, healed, gaps, resyncs };
+  });
+  return tally;
 }

@@ -71,6 +71,11 @@ export class Streams {
     return this.#streams.size;
   }
 
+  /** Over how many milliseconds the streams of a core that has trapped end: at most 500 a second. */
+  get trapMs(): number {
+    return Math.max(LEAST_TRAP_MS, this.#streams.size * 2);
+  }
+
   /** What the streams are doing, and what they went through. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = {
@@ -171,6 +176,8 @@ export class Streams {
 
 /** Milliseconds that a bus has to deliver what was published before a close. */
 export const SETTLE_MS = 1_000;
+/** Milliseconds over which even a few streams end: their clients come back all at once otherwise. */
+const LEAST_TRAP_MS = 2_000;
 /** Milliseconds that readers have, after the window of a drain, to take what is pending. */
 const TAKE_MS = 5_000;
 

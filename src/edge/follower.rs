@@ -50,11 +50,6 @@ impl Follower {
         Self::with_link(Link::unattached(), Past::None)
     }
 
-    /// As [`Follower::unattached`], where something was heard before, and nobody can say up to where.
-    pub fn recalled() -> Self {
-        Self::with_link(Link::unattached(), Past::Unknown)
-    }
-
     fn with_link(link: Link, past: Past) -> Self {
         Self {
             link,

@@ -6,7 +6,6 @@ mod ending;
 mod follower;
 mod heard;
 mod link;
-pub mod memo;
 mod past;
 mod settling;
 mod shared;
@@ -79,15 +78,6 @@ impl Edge {
             sent: None,
             ends_by: None,
             epoch: Millis::default(),
-        }
-    }
-
-    /// Joins to a bus a stream that was open before the core knew of it: attaches like after a loss, and nobody knows what
-    /// was missed.
-    pub fn recalled(stream: ServerStream) -> Self {
-        Self {
-            follower: Follower::recalled(),
-            ..Self::new(stream)
         }
     }
 

@@ -51,14 +51,6 @@ impl ServerStream {
         });
     }
 
-    /// As [`ServerStream::grant_for`], where nobody knows any more what was allowed: somebody is asked before any cue leaves.
-    pub(crate) fn doubt_grant(&mut self, span: Millis) {
-        self.grant_for(span, Millis(0));
-        if let Some(grant) = &mut self.grant {
-            grant.until = Millis(0);
-        }
-    }
-
     /// Makes the grant stale: the caller is authorized again before the next cue leaves. False
     /// without a grant.
     pub(super) fn renew_grant(&mut self) -> bool {

@@ -10,7 +10,6 @@ mod headers;
 mod incoming;
 mod keep_alive;
 mod loss;
-mod recalled;
 mod request;
 mod settings;
 mod stamp;

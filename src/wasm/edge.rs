@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     bus::Interest,
-    edge::{self, Frame, Past, Patience, memo},
+    edge::{self, Frame, Past, Patience},
     legacy::event_id,
     listen::{Ending, ServerStream},
     uri::Uri,
@@ -51,28 +51,6 @@ pub enum Retirement {
 
 #[wasm_bindgen]
 impl Edge {
-    /// What the stream is made of, as JSON text: `recalled` goes on with it where the core has begun anew. Undefined for the
-    /// stream of a session.
-    #[wasm_bindgen(getter)]
-    pub fn memo(&mut self) -> Option<String> {
-        memo::of(self.edge.stream())
-    }
-
-    /// The stream of a `memo` that was open, and whose client has heard the acknowledgment or not; undefined where it is none.
-    /// Before anything is told it is asked what its caller may hear, which holds for `authorizationTtlMs`; 0: for ever. It attaches anew, and tells its client to read everything again.
-    pub fn recalled(
-        memo: &str,
-        #[wasm_bindgen(js_name = isAcknowledged)] is_acknowledged: bool,
-        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
-        #[wasm_bindgen(js_name = authorizationTtlMs)] authorization_ttl_ms: f64,
-        now: f64,
-    ) -> Option<Edge> {
-        let spans = (millis(keep_alive_ms), millis(authorization_ttl_ms));
-        let stream = memo::recalled(memo, is_acknowledged, spans, millis(now))?;
-        let edge = edge::Edge::recalled(stream);
-        Some(Self { edge })
-    }
-
     /// The honored filter as JSON text, with what is told to the bus alone.
     #[wasm_bindgen(getter)]
     pub fn honored(&mut self) -> String {

@@ -2,7 +2,6 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     clock::Millis,
-    edge::memo,
     event::ServerEvent,
     fanout::{self, Fan, StreamId},
     listen::ServerStream,
@@ -63,30 +62,6 @@ impl Fanout {
         stream.stall_after(self.stall);
         self.provide();
         Ok(self.core.open(stream, now).slot())
-    }
-
-    /// What a stream is made of, as JSON text, for `recall`.
-    pub fn memo(&self, stream: u32) -> Option<String> {
-        memo::of(self.held(stream)?)
-    }
-
-    /// Holds the stream of a `memo` that was open when the core began anew, and whose client has heard the acknowledgment or not;
-    /// undefined where it is none. It is to be polled: whatever it honors is cued once, as soon as
-    /// somebody has said that its caller may hear it, which holds for `authorizationTtlMs`; 0: nobody has to.
-    pub fn recall(
-        &mut self,
-        memo: &str,
-        #[wasm_bindgen(js_name = isAcknowledged)] is_acknowledged: bool,
-        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
-        #[wasm_bindgen(js_name = authorizationTtlMs)] authorization_ttl_ms: f64,
-        now: f64,
-    ) -> Option<u32> {
-        let spans = (millis(keep_alive_ms), millis(authorization_ttl_ms));
-        let mut stream = memo::recalled(memo, is_acknowledged, spans, millis(now))?;
-        stream.handle_loss();
-        stream.stall_after(self.stall);
-        self.provide();
-        Some(self.core.open(stream, millis(now)).slot())
     }
 
     /// The bus has confirmed that it tells of events: the stream may be acknowledged.

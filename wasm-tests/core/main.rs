@@ -50,7 +50,6 @@ mod line;
 mod lines;
 mod listener;
 mod loss;
-mod memo;
 mod message;
 mod neighbours;
 mod off;
