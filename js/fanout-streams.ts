@@ -124,7 +124,8 @@ export class FanoutStreams implements EventFeed {
 
   /** The bus is closed: every stream ends, without a result. */
   release(): void {
-    for (const stream of [...this.#streams, ...this.#lapsed.keys()]) if (stream !== undefined) this.end(stream, 'aborted');
+    for (const stream of [...this.#streams, ...this.#lapsed.keys()])
+      if (stream !== undefined) this.end(stream, 'aborted');
   }
 
   /** There is a body: where the stream was closed before that, all that is left goes into it. */
@@ -259,12 +260,24 @@ export class FanoutStreams implements EventFeed {
 
   #endLapsed(): void {
     for (const [stream, { at }] of this.#lapsed) {
-      if (at > performance.now()) return this.#lapse.arm(at);
-      this.end(stream);
+      if (at <= performance.now()) this.end(stream);
+      else {
+        this.#lapse.arm(at);
+        return;
+      }
     }
   }
 
-  #opened({ accepted, expiresAt, grant, keepAliveMs, known, maxConnectionAgeMs, permit, scope }: FanoutOpening): number {
+  #opened({
+    accepted,
+    expiresAt,
+    grant,
+    keepAliveMs,
+    known,
+    maxConnectionAgeMs,
+    permit,
+    scope,
+  }: FanoutOpening): number {
     const now = performance.now();
     const id = this.#core.open(accepted, known, permit, scope, keepAliveMs, now);
     this.#core.attached(id, now);

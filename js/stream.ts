@@ -292,7 +292,8 @@ export class ListenStream implements HeldStream {
     let wrong: string | undefined;
     surviving(() => {
       wrong = this.#edge.renew(granted?.filter, performance.now());
-      if (granted !== undefined) this.#edge.expireAt(granted.expiresAt === undefined ? undefined : expiry(granted.expiresAt));
+      if (granted !== undefined)
+        this.#edge.expireAt(granted.expiresAt === undefined ? undefined : expiry(granted.expiresAt));
       // Further audiences are asked of the bus.
       this.#line.tend(this.#edge);
       this.#pump();
