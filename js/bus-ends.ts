@@ -9,12 +9,6 @@ export const BUS_ENDS = {
 
 /** When and why a stream ends that lost its bus with this code; undefined: it stays open. */
 export function retiringOf(code: string | undefined, now: number): Retiring | undefined {
-  switch (code) {
-    case 'bus-exhausted':
-      return { at: now, why: Retirement.Exhausted };
-    case 'bus-outdated':
-      return { at: now + Math.random() * BUS_ENDS.outdatedMs, why: Retirement.Outdated };
-    default:
-      return undefined;
-  }
+  if (code !== 'bus-outdated') return undefined;
+  return { at: now + Math.random() * BUS_ENDS.outdatedMs, why: Retirement.Outdated };
 }

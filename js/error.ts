@@ -5,7 +5,6 @@ export type ListenErrorCode =
   | 'authorizer-timeout'
   | 'body-consumed'
   | 'body-timeout'
-  | 'bus-exhausted'
   | 'bus-frame-dropped'
   | 'bus-full'
   | 'bus-lost'

@@ -2,75 +2,46 @@ import type { EventFeed } from './bus/bus.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { fromCore, ListenError } from './error.js';
 import { FannedStream, NONE } from './fanned-stream.js';
+import type { FanoutOptions } from './fanout-options.js';
 import type { Grant, Granted } from './grant.js';
 import type { StreamEnding } from './held-stream.js';
-import { type Body, Outlets } from './outlets.js';
+import { Lapsed } from './lapsed.js';
+import type { Opening } from './opening.js';
+import { Outlets } from './outlets.js';
+import { OwnBodies } from './own-bodies.js';
+import { OwnRequest } from './own-request.js';
 import { Renewed } from './renewed.js';
+import { StreamBody } from './stream-body.js';
 import { expiry } from './times.js';
 import { surviving, whenTrapped } from './trap.js';
-import { type Accepted, type Discovered, Fanout, Retirement, type Tally } from './wasm.js';
-
-/** How the streams of a {@link FanoutStreams} are served. */
-export interface FanoutOptions {
-  /** Registers with the bus whose events they hear; the answer takes out again. */
-  feed: (feed: EventFeed) => () => void;
-  /** Counts what the streams go through. */
-  tally: () => Tally;
-  /** How long a reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
-  stallMs: number;
-  /** Over how many milliseconds the streams of a core that has trapped end. */
-  trapMs: () => number;
-  /** Told when the core has trapped. */
-  onerror: (error: Error) => void;
-  /** Told of every stream that has ended. */
-  onended: (stream: FannedStream, ending: StreamEnding) => void;
-}
-
-/** What a stream is opened with. */
-export interface FanoutOpening {
-  accepted: Accepted;
-  known: Discovered;
-  /** What the caller may hear, as JSON text; undefined: everything. */
-  permit: string | undefined;
-  /** What it hears of what is not for everybody, as JSON text. */
-  scope: string;
-  keepAliveMs: number;
-  /** How old it may grow, in milliseconds; 0: any age. */
-  maxConnectionAgeMs: number;
-  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
-  expiresAt: number | undefined;
-  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
-  grant: Grant | undefined;
-  /** Aborted when the client is gone. */
-  signal: AbortSignal;
-}
+import { type Fanout, Retirement, type Stream } from './wasm.js';
 
 /**
- * The listen streams of one server on a bus of its own process. An event goes through the core once, whatever the number of
+ * Streams on one bus, fed by it or with one connection to it. An event goes through the core once, whatever the number of
  * streams, and what comes out is written to all that have room: while a stream has none, its cues wait collapsed in the core.
  *
- * Whatever brings the events calls {@link FanoutStreams.publish}, and {@link FanoutStreams.gap} where it may have lost some.
+ * Whatever feeds it calls {@link FanoutStreams.publish}, and {@link FanoutStreams.gap} where it may have lost some.
  */
 export class FanoutStreams implements EventFeed {
-  /** The bodies of the streams. */
-  readonly outlets = new Outlets();
   readonly #fanout: Renewed<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FannedStream | undefined)[] = [];
+  readonly #lapsed = new Map<FannedStream, Lapsed>();
+  readonly #outlets = new Outlets();
+  /** The bodies of streams that are apart. */
+  readonly #own = new OwnBodies((id, error) => this.#refused(id, error));
   readonly #timer = new DeadlineTimer(() => this.#tick());
-  #leaveBus: (() => void) | undefined;
+  #end: (() => void) | undefined;
   #leaveCore = (): void => {};
   #size = 0;
-  /** The streams of a core that has trapped, in the order of their ends. */
-  readonly #lapsed = new Map<FannedStream, Lapsed>();
-  readonly #lapse = new DeadlineTimer(() => this.#endLapsed());
 
   constructor(options: FanoutOptions) {
-    this.#fanout = new Renewed(() => new Fanout(options.tally(), options.stallMs));
+    this.#fanout = new Renewed(options.make);
     this.#options = options;
   }
 
-  get #core(): Fanout {
+  /** The core's part; must not be kept. */
+  get core(): Fanout {
     return this.#fanout.value;
   }
 
@@ -79,22 +50,54 @@ export class FanoutStreams implements EventFeed {
     return this.#size;
   }
 
+  /** The stream of a number. */
+  at(id: number): FannedStream | undefined {
+    return this.#streams[id];
+  }
+
   /**
    * Opens a stream.
    *
-   * @throws ListenError `bus-lost`, `invalid-filter`, and whatever the bus throws.
+   * @throws ListenError `bus-lost`, and whatever the bus throws.
    */
-  open(opening: FanoutOpening): FannedStream {
-    const { grant, signal } = opening;
-    if (signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
+  open(opening: Opening): FannedStream {
+    const { signal, stream: made } = opening;
+    if (signal.aborted) {
+      surviving(() => made.free());
+      throw new ListenError('bus-lost', 'the client is gone');
+    }
     this.#enroll();
     const id = this.#enter(() => this.#opened(opening));
-    const stream = new FannedStream(this, id, grant);
+    const stream = new FannedStream(this, id, opening.owner, opening.grant);
     this.#streams[id] = stream;
+    if (this.#options.isApart) {
+      const tick = (): void => stream.streams.tick(stream);
+      stream.request = new OwnRequest(tick, this.#options.onerror);
+    }
+    if (this.core.isOpening(id)) stream.await();
     // The listener is not taken out again: the signal is its request's own, and lives no longer.
     signal.addEventListener('abort', stream);
-    this.#arm();
+    this.#attend(stream);
     return stream;
+  }
+
+  /** Takes in a stream of another one, as the core there has parted with it. */
+  adopt(stream: FannedStream, parted: Stream): void {
+    this.#enroll();
+    this.#size += 1;
+    stream.id = this.core.adopt(parted, performance.now(), Math.random()) ?? NONE;
+    stream.streams = this;
+    this.#streams[stream.id] = stream;
+    this.begin(stream);
+    stream.atHome(() => this.#attend(stream));
+  }
+
+  /** Lets a stream go that the core has parted with, and its body with it. */
+  part(stream: FannedStream): void {
+    this.#streams[stream.id] = undefined;
+    this.#bodies(stream).forget(stream.id);
+    this.#options.onleft?.(stream);
+    this.#leave();
   }
 
   /**
@@ -102,24 +105,29 @@ export class FanoutStreams implements EventFeed {
    * this returns.
    */
   publish(events: string, published = performance.now()): void {
-    const now = performance.now();
-    const fan = this.#core.publish(events, published, now);
-    if (fan !== undefined) this.#write(fan, now);
-    for (const id of this.#core.due() ?? []) this.#catchUp(this.#streams[id]);
+    const fan = this.core.publish(events, published, performance.now());
+    this.write(fan);
+  }
+
+  /** Writes what the core has fanned out; the answer is to how many streams. */
+  write(fan: Uint8Array | undefined): number {
+    const written = fan === undefined ? 0 : this.#write(fan);
+    for (const id of this.core.due() ?? []) this.catchUp(this.#streams[id]);
     // Whoever has something waiting has to take it in time.
-    this.#arm();
+    if (!this.#options.isApart) this.#arm();
+    return written;
   }
 
   /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
   gap(): void {
-    this.#core.gap();
-    for (const stream of this.#streams) this.#catchUp(stream);
+    this.core.gap();
+    for (const stream of this.#streams) this.catchUp(stream);
   }
 
   /** As `gap`, for streams that are about to close: those of callers with a name end at once, without a result. */
   lastDoubt(): void {
-    this.#core.lastDoubt();
-    for (const stream of this.#streams) this.#catchUp(stream);
+    this.core.lastDoubt();
+    for (const stream of this.#streams) this.catchUp(stream);
   }
 
   /** The bus is closed: every stream ends, without a result. */
@@ -129,50 +137,65 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** There is a body: where the stream was closed before that, all that is left goes into it. */
-  begin(stream: FannedStream, body: Body): void {
-    const lapsed = this.#lapsed.get(stream);
-    if (lapsed !== undefined) lapsed.body = body;
-    if (body === undefined || !this.#holds(stream)) return;
-    this.outlets.open(stream.id, body);
-    if (this.#core.isFrozen(stream.id)) this.flush(stream);
+  begin(stream: FannedStream): void {
+    const { body, id } = stream;
+    if (!this.#holds(stream) || body === undefined) return;
+    if (body instanceof StreamBody) this.#own.open(id, body);
+    else this.#outlets.open(id, body);
+    if (body instanceof StreamBody || this.core.isFrozen(id)) this.flush(stream);
+  }
+
+  /** A reader waits for a write. */
+  vacate(stream: FannedStream): void {
+    this.#outlets.vacate(stream.id);
   }
 
   /** The reader of a stream has left, and there is no body any more. */
   leave(stream: FannedStream): void {
-    const lapsed = this.#lapsed.get(stream);
-    if (lapsed !== undefined) lapsed.body = undefined;
-    if (this.#holds(stream)) this.outlets.forget(stream.id);
+    if (this.#holds(stream)) this.#bodies(stream).forget(stream.id);
     this.end(stream, 'left');
   }
 
   /** Writes to a stream what waits for it: as far as there is room, and all of it where the stream was closed. */
   flush(stream: FannedStream): void {
     if (!this.#holds(stream)) return;
+    const bodies = this.#bodies(stream);
+    const { id } = stream;
     const now = performance.now();
     while (this.#mayWrite(stream)) {
-      const bytes = this.#core.poll(stream.id, now);
+      const bytes = this.core.poll(id, now);
       if (bytes === undefined) {
         stream.isBehind = false;
         break;
       }
-      this.outlets.write(stream.id, bytes);
+      bodies.write(id, bytes);
     }
-    if (this.#core.isEnded(stream.id)) {
-      this.end(stream);
+    if (this.core.isEnded(id)) {
+      stream.atHome(() => this.end(stream));
       return;
     }
-    if (!this.#mayWrite(stream)) this.#core.blocked(stream.id, now);
-    this.#arm();
-    if (stream.grant !== undefined) this.#ask(stream, stream.grant);
+    if (!this.#mayWrite(stream)) {
+      this.core.blocked(id, now);
+      bodies.await(id);
+    }
+    this.#attend(stream);
   }
 
-  /** Ends a stream gracefully; one of a core that has trapped, at once. */
-  close(stream: FannedStream): void {
+  /** Something may wait for a stream. */
+  catchUp(stream: FannedStream | undefined): void {
+    if (stream === undefined) return;
+    if (!this.core.isOpening(stream.id)) stream.attach();
+    stream.isBehind = true;
+    this.flush(stream);
+  }
+
+  /** Ends a stream gracefully; one of a core that has trapped, at once. `isSettled`: the bus has delivered what was published before. */
+  close(stream: FannedStream, isSettled: boolean): void {
     if (this.#lapsed.has(stream)) this.end(stream);
     if (!this.#holds(stream)) return;
     surviving(() => {
-      this.#core.close(stream.id);
-      this.#catchUp(stream);
+      this.core.close(stream.id, isSettled);
+      this.catchUp(stream);
     });
   }
 
@@ -180,14 +203,14 @@ export class FanoutStreams implements EventFeed {
   retire(stream: FannedStream, at: number, why: Retirement): void {
     if (!this.#holds(stream)) return;
     surviving(() => {
-      this.#core.retireAt(stream.id, at, why);
-      this.#arm();
+      this.core.retireAt(stream.id, at, why);
+      this.#attend(stream);
     });
   }
 
   /** Ends a stream at once, without a result. */
   abort(stream: FannedStream): void {
-    if (this.#holds(stream)) surviving(() => this.#core.abort(stream.id));
+    if (this.#holds(stream)) surviving(() => this.core.abort(stream.id));
     this.end(stream);
   }
 
@@ -198,35 +221,83 @@ export class FanoutStreams implements EventFeed {
     if (lapsed === undefined && !this.#holds(stream)) return;
     if (lapsed === undefined) this.#streams[stream.id] = undefined;
     this.#lapsed.delete(stream);
+    this.#options.onleft?.(stream);
+    if (lapsed === undefined) this.#bodies(stream).close(stream.id);
+    else lapsed.end(stream);
+    stream.leave();
     this.#leave();
-    if (lapsed === undefined) this.outlets.close(stream.id);
-    else lapsed.body?.close();
-    this.#options.onended(stream, ending ?? known ?? (lapsed === undefined ? 'aborted' : 'trapped'));
+    stream.owner.ended(stream, ending ?? known ?? (lapsed === undefined ? 'aborted' : 'trapped'));
   }
 
-  #mayWrite({ id }: FannedStream): boolean {
-    return this.outlets.hasRoom(id) || (this.outlets.isOpen(id) && this.#core.isFrozen(id));
+  /** The timer of a stream that is apart has come. */
+  tick(stream: FannedStream): void {
+    if (!this.#holds(stream)) return;
+    this.core.timeoutOf(stream.id, performance.now());
+    this.catchUp(stream);
+  }
+
+  #bodies({ request }: FannedStream): Outlets | OwnBodies {
+    return request === undefined ? this.#outlets : this.#own;
+  }
+
+  #mayWrite(stream: FannedStream): boolean {
+    const bodies = this.#bodies(stream);
+    const { id } = stream;
+    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.core.isFrozen(id));
+  }
+
+  /** Where another request must not write to a body, the stream's own does. */
+  #refused(id: number, error: Error): void {
+    this.#options.onrefused?.(error);
+    const stream = this.#streams[id];
+    stream?.atHome(() => {
+      if (!this.#holds(stream)) return;
+      if (this.#own.writeKept(id)) surviving(() => this.flush(stream));
+      else this.abort(stream);
+    });
+  }
+
+  /** Sees to it that what a stream has to do by time is done, and that whoever has to be asked for it is. What belongs to its request waits for that. */
+  #attend(stream: FannedStream): void {
+    if (stream.request === undefined) {
+      this.#arm();
+      this.#ask(stream);
+      return;
+    }
+    const { id, request } = stream;
+    if (!this.core.isAsking(id) && request.timer.covers(this.core.deadlineOf(id))) return;
+    request.home.ask(() => surviving(() => this.#attendAtHome(stream, request)));
+  }
+
+  #attendAtHome(stream: FannedStream, { timer }: OwnRequest): void {
+    if (!this.#holds(stream)) return;
+    timer.arm(this.core.deadlineOf(stream.id));
+    this.#ask(stream);
   }
 
   /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
-  #ask(stream: FannedStream, grant: Grant): void {
-    const question = this.#core.question(stream.id);
-    if (question !== undefined) void grant.ask(question).then((granted) => this.#renew(stream, grant, granted));
+  #ask(stream: FannedStream): void {
+    const { grant } = stream;
+    const question = grant && this.core.question(stream.id);
+    if (question !== undefined)
+      void grant?.ask(question).then((granted) => stream.streams.renew(stream, grant, granted));
   }
 
-  #renew(stream: FannedStream, grant: Grant, granted: Granted | undefined): void {
+  /** What the caller of a stream may hear from now on; undefined: nothing. */
+  renew(stream: FannedStream, grant: Grant, granted: Granted | undefined): void {
     if (!this.#holds(stream)) return;
     let wrong: string | undefined;
     surviving(() => {
-      wrong = this.#core.renew(stream.id, granted?.filter, performance.now());
+      wrong = this.core.renew(stream.id, granted?.filter, performance.now());
       if (granted !== undefined) this.#renewed(stream, granted.expiresAt);
-      this.#catchUp(stream);
+      this.#options.onscope?.();
+      this.catchUp(stream);
     });
     grant.refuse(wrong);
   }
 
   #renewed({ id }: FannedStream, expiresAt: number | undefined): void {
-    this.#core.expireAt(id, expiresAt === undefined ? undefined : expiry(expiresAt));
+    this.core.expireAt(id, expiresAt === undefined ? undefined : expiry(expiresAt));
   }
 
   /** Why the core says that a stream has ended, which it knows no longer then. */
@@ -234,56 +305,38 @@ export class FanoutStreams implements EventFeed {
     if (!this.#holds(stream)) return undefined;
     let ending: string | undefined;
     surviving(() => {
-      ending = this.#core.remove(stream.id);
+      ending = this.core.remove(stream.id);
     });
     return ending as StreamEnding | undefined;
   }
 
   /** The first stream brings the bus. */
   #enroll(): void {
-    if (this.#leaveBus !== undefined) return;
-    this.#leaveBus = this.#options.feed(this);
+    if (this.#end !== undefined) return;
+    this.#end = this.#options.begin?.() ?? (() => {});
     this.#leaveCore = whenTrapped((error) => this.#trapped(error));
   }
 
   /** The streams of a core that has trapped end one after the other, without a result; a new core has those that open from now on. */
   #trapped(error: Error): void {
-    this.#options.onerror(error);
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
-    const [now, slice] = [performance.now(), this.#options.trapMs() / streams.length];
-    streams.forEach((stream, place) => {
-      this.#lapsed.set(stream, { at: now + slice * (place + Math.random()), body: this.outlets.take(stream.id) });
+    for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
+    for (const stream of streams) {
+      this.#bodies(stream).forget(stream.id);
       stream.id = NONE;
-    });
-    this.#endLapsed();
-  }
-
-  #endLapsed(): void {
-    for (const [stream, { at }] of this.#lapsed) {
-      if (at <= performance.now()) this.end(stream);
-      else {
-        this.#lapse.arm(at);
-        return;
-      }
+      const lapsed = new Lapsed(() => this.end(stream));
+      this.#lapsed.set(stream, lapsed);
+      stream.atHome(() => lapsed.arm(stream));
     }
   }
 
-  #opened({
-    accepted,
-    expiresAt,
-    grant,
-    keepAliveMs,
-    known,
-    maxConnectionAgeMs,
-    permit,
-    scope,
-  }: FanoutOpening): number {
+  #opened({ expiresAt, grant, maxConnectionAgeMs, stallMs, stream }: Opening): number {
+    const { core } = this;
     const now = performance.now();
-    const id = this.#core.open(accepted, known, permit, scope, keepAliveMs, now);
-    this.#core.attached(id, now);
-    if (maxConnectionAgeMs > 0) this.#core.retireAt(id, now + maxConnectionAgeMs, Retirement.Rotated);
-    if (expiresAt !== undefined) this.#core.expireAt(id, expiry(expiresAt));
-    if (grant !== undefined) this.#core.grantFor(id, grant.ms, now);
+    const id = core.open(stream, stallMs, now);
+    if (maxConnectionAgeMs > 0) core.retireAt(id, now + maxConnectionAgeMs, Retirement.Rotated);
+    if (expiresAt !== undefined) core.expireAt(id, expiry(expiresAt));
+    if (grant !== undefined) core.grantFor(id, grant.ms, now);
     return id;
   }
 
@@ -297,14 +350,20 @@ export class FanoutStreams implements EventFeed {
     }
   }
 
-  #write(fan: Uint8Array, now: number): void {
-    const missed = this.outlets.writeAll(fan);
-    if (missed.length === 0) return;
-    this.#core.missed(Uint32Array.from(missed), now);
+  #write(fan: Uint8Array): number {
+    const bodies = this.#options.isApart ? this.#own : this.#outlets;
+    const { missed, streams } = bodies.writeAll(fan);
+    if (missed.length === 0) return streams;
+    this.core.missed(Uint32Array.from(missed), performance.now());
     for (const id of missed) {
       const stream = this.#streams[id];
-      if (stream !== undefined) stream.isBehind = true;
+      if (stream === undefined) continue;
+      stream.isBehind = true;
+      if (!this.#options.isApart) continue;
+      bodies.await(id);
+      this.#attend(stream);
     }
+    return streams;
   }
 
   /** With the last stream go the bus and the timer. */
@@ -312,9 +371,8 @@ export class FanoutStreams implements EventFeed {
     this.#size -= 1;
     if (this.#size > 0) return;
     this.#timer.clear();
-    this.#lapse.clear();
-    this.#leaveBus?.();
-    this.#leaveBus = undefined;
+    this.#end?.();
+    this.#end = undefined;
     this.#leaveCore();
   }
 
@@ -324,24 +382,11 @@ export class FanoutStreams implements EventFeed {
   }
 
   #tick(): void {
-    for (const id of this.#core.timeout(performance.now())) this.#catchUp(this.#streams[id]);
+    for (const id of this.core.timeout(performance.now())) this.catchUp(this.#streams[id]);
     this.#arm();
   }
 
-  #catchUp(stream: FannedStream | undefined): void {
-    if (stream === undefined) return;
-    stream.isBehind = true;
-    this.flush(stream);
-  }
-
   #arm(): void {
-    this.#timer.arm(this.#core.deadline);
+    this.#timer.arm(this.core.deadline);
   }
-}
-
-/** A stream that ends because its core has trapped. */
-interface Lapsed {
-  /** When; a moment of `performance.now`. */
-  at: number;
-  body: Body;
 }

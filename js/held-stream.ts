@@ -63,9 +63,13 @@ export const CALM: StreamTally = { isAway: false, outages: 0, healed: 0, gaps: 0
 /** Nothing is queued in a body: what nobody reads waits in the core, where it collapses. */
 export const NO_QUEUE = { highWaterMark: 0 };
 
-/** Header fields of every stream. */
-export const SSE_HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-};
+/** The response whose body is a stream. */
+export function sseResponse(body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    },
+  });
+}

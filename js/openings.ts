@@ -3,20 +3,21 @@ import type { Asker, AuthorizeContext, Authorizing } from './authorize.js';
 import type { ListenBus } from './bus/bus.js';
 import { Callers, type Seat } from './callers.js';
 import type { Discovery } from './discover.js';
-import { calling, fromCore, ListenError } from './error.js';
-import type { FannedStream } from './fanned-stream.js';
+import { calling, ListenError } from './error.js';
+import type { FannedStream, StreamOwner } from './fanned-stream.js';
 import { FanoutStreams } from './fanout-streams.js';
 import { type Grant, type Granting, grantOf, isAskedAgain } from './grant.js';
 import type { HeldStream, StreamEnding } from './held-stream.js';
 import { host } from './host.js';
 import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
+import type { Opening } from './opening.js';
 import type { Naming } from './principal.js';
 import { ListenStream } from './stream.js';
 import type { StreamOptions } from './stream-options.js';
 import { type ListenStats, SETTLE_MS, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
-import { type Accepted, type Discovered, type Edge, Refusal, Retirement } from './wasm.js';
+import { type Accepted, type Discovered, type Edge, Fanout, Refusal, Retirement, type Stream } from './wasm.js';
 import type { StreamWitness, Witness } from './witness.js';
 
 /** What streams are opened with. */
@@ -39,8 +40,15 @@ export interface OpeningOptions {
 export class Openings {
   readonly #options: OpeningOptions;
   readonly #streams: Streams;
-  /** Those whose bus is of this process. */
+  /** Those that the bus feeds. */
   readonly #fanout: FanoutStreams | undefined;
+  readonly #owner: StreamOwner = {
+    trapMs: () => this.#streams.trapMs,
+    away: (stream, isAway) => this.#streams.away(stream, isAway),
+    trapped: (error) => this.#options.onerror(error),
+    ended: (stream, ending) => this.#release(stream, ending),
+  };
+
   readonly #callers: Callers;
   #opening = 0;
   #isClosing = false;
@@ -50,7 +58,7 @@ export class Openings {
     this.#options = options;
     this.#streams = new Streams(options.limits.authorizeMs);
     this.#callers = new Callers(options.limits);
-    this.#fanout = host.fansOut ? this.#fanoutOn(options.bus) : undefined;
+    this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
   /** What the streams are doing, and what they went through, the attachments at their bus among it. */
@@ -108,10 +116,8 @@ export class Openings {
     this.#opening += 1;
     const seat = this.#callers.enter(asker, names);
     try {
-      const stream =
-        this.#fanout === undefined
-          ? await this.#openAlone(accepted, permit, asker, seat, rest)
-          : await this.#openFanned(this.#fanout, accepted, permit, asker, seat, rest);
+      const stream = await this.#opened(accepted, permit, asker, rest);
+      this.#hold(stream, seat, this.#options.witness.opened('listen', asker.request));
       return stream.response();
     } catch (error) {
       this.#callers.leave(seat);
@@ -146,48 +152,42 @@ export class Openings {
     }
   }
 
-  async #openAlone(
-    accepted: Accepted,
-    permit: string | undefined,
-    asker: Asker,
-    seat: Seat,
-    rest: unknown[],
-  ): Promise<ListenStream> {
-    const { discovery, witness } = this.#options;
-    const edge = await discovery.use(asker.request, rest, (known) =>
-      scoped(this.#edge(accepted, known, permit), asker),
+  async #opened(accepted: Accepted, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<FannedStream> {
+    const { bus, discovery, limits } = this.#options;
+    if (bus.hold === undefined) await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
+    const opening = await discovery.use(asker.request, rest, (known) =>
+      this.#openingOf(accepted, known, permit, asker),
     );
-    const stream = await ListenStream.open(edge, this.#streamOptions(asker));
-    return this.#alone(stream, seat, witness.opened('listen', asker.request));
+    const { attachMs } = limits;
+    const joining = {
+      attachMs,
+      verifyMs: scattered(this.#options.times.verifyMs),
+      continent: continentOf(asker.request),
+    };
+    const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
+    if (stream === undefined) throw new ListenError('bus-unavailable', 'the bus holds no streams');
+    try {
+      await atMost(attachMs, stream.attached, attachTimeout);
+    } catch (error) {
+      stream.abort();
+      throw error;
+    }
+    return stream;
   }
 
-  async #openFanned(
-    fanout: FanoutStreams,
-    accepted: Accepted,
-    permit: string | undefined,
-    asker: Asker,
-    seat: Seat,
-    rest: unknown[],
-  ): Promise<FannedStream> {
-    const { bus, discovery, limits, times, witness } = this.#options;
-    const { expiresAt, request } = asker;
-    await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
-    const ages = { keepAliveMs: this.#keepAliveMs(), maxConnectionAgeMs: scattered(times.maxConnectionAgeMs) };
-    const grant = this.#grant(asker);
-    return discovery.use(request, rest, (known) => {
-      const stream = fanout.open({
-        accepted,
-        known,
-        permit,
-        scope: scopeOf(asker),
-        ...ages,
-        expiresAt,
-        grant,
-        signal: request.signal,
-      });
-      this.#hold(stream, seat, witness.opened('listen', request));
-      return stream;
-    });
+  #openingOf(accepted: Accepted, known: Discovered, permit: string | undefined, asker: Asker): Opening {
+    const { maxConnectionAgeMs, stallMs } = this.#options.times;
+    const made = (): Stream =>
+      accepted.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
+    return {
+      stream: calling(made),
+      owner: this.#owner,
+      stallMs,
+      maxConnectionAgeMs: scattered(maxConnectionAgeMs),
+      expiresAt: asker.expiresAt,
+      grant: this.#grant(asker),
+      signal: asker.request.signal,
+    };
   }
 
   /** Resolves with whether streams have received in time what was published before; undefined: they always have. */
@@ -210,16 +210,15 @@ export class Openings {
     return false;
   }
 
-  #fanoutOn(bus: ListenBus): FanoutStreams | undefined {
-    if (bus.feed === undefined) return undefined;
-    return new FanoutStreams({
-      feed: bus.feed.bind(bus),
-      tally: () => this.#streams.tally,
-      stallMs: this.#options.times.stallMs,
-      trapMs: () => this.#streams.trapMs,
+  #fanoutOn({ feed }: ListenBus): FanoutStreams | undefined {
+    if (feed === undefined) return undefined;
+    const streams: FanoutStreams = new FanoutStreams({
+      make: () => new Fanout(),
+      isApart: !host.fansOut,
+      begin: () => feed.call(this.#options.bus, streams),
       onerror: this.#options.onerror,
-      onended: (stream, ending) => this.#release(stream, ending),
     });
+    return streams;
   }
 
   /** Holds a stream that has an end of its own to tell. */
@@ -229,15 +228,7 @@ export class Openings {
     return stream;
   }
 
-  #edge(accepted: Accepted, discovered: Discovered, permit: string | undefined): Edge {
-    try {
-      return accepted.open(discovered, permit, this.#keepAliveMs(), performance.now());
-    } catch (error) {
-      throw fromCore(error);
-    }
-  }
-
-  #streamOptions(asker: Asker): StreamOptions {
+  #streamOptions(asker: Asker): Omit<StreamOptions, 'session'> {
     const { expiresAt, request } = asker;
     const { bus, limits, onerror, times } = this.#options;
     const { maxConnectionAgeMs, stallMs, verifyMs } = times;

@@ -1,8 +1,37 @@
+/** The bodies of many streams by their numbers. */
+export interface Bodies {
+  /** Whether there is such a body. */
+  isOpen(stream: number): boolean;
+  /** Whether a body has room. */
+  hasRoom(stream: number): boolean;
+  /** Writes to a body. */
+  write(stream: number, chunk: Uint8Array): void;
+  /**
+   * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams share chunks: who
+   * reads one may neither write into it nor transfer it.
+   */
+  writeAll(fan: Uint8Array): Written;
+  /** Something waits for room in a body. */
+  await(stream: number): void;
+  /** There is no such body any more. */
+  forget(stream: number): void;
+  /** Closes the body, if there still is one. */
+  close(stream: number): void;
+}
+
+/** What came of a write to many. */
+export interface Written {
+  /** How many streams it was for. */
+  streams: number;
+  /** Those of them that had no room. */
+  missed: number[];
+}
+
 /**
- * The bodies of many streams by their numbers, and which of them take a write now. Whoever writes to thousands at once must not
+ * Bodies of one process, and which of them take a write now. Whoever writes to thousands at once must not
  * touch an object of each.
  */
-export class Outlets {
+export class Outlets implements Bodies {
   readonly #controllers: (ReadableStreamDefaultController<Uint8Array> | undefined)[] = [];
   #room = new Uint8Array(64);
 
@@ -12,36 +41,28 @@ export class Outlets {
     this.#controllers[stream] = controller;
   }
 
-  /** Whether there is such a body. */
   isOpen(stream: number): boolean {
     return this.#controllers[stream] !== undefined;
   }
 
-  /** There is no such body any more. */
   forget(stream: number): void {
     this.#controllers[stream] = undefined;
     this.#room[stream] = 0;
   }
 
-  /** Closes the body, if there still is one. */
   close(stream: number): void {
     this.#controllers[stream]?.close();
     this.forget(stream);
   }
 
-  /** Takes a body out, if there is one. */
-  take(stream: number): Body {
-    const controller = this.#controllers[stream];
-    this.forget(stream);
-    return controller;
-  }
+  /** A pull tells of room. */
+  await(): void {}
 
   /** A body has room for one write. */
   vacate(stream: number): void {
     this.#room[stream] = 1;
   }
 
-  /** Whether a body has room. */
   hasRoom(stream: number): boolean {
     return this.#room[stream] === 1;
   }
@@ -52,22 +73,13 @@ export class Outlets {
     this.#controllers[stream]?.enqueue(chunk);
   }
 
-  /**
-   * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams share chunks: who
-   * reads one may neither write into it nor transfer it.
-   */
-  writeAll(fan: Uint8Array): number[] {
-    const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
-    const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
-    const count = words[0] as number;
-    const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
+  writeAll(fan: Uint8Array): Written {
     const missed: number[] = [];
-    for (let at = 1 + count; at < words.length; at += 2) {
-      const stream = words[at] as number;
-      if (this.#room[stream] === 1) this.write(stream, chunks.at(words[at + 1] as number));
+    const streams = eachWrite(fan, (stream, chunks, place) => {
+      if (this.#room[stream] === 1) this.write(stream, chunks.at(place));
       else missed.push(stream);
-    }
-    return missed;
+    });
+    return { streams, missed };
   }
 
   #grow(stream: number): void {
@@ -77,11 +89,18 @@ export class Outlets {
   }
 }
 
-/** A body without a number; undefined where there is none. */
-export type Body = ReadableStreamDefaultController<Uint8Array> | undefined;
+/** Calls `write` for each stream that a fan of the core is for, and says how many these are. */
+export function eachWrite(fan: Uint8Array, write: (stream: number, chunks: Chunks, place: number) => void): number {
+  const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
+  const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
+  const count = words[0] as number;
+  const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
+  for (let at = 1 + count; at < words.length; at += 2) write(words[at] as number, chunks, words[at + 1] as number);
+  return (words.length - 1 - count) / 2;
+}
 
 /** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */
-class Chunks {
+export class Chunks {
   readonly #bytes: Uint8Array;
   readonly #ends: Uint32Array;
   readonly #cut: Uint8Array[] = [];
@@ -95,6 +114,7 @@ class Chunks {
     this.#ends = ends;
   }
 
+  /** The chunk at a place. */
   at(place: number): Uint8Array {
     const known = this.#cut[place];
     if (known !== undefined) return known;

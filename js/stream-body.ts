@@ -1,4 +1,4 @@
-import { SSE_HEADERS } from './held-stream.js';
+import { sseResponse } from './held-stream.js';
 
 /** What a body tells its stream. */
 export interface BodyEnds {
@@ -39,7 +39,7 @@ export class StreamBody {
       },
       cancel: () => this.#ends.left(),
     });
-    return new Response(body, { headers: SSE_HEADERS });
+    return sseResponse(body);
   }
 
   /** Whether it is there. */

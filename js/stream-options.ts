@@ -28,8 +28,8 @@ export interface StreamOptions {
   onerror: (error: Error) => void;
   /** Told when the bus of a stream is away, and when it is back. */
   onaway: (stream: HeldStream, isAway: boolean) => void;
-  /** The session whose stream it is; none for a listen stream. */
-  session?: SessionStream;
+  /** The session whose stream it is. */
+  session: SessionStream;
   /** On which continent the client is, where the host tells. */
   continent?: string | undefined;
 }
@@ -38,8 +38,8 @@ export interface StreamOptions {
 export function joiningOf({ attachMs, continent, session }: StreamOptions, since: string | undefined): Joining {
   return {
     attachMs,
-    ...(session && { session: session.id }),
-    ...(session?.principal !== undefined && { principal: session.principal }),
+    session: session.id,
+    ...(session.principal !== undefined && { principal: session.principal }),
     ...(since !== undefined && { since }),
     ...(continent !== undefined && { continent }),
   };

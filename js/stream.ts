@@ -8,7 +8,6 @@ import { isBusy, ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
 import type { Grant, Granted } from './grant.js';
 import { CALM, type HeldStream, type Retiring, type StreamEnding, type StreamTally } from './held-stream.js';
-import type { SharedFrames } from './shared-frames.js';
 import { StreamBody } from './stream-body.js';
 import { joiningOf, type StreamOptions } from './stream-options.js';
 import { SETTLE_MS } from './streams.js';
@@ -17,7 +16,7 @@ import { surviving, whenTrapped } from './trap.js';
 import { type Edge, Retirement } from './wasm.js';
 
 /**
- * One open subscription: moves frames of the bus into the core, and bytes of the core into the
+ * The stream of a session: moves frames of the bus into the core, and bytes of the core into the
  * response, never more than the reader has room for. What waits meanwhile waits collapsed in the core.
  */
 export class ListenStream implements HeldStream {
@@ -58,7 +57,6 @@ export class ListenStream implements HeldStream {
     this.#line = new BusLine({
       attach: (link, since) => this.#join(link, since),
       receive: this.#receive,
-      share: this.#share,
       lost: this.#lost,
     });
     edge.setPatience(options.attachMs, options.verifyMs);
@@ -125,8 +123,7 @@ export class ListenStream implements HeldStream {
 
   async #attach(): Promise<void> {
     if (this.#options.signal.aborted) throw new ListenError('bus-lost', 'the client is gone');
-    const { attachMs, session } = this.#options;
-    if (this.#edge.honorsNothing && session === undefined) return this.#edge.finishWithoutBus(performance.now());
+    const { attachMs } = this.#options;
     this.#line.attach(this.#edge.since);
     const late = (): ListenError => new ListenError('attach-timeout', 'the bus did not confirm in time');
     await atMost(attachMs, this.#attached.promise, late);
@@ -159,7 +156,7 @@ export class ListenStream implements HeldStream {
   }
 
   /** A stream that is open outlives its bus, unless the bus let it go. */
-  readonly #lost = (error: Error, since?: string): void => {
+  readonly #lost = (error: Error): void => {
     this.#attached.reject(error);
     if (this.#isIdle) return;
     const { code } = error as Partial<ListenError>;
@@ -169,8 +166,7 @@ export class ListenStream implements HeldStream {
     }
     surviving(() => {
       const now = performance.now();
-      if (since === undefined) this.#edge.lose(now, Math.random(), isBusy(code));
-      else this.#edge.part(since, now, Math.random());
+      this.#edge.lose(now, Math.random(), isBusy(code));
       const retiring = retiringOf(code, now);
       if (retiring !== undefined) this.#retire(retiring);
       this.#look();
@@ -227,26 +223,6 @@ export class ListenStream implements HeldStream {
     this.#pump();
   }
 
-  /** Takes what many streams get, where it is just what comes next; the answer is whether that is done. */
-  readonly #share = (frames: SharedFrames): boolean => {
-    if (this.#isPumping || !this.#body.isBegun) return false;
-    let isDone = true;
-    surviving(() => {
-      if (this.#isIdle) return;
-      const given = frames.give(this.#edge, this.#body.hasRoom);
-      if (given === 'unchanged') isDone = false;
-      else if (given !== 'waiting') this.#writeAtOnce(given);
-      else if (!this.#isBehind) this.#pump();
-    });
-    return isDone;
-  };
-
-  #writeAtOnce(chunk: Uint8Array): void {
-    this.#isPumping = true;
-    this.#enqueue(chunk);
-    this.#isPumping = false;
-  }
-
   /** Enqueueing may ask for more at once, so the loop must not start within itself. */
   #pump(): void {
     this.#isBehind = true;
@@ -257,7 +233,7 @@ export class ListenStream implements HeldStream {
     } finally {
       this.#isPumping = false;
     }
-    this.#settleAtHome();
+    this.#settle();
   }
 
   #settle(): void {
@@ -267,17 +243,6 @@ export class ListenStream implements HeldStream {
       this.#timer.arm(this.#edge.deadline);
       this.#ask();
     }
-  }
-
-  /** Another request may have written: what it must not touch waits for the stream's own. */
-  #settleAtHome(): void {
-    const { home } = this.#line;
-    if (home === undefined) {
-      this.#settle();
-      return;
-    }
-    const { deadline, isAsking, isEnded } = this.#edge;
-    if (isEnded || isAsking || !this.#timer.covers(deadline)) home.ask(() => surviving(() => this.#settle()));
   }
 
   /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
@@ -315,15 +280,12 @@ export class ListenStream implements HeldStream {
     this.#body.await();
   }
 
-  /** Where the request that this runs in must not write to the body, the stream's own request does. */
   #enqueue(frames: Uint8Array): void {
     try {
       this.#body.write(frames);
     } catch (error) {
       this.#isPumping = false;
-      const { home } = this.#line;
-      if (home === undefined) this.abort();
-      else home.ask(() => (this.#body.writeKept() ? surviving(() => this.#pump()) : this.abort()));
+      this.abort();
       throw error;
     }
   }

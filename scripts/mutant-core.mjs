@@ -208,4 +208,4 @@ const lean = { CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_TEST_DEBUG: 'fals
 /** Statuses of cargo-mutants: all caught; some missed; some timed out. */
 const ends = [0, 2, 3];
 /** What streams and events pass through comes first. */
-const first = ['src/fanout', 'src/listen', 'src/line', 'src/edge', 'src/bus'];
+const first = ['src/fanout', 'src/listen', 'src/upstream', 'src/isolate', 'src/edge', 'src/bus'];

@@ -16,9 +16,10 @@
 //! - [`front`]: which methods, hosts and origins are served, and what browsers are told
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
-//! - [`edge`]: one client's stream joined to the bus
-//! - [`fanout`]: all streams of one process, written to at once
-//! - [`mod@line`]: the streams of one isolate on one connection to the bus
+//! - [`upstream`]: following the log of a bus, over one connection after another
+//! - [`edge`]: the stream of one session joined to the bus
+//! - [`fanout`]: many streams of one process, written to at once
+//! - [`isolate`]: streams that share one connection to the bus, an upstream with a fan-out
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
@@ -55,10 +56,10 @@ pub mod fanout;
 pub mod filter;
 pub mod front;
 pub mod id;
+pub mod isolate;
 pub mod json;
 pub mod legacy;
 pub mod limits;
-pub mod line;
 pub mod listen;
 pub mod message;
 pub mod name;
@@ -77,6 +78,7 @@ pub mod stdio;
 pub mod tally;
 pub mod task;
 pub mod topic;
+pub mod upstream;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]
 mod wasm;

@@ -52,11 +52,9 @@ pub enum Bug {
     /// After a gap that cannot be recovered, a line takes nothing for followed that it had asked for.
     ResyncForgetsWhatIsFollowed,
     /// After a gap that cannot be recovered, the streams of a line are not told so.
-    ResyncKeepsTheEpoch,
+    ResyncTellsNobody,
     /// A stream on a line takes what stands before the head that its acknowledgment names.
     TakesBeforeTheHead,
-    /// A stream that took an event ahead of its turn takes what stands before its head.
-    JoinsForGood,
     /// A hand-over of the connection loses the streams that wait for the bus.
     HandsOverWithoutTheWaiting,
     /// The root does not enter what a shard adds later.

@@ -51,28 +51,30 @@ impl Tally {
     }
 
     /// An event was written at once to so many streams, so long after its publish.
-    pub(crate) fn count_told(&self, streams: u64, wait: Millis) {
-        self.waited
-            .fetch_add(wait.0.saturating_mul(streams), Ordering::Relaxed);
-        let place = BOUNDS.partition_point(|bound| *bound < wait);
-        for count in [&self.events, &self.frames]
-            .into_iter()
-            .chain(self.waits.get(place))
-        {
+    pub(crate) fn count_told(&self, streams: u64, wait: Option<Millis>) {
+        let waited = wait.unwrap_or_default().0.saturating_mul(streams);
+        self.waited.fetch_add(waited, Ordering::Relaxed);
+        for count in self.told(wait) {
             count.fetch_add(streams, Ordering::Relaxed);
         }
     }
 
     /// An event and its notification were not written after all, so long after its publish.
-    pub(crate) fn take_back(&self, wait: Millis) {
-        self.waited.fetch_sub(wait.0, Ordering::Relaxed);
-        let place = BOUNDS.partition_point(|bound| *bound < wait);
-        for count in [&self.events, &self.frames]
-            .into_iter()
-            .chain(self.waits.get(place))
-        {
+    pub(crate) fn take_back(&self, wait: Option<Millis>) {
+        let waited = wait.unwrap_or_default().0;
+        self.waited.fetch_sub(waited, Ordering::Relaxed);
+        for count in self.told(wait) {
             count.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// What an event counts in that is written so long after its publish.
+    fn told(&self, wait: Option<Millis>) -> impl Iterator<Item = &AtomicU64> {
+        let class = wait.and_then(|wait| {
+            let place = BOUNDS.partition_point(|bound| *bound < wait);
+            self.waits.get(place)
+        });
+        [&self.events, &self.frames].into_iter().chain(class)
     }
 
     /// What was counted so far.

@@ -1,6 +1,5 @@
-import type { SharedFrames } from '../shared-frames.js';
 import { BusCall } from '../wasm.js';
-import type { BusAttachment, BusHome, BusLink } from './bus.js';
+import type { BusAttachment, BusLink } from './bus.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
@@ -13,7 +12,6 @@ export interface BusFollower {
 /** One attachment of a line. */
 export interface LineAttachment {
   /** As that of the bus. */
-  readonly home?: BusHome | undefined;
   readonly isCertain?: boolean | undefined;
   detach(): void;
   /** Attaches again in place, where that can be done. */
@@ -26,18 +24,13 @@ export interface LineEnds {
   attach(link: BusLink, since: string | undefined): LineAttachment;
   /** Takes one frame, as {@link BusLink.receive}. */
   receive(frame: string): void;
-  /** Takes frames that many get, as {@link BusLink.share}. */
-  share?(frames: SharedFrames): boolean;
   /** There is no attachment any more, see {@link BusLink.lost}. */
-  lost(error: Error, since?: string): void;
+  lost(error: Error): void;
 }
 
 /** An attachment of a bus as a line has it, which `again` attaches again where that can be done in place. */
 export function lineOf(attachment: BusAttachment, again: (since: string | undefined) => void): LineAttachment {
   return {
-    get home() {
-      return attachment.home;
-    },
     get isCertain() {
       return attachment.isCertain;
     },
@@ -56,11 +49,6 @@ export class BusLine {
     this.#ends = ends;
   }
 
-  /** As that of the attachment. */
-  get home(): BusHome | undefined {
-    return this.#attachment?.home;
-  }
-
   /** Whether everything comes, where the bus's end of the attachment knows that. */
   get isCertain(): boolean | undefined {
     return this.#attachment?.isCertain;
@@ -73,9 +61,8 @@ export class BusLine {
       receive: (frame) => {
         if (this.#link === link) this.#ends.receive(frame);
       },
-      share: (frames) => this.#link === link && (this.#ends.share?.(frames) ?? false),
-      lost: (error, since) => {
-        if (this.#link === link) this.#lose(error, since);
+      lost: (error) => {
+        if (this.#link === link) this.#lose(error);
       },
     };
     this.#link = link;
@@ -112,8 +99,8 @@ export class BusLine {
     attachment?.detach();
   }
 
-  #lose(error: Error, since: string | undefined): void {
+  #lose(error: Error): void {
     this.leave();
-    this.#ends.lost(error, since);
+    this.#ends.lost(error);
   }
 }

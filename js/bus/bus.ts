@@ -1,7 +1,8 @@
 import type { ServerEvent } from '../event.js';
+import type { FannedStream } from '../fanned-stream.js';
 import type { BusInterest } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
-import type { SharedFrames } from '../shared-frames.js';
+import type { Opening } from '../opening.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
 export interface ServerEventBus {
@@ -37,9 +38,11 @@ export interface ListenBus extends ServerEventBus {
   attach(filter: BusInterest, link: BusLink, joining?: Joining): BusAttachment;
   /**
    * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
-   * knows where events were lost between a publish and this process; without it, each stream attaches.
+   * knows where events were lost between a publish and this process.
    */
   feed?(feed: EventFeed): () => void;
+  /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
+  hold?(opening: Opening, joining: Connecting): Promise<FannedStream>;
   /**
    * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
    *
@@ -99,37 +102,30 @@ export interface Joining {
   continent?: string;
 }
 
+/** How a stream reaches a bus that it has a connection to. */
+export interface Connecting {
+  /** Milliseconds within which the bus has to confirm. */
+  attachMs: number;
+  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  verifyMs: number;
+  /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
+  continent: string | undefined;
+}
+
 /** The stream's end of an attachment. */
 export interface BusLink {
   /** Takes one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;
-  /** Takes frames that were read for many streams; the answer is whether that is done, without which each is to be received. */
-  share?(frames: SharedFrames): boolean;
   /**
    * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
    * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The
-   * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, with
-   * `bus-exhausted` after what is pending, both without a result.
-   *
-   * @param since - up to where in the log of the bus the stream was given everything, as in `joining`:
-   *   it attaches again within two seconds, from there.
+   * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, without a result.
    */
-  lost(error: Error, since?: string): void;
-}
-
-/** A request that things are done on behalf of. */
-export interface BusHome {
-  /** Does this soon, and never where the request is gone. */
-  ask(errand: () => void): void;
+  lost(error: Error): void;
 }
 
 /** The bus's end of an attachment. */
 export interface BusAttachment {
-  /**
-   * Runs things on behalf of the stream's own request, where frames may come on behalf of others: a stream then touches its
-   * timers there alone.
-   */
-  readonly home?: BusHome | undefined;
   /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
   readonly isCertain?: boolean | undefined;
   /** Takes the stream out of the bus; may be called twice. */

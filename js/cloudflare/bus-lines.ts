@@ -1,5 +1,8 @@
-import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
+import type { BusTally, Connecting } from '../bus/bus.js';
+import type { FannedStream } from '../fanned-stream.js';
 import type { Log } from '../log.js';
+import type { Opening } from '../opening.js';
+import type { Stream } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
 import { canWriteAcross } from './line-trial.js';
 import type { Rider } from './rider.js';
@@ -10,66 +13,55 @@ export interface LinesOptions {
   doors: BusDoors;
   onerror: (error: Error) => void;
   onlog: Log;
-  /** Whether it is tried first that one request can write to the stream of another; otherwise that is taken for granted. */
-  isTried: boolean;
+  /** How streams reach the bus: see `durableObjectBus`. */
+  sockets: 'auto' | 'shared' | 'each';
 }
 
-/** A stream that attaches. */
-export interface LineJoining {
-  /** Milliseconds within which the bus has to confirm; for all streams of a line those of its first. */
-  attachMs: number;
-  /** Where its client is; empty where that is not known. */
-  continent: string;
-  /** What it wants, as JSON text. */
-  filter: string;
-  link: BusLink;
-  /** What it has received already, in words of the core; undefined: nothing. */
-  since: string | undefined;
-}
-
-/** The shared lines of one isolate to a bus: one for each continent, for the streams of one may be at a shard of their own. */
+/** The lines of one isolate to a bus: one for each continent, for the streams of one may be at a shard of their own, and those of streams that are alone. */
 export class BusLines {
   readonly #options: LinesOptions;
   readonly #lines = new Map<string, SharedLine>();
+  readonly #alone = new Set<SharedLine>();
+  /** What those went through that are no more. */
+  readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  /** Whether one request can write to the stream of another; undefined: it is not known yet. */
   #verdict: boolean | undefined;
   #trial: Promise<boolean> | undefined;
   #trials = 0;
 
   constructor(options: LinesOptions) {
+    const { sockets } = options;
     this.#options = options;
-    this.#verdict = options.isTried ? undefined : true;
+    this.#verdict = sockets === 'auto' ? undefined : sockets === 'shared';
   }
 
   /** How the streams of all lines fared. */
-  get tally(): BusTally {
-    const sum = { away: 0, outages: 0, healed: 0, gaps: 0 };
-    for (const { tally } of this.#lines.values()) {
-      sum.outages += tally.outages;
-      sum.away += tally.away;
-      sum.healed += tally.healed;
-      sum.gaps += tally.gaps;
-    }
+  get tally(): Required<BusTally> {
+    const sum = { ...this.#past };
+    for (const line of this.#all) add(sum, line);
     return sum;
   }
 
   /** As of {@link SharedLine.settle}, for the streams of all lines. */
   async settle(): Promise<void> {
-    await Promise.all([...this.#lines.values()].map((line) => line.settle()));
+    await Promise.all(this.#all.map((line) => line.settle()));
   }
 
-  /**
-   * Takes a stream in, or passes it to `alone`, which attaches it without a line: where lines do not work here, and where
-   * it goes on from a place in the log of the bus, which no line knows.
-   */
-  attach({ attachMs, continent, filter, link, since }: LineJoining, alone: () => BusAttachment): BusAttachment {
-    const line = this.#line(continent, attachMs);
-    if (this.#verdict === false || !line.continues(since) || !line.hasRoomFor(filter)) return alone();
+  /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
+  async open(opening: Opening, joining: Connecting): Promise<FannedStream> {
+    const verdict = this.#verdict;
+    const { verifyMs } = joining;
+    const line = verdict === false ? undefined : this.#line(joining);
+    if (line?.hasRoomFor(opening.stream) !== true) return this.#lone(joining).open(opening, verifyMs);
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
-    if (this.#verdict === true || holder === undefined) return line.attach(filter, link);
-    const attach = (works: boolean): BusAttachment =>
-      works ? this.#line(continent, attachMs).attach(filter, link) : alone();
-    return decided(this.#try(holder.rider), attach, link);
+    if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
+    const works = await this.#try(holder.rider);
+    return (works ? this.#line(joining) : this.#lone(joining)).open(opening, verifyMs);
+  }
+
+  get #all(): SharedLine[] {
+    return [...this.#lines.values(), ...this.#alone];
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
@@ -93,41 +85,46 @@ export class BusLines {
     return works;
   }
 
-  #line(continent: string, attachMs: number): SharedLine {
+  #line(joining: Connecting): SharedLine {
+    const { continent = '' } = joining;
     const known = this.#lines.get(continent);
     if (known?.isCurrent === true) return known;
-    const { doors, onerror, onlog } = this.#options;
-    const onrefused = (error: Error): void => {
-      this.#verdict = false;
-      onerror(error);
-    };
-    const line = new SharedLine({ doors, attachMs, continent, onerror, onlog, onrefused });
+    if (known !== undefined) add(this.#past, known);
+    const line = this.#made(joining, true);
     this.#lines.set(continent, line);
     return line;
   }
+
+  /** A line for one stream. */
+  #lone(joining: Connecting): SharedLine {
+    const line = this.#made(joining, false);
+    this.#alone.add(line);
+    return line;
+  }
+
+  #made(joining: Connecting, isShared: boolean): SharedLine {
+    const { attachMs, continent = '', verifyMs } = joining;
+    const { doors, onerror, onlog } = this.#options;
+    return new SharedLine({
+      ...{ doors, attachMs, verifyMs, continent, isShared, onerror, onlog },
+      onrefused: (error) => {
+        this.#verdict = false;
+        onerror(error);
+      },
+      onparted: (stream: FannedStream, parted: Stream) => this.#lone(joining).adopt(stream, parted),
+      onempty: (line) => {
+        if (this.#alone.delete(line)) add(this.#past, line);
+      },
+    });
+  }
 }
 
-/** An attachment that is made once something is known, on behalf of the request that waits for it. */
-function decided(verdict: Promise<boolean>, attach: (works: boolean) => BusAttachment, link: BusLink): BusAttachment {
-  let made: BusAttachment | undefined;
-  let isLeft = false;
-  const make = (works: boolean): void => {
-    if (!isLeft) made = attach(works);
-  };
-  verdict.then(make).catch((error: Error) => link.lost(error));
-  return {
-    get home() {
-      return made?.home;
-    },
-    get isCertain() {
-      return made?.isCertain;
-    },
-    detach: () => {
-      isLeft = true;
-      made?.detach();
-    },
-    again: (filter, joining) => made?.again?.(filter, joining),
-  };
+function add(sum: Required<BusTally>, { tally }: SharedLine): void {
+  sum.away += tally.away;
+  sum.outages += tally.outages;
+  sum.healed += tally.healed;
+  sum.gaps += tally.gaps;
+  sum.resyncs += tally.resyncs ?? 0;
 }
 
 /** Milliseconds that a stream waits for the trial; then it goes alone. */

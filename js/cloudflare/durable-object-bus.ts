@@ -1,11 +1,13 @@
 import { waitUntil } from 'cloudflare:workers';
-import type { BusAttachment, BusLink, BusTally, Joining, ListenBus } from '../bus/bus.js';
+import type { BusAttachment, BusLink, BusTally, Connecting, Joining, ListenBus } from '../bus/bus.js';
 import type { LineAttachment } from '../bus/bus-line.js';
 import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
+import type { FannedStream } from '../fanned-stream.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
 import type { Log } from '../log.js';
+import type { Opening } from '../opening.js';
 import { safely } from '../outage.js';
 import { report } from '../report.js';
 import { attachMessage } from '../wasm.js';
@@ -60,7 +62,7 @@ class DurableObjectBus implements ListenBus {
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #doors: BusDoors;
-  readonly #lines: BusLines | undefined;
+  readonly #lines: BusLines;
   readonly #onerror: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
@@ -73,12 +75,11 @@ class DurableObjectBus implements ListenBus {
     this.#doors = new BusDoors(namespace as DurableObjectNamespace, name, waitUntil);
     this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
     this.#onerror = onerror;
-    const lines = { doors: this.#doors, onerror, onlog: safely(onlog, onerror), isTried: sockets !== 'shared' };
-    this.#lines = sockets === 'each' ? undefined : new BusLines(lines);
+    this.#lines = new BusLines({ doors: this.#doors, onerror, onlog: safely(onlog, onerror), sockets });
   }
 
   get tally(): BusTally {
-    return this.#lines?.tally ?? { away: 0, outages: 0, healed: 0, gaps: 0 };
+    return this.#lines.tally;
   }
 
   /** The publish goes on when the response that caused it has been sent. */
@@ -92,26 +93,21 @@ class DurableObjectBus implements ListenBus {
     return published;
   }
 
+  hold(opening: Opening, joining: Connecting): Promise<FannedStream> {
+    return this.#lines.open(opening, joining);
+  }
+
   attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    const { attachMs = ATTACH_MS, continent = '', session, since } = joining;
-    const alone = (): BusAttachment => this.#alone(filter, link, joining);
-    if (this.#lines === undefined || session !== undefined) return alone();
-    const wanted = JSON.stringify(filter);
-    return this.#lines.attach({ attachMs, continent, filter: wanted, link, since }, alone);
-  }
-
-  async settle(): Promise<void> {
-    await this.#lines?.settle();
-  }
-
-  /** A stream on a socket of its own. */
-  #alone(filter: SubscriptionFilter, link: BusLink, joining: Joining): BusAttachment {
     const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined };
     const socket = new BusSocket(this.#doors, owner, frameOf(JSON.stringify(filter), joining), link);
     return {
       detach: () => socket.leave(),
       again: (now, again) => socket.send(frameOf(JSON.stringify(now), again)),
     };
+  }
+
+  async settle(): Promise<void> {
+    await this.#lines.settle();
   }
 
   /**
@@ -155,7 +151,5 @@ function frameOf(interest: string, { principal, session, since }: Joining): stri
   return calling(() => attachMessage(interest, claim, since));
 }
 
-/** Milliseconds within which the bus has to confirm where a stream says nothing. */
-const ATTACH_MS = 5_000;
 /** Whose the socket of a listener is. */
 const NOBODY = { continent: '', isSession: false };

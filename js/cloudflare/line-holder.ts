@@ -14,7 +14,16 @@ export interface HolderEnds {
   tick(): void;
   /** What was received is to be served now. */
   soon(): void;
-  failed(error: Error): void;
+}
+
+/** What a holder takes from its line. */
+export interface HolderOptions {
+  doors: BusDoors;
+  /** The continent of its clients; empty where that is not known. */
+  continent: string;
+  /** Whether other requests may have to close what it has. */
+  isShared: boolean;
+  onerror: (error: Error) => void;
 }
 
 /** The stream whose request has the socket of a line, and its timer, for as long as it does. */
@@ -24,13 +33,12 @@ export class LineHolder {
   readonly home: Home;
   /** How often its request has shown that it lives. */
   proofs = 0;
-  readonly #doors: BusDoors;
-  readonly #continent: string;
+  readonly #options: HolderOptions;
   readonly #ends: HolderEnds;
   readonly #timer: DeadlineTimer;
   readonly #stopped = deferred();
   /** Runs on behalf of the request that has the socket, also where that has ended and `home` runs on behalf of whoever asks. */
-  readonly #pulse: ReturnType<typeof setInterval>;
+  readonly #pulse: ReturnType<typeof setInterval> | null;
   #socket: BusSocket | undefined;
   /** Sockets that are to be closed, and were not, because another request tried. */
   #left: BusSocket[] = [];
@@ -38,24 +46,24 @@ export class LineHolder {
   #isAwaited = false;
   #attempts = 0;
 
-  constructor(rider: Rider, doors: BusDoors, continent: string, ends: HolderEnds) {
+  constructor(rider: Rider, options: HolderOptions, ends: HolderEnds) {
     this.rider = rider;
-    this.#doors = doors;
-    this.#continent = continent;
+    this.#options = options;
     this.#ends = ends;
-    this.home = new Home((error) => ends.failed(error));
+    this.home = new Home(options.onerror);
     // A request that is cancelled must live to close what it has, and what it is about to open.
-    doors.waitUntil(this.#stopped.promise);
+    options.doors.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
-    this.#pulse = setInterval(() => this.#beat(), PULSE_MS);
+    this.#pulse = options.isShared ? setInterval(() => this.#beat(), PULSE_MS) : null;
   }
 
   /** Opens a socket in place of the one that there is, and sends this first. */
   open(frame: string): void {
     this.close();
-    const owner = { continent: this.#continent, isSession: false };
+    const { continent, doors } = this.#options;
+    const owner = { continent, isSession: false };
     const { receive, lost, sentOn } = this.#ends;
-    this.#socket = new BusSocket(this.#doors, owner, frame, { receive, lost, sentOn });
+    this.#socket = new BusSocket(doors, owner, frame, { receive, lost, sentOn });
   }
 
   /** Sends one more frame. */
@@ -104,7 +112,7 @@ export class LineHolder {
   }
 
   #end(): void {
-    if (this.#left.length > 0 && this.#attempts < MOST_ATTEMPTS) return;
+    if (this.#pulse !== null && this.#left.length > 0 && this.#attempts < MOST_ATTEMPTS) return;
     clearInterval(this.#pulse);
     this.#stopped.resolve();
   }

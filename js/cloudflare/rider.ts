@@ -1,11 +1,11 @@
-import type { BusLink } from '../bus/bus.js';
+import type { FannedStream } from '../fanned-stream.js';
 import { Home } from '../home.js';
 import type { LineHolder } from './line-holder.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
-/** One stream of a shared line. */
+/** One stream of a shared line, with what its request does for the line. */
 export class Rider {
-  readonly link: BusLink;
+  readonly stream: FannedStream;
   readonly home: Home;
   /** How many writes to streams its request has done so far, whenever it had the socket. */
   writes = 0;
@@ -13,9 +13,10 @@ export class Rider {
   #watch: ReturnType<typeof setTimeout> | null = null;
   #isGone = false;
 
-  constructor(link: BusLink, onerror: (error: Error) => void) {
-    this.link = link;
-    this.home = new Home(onerror);
+  /** To be called on behalf of the stream's own request, or of one that the stream's own asks to go on: see {@link FannedStream.request}. */
+  constructor(stream: FannedStream, onerror: (error: Error) => void) {
+    this.stream = stream;
+    this.home = stream.request?.home ?? new Home(onerror);
   }
 
   /** Whether its stream has gone. */
@@ -53,6 +54,5 @@ export class Rider {
     // Whoever ends the stream may be another request; and its own, where it was cancelled, runs nothing after this.
     this.home.ask(() => clearTimeout(this.#watch));
     clearTimeout(this.#watch);
-    this.home.leave();
   }
 }

@@ -1,11 +1,14 @@
-import type { BusAttachment, BusLink, BusTally } from '../bus/bus.js';
+import type { BusTally } from '../bus/bus.js';
+import { retiringOf } from '../bus-ends.js';
 import { type Deferred, deferred } from '../deferred.js';
-import { calling, isBusy, ListenError } from '../error.js';
+import { isBusy, ListenError } from '../error.js';
+import type { FannedStream } from '../fanned-stream.js';
+import { FanoutStreams } from '../fanout-streams.js';
 import type { Log } from '../log.js';
+import type { Opening } from '../opening.js';
 import { Outage } from '../outage.js';
-import { SharedFrames } from '../shared-frames.js';
 import { coreLife } from '../trap.js';
-import { Line, LineCallKind, type Told } from '../wasm.js';
+import { BusCallKind, Fanout, Retirement, type Stream, type Told, ToldKind } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
 import { LineHolder } from './line-holder.js';
 import { Rider } from './rider.js';
@@ -16,39 +19,57 @@ export interface LineOptions {
   doors: BusDoors;
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
+  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  verifyMs: number;
   /** The continent of its clients; empty where that is not known. */
   continent: string;
+  /** Whether further streams may come. */
+  isShared: boolean;
   onerror: (error: Error) => void;
-  /** Told when all its streams are away, and when they are back. */
+  /** Told when all its streams are away, and when they are back, where it is shared. */
   onlog: Log;
   /** A stream could not be written to from another request. */
   onrefused: (error: Error) => void;
+  /** A stream that is open goes on alone. */
+  onparted: (stream: FannedStream, parted: Stream) => void;
+  /** Its last stream has left. */
+  onempty: (line: SharedLine) => void;
 }
 
 /**
- * The streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
+ * Streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
  * with it: then another one opens the next, and the positions of the log heal what fell between. Whether the
- * holder's request still lives is asked all the time, by the others in turns.
+ * holder's request still lives is asked all the time, by the others in turns. A stream whose socket is its own is alone on its line.
  */
 export class SharedLine {
   readonly #options: LineOptions;
-  readonly #name = crypto.randomUUID();
-  readonly #core: Line;
+  readonly #streams: FanoutStreams;
   readonly #life = coreLife();
   /** The oldest first. */
-  readonly #riders = new Map<number, Rider>();
+  readonly #riders = new Map<FannedStream, Rider>();
   /** Those of them whose requests may have the socket. */
   readonly #fresh = new Set<Rider>();
-  readonly #past = { outages: 0, healed: 0, gaps: 0 };
+  readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #outage: Outage;
   #holder: LineHolder | undefined;
+  #isAway = false;
+  #verifyMs = 0;
   #shedsAt = Number.NEGATIVE_INFINITY;
   #settling: Deferred<void> | undefined;
 
   constructor(options: LineOptions) {
+    const { onerror, onlog, onrefused } = options;
     this.#options = options;
-    this.#core = new Line(this.#name, options.attachMs);
-    this.#outage = new Outage(options.onlog);
+    this.#streams = new FanoutStreams({
+      make: () => Fanout.following(Date.now() - performance.now()),
+      isApart: true,
+      onleft: (stream) => this.#leave(stream),
+      onscope: () => this.#stir(),
+      onrefused,
+      onerror,
+    });
+    this.#outage = new Outage(onlog);
+    this.#expect(options.verifyMs);
   }
 
   /** How its streams fared. */
@@ -61,17 +82,12 @@ export class SharedLine {
     return this.#life === coreLife();
   }
 
-  /** Whether the bus has room on it for one more stream, as far as is known; `filter` is JSON text. */
-  hasRoomFor(filter: string): boolean {
-    const hasRoom = this.#core.hasRoomFor(filter, performance.now());
+  /** Whether the bus has room on it for one more stream, as far as is known. */
+  hasRoomFor(stream: Stream): boolean {
+    const hasRoom = this.#core.hasRoomFor(stream, performance.now());
     // The bus may have more by now: it is asked.
     if (!hasRoom) this.#stir();
     return hasRoom;
-  }
-
-  /** Whether a stream that has received all up to `since` can go on here: the line gave it that mark, or it begins. */
-  continues(since: string | undefined): boolean {
-    return since === undefined || since.includes(this.#name);
   }
 
   /** What holds the socket. */
@@ -79,28 +95,24 @@ export class SharedLine {
     return this.#holder;
   }
 
-  /** Takes in a stream, on behalf of its own request; `filter` is JSON text. */
-  attach(filter: string, link: BusLink): BusAttachment {
-    const number = calling(() => this.#core.attach(filter, performance.now()));
-    const rider = new Rider(link, this.#options.onerror);
-    this.#riders.set(number, rider);
-    this.#fresh.add(rider);
+  /** Opens a stream, on behalf of its own request; the bus is asked as often as any of the streams wants: each `verifyMs`, 0 for never. */
+  open(opening: Opening, verifyMs: number): FannedStream {
+    if (verifyMs > 0 && (this.#verifyMs === 0 || verifyMs < this.#verifyMs)) this.#expect(verifyMs);
+    const stream = this.#streams.open(opening);
+    const rider = this.#enter(stream);
     if (this.#holder === undefined) this.#appoint(rider);
     else this.#stir();
     this.#watch(rider);
-    const isCertain = (): boolean => this.isCurrent && this.#core.isCertain;
-    return {
-      home: rider.home,
-      get isCertain() {
-        return isCertain();
-      },
-      detach: () => this.#leave(number),
-      again: (wanted, { since }) => {
-        if (!this.isCurrent) return;
-        calling(() => this.#core.attachAgain(number, JSON.stringify(wanted), since, performance.now()));
-        this.#stir();
-      },
-    };
+    return stream;
+  }
+
+  /** Takes in a stream that was parted with by another line, to be alone on this one. */
+  adopt(stream: FannedStream, parted: Stream): void {
+    this.#streams.adopt(stream, parted);
+    const rider = this.#enter(stream);
+    rider.home.ask(() => {
+      if (!rider.isGone && this.#holder === undefined) this.#appoint(rider);
+    });
   }
 
   /**
@@ -116,15 +128,31 @@ export class SharedLine {
     return promise;
   }
 
-  #leave(number: number): void {
-    const rider = this.#riders.get(number);
+  get #core(): Fanout {
+    return this.#streams.core;
+  }
+
+  #expect(verifyMs: number): void {
+    this.#verifyMs = verifyMs;
+    this.#core.setPatience(this.#options.attachMs, verifyMs);
+  }
+
+  #enter(stream: FannedStream): Rider {
+    const rider = new Rider(stream, this.#options.onerror);
+    this.#riders.set(stream, rider);
+    this.#fresh.add(rider);
+    return rider;
+  }
+
+  #leave(stream: FannedStream): void {
+    const rider = this.#riders.get(stream);
     if (rider === undefined) return;
-    this.#riders.delete(number);
+    this.#riders.delete(stream);
     this.#fresh.delete(rider);
-    if (this.isCurrent) this.#core.detach(number);
     // It may have been about to hold the socket.
     if (this.isCurrent && (this.#holder === undefined || this.#holder.rider === rider)) this.#handOver(rider);
     rider.leave();
+    if (this.#riders.size === 0) this.#options.onempty(this);
   }
 
   /** Another stream holds the socket from now on. */
@@ -152,15 +180,13 @@ export class SharedLine {
     if (!isDue) return;
     this.#shedsAt = now + WRITE_BUDGET.shedMs;
     const count = Math.ceil(this.#riders.size / WRITE_BUDGET.shedShare);
-    const others = [...this.#riders].filter(([, rider]) => rider !== this.#holder?.rider);
-    const why = new ListenError('bus-exhausted', 'the requests that share a socket have spent their budget');
-    for (const [number] of others.slice(0, count)) this.#part(number, why);
+    const others = [...this.#riders.values()].filter((rider) => rider !== this.#holder?.rider);
+    for (const { stream } of others.slice(0, count)) stream.retire(now, Retirement.Exhausted);
   }
 
   /** This stream, on behalf of whose request this runs, holds the socket from now on. */
   #appoint(rider: Rider): void {
-    const { continent, doors, onerror } = this.#options;
-    const holder = new LineHolder(rider, doors, continent, {
+    const holder = new LineHolder(rider, this.#options, {
       receive: (frame) => {
         if (this.#holder === holder && this.isCurrent) this.#receive(holder, frame);
       },
@@ -170,9 +196,8 @@ export class SharedLine {
       sentOn: (error) => {
         if (this.#holder === holder && this.isCurrent) this.#sendOn(holder, error);
       },
-      failed: onerror,
       tick: () => {
-        if (this.isCurrent) this.#core.timeout(performance.now(), Math.random());
+        if (this.isCurrent) this.#counting(() => this.#core.busTimeout(performance.now(), Math.random()));
         this.#serve(holder);
       },
       soon: () => this.#serve(holder),
@@ -212,12 +237,22 @@ export class SharedLine {
     const streams = this.#riders.size;
     const before = this.#core.counts;
     const result = action();
-    const [outages = 0, healed = 0, gaps = 0] = this.#core.counts.map((count, place) => count - (before[place] ?? 0));
+    const counts = this.#core.counts.map((count, place) => count - (before[place] ?? 0));
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts;
     this.#past.outages += outages * streams;
     this.#past.healed += healed * streams;
     this.#past.gaps += gaps * streams;
-    this.#outage.tell(this.#core.isAway, streams);
+    this.#past.resyncs += resyncs * streams;
+    this.#look(streams);
     return result;
+  }
+
+  /** Where the bus is, the core knows. */
+  #look(streams: number): void {
+    const { isAway } = this.#core;
+    if (this.#options.isShared) this.#outage.tell(isAway, streams);
+    else if (isAway !== this.#isAway) for (const stream of this.#riders.keys()) stream.owner.away(stream, isAway);
+    this.#isAway = isAway;
   }
 
   #lose(holder: LineHolder, error: Error): void {
@@ -226,7 +261,10 @@ export class SharedLine {
       if (code === 'bus-full') this.#core.full();
       this.#core.lose(now, Math.random(), isBusy(code));
     });
-    if (code === 'bus-outdated') for (const number of [...this.#riders.keys()]) this.#part(number, error);
+    for (const stream of this.#riders.keys()) {
+      const retiring = retiringOf(code, performance.now());
+      if (retiring !== undefined) stream.retire(retiring.at, retiring.why);
+    }
   }
 
   /** Streams that wait for the bus wait for its shard. */
@@ -254,8 +292,8 @@ export class SharedLine {
     for (let call = this.#call(); call !== undefined; call = this.#call()) {
       const { kind, text } = call;
       call.free();
-      if (kind === LineCallKind.Leave) holder.close();
-      else if (kind === LineCallKind.Attach) holder.open(text);
+      if (kind === BusCallKind.Leave) holder.close();
+      else if (kind === BusCallKind.Attach) holder.open(text);
       else holder.send(text);
     }
     this.#tell();
@@ -263,7 +301,7 @@ export class SharedLine {
     if (this.#mustRetire) this.#retire(holder);
     else {
       if (holder.rider.isSpent) this.#shed();
-      holder.arm(this.#core.deadline);
+      holder.arm(this.#core.busDeadline);
     }
   }
 
@@ -271,21 +309,35 @@ export class SharedLine {
     return this.#core.call(performance.now());
   }
 
+  /** What is left is given to the streams by the next request that has the socket. */
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
-    for (
-      let told = this.#core.output();
-      told !== undefined;
-      told = this.#mustRetire ? undefined : this.#core.output()
-    ) {
-      const { isRefused, messages, since, streams } = told;
-      if (messages === undefined) this.#part(streams[0] ?? 0, isRefused ? noRoom() : why, since);
-      else this.#giveAll(told, streams, messages);
+    while (!this.#mustRetire) {
+      const told = this.#core.output(performance.now());
+      if (told === undefined) break;
+      this.#count(this.#give(told, why));
       told.free();
-      this.#count(streams.length);
     }
-    // What is left is given to the streams by the next request that has the socket.
     if (this.#mustRetire) return;
     if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
+  }
+
+  /** The answer is how many streams were written to. */
+  #give(told: Told, why: Error): number {
+    const { kind } = told;
+    if (kind === ToldKind.Write) return this.#streams.write(told.fan);
+    const streams = [...told.streams].map((id) => this.#streams.at(id)).filter((stream) => stream !== undefined);
+    for (const stream of streams) {
+      if (kind === ToldKind.Poll) this.#streams.catchUp(stream);
+      else if (kind === ToldKind.Parted) this.#part(stream, told.parted());
+      else stream.refuse(kind === ToldKind.Full ? noRoom() : why);
+    }
+    return streams.length;
+  }
+
+  #part(stream: FannedStream, parted: Stream | undefined): void {
+    if (parted === undefined) return;
+    this.#streams.part(stream);
+    this.#options.onparted(stream, parted);
   }
 
   #settled(settling: Deferred<void>): void {
@@ -293,44 +345,9 @@ export class SharedLine {
     settling.resolve();
   }
 
-  #giveAll(told: Told, streams: Uint32Array, messages: string[]): void {
-    const events = streams.length > 1 ? told.shared() : undefined;
-    const shared = events && new SharedFrames(events);
-    for (const stream of streams) this.#give(stream, messages, shared);
-    shared?.free();
-  }
-
-  /** One stream that cannot be written to must not keep others from hearing, nor one message those after it. */
-  #give(stream: number, messages: string[], shared: SharedFrames | undefined): void {
-    const link = this.#riders.get(stream)?.link;
-    if (link === undefined) return;
-    let isDone = false;
-    if (shared !== undefined)
-      this.#telling(() => {
-        // What throws has taken the frames.
-        isDone = true;
-        isDone = link.share?.(shared) ?? false;
-      });
-    if (!isDone) for (const message of messages) this.#telling(() => link.receive(message));
-  }
-
-  #telling(write: () => void): void {
-    try {
-      write();
-    } catch (error) {
-      this.#options.onrefused(error as Error);
-    }
-  }
-
-  #part(stream: number, why: Error, since?: string): void {
-    const rider = this.#riders.get(stream);
-    if (rider === undefined) return;
-    rider.home.ask(() => rider.link.lost(why, since));
-    this.#leave(stream);
-  }
-
   /** In its turn, and on behalf of its own request, each stream sees to it that some request holds the socket. */
   #watch(rider: Rider): void {
+    if (!this.#options.isShared) return;
     const turns = Math.min(this.#riders.size, MOST_TURNS);
     rider.later(WATCH_MS * turns * (0.5 + Math.random()), () => this.#examine(rider));
   }

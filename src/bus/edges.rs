@@ -131,15 +131,6 @@ impl Edges {
         })
     }
 
-    /// What changes for an edge that has attached, if it wants these topics from now on.
-    pub(crate) fn delta_to(&self, edge: EdgeId, wanted: &Topics) -> Option<Delta> {
-        let held = &self.get(edge)?.topics;
-        Some(Delta {
-            added: wanted.without(held),
-            dropped: held.without(wanted),
-        })
-    }
-
     /// Changes what an edge wants, at the cost of the change.
     pub(crate) fn change(&mut self, edge: EdgeId, delta: &Delta) {
         let Some(Some(attached)) = self.all.get_mut(&edge) else {
@@ -205,11 +196,6 @@ impl Edges {
         self.all.keys().copied()
     }
 
-    /// Whether there are no connections.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     pub(crate) fn attached(&self) -> usize {
         self.attached
     }
@@ -217,11 +203,6 @@ impl Edges {
     /// The topics of all that have attached.
     pub(crate) fn topics(&self) -> impl Iterator<Item = &Topic> {
         self.index.topics()
-    }
-
-    /// What all that have attached want together.
-    pub(crate) fn interest(&self) -> Interest {
-        Interest::of(self.topics().cloned().collect())
     }
 
     /// Bytes that the names of all that they want count, each name once.
@@ -238,11 +219,6 @@ impl Edges {
     /// How many times the index was changed so far.
     pub(crate) fn operations(&self) -> u64 {
         self.index.operations()
-    }
-
-    /// Those that want `event`, each once.
-    pub(crate) fn matching(&self, event: &ServerEvent) -> Vec<EdgeId> {
-        self.index.matching(event)
     }
 
     pub(crate) fn is_wanted(&self, topic: &Topic) -> bool {

@@ -1,7 +1,5 @@
 use crate::{event::ServerEvent, sorted::Set, topic::Topic};
 
-use super::edges::Edges;
-
 /// What a shard follows at its root, and what has to change about that. Topics that no edge
 /// wants any more stay followed for a while: edges go and come back.
 #[derive(Debug, Default)]
@@ -45,13 +43,13 @@ impl Wants {
     }
 
     /// An event came; what of it no edge wants is to be followed no more.
-    pub(crate) fn handle_event(&mut self, event: &ServerEvent, edges: &Edges) {
-        if edges.is_wanted(&Topic::Everything) {
+    pub(crate) fn handle_event(&mut self, event: &ServerEvent, is_wanted: impl Fn(&Topic) -> bool) {
+        if is_wanted(&Topic::Everything) {
             return;
         }
         let topics = [Some(Topic::of(event)), Topic::of_audience(event)];
         for topic in topics.into_iter().flatten() {
-            if !edges.is_wanted(&topic) {
+            if !is_wanted(&topic) {
                 self.unwanted.insert(topic);
                 self.is_noisy = true;
             }

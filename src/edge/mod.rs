@@ -1,23 +1,6 @@
 //! The edge: what holds one client's stream and joins it to the bus, over one connection after another.
 
-mod backoff;
-mod counts;
 mod ending;
-mod follower;
-mod heard;
-mod link;
-mod past;
-mod settling;
-mod shared;
-
-pub use counts::Counts;
-pub use follower::Follower;
-pub use heard::Heard;
-pub use link::{BusCall, Patience};
-pub use past::Past;
-pub use shared::{Given, SharedEvents};
-
-use shared::PlacedEvent;
 
 use std::sync::Arc;
 
@@ -32,6 +15,7 @@ use crate::{
     seeded::{self, Bug},
     sse,
     tally::Tally,
+    upstream::{BusCall, Counts, Follower, Heard, Past, Patience},
     uri::Uri,
 };
 
@@ -195,40 +179,6 @@ impl Edge {
         Ok(())
     }
 
-    /// As [`Edge::handle_bus_message`], for events that many streams get, where they are just the next ones.
-    pub fn handle_shared(
-        &mut self,
-        shared: &mut SharedEvents,
-        has_room: bool,
-        now: Millis,
-    ) -> Given {
-        let is_open =
-            matches!(self.stream.stamp(), Stamp::Subscription(_)) && self.stream.is_open();
-        let last = shared
-            .places()
-            .filter(|(first, _)| is_open && self.follower.is_next(*first))
-            .filter(|_| shared.are_accepted(self.stream.shared_honored()))
-            .map(|(_, last)| last);
-        let Some(last) = last.filter(|_| !has_room || self.stream.handle_written(now)) else {
-            return Given::Unchanged;
-        };
-        self.follower.handle_next(last, now);
-        for PlacedEvent { place, at, event } in &shared.events {
-            let published = at.map(|at| at - self.epoch);
-            if has_room {
-                self.stream.count_written(published, now);
-            } else {
-                self.stream
-                    .handle_event_at(event, place.position, published);
-            }
-        }
-        if has_room {
-            return Given::Written(shared.written(self.stream.stamp()));
-        }
-        self.stream.handle_blocked(now);
-        Given::Waiting
-    }
-
     /// What is watched no longer is denied no longer either: to be watched again it is authorized anew.
     fn follow(&mut self, mut filter: SubscriptionFilter) {
         self.denied
@@ -248,13 +198,6 @@ impl Edge {
             self.stream.abort();
         }
         self.follower.handle_lost(now, random, is_overloaded);
-    }
-
-    /// The connection that the stream shared holds it no longer, and has delivered everything up to
-    /// `since` in the log of the bus. [`Edge::poll_call`] attaches within two seconds, from there, and
-    /// nothing is missing. `random` is drawn from [0, 1).
-    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
-        self.follower.handle_parted(since, now, random);
     }
 
     /// The moment of [`Edge::poll_timeout`] has come. `random` is drawn from [0, 1).

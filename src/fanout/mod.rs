@@ -5,6 +5,8 @@ mod chunks;
 mod fan;
 mod frame;
 mod numbers;
+mod published;
+mod publishing;
 mod slots;
 mod tended;
 
@@ -12,23 +14,21 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
+    position::Position,
     scope::Scope,
-    sorted::Map,
     sse,
     tally::Tally,
-    topic::{Index, Topic, Topics},
+    topic::{Index, Topics},
 };
 
-use bundles::Bundles;
 use chunks::Chunks;
-use frame::Frame;
 use numbers::Numbers;
 use slots::Slots;
 
 pub use fan::Fan;
+pub use published::Published;
 pub use slots::StreamId;
 pub use tended::Tended;
 
@@ -53,8 +53,8 @@ pub struct Fanout {
     deadlines: BTreeSet<(Millis, u32)>,
     /// Streams that are to be polled for what was published last.
     due: Vec<StreamId>,
-    /// What was published last, and when.
-    last: (Vec<ServerEvent>, Millis),
+    /// What was published last.
+    last: Vec<Published>,
     tally: Option<Arc<Tally>>,
 }
 
@@ -71,14 +71,24 @@ impl Fanout {
             stream.handle_attached(now);
             stream.close();
         }
+        self.hold(stream, Position::default())
+    }
+
+    /// Holds a stream for which nothing waits until [`Fanout::handle_attached_from`]; but who is revoked meanwhile is.
+    pub(crate) fn open_waiting(&mut self, stream: ServerStream) -> StreamId {
+        self.hold(stream, NEVER)
+    }
+
+    fn hold(&mut self, mut stream: ServerStream, from: Position) -> StreamId {
         if let Some(tally) = &self.tally {
             stream.count_in(tally.clone());
         }
         let group = self.stamps.enter(stream.stamp());
         let honored = self.keep(stream.shared_honored());
         stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);
-        let id = self.slots.insert(stream, group);
+        let id = self.slots.insert(stream, group, from);
         self.enter(id, &honored);
+        self.plan(id);
         id
     }
 
@@ -97,83 +107,41 @@ impl Fanout {
         self.touch(id, |stream| stream.handle_attached(now));
     }
 
+    /// The bus has confirmed that events come, and the log had come that far: what stands behind that is for the stream.
+    pub(crate) fn handle_attached_from(&mut self, id: StreamId, from: Position, now: Millis) {
+        if let Some(held) = self.slots.get_mut(id) {
+            held.from = from;
+        }
+        self.handle_attached(id, now);
+    }
+
     /// Lets a stream go; the answer is why it ended, where it did.
     pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
+        self.take(id)?.ending()
+    }
+
+    /// Lets a stream go, for somebody else to hold it.
+    pub(crate) fn take(&mut self, id: StreamId) -> Option<ServerStream> {
         let held = self.slots.remove(id)?;
         if let Some(at) = held.planned {
             self.deadlines.remove(&(at, id.slot()));
         }
         self.stamps.leave(held.stream.stamp());
-        let ending = held.stream.ending();
         let honored = held.stream.shared_honored().clone();
-        drop(held);
         self.leave(id, &honored, &SubscriptionFilter::default());
         self.filters.leave(&honored);
-        ending
-    }
-
-    /// An event was published, at that moment of the clock of `now`. What the answer names is to be written at once; for
-    /// streams that have no room for it, call [`Fanout::handle_missed`] before anything else.
-    pub fn publish(&mut self, event: ServerEvent, published: Millis, now: Millis) -> Fan {
-        let mut fan = Fan::default();
-        let mut chunks = std::mem::take(&mut self.chunks);
-        let mut frame = Frame::new(&event);
-        chunks.forget();
-        self.each_hearer((&event, 0), (published, now), &mut |group, id, stamp| {
-            let chunk = chunks.get(group).unwrap_or_else(|| {
-                chunks.push(group);
-                frame.push(&mut fan.bytes, stamp);
-                fan.end_chunk()
-            });
-            fan.writes.push((id, chunk));
-        });
-        self.chunks = chunks;
-        self.last = (vec![event], published);
-        fan
-    }
-
-    /// Several events were published, in this order: as [`Fanout::publish`], but each stream gets all that it hears of them
-    /// in one chunk, one frame for each subject.
-    pub fn publish_all(&mut self, events: Vec<ServerEvent>, published: Millis, now: Millis) -> Fan {
-        let events = collapsed(events);
-        let mut bundles = Bundles::new(self.slots.most());
-        for (number, (event, repeats)) in events.iter().enumerate() {
-            let mut frame = Frame::new(event);
-            let times = (published, now);
-            self.each_hearer((event, *repeats), times, &mut |group, id, stamp| {
-                bundles.push(id.slot(), group, number, |bytes| frame.push(bytes, stamp));
-            });
-        }
-        let events = events.into_iter().map(|(event, _)| event);
-        self.last = (events.collect(), published);
-        bundles.fan(|slot| self.id_at(slot))
-    }
-
-    /// These streams had no room for what the last publish answered: their cues wait.
-    pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
-        let (events, published) = std::mem::take(&mut self.last);
-        for id in streams {
-            self.touch(id, |stream| {
-                for event in &events {
-                    stream.handle_unwritten(event, published, now);
-                }
-                stream.handle_blocked(now);
-            });
-        }
-        self.last = (events, published);
-    }
-
-    /// The streams that what was published last is not written to and that are to be polled: they have ended, or whether they may
-    /// still hear it has to be asked, as [`ServerStream::poll_question`] says.
-    pub fn take_due(&mut self) -> Vec<StreamId> {
-        std::mem::take(&mut self.due)
+        Some(held.stream)
     }
 
     /// Events may have been missed: whatever each stream honors is cued once. The state of a task cannot be made
     /// up: such a stream ends without a result, so that its client comes back and reads it. Poll all streams.
     pub fn handle_gap(&mut self) {
         for held in self.slots.iter_mut() {
-            held.stream.handle_loss();
+            // A stream that is not registered yet has missed nothing.
+            if !held.stream.is_opening() {
+                held.from = Position::default();
+                held.stream.handle_loss();
+            }
         }
     }
 
@@ -246,6 +214,16 @@ impl Fanout {
         self.slots.get_mut(id)?.stream.poll_question()
     }
 
+    /// What they want, by their slots.
+    pub(crate) fn index(&self) -> &Index<u32> {
+        &self.index
+    }
+
+    /// All streams.
+    pub(crate) fn ids(&self) -> Vec<StreamId> {
+        self.slots.iter().map(|held| held.id).collect()
+    }
+
     /// How many streams are held.
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -254,49 +232,6 @@ impl Fanout {
     /// Whether no stream is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Each stream that hears the event and can be written to; for every other that hears it the cue waits.
-    fn each_hearer(
-        &mut self,
-        (event, repeats): (&ServerEvent, usize),
-        (published, now): (Millis, Millis),
-        hear: &mut dyn FnMut(u32, StreamId, &Stamp),
-    ) {
-        let mut waiting = Vec::new();
-        let mut told = 0;
-        for slot in self.index.matching(event) {
-            let Some(held) = self.slots.at_mut(slot) else {
-                continue;
-            };
-            let id = held.id;
-            if let ServerEvent::Revoked { .. } = event {
-                held.stream.handle_event_of(event, published);
-                self.due.extend(held.stream.is_ending().then_some(id));
-                continue;
-            }
-            held.stream.count_repeats(repeats);
-            if held.stream.handle_written(now) {
-                told += 1;
-                hear(held.group, id, held.stream.stamp());
-                continue;
-            }
-            let was_idle = held.stream.pending_cues() == 0;
-            held.stream.handle_event_of(event, published);
-            // It may have room, and nobody has been asked yet whether it may be told.
-            if held.stream.is_withheld(now) && was_idle {
-                self.due.push(id);
-            } else {
-                held.stream.handle_blocked(now);
-            }
-            waiting.push(id);
-        }
-        if let Some(tally) = &self.tally {
-            tally.count_told(told, now - published);
-        }
-        for id in waiting {
-            self.plan(id);
-        }
     }
 
     /// Does something that may move a deadline of a stream, but not change what it honors: the index would not know.
@@ -367,23 +302,7 @@ impl Fanout {
     }
 }
 
-/// One event for each subject: the latest, in the place of the first, and how often there was another one.
-fn collapsed(events: Vec<ServerEvent>) -> Vec<(ServerEvent, usize)> {
-    let mut places = Map::default();
-    let mut latest: Vec<(ServerEvent, usize)> = Vec::new();
-    for event in events {
-        let subject = Topic::subject_of(&event);
-        let place = places.get(&subject).copied();
-        if let Some((former, repeats)) = place.and_then(|place| latest.get_mut(place)) {
-            *former = event;
-            *repeats += 1;
-        } else {
-            places.insert(subject, latest.len());
-            latest.push((event, 0));
-        }
-    }
-    latest
-}
-
 /// A write of about this size is worth its cost; what waits beyond it may still collapse.
 const CHUNK_BYTES: usize = 16_384;
+/// The place in no log: nothing stands behind it.
+const NEVER: Position = Position(u64::MAX);

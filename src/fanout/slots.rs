@@ -1,4 +1,9 @@
-use crate::{clock::Millis, listen::ServerStream};
+use crate::{
+    clock::Millis,
+    listen::ServerStream,
+    position::Position,
+    seeded::{self, Bug},
+};
 
 /// Identifies one stream of a fan-out, and never another one: slots are used again, each time with a further
 /// generation.
@@ -24,6 +29,15 @@ pub(super) struct Held {
     pub(super) group: u32,
     /// When its deadlines are looked at next.
     pub(super) planned: Option<Millis>,
+    /// It hears what stands behind this in the log of a bus.
+    pub(super) from: Position,
+}
+
+impl Held {
+    /// Whether it hears an event that stands there in the log of its bus; `None`: it has no log.
+    pub(super) fn hears(&self, position: Option<Position>) -> bool {
+        position.is_none_or(|position| self.from < position || seeded::has(Bug::TakesBeforeTheHead))
+    }
 }
 
 /// Streams by their slots; each in a box of its own, since a list that grows holds twice what it needs.
@@ -36,7 +50,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn insert(&mut self, stream: ServerStream, group: u32) -> StreamId {
+    pub(super) fn insert(&mut self, stream: ServerStream, group: u32, from: Position) -> StreamId {
         let id = self.free.pop().unwrap_or_else(|| self.further());
         if let Some(slot) = self.places.get_mut(id.slot as usize) {
             self.len += 1;
@@ -45,6 +59,7 @@ impl Slots {
                 id,
                 group,
                 planned: None,
+                from,
             }));
         }
         id
@@ -81,6 +96,10 @@ impl Slots {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Held> {
         self.places.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.places.iter().filter_map(Option::as_deref)
     }
 
     /// No slot is as large.

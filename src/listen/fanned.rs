@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::{clock::Millis, event::ServerEvent, filter::SubscriptionFilter};
+use crate::{clock::Millis, event::ServerEvent, filter::SubscriptionFilter, tally::Tally};
 
 use super::{
     cues::Since,
@@ -24,28 +24,25 @@ impl ServerStream {
         true
     }
 
-    /// Counts what was written of an event that was published at that moment, as far as that is known.
-    pub(crate) fn count_written(&self, published: Option<Millis>, now: Millis) {
-        if let Some(tally) = &self.tally {
-            tally.count_event(false);
-            tally.count_frame(published.map(|published| now - published));
-        }
-    }
-
     /// There was no room for that message after all: the cue waits.
-    pub(crate) fn handle_unwritten(&mut self, event: &ServerEvent, published: Millis, now: Millis) {
+    pub(crate) fn handle_unwritten(
+        &mut self,
+        event: &ServerEvent,
+        published: Option<Millis>,
+        now: Millis,
+    ) {
         if !self.honored.accepts(event) {
             return;
         }
         if let Some(tally) = &self.tally {
-            tally.take_back(now - published);
+            tally.take_back(published.map(|published| now - published));
         }
         self.handle_event_of(event, published);
     }
 
     /// The bus delivered an event that was published at that moment.
-    pub(crate) fn handle_event_of(&mut self, event: &ServerEvent, published: Millis) {
-        self.push(event, Since::new(None, Some(published)));
+    pub(crate) fn handle_event_of(&mut self, event: &ServerEvent, published: Option<Millis>) {
+        self.push(event, Since::new(None, published));
     }
 
     /// So many further events were told together with one.
@@ -65,6 +62,10 @@ impl ServerStream {
     pub(crate) fn share(&mut self, stamp: &Stamp, honored: &Arc<SubscriptionFilter>) {
         self.stamp.clone_from(stamp);
         self.honored.clone_from(honored);
+    }
+
+    pub(crate) fn tally(&self) -> Option<&Arc<Tally>> {
+        self.tally.as_ref()
     }
 
     pub(crate) fn shared_honored(&self) -> &Arc<SubscriptionFilter> {

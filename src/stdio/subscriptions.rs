@@ -3,11 +3,12 @@ use std::collections::VecDeque;
 use crate::{
     capabilities::{Capabilities, Discovered},
     clock::Millis,
-    edge::{Edge, Past},
+    edge::Edge,
     filter::SubscriptionFilter,
     id::RequestId,
     listen::{Accepted, Output, ServerStream, Stamp},
     sorted::Map,
+    upstream::Past,
 };
 
 /// One subscription of a channel, as the channel numbers them: an id that a client uses again is another number.

@@ -69,6 +69,11 @@ impl<Id: Copy + Ord> Index<Id> {
         ids
     }
 
+    /// Whether nobody wants anything.
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
     /// Whether anybody wants what `topic` names; of revocations, those of one principal suffice.
     pub fn contains(&self, topic: &Topic) -> bool {
         self.wanted.contains_key(topic) || (*topic == Topic::Revocations && self.principals > 0)

@@ -10,7 +10,9 @@ use crate::{
     topic::Topic,
 };
 
-use super::{discovered::Discovered, edge::Edge, error::coded, millis};
+use super::{
+    discovered::Discovered, error::coded, grant::scope_of, millis, stream::Stream, tally::Tally,
+};
 
 /// Judges HTTP requests; made once, with the limits.
 #[wasm_bindgen]
@@ -243,23 +245,28 @@ impl Accepted {
         ))
     }
 
-    /// Opens the stream: what is honored is what the server advertises and `authorized` (JSON
-    /// text of a filter; undefined: everything) names too. Keep-alives every `keepAliveMs`; 0: none.
+    /// The stream that answers it: what is honored is what the server advertises and `authorized` (JSON
+    /// text of a filter; undefined: everything) names too. `scope` is what the caller hears of what is not for everybody, as JSON text:
+    /// `audiences`, and its name in `principals`; throws where one of them is no name. Keep-alives every `keepAliveMs`; 0: none. What happens is
+    /// counted in `tally`.
     pub fn open(
         &self,
         discovered: &Discovered,
         authorized: Option<String>,
+        scope: &str,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
-    ) -> Result<Edge, JsValue> {
+        tally: &Tally,
+    ) -> Result<Stream, JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        let stream = self.0.open(
-            &discovered.0,
-            authorized.as_ref(),
-            millis(keep_alive_ms),
-            millis(now),
-        );
-        Ok(Edge::new(stream))
+        let keep_alive = millis(keep_alive_ms);
+        let stream = self
+            .0
+            .open(&discovered.0, authorized.as_ref(), keep_alive, millis(now));
+        let mut stream = stream;
+        stream.scope_to(scope_of(scope)?);
+        stream.count_in(tally.0.clone());
+        Ok(stream.into())
     }
 }
 

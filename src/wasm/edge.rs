@@ -2,9 +2,10 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     bus::Interest,
-    edge::{self, Frame, Past, Patience},
+    edge::{self, Frame},
     legacy::event_id,
     listen::{Ending, ServerStream},
+    upstream::{self, Past, Patience},
     uri::Uri,
 };
 
@@ -55,12 +56,6 @@ impl Edge {
     #[wasm_bindgen(getter)]
     pub fn honored(&mut self) -> String {
         Interest::Filter(self.edge.stream().honored().clone()).to_json()
-    }
-
-    /// Whether nothing at all is honored.
-    #[wasm_bindgen(getter, js_name = honorsNothing)]
-    pub fn honors_nothing(&mut self) -> bool {
-        self.edge.stream().honored().is_empty()
     }
 
     /// Whether the bus has yet to confirm.
@@ -132,16 +127,6 @@ impl Edge {
             .handle_bus_lost(millis(now), random, is_overloaded);
     }
 
-    /// The connection that the stream shared holds it no longer, and has delivered everything up to
-    /// `since`, as `attachMessage` takes it: it attaches within two seconds. Text that says no mark is as
-    /// `lose`. `random` is drawn from [0, 1).
-    pub fn part(&mut self, since: &str, now: f64, random: f64) {
-        match event_id::read(since) {
-            Some(since) => self.edge.handle_parted(since, millis(now), random),
-            None => self.edge.handle_bus_lost(millis(now), random, false),
-        }
-    }
-
     /// What is to be done about the bus; undefined: nothing now.
     pub fn call(&mut self, now: f64) -> Option<BusCall> {
         self.edge.poll_call(millis(now)).map(call)
@@ -151,12 +136,6 @@ impl Edge {
     pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
         let handled = self.edge.handle_bus_message(message, millis(now));
         handled.err().map(|error| error.code().to_owned())
-    }
-
-    /// There is nothing to register with a bus: acknowledge and end.
-    #[wasm_bindgen(js_name = finishWithoutBus)]
-    pub fn finish_without_bus(&mut self, now: f64) {
-        self.edge.finish_without_bus(millis(now));
     }
 
     /// The moment of `deadline` has come; `random` is drawn from [0, 1).
@@ -199,12 +178,6 @@ impl Edge {
     /// `renew`. Undefined: nobody has to, or somebody is being asked.
     pub fn question(&mut self) -> Option<String> {
         question_of(self.edge.stream())
-    }
-
-    /// Whether what is to be written waits for `renew`.
-    #[wasm_bindgen(getter, js_name = isAsking)]
-    pub fn is_asking(&mut self) -> bool {
-        self.edge.stream().is_asking()
     }
 
     /// What the caller may hear now, as JSON text of a filter; undefined: nothing. A stream that was promised more ends at once, and one
@@ -275,12 +248,6 @@ impl Edge {
 }
 
 impl Edge {
-    pub(super) fn new(stream: ServerStream) -> Self {
-        Self {
-            edge: edge::Edge::new(stream),
-        }
-    }
-
     /// The stream of a session.
     pub(super) fn resuming(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
         Self {
@@ -303,11 +270,11 @@ impl Retirement {
     }
 }
 
-pub(super) fn call(call: edge::BusCall) -> BusCall {
+pub(super) fn call(call: upstream::BusCall) -> BusCall {
     match call {
-        edge::BusCall::Leave => BusCall::Leave,
-        edge::BusCall::Attach => BusCall::Attach,
-        edge::BusCall::Ask => BusCall::Ask,
+        upstream::BusCall::Leave => BusCall::Leave,
+        upstream::BusCall::Attach => BusCall::Attach,
+        upstream::BusCall::Ask => BusCall::Ask,
     }
 }
 

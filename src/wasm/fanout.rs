@@ -1,79 +1,82 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    clock::Millis,
     event::ServerEvent,
     fanout::{self, Fan, StreamId},
+    isolate::Isolate,
     listen::ServerStream,
 };
 
 use super::{
-    accept::{Accepted, filter_of},
-    discovered::Discovered,
     edge::Retirement,
-    grant::{Renewed, expire, renew, scope_of},
+    grant::{Renewed, expire, renew},
     millis,
-    tally::Tally,
+    stream::Stream,
     text::event_of,
     time,
 };
 
-/// All streams that one process holds on one bus: events in, chunks of response bodies out. A stream is its slot: a number that is
+/// Streams of one process or isolate on one bus: events in, chunks of response bodies out. A stream is its slot: a number that is
 /// free again once `remove` was called.
 #[wasm_bindgen]
 pub struct Fanout {
-    core: fanout::Fanout,
-    stall: Millis,
+    core: Core,
     /// How many streams there is memory for.
     provided: usize,
 }
 
+/// Where the events come from.
+pub(super) enum Core {
+    /// `publish`.
+    Fed(Box<fanout::Fanout>),
+    /// The bus, by way of a connection: see `isolate.rs`.
+    Following(Box<Isolate>),
+}
+
 #[wasm_bindgen]
 impl Fanout {
-    /// A fan-out without streams, which counts what happens in `tally`. A reader that takes nothing for `stallMs`, while something waits for it, is given up; 0: never.
+    /// A fan-out without streams, which is fed by `publish`.
     #[wasm_bindgen(constructor)]
-    pub fn new(tally: &Tally, #[wasm_bindgen(js_name = stallMs)] stall_ms: f64) -> Self {
-        let mut core = fanout::Fanout::default();
-        core.count_in(tally.0.clone());
-        Self {
-            core,
-            stall: millis(stall_ms),
-            provided: 0,
-        }
+    pub fn new() -> Self {
+        Self::of(Core::Fed(Box::default()))
     }
 
-    /// Holds the stream that answers a request, as `Accepted.open` and `Edge.scopeTo` say; events wait for it until `attached`.
+    /// Holds a stream; where it follows a bus, nothing is written before that has confirmed: see `isOpening`. A reader that takes nothing for
+    /// `stallMs`, while something waits for it, is given up; 0: never.
     pub fn open(
         &mut self,
-        accepted: &Accepted,
-        discovered: &Discovered,
-        authorized: Option<String>,
-        scope: &str,
-        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
+        stream: Stream,
+        #[wasm_bindgen(js_name = stallMs)] stall_ms: f64,
         now: f64,
-    ) -> Result<u32, JsValue> {
-        let authorized = authorized.as_deref().map(filter_of).transpose()?;
+    ) -> u32 {
+        let Stream { mut stream, .. } = stream;
         let now = millis(now);
-        let keep_alive = millis(keep_alive_ms);
-        let mut stream = accepted
-            .0
-            .open(&discovered.0, authorized.as_ref(), keep_alive, now);
-        stream.scope_to(scope_of(scope)?);
-        stream.stall_after(self.stall);
+        stream.stall_after(millis(stall_ms));
         self.provide();
-        Ok(self.core.open(stream, now).slot())
+        let id = match &mut self.core {
+            Core::Fed(fanout) => {
+                let id = fanout.open(stream, now);
+                fanout.handle_attached(id, now);
+                id
+            }
+            Core::Following(isolate) => isolate.open(stream, now),
+        };
+        id.slot()
     }
 
-    /// The bus has confirmed that it tells of events: the stream may be acknowledged.
-    pub fn attached(&mut self, stream: u32, now: f64) {
-        if let Some(id) = self.core.id_at(stream) {
-            self.core.handle_attached(id, millis(now));
-        }
+    /// Whether the bus has yet to confirm.
+    #[wasm_bindgen(js_name = isOpening)]
+    pub fn is_opening(&self, stream: u32) -> bool {
+        self.held(stream).is_some_and(ServerStream::is_opening)
     }
 
     /// Lets a stream go; the answer is the stable name of why it ended, where it did.
     pub fn remove(&mut self, stream: u32) -> Option<String> {
-        let ending = self.core.remove(self.core.id_at(stream)?)?;
+        let id = self.fanout().id_at(stream)?;
+        let ending = match &mut self.core {
+            Core::Fed(fanout) => fanout.remove(id),
+            Core::Following(isolate) => isolate.remove(id),
+        }?;
         Some(ending.code().to_owned())
     }
 
@@ -89,10 +92,10 @@ impl Fanout {
         let mut events: Vec<ServerEvent> =
             events.lines().map(event_of).collect::<Result<_, _>>()?;
         let fan = match events.pop() {
-            Some(event) if events.is_empty() => self.core.publish(event, published, now),
+            Some(event) if events.is_empty() => self.fanout_mut().publish(event, published, now),
             Some(last) => {
                 events.push(last);
-                self.core.publish_all(events, published, now)
+                self.fanout_mut().publish_all(events, published, now)
             }
             None => return Ok(None),
         };
@@ -101,14 +104,14 @@ impl Fanout {
 
     /// These streams had no room for what the last `publish` answered.
     pub fn missed(&mut self, streams: &[u32], now: f64) {
-        let ids = streams.iter().filter_map(|slot| self.core.id_at(*slot));
+        let ids = streams.iter().filter_map(|slot| self.fanout().id_at(*slot));
         let ids: Vec<StreamId> = ids.collect();
-        self.core.handle_missed(ids, millis(now));
+        self.fanout_mut().handle_missed(ids, millis(now));
     }
 
     /// The streams that are to be polled for what was published last; undefined: none.
     pub fn due(&mut self) -> Option<Vec<u32>> {
-        let due = self.core.take_due();
+        let due = self.fanout_mut().take_due();
         (!due.is_empty()).then(|| slots_of(due))
     }
 
@@ -122,37 +125,43 @@ impl Fanout {
 
     /// As `Edge.question`, of a stream.
     pub fn question(&mut self, stream: u32) -> Option<String> {
-        let question = self.core.poll_question(self.core.id_at(stream)?)?;
+        let id = self.fanout().id_at(stream)?;
+        let question = self.fanout_mut().poll_question(id)?;
         Some(question.to_json())
     }
 
     /// As `Edge.renew`, of a stream; it is to be polled.
     pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
-        let id = self.core.id_at(stream)?;
+        let id = self.fanout().id_at(stream)?;
         let mut renewed = Renewed::default();
-        self.core.touch(id, |stream| {
+        self.fanout_mut().touch(id, |stream| {
             renewed = renew(stream, authorized.as_deref(), millis(now));
         });
-        if let Some(scope) = renewed.scope {
-            self.core.handle_scope(id, scope);
+        match (&mut self.core, renewed.scope) {
+            (Core::Fed(fanout), Some(scope)) => fanout.handle_scope(id, scope),
+            (Core::Following(isolate), Some(scope)) => {
+                isolate.handle_scope(id, scope, millis(now));
+            }
+            (_, None) => {}
         }
         renewed.wrong
     }
 
     /// Events may have been missed: every stream is to be polled.
     pub fn gap(&mut self) {
-        self.core.handle_gap();
+        self.fanout_mut().handle_gap();
     }
 
     /// As `gap`, for streams that are about to close: those of callers with a name end at once.
     #[wasm_bindgen(js_name = lastDoubt)]
     pub fn last_doubt(&mut self) {
-        self.core.handle_last_doubt();
+        self.fanout_mut().handle_last_doubt();
     }
 
     /// The next bytes to write to a stream; undefined: nothing now, or nothing any more (see `isEnded`).
     pub fn poll(&mut self, stream: u32, now: f64) -> Option<Vec<u8>> {
-        self.core.poll(self.core.id_at(stream)?, millis(now))
+        let id = self.fanout().id_at(stream)?;
+        self.fanout_mut().poll(id, millis(now))
     }
 
     /// Whether `poll` has nothing more to say, whatever room there is.
@@ -171,18 +180,43 @@ impl Fanout {
     /// When to call `timeout`, on the clock of the other calls; undefined: not now.
     #[wasm_bindgen(getter)]
     pub fn deadline(&self) -> Option<f64> {
-        self.core.poll_timeout().map(time)
+        self.fanout().poll_timeout().map(time)
     }
 
     /// The moment of `deadline` has come; the answer names the streams to poll.
     pub fn timeout(&mut self, now: f64) -> Vec<u32> {
-        let due = self.core.handle_timeout(millis(now));
+        let due = self.fanout_mut().handle_timeout(millis(now));
         slots_of(due)
     }
 
-    /// Ends a stream gracefully: what is pending, then the result.
-    pub fn close(&mut self, stream: u32) {
-        self.tend(stream, ServerStream::close);
+    /// When to call `timeoutOf` for one stream, where each has a timer of its own; undefined: not now.
+    #[wasm_bindgen(js_name = deadlineOf)]
+    pub fn deadline_of(&self, stream: u32) -> Option<f64> {
+        self.held(stream)?.poll_timeout().map(time)
+    }
+
+    /// The moment of `deadlineOf` has come: the stream is to be polled.
+    #[wasm_bindgen(js_name = timeoutOf)]
+    pub fn timeout_of(&mut self, stream: u32, now: f64) {
+        self.tend(stream, |stream| stream.handle_timeout(millis(now)));
+    }
+
+    /// Whether what is to be written waits for `renew`.
+    #[wasm_bindgen(js_name = isAsking)]
+    pub fn is_asking(&self, stream: u32) -> bool {
+        self.held(stream).is_some_and(ServerStream::is_asking)
+    }
+
+    /// Ends a stream gracefully: what is pending, then the result. `isSettled` says that the bus has delivered what was published before.
+    pub fn close(&mut self, stream: u32, #[wasm_bindgen(js_name = isSettled)] is_settled: bool) {
+        match &mut self.core {
+            Core::Fed(_) => self.tend(stream, ServerStream::close),
+            Core::Following(isolate) => {
+                if let Some(id) = isolate.fanout().id_at(stream) {
+                    isolate.close(id, is_settled);
+                }
+            }
+        }
     }
 
     /// Whether all that is left to be polled is to be written at once, whatever room there is.
@@ -211,21 +245,55 @@ impl Fanout {
     }
 }
 
+impl Default for Fanout {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Fanout {
+    pub(super) fn of(core: Core) -> Self {
+        Self { core, provided: 0 }
+    }
+
+    /// What follows the bus, where that is how events come.
+    pub(super) fn isolate(&mut self) -> Option<&mut Isolate> {
+        match &mut self.core {
+            Core::Fed(_) => None,
+            Core::Following(isolate) => Some(isolate),
+        }
+    }
+
+    fn fanout(&self) -> &fanout::Fanout {
+        match &self.core {
+            Core::Fed(fanout) => fanout,
+            Core::Following(isolate) => isolate.streams(),
+        }
+    }
+
+    fn fanout_mut(&mut self) -> &mut fanout::Fanout {
+        match &mut self.core {
+            Core::Fed(fanout) => fanout,
+            Core::Following(isolate) => isolate.fanout(),
+        }
+    }
+
     fn held(&self, slot: u32) -> Option<&ServerStream> {
-        self.core.stream(self.core.id_at(slot)?)
+        let fanout = self.fanout();
+        fanout.stream(fanout.id_at(slot)?)
     }
 
     fn tend(&mut self, slot: u32, action: impl FnOnce(&mut ServerStream)) {
-        if let Some(id) = self.core.id_at(slot) {
-            self.core.touch(id, action);
+        let fanout = self.fanout_mut();
+        if let Some(id) = fanout.id_at(slot) {
+            fanout.touch(id, action);
         }
     }
 
     /// Node 24 and earlier collect all garbage whenever memory grows, and memory grows by one page where nobody asks for
     /// more: with many streams that is most of what opening costs.
     fn provide(&mut self) {
-        let streams = self.core.len();
+        let streams = self.fanout().len();
         if streams < self.provided {
             return;
         }
@@ -239,7 +307,7 @@ impl Fanout {
 
 /// A fan as numbers of four bytes, little end first, and the chunks after them: how long the numbers are, how many chunks, where
 /// each ends, and of each write the stream and the place of its chunk.
-fn packed(fan: &Fan) -> Vec<u8> {
+pub(super) fn packed(fan: &Fan) -> Vec<u8> {
     let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
     let mut bytes = Vec::with_capacity(head + fan.bytes.len());
     let mut push = |number: u32| bytes.extend_from_slice(&number.to_le_bytes());
@@ -254,7 +322,7 @@ fn packed(fan: &Fan) -> Vec<u8> {
     bytes
 }
 
-fn slots_of(streams: Vec<StreamId>) -> Vec<u32> {
+pub(super) fn slots_of(streams: Vec<StreamId>) -> Vec<u32> {
     streams.into_iter().map(StreamId::slot).collect()
 }
 

@@ -2,12 +2,12 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     capabilities::Capabilities,
-    edge::Past,
     error::{self, Reason},
     filter::SubscriptionFilter,
     legacy::{self, Call, event_id},
     listen::{Headers, ServerStream, Stamp},
     message,
+    upstream::Past,
 };
 
 use super::{

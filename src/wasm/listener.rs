@@ -1,8 +1,8 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    edge::{Follower, Heard, Patience},
     legacy::event_id,
+    upstream::{Follower, Heard, Patience},
 };
 
 use super::{

@@ -33,9 +33,9 @@ mod front;
 #[cfg(feature = "server")]
 mod grant;
 #[cfg(feature = "server")]
-mod legacy;
+mod isolate;
 #[cfg(feature = "server")]
-mod line;
+mod legacy;
 #[cfg(feature = "server")]
 mod listener;
 #[cfg(feature = "server")]
@@ -47,9 +47,9 @@ mod shard;
 #[cfg(feature = "server")]
 mod shards;
 #[cfg(feature = "server")]
-mod shared;
-#[cfg(feature = "server")]
 mod stdio;
+#[cfg(feature = "server")]
+mod stream;
 #[cfg(feature = "server")]
 mod tally;
 #[cfg(feature = "server")]

@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, edge::Patience, filter::SubscriptionFilter};
+use mcp_listen::{clock::Millis, filter::SubscriptionFilter, upstream::Patience};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 

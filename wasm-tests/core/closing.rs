@@ -2,12 +2,12 @@
 
 use mcp_listen::{
     clock::Millis,
-    edge::Patience,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream},
     message,
     scope::{Label, Scope},
+    upstream::Patience,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

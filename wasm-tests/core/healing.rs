@@ -1,9 +1,9 @@
 use mcp_listen::{
     clock::Millis,
-    edge::{BusCall, Counts, Patience},
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
+    upstream::{BusCall, Counts, Patience},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -3,11 +3,12 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Past},
+    edge::{Edge, Frame},
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
     message,
+    upstream::{BusCall, Past},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]

@@ -3,12 +3,13 @@
 use mcp_listen::{
     bus::{Mark, Position},
     clock::Millis,
-    edge::{BusCall, Edge},
+    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream},
     message,
     scope::{Label, Scope},
+    upstream::BusCall,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

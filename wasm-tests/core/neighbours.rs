@@ -4,12 +4,13 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, FollowAnswer, Mark, Position, Received, ShardId},
     clock::Millis,
-    edge::{BusCall, Edge},
+    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
     json,
     listen::ServerStream,
     scope::Label,
+    upstream::BusCall,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

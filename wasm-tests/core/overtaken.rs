@@ -1,11 +1,8 @@
 //! Frames that arrive when others should have come before.
 
 use mcp_listen::{
-    clock::Millis,
-    edge::{Frame, Given, Patience, SharedEvents},
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    message, sse,
+    clock::Millis, edge::Frame, event::ServerEvent, filter::SubscriptionFilter, message, sse,
+    upstream::Patience,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -18,12 +15,6 @@ use crate::{
 /// A frame arrives, and nothing else happens.
 fn hear(world: &mut World, frame: &str) {
     world.edge.handle_bus_message(frame, Millis(0)).unwrap();
-}
-
-/// A frame arrives that was read once for all streams of the process.
-fn share(world: &mut World, frame: &str) -> Given {
-    let mut shared = SharedEvents::read(&[frame]).unwrap();
-    world.edge.handle_shared(&mut shared, true, Millis(0))
 }
 
 /// Three states of a task are on their way to a stream that follows it.
@@ -70,7 +61,6 @@ fn nor_does_it_where_what_was_overtaken_comes_after_the_answer_to_what_was_asked
     let attached = world.wire.pop_front().unwrap();
     hear(&mut world, &attached);
     for frame in &late {
-        assert_eq!(share(&mut world, frame), Given::Unchanged);
         hear(&mut world, frame);
     }
     assert_eq!(world.edge.poll_frame(Millis(0)), None);
@@ -81,7 +71,8 @@ fn nor_does_it_where_what_was_overtaken_comes_after_the_answer_to_what_was_asked
     // And what comes after that is told.
     world.publish(&task(r#"{"taskId":"t","status":"completed","ttlMs":4}"#));
     let next = world.wire.pop_front().unwrap();
-    assert_eq!(share(&mut world, &next), Given::Written(0));
+    hear(&mut world, &next);
+    assert!(world.edge.poll_frame(Millis(0)).is_some());
 }
 
 #[test]

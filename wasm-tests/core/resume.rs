@@ -3,12 +3,13 @@ use mcp_listen::{
         Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position, Received, Replay,
     },
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Past},
+    edge::{Edge, Frame},
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
     listen::{ServerStream, Stamp},
     message, sse,
+    upstream::{BusCall, Past},
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]

@@ -3,16 +3,17 @@ use std::collections::BTreeSet;
 use mcp_listen::{
     bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
     clock::Millis,
-    edge::{BusCall, Edge, Past, Patience},
+    edge::Edge,
     event::{EventError, ServerEvent},
     fanout::Fanout,
     filter::SubscriptionFilter,
+    isolate::{Isolate, IsolateOutput},
     limits::Limits,
-    line::{Line, LineCall, LineOutput},
     listen::{Ending, Output, ServerStream, Stamp},
     message,
     scope::{Label, Scope},
     topic::Topic,
+    upstream::{BusCall, Past, Patience, UpstreamCall},
     uri::Uri,
 };
 #[cfg(target_arch = "wasm32")]
@@ -279,12 +280,14 @@ fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_t
 }
 
 #[test]
-fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
-    let mut line = Line::new("line", Patience::default());
-    let ann = line.attach(&Interest::Filter(filter("ann", &["acme"])), T0);
-    let ben = line.attach(&Interest::Filter(filter("ben", &["bolt"])), T0);
-    line.handle_timeout(T0, 0.5);
-    let Some(LineCall::Attach(text)) = line.poll_call(T0) else {
+fn an_isolate_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
+    let mut isolate = Isolate::new(Patience::default(), T0);
+    let [ann, ben] = [filter("ann", &["acme"]), filter("ben", &["bolt"])].map(|filter| {
+        let stream = ServerStream::new(id("1"), filter, T0, T0);
+        isolate.open(stream, T0)
+    });
+    isolate.handle_timeout(T0, 0.5);
+    let Some(UpstreamCall::Attach(text)) = isolate.poll_call(T0) else {
         panic!("no attach");
     };
     assert!(text.contains(r#""audiences":["acme","bolt"],"revocations":true"#));
@@ -293,24 +296,27 @@ fn a_line_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
     let Ok(Received::Attached { answer, .. }) = bus.handle_message(edge, &text) else {
         panic!("not attached");
     };
-    line.handle_message(&answer, T0).unwrap();
-    while line.poll_output().is_some() {}
-    for (event, wanted) in [
-        (of("acme", TOOLS), vec![ann]),
-        (of("bolt", TOOLS), vec![ben]),
-        (of("acme", updated("x")), vec![]),
-        (revoked("ben"), vec![ben]),
+    isolate.handle_message(&answer, T0).unwrap();
+    while isolate.poll_output(T0).is_some() {}
+    for stream in [ann, ben] {
+        assert!(isolate.fanout().poll(stream, T0).is_some());
+    }
+    for (event, wanted, ended) in [
+        (of("acme", TOOLS), vec![ann], vec![]),
+        (of("bolt", TOOLS), vec![ben], vec![]),
+        (of("acme", updated("x")), vec![], vec![]),
+        (revoked("ben"), vec![], vec![ben]),
     ] {
         let publication = bus.publish(&event);
         if let Some(frame) = publication.message_for(edge) {
-            line.handle_message(frame, T0).unwrap();
+            isolate.handle_message(frame, T0).unwrap();
         }
-        let told = std::iter::from_fn(|| line.poll_output());
-        let told = told.flat_map(|output| match output {
-            LineOutput::Send { edges, .. } => edges,
-            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => vec![edge],
-        });
-        assert_eq!(told.collect::<Vec<_>>(), wanted, "{event:?}");
+        let mut told = Vec::new();
+        while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(T0) {
+            told.extend(fan.writes.into_iter().map(|(id, _)| id));
+        }
+        let due = isolate.fanout().take_due();
+        assert_eq!((told, due), (wanted, ended), "{event:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use mcp_listen::{
     bus::EdgeId,
     capabilities::Capabilities,
     clock::Millis,
-    edge::{Edge, Frame, Past},
+    edge::{Edge, Frame},
     error::{Reason, Rejection},
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -15,6 +15,7 @@ use mcp_listen::{
     limits::Limits,
     listen::{self, Headers, ServerStream, Stamp},
     message,
+    upstream::Past,
     uri::Uri,
 };
 

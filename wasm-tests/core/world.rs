@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use mcp_listen::{
     bus::{Bus, EdgeId, Mark, Position, Received},
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Patience},
+    edge::{Edge, Frame},
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::ServerStream,
     message,
+    upstream::{BusCall, Patience},
     uri::Uri,
 };
 

@@ -8,15 +8,16 @@ use mcp_listen::{
     capabilities::{Capabilities, Discovered},
     client::{Options, Output, Subscription},
     clock::Millis,
-    edge::{Edge, Patience},
+    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    isolate::Isolate,
     json,
     limits::Limits,
-    line::Line,
     listen::{Headers, ServerStream},
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
+    upstream::Patience,
 };
 
 use crate::any::{id, uri};
@@ -55,15 +56,17 @@ fn everybody_takes(text: &str) {
         drop(bus.handle_message(number, frame));
     }
     let mut edge = Edge::new(ServerStream::new(id("1"), watched(), Millis(0), Millis(0)));
-    let mut line = Line::new("line", Patience::default());
-    let _ = line.attach(&Interest::Filter(watched()), Millis(0));
-    drop(line.poll_call(Millis(0)));
+    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+    let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
+    let stream = isolate.open(stream, Millis(0));
+    drop(isolate.poll_call(Millis(0)));
     let attached = BusMessage::Attached(mark()).to_json();
     for frame in [text, &attached, text, text] {
         let _ = edge.handle_bus_message(frame, Millis(1));
         while edge.poll_frame(Millis(1)).is_some() {}
-        let _ = line.handle_message(frame, Millis(1));
-        while line.poll_output().is_some() {}
+        let _ = isolate.handle_message(frame, Millis(1));
+        while isolate.poll_output(Millis(1)).is_some() {}
+        while isolate.fanout().poll(stream, Millis(1)).is_some() {}
     }
     let mut shard = Shard::new(0);
     let number = shard.connect();

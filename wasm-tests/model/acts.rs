@@ -114,8 +114,6 @@ impl World {
         }
         let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
         let is_session = step.who % 8 > 4 && !self.setup.has_shards;
-        let is_old =
-            !(is_session || self.setup.has_shards || self.setup.shares) && step.who % 16 == 4;
         let id = IDS[usize::from(step.who / 8) % IDS.len()];
         let at = self.clients.len();
         self.note(|| format!("client {at} opens a stream for {}", keys.names()));
@@ -130,7 +128,7 @@ impl World {
         for key in keys.resources().filter(|_| is_session) {
             self.watch(at, key, true);
         }
-        self.open(at, usize::from(step.who / 32), is_old)
+        self.open(at, usize::from(step.who / 32))
     }
 
     fn wait(&mut self, what: u8) -> Result<(), Violation> {
@@ -199,7 +197,7 @@ impl World {
     pub(crate) fn come_back(&mut self, at: usize) -> Result<(), Violation> {
         let client = &self.clients[at];
         if client.is_session() && client.host.is_none() && self.begin_session(at, false) {
-            self.open(at, 0, false)?;
+            self.open(at, 0)?;
         }
         Ok(())
     }
@@ -240,44 +238,39 @@ impl World {
 
     fn end(&mut self, at: usize, step: Step) {
         let now = self.now;
-        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+        let Some((host, mut driven)) = self.driven(at) else {
             return;
         };
         if !host.is_open() {
             return;
         }
-        let place = host.isolate;
         if step.act == Act::Close {
-            self.close(at, place);
+            host.close(&mut driven);
         } else if step.what.is_multiple_of(2) {
             host.allow(Ending::Shed);
-            host.edge().stream().retire(Ending::Shed);
+            driven.retire(Ending::Shed);
         } else {
             let at = now + Millis(u64::from(step.what) * 10);
             host.allow(Ending::Rotated);
-            host.edge().stream().retire_at(at, Ending::Rotated);
+            driven.retire_at(at, Ending::Rotated);
         }
     }
 
     /// Closes a stream gracefully.
-    pub(crate) fn close(&mut self, at: usize, place: usize) {
-        let (now, is_certain) = (self.now, self.isolates[place].line.is_certain());
-        if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
-            host.close(is_certain || !host.is_riding, now);
+    pub(crate) fn close(&mut self, at: usize) {
+        if let Some((host, mut driven)) = self.driven(at) {
+            host.close(&mut driven);
         }
     }
 
     fn move_socket(&mut self, step: Step) -> Result<(), Violation> {
-        let mut sockets: Vec<(usize, SocketId)> = self
-            .hosts()
-            .filter_map(|(at, host)| Some((at, host.socket?)))
-            .collect();
-        let lines = self.isolates.iter().filter_map(|line| line.socket);
-        sockets.extend(lines.map(|socket| (usize::MAX, socket)));
+        let hosts = self.hosts().filter_map(|(_, host)| host.socket);
+        let mut sockets: Vec<SocketId> = hosts.collect();
+        sockets.extend(self.isolates.iter().filter_map(|isolate| isolate.socket));
         if sockets.is_empty() {
             return Ok(());
         }
-        let (at, socket) = sockets[usize::from(step.who) % sockets.len()];
+        let socket = sockets[usize::from(step.who) % sockets.len()];
         // Most of what can go wrong does so on the way to the edge.
         let way = if step.what % 4 == 3 {
             Way::ToBus
@@ -293,7 +286,7 @@ impl World {
             Act::Duplicate => self.hurt(socket, way, Fault::Duplicate),
             Act::Swap => self.hurt(socket, way, Fault::Swap),
             Act::Truncate => self.hurt(socket, way, Fault::Truncate),
-            Act::Forget if self.setup.verifies && !self.is_old_edge(at) => {
+            Act::Forget if self.setup.verifies => {
                 self.forget_socket(socket);
                 self.network.forget(socket);
             }
@@ -301,10 +294,6 @@ impl World {
             _ => self.kill(socket, step.what),
         }
         Ok(())
-    }
-
-    fn is_old_edge(&mut self, at: usize) -> bool {
-        self.hosts().any(|(known, host)| known == at && host.is_old)
     }
 
     fn deliver(&mut self, socket: SocketId, way: Way, count: u8) -> Result<(), Violation> {

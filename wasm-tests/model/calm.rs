@@ -116,7 +116,7 @@ impl World {
     }
 
     /// Lets streams have `span`. Calls between root and shards that failed, or were never answered, are made
-    /// again after a pause: that comes on top.
+    /// again after a pause: that comes on top, and who waited for it at a shard has the whole of `span` after that.
     fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
         if self.is_quiet() && !self.setup.has_shards {
             return self.pass(span);
@@ -127,6 +127,7 @@ impl World {
                 left = left - SHORT;
             } else {
                 paused = paused + SHORT;
+                left = span;
             }
             self.pass(SHORT)?;
             hold(
@@ -142,21 +143,21 @@ impl World {
     fn rouse(&mut self) {
         for place in 0..self.isolates.len() {
             let riders = self.isolates[place].riders.iter();
-            let stalled = riders.filter(|(_, rider)| rider.is_stalled);
-            for edge in stalled.map(|(edge, _)| *edge).collect::<Vec<_>>() {
-                self.set_stalled(place, edge, false);
+            let stalled = riders.filter(|rider| rider.is_stalled);
+            for id in stalled.map(|rider| rider.id).collect::<Vec<_>>() {
+                self.set_stalled(place, id, false);
             }
         }
     }
 
     /// Whoever asked for a stream has one, and so has whoever asks now.
     fn let_in(&mut self) -> Result<(), Violation> {
-        for place in 0..self.isolates.len() {
+        for place in 0..self.shared_isolates() {
             let at = self.clients.len();
             self.note(|| format!("client {at} opens a stream in the calm"));
             let wanted = Keys::or_all(self.setup.keys);
             self.clients.push(Client::subscriber("\"last\"", wanted));
-            self.open(at, place, false)?;
+            self.open(at, place)?;
         }
         self.settle()?;
         self.pass(PROMPTLY)?;
@@ -225,9 +226,7 @@ impl World {
                 self.drop_host(at)?;
                 continue;
             }
-            let place = self.hosts().find(|(known, _)| *known == at);
-            let place = place.map_or(0, |(_, host)| host.isolate);
-            self.close(at, place);
+            self.close(at);
             self.pump(at)?;
         }
         self.settle()?;
@@ -251,9 +250,9 @@ impl Host {
         self.absence().is_none_or(|absence| absence.is_soon(now))
     }
 
-    /// The line that it shares.
+    /// The isolate that holds it.
     fn line(&self) -> Option<usize> {
-        self.is_riding.then_some(self.isolate)
+        self.stream.map(|_| self.isolate)
     }
 }
 

@@ -1,6 +1,7 @@
 use mcp_listen::{clock::Millis, listen::Ending};
 
 use crate::{
+    driven::Driven,
     host::{Host, STALL},
     invariant::{Violation, hold},
     world::World,
@@ -11,10 +12,10 @@ impl World {
     /// Checks why a stream ended, where it did.
     pub(crate) fn check_ending(&mut self, at: usize) -> Result<(), Violation> {
         let (now, has_forgotten) = (self.now, self.has_forgotten());
-        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+        let Some((host, mut driven)) = self.driven(at) else {
             return Ok(());
         };
-        let checked = host.check_ending(has_forgotten, now);
+        let checked = host.check_ending(&mut driven, has_forgotten, now);
         checked.map_err(|violation| violation.of_client(at))
     }
 
@@ -64,14 +65,21 @@ impl Host {
         self.allowed.contains(&Ending::Exhausted)
     }
 
-    fn check_ending(&mut self, has_forgotten: bool, now: Millis) -> Result<(), Violation> {
-        let Some(ending) = self.edge().stream().ending() else {
+    fn check_ending(
+        &mut self,
+        driven: &mut Driven<'_>,
+        has_forgotten: bool,
+        now: Millis,
+    ) -> Result<(), Violation> {
+        let Some(ending) = driven.ending() else {
             return Ok(());
         };
         let is_asked_for = self.allowed.contains(&ending);
         let has_cause = match ending {
             Ending::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
-            Ending::Lost => has_forgotten && !self.edge().stream().honored().task_ids.is_empty(),
+            Ending::Lost => {
+                has_forgotten && driven.read(|stream| !stream.honored().task_ids.is_empty())
+            }
             _ => false,
         };
         // It is asked once, when it ends.

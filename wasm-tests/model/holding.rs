@@ -1,4 +1,4 @@
-use mcp_listen::bus::EdgeId;
+use mcp_listen::{fanout::StreamId, listen::Ending};
 
 use crate::{
     invariant::Violation,
@@ -11,29 +11,29 @@ use crate::{
 impl World {
     /// Something happens to the requests that share a connection.
     pub(crate) fn move_request(&mut self, step: Step) {
-        let place = usize::from(step.what) % self.isolates.len();
+        let place = usize::from(step.what) % self.shared_isolates();
         let isolate = &mut self.isolates[place];
         if step.act == Act::Forbid {
             // A write to another request's stream is refused: the streams that there are stay.
             isolate.verdict = Some(false);
             return;
         }
-        let riders: Vec<EdgeId> = isolate.riders.keys().copied().collect();
+        let riders: Vec<StreamId> = isolate.riders.iter().map(|rider| rider.id).collect();
         let chosen = usize::from(step.who).checked_rem(riders.len());
         let chosen = chosen.map(|chosen| riders[chosen]);
         // Mostly the one that has the socket.
         let of_holder = isolate.holder.filter(|_| !step.who.is_multiple_of(4));
         if let Some(edge) = of_holder.or(chosen) {
-            self.note(|| format!("{:?} stream {} of line {place}", step.act, edge.0));
+            self.note(|| format!("{:?} {edge:?} of isolate {place}", step.act));
             self.set_stalled(place, edge, step.act == Act::Stall);
         }
     }
 
     /// The request of a stream does nothing from now on, or goes on.
-    pub(crate) fn set_stalled(&mut self, place: usize, edge: EdgeId, is_stalled: bool) {
+    pub(crate) fn set_stalled(&mut self, place: usize, edge: StreamId, is_stalled: bool) {
         let isolate = &mut self.isolates[place];
         let is_holder = isolate.holder == Some(edge);
-        if let Some(rider) = isolate.riders.get_mut(&edge) {
+        if let Some(rider) = isolate.rider_mut(edge) {
             rider.is_stalled = is_stalled;
         }
         if let Some(socket) = isolate.socket.filter(|_| is_holder) {
@@ -44,17 +44,17 @@ impl World {
         }
     }
 
-    pub(crate) fn appoint(&mut self, place: usize, edge: EdgeId) {
-        self.note(|| format!("  line {place}: stream {} has the socket", edge.0));
+    pub(crate) fn appoint(&mut self, place: usize, edge: StreamId) {
+        self.note(|| format!("  isolate {place}: {edge:?} has the socket"));
         let isolate = &mut self.isolates[place];
         isolate.holder = Some(edge);
         isolate.takes_over_at = None;
     }
 
-    pub(crate) fn remove(&mut self, place: usize, edge: EdgeId) -> Result<(), Violation> {
+    pub(crate) fn remove(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
         let isolate = &mut self.isolates[place];
-        isolate.riders.remove(&edge);
-        isolate.line.detach(edge);
+        isolate.riders.retain(|rider| rider.id != edge);
+        isolate.core.remove(edge);
         if isolate.holder.is_none_or(|holder| holder == edge) {
             self.hand_over(place, Some(edge))?;
         }
@@ -65,15 +65,15 @@ impl World {
     pub(crate) fn hand_over(
         &mut self,
         place: usize,
-        former: Option<EdgeId>,
+        former: Option<StreamId>,
     ) -> Result<(), Violation> {
         let (now, budget, random) = (self.now, self.budget(), self.spin);
         self.hang_up(place, random.is_multiple_of(3));
         let isolate = &mut self.isolates[place];
         isolate.holder = None;
-        isolate.line.handle_moved(now);
+        isolate.core.handle_moved(now);
         let mut may_hold = if isolate.riders.len() == 1 {
-            isolate.riders.keys().copied().collect()
+            isolate.riders.iter().map(|rider| rider.id).collect()
         } else {
             isolate.fresh(budget)
         };
@@ -85,7 +85,8 @@ impl World {
             }
             return Ok(());
         };
-        if !isolate.riders[&next].is_stalled {
+        let is_stalled = isolate.rider(next).is_some_and(|rider| rider.is_stalled);
+        if !is_stalled {
             self.appoint(place, next);
         }
         Ok(())
@@ -98,20 +99,23 @@ impl World {
         if isolate.is_served() {
             return Ok(());
         }
-        let awake = isolate.riders.iter().filter(|(_, it)| !it.is_stalled);
-        let awake: Vec<EdgeId> = awake.map(|(edge, _)| *edge).collect();
+        let awake = isolate.riders.iter().filter(|rider| !rider.is_stalled);
+        let awake: Vec<StreamId> = awake.map(|rider| rider.id).collect();
         let Some(chosen) = usize::from(random).checked_rem(awake.len()) else {
             return Ok(());
         };
         let edge = awake[chosen];
-        if isolate.riders[&edge].writes >= budget && isolate.riders.len() > 1 {
+        let is_spent = isolate
+            .rider(edge)
+            .is_some_and(|rider| rider.writes >= budget);
+        if is_spent && isolate.riders.len() > 1 {
             if isolate.must_shed(budget, now) {
                 self.shed(place)?;
             }
             return Ok(());
         }
         self.hang_up(place, true);
-        self.isolates[place].line.handle_moved(now);
+        self.isolates[place].core.handle_moved(now);
         self.appoint(place, edge);
         Ok(())
     }
@@ -121,10 +125,16 @@ impl World {
         let isolate = &mut self.isolates[place];
         isolate.sheds_at = self.now + SHED;
         let count = isolate.riders.len().div_ceil(SHED_SHARE);
-        let others = isolate.riders.keys().copied();
-        let others = others.filter(|edge| Some(*edge) != isolate.holder);
-        for edge in others.take(count).collect::<Vec<_>>() {
-            self.part(place, edge, None, true)?;
+        let others = isolate.riders.iter();
+        let others = others.filter(|rider| Some(rider.id) != isolate.holder);
+        let shed: Vec<usize> = others.take(count).map(|rider| rider.client).collect();
+        let now = self.now;
+        for at in shed {
+            if let Some((host, mut driven)) = self.driven(at) {
+                host.allow(Ending::Exhausted);
+                driven.retire_at(now, Ending::Exhausted);
+            }
+            self.pump(at)?;
         }
         Ok(())
     }

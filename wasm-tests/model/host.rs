@@ -1,43 +1,39 @@
 use mcp_listen::{
     bus::{EdgeMessage, ShardId},
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Past, Patience},
+    edge::{Edge, Frame},
+    fanout::StreamId,
     id::RequestId,
     legacy::event_id,
     listen::{Ending, ServerStream, Stamp},
+    upstream::{Past, Patience},
 };
 
 use crate::{
     absence::Absence,
-    bus::without_previous,
+    driven::{Driven, frames_of},
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys, number_of},
     network::{self, Note, SocketId},
     pending::Pending,
-    slip::{self, Slip},
     wire::{Read, Reader, Said},
 };
 
-/// What holds one stream in its isolate: the [`Edge`], its socket, and the one write that its reader has yet to take.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each says something of its own"
-)]
+/// What holds one stream in its isolate: its place there, or the socket of its session, and the one write that its reader has
+/// yet to take.
 #[derive(Debug)]
 pub(crate) struct Host {
-    edge: Edge,
     reader: Reader,
     session: Option<usize>,
-    /// Whether it is of the version before: it notices nothing and ends with its bus.
-    pub(crate) is_old: bool,
-    /// Its isolate, whose line it may share.
+    /// The isolate of its request, and that in which it is held: where it is alone, one of its own.
+    pub(crate) origin: usize,
     pub(crate) isolate: usize,
-    pub(crate) shares: bool,
-    /// Whether it is on the line.
-    pub(crate) is_riding: bool,
-    /// When the trial of its isolate says whether it may be.
+    /// Until it is held.
+    pub(crate) made: Option<ServerStream>,
+    pub(crate) stream: Option<StreamId>,
+    /// When the trial of its isolate says whether it shares a connection.
     pub(crate) tried_at: Option<Millis>,
-    /// Its own socket.
+    /// The socket of a session.
     pub(crate) socket: Option<SocketId>,
     /// Whether anything came over the socket, and how often it was sent on before that.
     pub(crate) has_heard: bool,
@@ -74,6 +70,12 @@ impl Written {
         let names = self.reads.iter().map(|read| read.said.name());
         names.collect::<Vec<_>>().join(", ")
     }
+
+    pub(crate) fn tells_of(&self, key: Key) -> bool {
+        let is_of =
+            |read: &Read| matches!(&read.said, Said::Changed(event) if Key::of(event) == key);
+        self.reads.iter().any(is_of)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +94,7 @@ pub(crate) struct Opening {
     pub(crate) session: Option<usize>,
     /// The id of the last event that a session's client has read.
     pub(crate) last_id: Option<String>,
-    pub(crate) is_old: bool,
     pub(crate) isolate: usize,
-    pub(crate) shares: bool,
     pub(crate) keep_alive: Millis,
     pub(crate) verify: Millis,
     /// What the client has read up to now.
@@ -102,7 +102,8 @@ pub(crate) struct Opening {
 }
 
 impl Host {
-    pub(crate) fn open(opening: Opening, now: Millis) -> Self {
+    /// A host that is not connected yet; with it comes the edge of a session.
+    pub(crate) fn open(opening: Opening, now: Millis) -> (Self, Option<Edge>) {
         let id = opening.id.and_then(|raw| RequestId::from_raw(raw, 256));
         let (stamp, reader) = match id {
             Some(id) => (Stamp::Subscription(id.clone()), Reader::Subscription(id)),
@@ -111,29 +112,13 @@ impl Host {
         let mut stream =
             ServerStream::with_stamp(stamp, opening.keys.filter(), opening.keep_alive, now);
         stream.stall_after(STALL);
-        let past = opening.last_id.map_or(Past::None, |id| {
-            event_id::read(&id).map_or(Past::Unknown, Past::Since)
-        });
-        let mut edge = Edge::resuming(stream, past);
-        if opening.session.is_some() {
-            edge = edge.of_session();
-        }
-        edge.set_patience(Patience {
-            attach: ATTACH,
-            verify: if slip::has(Slip::NeverVerifies) {
-                Millis(0)
-            } else {
-                opening.verify
-            },
-        });
-        Self {
-            edge,
+        let mut host = Self {
             reader,
             session: opening.session,
-            is_old: opening.is_old,
+            origin: opening.isolate,
             isolate: opening.isolate,
-            shares: opening.shares,
-            is_riding: false,
+            made: None,
+            stream: None,
             tried_at: None,
             socket: None,
             has_heard: false,
@@ -149,11 +134,20 @@ impl Host {
             written: None,
             written_at: None,
             progress: Progress::Opening,
+        };
+        if opening.session.is_none() {
+            host.made = Some(stream);
+            return (host, None);
         }
-    }
-
-    pub(crate) fn edge(&mut self) -> &mut Edge {
-        &mut self.edge
+        let past = opening.last_id.map_or(Past::None, |id| {
+            event_id::read(&id).map_or(Past::Unknown, Past::Since)
+        });
+        let mut edge = Edge::resuming(stream, past).of_session();
+        edge.set_patience(Patience {
+            attach: ATTACH,
+            verify: opening.verify,
+        });
+        (host, Some(edge))
     }
 
     pub(crate) fn pending(&self) -> &Pending {
@@ -164,22 +158,18 @@ impl Host {
         self.polled[key.index()]
     }
 
-    pub(crate) fn is_opening(&mut self) -> bool {
-        self.edge.stream().is_opening()
-    }
-
     /// Whether the client was told that the stream is open, and no end of it.
     pub(crate) fn is_open(&self) -> bool {
         self.progress == Progress::Open
     }
 
-    pub(crate) fn is_late(&mut self, now: Millis) -> bool {
-        self.is_opening() && self.opens_until <= now
+    pub(crate) fn is_late(&self, is_opening: bool, now: Millis) -> bool {
+        is_opening && self.opens_until <= now
     }
 
-    /// The frame that attaches; the stream of a session says which one it is.
-    pub(crate) fn attach_message(&self) -> network::Frame {
-        let text = self.edge.attach_message();
+    /// The frame that attaches the stream of a session, which says which one it is.
+    pub(crate) fn attach_message(&self, edge: &Edge) -> network::Frame {
+        let text = edge.attach_message();
         let text = match (self.session, EdgeMessage::from_json(&text)) {
             (Some(session), Ok(EdgeMessage::Attach(mut attach))) => {
                 attach.session = Some(session.to_string().into());
@@ -191,54 +181,57 @@ impl Host {
         network::Frame { text, note }
     }
 
-    pub(crate) fn receive(&mut self, frame: network::Frame, now: Millis) -> Result<(), Violation> {
+    pub(crate) fn receive(
+        &mut self,
+        edge: &mut Edge,
+        frame: network::Frame,
+        now: Millis,
+    ) -> Result<(), Violation> {
         self.has_heard = true;
         let network::Frame { text, note } = frame;
-        let text = if self.is_old {
-            without_previous(text)
-        } else {
-            text
-        };
         // A frame that had to be dropped is counted on a real host, and nothing more.
-        let _ = self.edge.handle_bus_message(&text, now);
-        if !self.edge.is_away() {
+        let _ = edge.handle_bus_message(&text, now);
+        if !edge.is_away() {
             self.absence = None;
         }
-        self.count(&[note])
+        self.count(&[note], edge.stream())
     }
 
     /// What these frames added waits in its place.
-    pub(crate) fn count(&mut self, notes: &[Note]) -> Result<(), Violation> {
-        self.pending.handle(notes, self.edge.stream())
+    pub(crate) fn count(&mut self, notes: &[Note], stream: &ServerStream) -> Result<(), Violation> {
+        self.pending.handle(notes, stream)
     }
 
-    /// A cue that nothing came before is written without waiting.
-    pub(crate) fn write_unqueued(
+    /// Cues that nothing came before are written without waiting.
+    pub(crate) fn write_at_once(
         &mut self,
-        frame: Frame,
+        chunk: &[u8],
+        stream: &ServerStream,
         published: usize,
-    ) -> Result<Read, Violation> {
-        let read = self.reader.read(frame.clone())?;
-        if let Said::Changed(event) = &read.said {
-            self.pending.pass(Key::of(event))?;
+        now: Millis,
+    ) -> Result<(), Violation> {
+        let mut reads = Vec::new();
+        for frame in frames_of(chunk) {
+            let read = self.reader.read(frame.clone())?;
+            if let Said::Changed(event) = &read.said {
+                self.pending.pass(Key::of(event))?;
+            }
+            let honors = |key: Key| stream.honored().accepts(&key.event(0));
+            reads.push(self.write(frame, honors, published)?);
         }
-        self.write(frame, published)
+        self.put(reads, published, now);
+        Ok(())
     }
 
-    /// The bus is gone, as far as this host knows.
-    pub(crate) fn lose(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+    /// The bus is gone, as far as the edge of this host knows.
+    pub(crate) fn lose(&mut self, edge: &mut Edge, now: Millis, random: f64, is_overloaded: bool) {
         self.socket = None;
         let since = self.absence.map_or(now, |absence| absence.since);
         self.absence = Some(Absence {
             is_overloaded,
             ..Absence::since(since)
         });
-        if self.is_old {
-            self.allow(Ending::Aborted);
-            self.edge.stream().abort();
-        } else {
-            self.edge.handle_bus_lost(now, random, is_overloaded);
-        }
+        edge.handle_bus_lost(now, random, is_overloaded);
     }
 
     /// An attempt to reach the bus gets no answer.
@@ -251,72 +244,77 @@ impl Host {
         self.absence
     }
 
-    pub(crate) fn abort(&mut self) {
+    pub(crate) fn abort(&mut self, edge: &mut Edge) {
         self.socket = None;
         self.allow(Ending::Aborted);
-        self.edge.stream().abort();
+        edge.stream().abort();
     }
 
-    /// Ends it gracefully; `is_certain` says of a shared line whether everything comes.
-    pub(crate) fn close(&mut self, is_certain: bool, now: Millis) {
+    /// Ends it gracefully.
+    pub(crate) fn close(&mut self, driven: &mut Driven<'_>) {
         self.allow(Ending::Closed);
         self.allow(Ending::Lost);
-        if !is_certain {
-            self.edge.handle_doubt(now);
-        }
-        self.edge.close();
-        self.pending.handle_closed(self.edge.stream());
+        driven.close();
+        let pending = &mut self.pending;
+        driven.read(|stream| pending.handle_closed(stream));
     }
 
-    pub(crate) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
-        if self.is_old {
-            return None;
-        }
-        self.edge.poll_call(now)
-    }
-
-    pub(crate) fn poll_timeout(&mut self) -> Option<Millis> {
+    pub(crate) fn poll_timeout(&self, driven: Option<&mut Driven<'_>>) -> Option<Millis> {
         if self.progress == Progress::Ended {
             return None;
         }
-        if self.is_opening() {
+        let Some(driven) = driven else {
             return [Some(self.opens_until), self.tried_at]
                 .into_iter()
                 .flatten()
                 .min();
+        };
+        if driven.is_opening() {
+            return Some(self.opens_until);
         }
-        if self.is_old {
-            return self.edge.stream().poll_timeout();
-        }
-        self.edge.poll_timeout()
+        driven.poll_timeout()
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Millis, random: f64) {
-        if self.is_old {
-            self.edge.stream().handle_timeout(now);
-        } else {
-            self.edge.handle_timeout(now, random);
-        }
-        if self.edge.is_away() {
+    pub(crate) fn handle_timeout(&mut self, driven: &mut Driven<'_>, now: Millis, random: f64) {
+        driven.handle_timeout(now, random);
+        if let Driven::Edge(edge) = driven
+            && edge.is_away()
+        {
             self.absence.get_or_insert(Absence::since(now));
         }
     }
 
     /// Writes while there is room; `published` is up to which event the publisher has come.
-    pub(crate) fn pump(&mut self, now: Millis, published: usize) -> Result<(), Violation> {
+    pub(crate) fn pump(
+        &mut self,
+        driven: &mut Driven<'_>,
+        now: Millis,
+        published: usize,
+    ) -> Result<(), Violation> {
         if self.written.is_none() {
             let mut reads = Vec::new();
-            while let Some(frame) = self.edge.poll_frame(now) {
-                reads.push(self.write(frame, published)?);
+            for frame in driven.poll(now, self.progress == Progress::Ended) {
+                let honored = driven.read(|stream| stream.honored().clone());
+                let honors = |key: Key| honored.accepts(&key.event(0));
+                reads.push(self.write(frame, honors, published)?);
             }
             if !reads.is_empty() {
                 self.put(reads, published, now);
             }
         }
         if self.written.is_some() {
-            self.edge.stream().handle_blocked(now);
+            driven.handle_blocked(now);
         }
         Ok(())
+    }
+
+    /// One write to the response, for its reader to take.
+    fn put(&mut self, reads: Vec<Read>, published: usize, now: Millis) {
+        self.written_at = Some(now);
+        self.written = Some(Written {
+            reads,
+            now: published,
+        });
     }
 
     /// Nothing is said to a client before it is ready.
@@ -345,16 +343,19 @@ impl Host {
         Some(written)
     }
 
-    fn write(&mut self, frame: Frame, published: usize) -> Result<Read, Violation> {
+    fn write(
+        &mut self,
+        frame: Frame,
+        honors: impl Fn(Key) -> bool,
+        published: usize,
+    ) -> Result<Read, Violation> {
         let read = self.reader.read(frame)?;
         self.progress = self.progress_after(&read.said)?;
         if let Said::Changed(event) = &read.said {
             let key = Key::of(event);
-            hold(
-                "nothing outside the honored filter",
-                self.honors(key),
-                || format!("{} was written", key.name()),
-            )?;
+            hold("nothing outside the honored filter", honors(key), || {
+                format!("{} was written", key.name())
+            })?;
             self.pending.take(key, number_of(event))?;
             self.polled[key.index()] = published;
         }
@@ -379,11 +380,6 @@ impl Host {
                 format!("{said:?} was written to a stream that is {progress:?}"),
             )),
         }
-    }
-
-    pub(crate) fn honors(&mut self, key: Key) -> bool {
-        let honored = self.edge.stream().honored();
-        honored.accepts(&key.event(0))
     }
 }
 

@@ -1,24 +1,16 @@
-use std::collections::BTreeMap;
-
-use mcp_listen::{
-    bus::{EdgeId, ShardId},
-    clock::Millis,
-    edge::Patience,
-    line::Line,
-};
+use mcp_listen::{bus::ShardId, clock::Millis, fanout::StreamId, isolate, upstream::Patience};
 
 use crate::{absence::Absence, host::ATTACH, network::SocketId};
 
-/// The streams of one isolate that share a connection to the bus, as `js/cloudflare/shared-line.ts` holds
-/// them: the core's [`Line`], the requests of its streams, and the one among them that has the socket.
+/// Streams of one isolate on a connection to the bus, as `js/cloudflare/shared-line.ts` holds
+/// them: the core's part, the requests of the streams, and the one among them that has the socket.
 #[derive(Debug)]
 pub(crate) struct Isolate {
-    pub(crate) line: Line,
-    pub(crate) name: String,
+    pub(crate) core: isolate::Isolate,
     /// The oldest first.
-    pub(crate) riders: BTreeMap<EdgeId, Rider>,
+    pub(crate) riders: Vec<Rider>,
     /// The stream whose request has the socket.
-    pub(crate) holder: Option<EdgeId>,
+    pub(crate) holder: Option<StreamId>,
     pub(crate) socket: Option<SocketId>,
     /// The log that there was when it was opened.
     pub(crate) epoch: Box<str>,
@@ -46,6 +38,7 @@ pub(crate) struct Isolate {
 /// A stream on a shared line, and its request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rider {
+    pub(crate) id: StreamId,
     pub(crate) client: usize,
     /// How many writes to streams its request has done while it had the socket.
     pub(crate) writes: u32,
@@ -58,8 +51,9 @@ pub(crate) struct Rider {
 }
 
 impl Rider {
-    pub(crate) fn of(client: usize) -> Self {
+    pub(crate) fn of(client: usize, id: StreamId) -> Self {
         Self {
+            id,
             client,
             writes: 0,
             is_stalled: false,
@@ -70,16 +64,14 @@ impl Rider {
 }
 
 impl Isolate {
-    pub(crate) fn new(number: usize) -> Self {
-        let name = format!("line{number}");
+    pub(crate) fn new(verify: Millis) -> Self {
         let patience = Patience {
             attach: ATTACH,
-            ..Patience::default()
+            verify,
         };
         Self {
-            line: Line::new(&name, patience),
-            name,
-            riders: BTreeMap::new(),
+            core: isolate::Isolate::new(patience, Millis(0)),
+            riders: Vec::new(),
             holder: None,
             socket: None,
             epoch: Box::default(),
@@ -97,32 +89,35 @@ impl Isolate {
         }
     }
 
-    pub(crate) fn rider_of(&self, client: usize) -> Option<EdgeId> {
-        let mut riders = self.riders.iter();
-        let (edge, _) = riders.find(|(_, rider)| rider.client == client)?;
-        Some(*edge)
+    pub(crate) fn rider(&self, id: StreamId) -> Option<&Rider> {
+        self.riders.iter().find(|rider| rider.id == id)
+    }
+
+    pub(crate) fn rider_mut(&mut self, id: StreamId) -> Option<&mut Rider> {
+        self.riders.iter_mut().find(|rider| rider.id == id)
+    }
+
+    fn held_by(&self) -> Option<&Rider> {
+        self.rider(self.holder?)
     }
 
     /// Whether the request that has the socket does what is to be done.
     pub(crate) fn is_served(&self) -> bool {
-        let holder = self.holder.and_then(|edge| self.riders.get(&edge));
-        holder.is_some_and(|rider| !rider.is_stalled)
+        self.held_by().is_some_and(|rider| !rider.is_stalled)
     }
 
     pub(crate) fn is_stalled(&self) -> bool {
-        self.riders.values().any(|rider| rider.is_stalled)
+        self.riders.iter().any(|rider| rider.is_stalled)
     }
 
     /// The streams whose requests may have the socket.
-    pub(crate) fn fresh(&self, budget: u32) -> Vec<EdgeId> {
-        let fresh = self.riders.iter();
-        let fresh = fresh.filter(|(_, rider)| rider.writes < budget);
-        fresh.map(|(edge, _)| *edge).collect()
+    pub(crate) fn fresh(&self, budget: u32) -> Vec<StreamId> {
+        let fresh = self.riders.iter().filter(|rider| rider.writes < budget);
+        fresh.map(|rider| rider.id).collect()
     }
 
     fn is_spent(&self, budget: u32) -> bool {
-        let holder = self.holder.and_then(|edge| self.riders.get(&edge));
-        holder.is_some_and(|rider| rider.writes >= budget)
+        self.held_by().is_some_and(|rider| rider.writes >= budget)
     }
 
     /// Whether a fresh request has to go on in place of the one that has the socket.
@@ -136,14 +131,16 @@ impl Isolate {
     }
 
     pub(crate) fn count(&mut self, writes: usize) {
-        if let Some(rider) = self.holder.and_then(|edge| self.riders.get_mut(&edge)) {
+        if let Some(rider) = self.holder.and_then(|id| self.rider_mut(id)) {
             rider.writes += u32::try_from(writes).unwrap_or(u32::MAX);
         }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
-        let of_line = self.line.poll_timeout().filter(|_| self.is_served());
-        [of_line, self.takes_over_at].into_iter().flatten().min()
+        let of_bus = self.core.poll_timeout().filter(|_| self.is_served());
+        let of_streams = self.core.streams().poll_timeout();
+        let all = [of_bus, of_streams, self.takes_over_at];
+        all.into_iter().flatten().min()
     }
 
     /// Nobody serves the line: one of the other requests finds out, each in its turn.

@@ -65,6 +65,11 @@ impl Pending {
         Ok(())
     }
 
+    /// How many cues came to those that waited.
+    pub(crate) fn added(&self, stream: &ServerStream) -> usize {
+        stream.pending_cues().saturating_sub(self.queue.len())
+    }
+
     fn new_of(&self, notes: &[Note]) -> Vec<Key> {
         let keys = notes.iter().filter_map(|note| match note {
             Note::Event { key, .. } => Some(*key),

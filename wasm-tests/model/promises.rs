@@ -1,8 +1,8 @@
-use mcp_listen::bus::Mark;
+use mcp_listen::{bus::Mark, filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
     client::Client,
-    host::Host,
+    driven::Driven,
     invariant::{Violation, hold},
     key::Key,
     ledger::Ledger,
@@ -12,48 +12,43 @@ use crate::{
 impl World {
     /// What holds after every step: a stream that stands at a mark has heard all that was promised up to it.
     pub(crate) fn check(&mut self) -> Result<(), Violation> {
-        let budget = self.budget();
-        for client in &mut self.clients {
-            let Some(mut host) = client.host.take() else {
+        for at in 0..self.clients.len() {
+            let Some((host, mut driven)) = self.driven(at) else {
                 continue;
             };
-            let line = &self.isolates[host.isolate];
-            let checked = if !host.is_riding {
-                check_mark(client, &mut host, None, &self.ledger)
-            } else if line.must_retire(budget) {
-                // Something is left to be told.
-                Ok(())
-            } else {
-                check_mark(client, &mut host, line.line.reached(), &self.ledger)
+            let is_open = host.is_open() && driven.read(ServerStream::is_open);
+            let mark = match &driven {
+                Driven::Edge(edge) => edge.mark().cloned(),
+                // Something may be left to be told.
+                Driven::Fanned(isolate, _) if isolate.has_output() => None,
+                Driven::Fanned(isolate, _) => isolate.mark().cloned(),
             };
-            client.host = Some(host);
-            checked?;
+            let honored = driven.read(|stream| stream.honored().clone());
+            if let (true, Some(mark)) = (is_open, mark) {
+                let client = &self.clients[at];
+                check_mark(client, &honored, &mark, &self.ledger)?;
+            }
         }
         Ok(())
     }
 }
 
-/// `of_line` is where the line stands that a stream shares.
 fn check_mark(
     client: &Client,
-    host: &mut Host,
-    of_line: Option<&Mark>,
+    honored: &SubscriptionFilter,
+    mark: &Mark,
     ledger: &Ledger,
 ) -> Result<(), Violation> {
-    if !host.is_open() || !host.edge().stream().is_open() {
-        return Ok(());
-    }
-    let is_alone = !host.is_riding;
-    let own = host.edge().mark().filter(|_| is_alone).cloned();
-    let Some(mark) = of_line.cloned().or(own) else {
+    let Some(host) = &client.host else {
         return Ok(());
     };
     for key in Key::all() {
-        let Some(last) = ledger.last_up_to(key, &mark) else {
+        let Some(last) = ledger.last_up_to(key, mark) else {
             continue;
         };
         let is_behind = client.is_promised(key, last) && host.polled(key) < last;
-        let is_lost = is_behind && !host.pending().has(key) && host.honors(key);
+        let honors = honored.accepts(&key.event(0));
+        let is_lost = is_behind && !host.pending().has(key) && honors;
         hold("a mark moves only over what was heard", !is_lost, || {
             let position = mark.position.0;
             format!(

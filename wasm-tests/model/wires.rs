@@ -1,9 +1,9 @@
-use mcp_listen::{clock::Millis, edge::BusCall};
+use mcp_listen::{clock::Millis, upstream::BusCall};
 
 use crate::{
     bus::{Out, Refusal},
     invariant::Violation,
-    isolate::MOST_HOPS,
+    isolate::{Isolate, MOST_HOPS},
     network::{Arrival, Close, Frame, SocketId, Way},
     world::World,
 };
@@ -72,10 +72,10 @@ impl World {
     fn hear(&mut self, at: usize, frame: Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  edge {at} hears {}", frame.text));
-        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+        let Some((host, edge)) = self.edge(at) else {
             return Ok(());
         };
-        host.receive(frame, now)?;
+        host.receive(edge, frame, now)?;
         self.pump(at)
     }
 
@@ -83,7 +83,7 @@ impl World {
         let random = self.random();
         let now = self.now;
         self.note(|| format!("  edge {at} loses its bus"));
-        let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
+        let Some((host, edge)) = self.edge(at) else {
             return Ok(());
         };
         if how == Close::Moved {
@@ -92,35 +92,33 @@ impl World {
             if !host.has_heard && host.hops < MOST_HOPS {
                 host.hops += 1;
                 host.socket = None;
-                return self.connect_alone(at);
+                return self.connect_edge_at(at);
             }
         }
-        if host.is_opening() {
+        if edge.stream().is_opening() {
             host.socket = None;
             return self.refuse(at);
         }
         if how == Close::Over {
-            host.abort();
+            host.abort(edge);
         } else {
-            host.lose(now, random, is_overloaded);
+            host.lose(edge, now, random, is_overloaded);
         }
         self.pump(at)
     }
 
-    /// Does what the core asks for; the answer is whether it asked for anything.
+    /// Does what the edge of a session asks for; the answer is whether it asked for anything.
     pub(crate) fn tend(&mut self, at: usize) -> Result<bool, Violation> {
         let now = self.now;
         let mut calls = Vec::new();
-        if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
-            while let Some(call) = host.poll_call(now) {
-                calls.push(call);
-            }
+        if let Some((_, edge)) = self.edge(at) {
+            calls.extend(std::iter::from_fn(|| edge.poll_call(now)));
         }
         for call in &calls {
             self.note(|| format!("  edge {at} calls for {call:?}"));
             match call {
                 BusCall::Leave => self.leave(at)?,
-                BusCall::Attach => self.connect(at)?,
+                BusCall::Attach => self.connect_edge(at)?,
                 BusCall::Ask => self.ask(at),
             }
         }
@@ -130,32 +128,33 @@ impl World {
         Ok(!calls.is_empty())
     }
 
-    /// Attaches a stream: on the line of its isolate, where it may, or on a socket of its own.
-    pub(crate) fn connect(&mut self, at: usize) -> Result<(), Violation> {
+    /// Attaches the stream of a session.
+    pub(crate) fn connect_edge(&mut self, at: usize) -> Result<(), Violation> {
         self.leave(at)?;
+        if let Some((host, _)) = self.edge(at) {
+            host.has_heard = false;
+            host.hops = 0;
+        }
+        self.connect_edge_at(at)
+    }
+
+    /// Opens a stream: on the connection that its isolate shares, where it may, or on one of its own.
+    pub(crate) fn connect(&mut self, at: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        let (place, shares, since) = (host.isolate, host.shares, host.since());
-        host.has_heard = false;
-        host.hops = 0;
-        let (verdict, is_first, name) = {
-            let isolate = &self.isolates[place];
-            (
-                isolate.verdict,
-                isolate.holder.is_none(),
-                isolate.name.clone(),
-            )
-        };
-        let goes_on = since.is_none_or(|since| since.epoch.contains(&name));
-        if !shares || !goes_on || verdict == Some(false) {
-            return self.connect_alone(at);
+        let place = host.origin;
+        let Isolate {
+            verdict, holder, ..
+        } = &self.isolates[place];
+        let (verdict, is_first) = (*verdict, holder.is_none());
+        if !self.setup.shares || verdict == Some(false) {
+            return self.ride_alone(at);
         }
         let (_, span) = self.trial();
         if verdict == Some(true) || is_first {
-            self.ride(at);
-            return Ok(());
+            return self.ride(at, place);
         }
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
@@ -175,7 +174,7 @@ impl World {
             return Ok(());
         };
         host.tried_at = None;
-        let place = host.isolate;
+        let place = host.origin;
         let isolate = &mut self.isolates[place];
         isolate.trials = isolate.trials.saturating_add(1);
         if works || isolate.trials >= MOST_TRIALS {
@@ -183,44 +182,40 @@ impl World {
         }
         self.note(|| format!("  the trial says {works} to client {at}"));
         if works {
-            self.ride(at);
-            return Ok(());
+            return self.ride(at, place);
         }
-        self.connect_alone(at)
+        self.ride_alone(at)
     }
 
     fn trial(&self) -> (bool, Millis) {
         TRIALS[usize::from(self.setup.trial) % TRIALS.len()]
     }
 
-    fn connect_alone(&mut self, at: usize) -> Result<(), Violation> {
-        let known = self.hosts().find(|(known, _)| *known == at);
-        let home = known.and_then(|(_, host)| host.home);
+    fn connect_edge_at(&mut self, at: usize) -> Result<(), Violation> {
+        let now = self.now;
         let refusal = self.bus.refusal();
+        let is_old = self.bus.is_old();
+        let Some((host, _)) = self.edge(at) else {
+            return Ok(());
+        };
+        let home = host.home;
         match refusal.filter(|_| home.is_none()) {
-            Some(Refusal::Silent) => {
-                let now = self.now;
-                if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
-                    host.hang(now);
-                }
-            }
+            Some(Refusal::Silent) => host.hang(now),
             Some(refusal) => {
                 let is_overloaded = refusal == Refusal::Overloaded;
                 return self.lose(at, Close::Lost, is_overloaded);
             }
             None => {
-                let is_blind = self.bus.is_old()
-                    || self.hosts().any(|(known, host)| known == at && host.is_old);
-                let socket = self.network.connect(is_blind);
+                let socket = self.network.connect(is_old);
                 if !self.seat(socket, home) {
                     self.network.cut(socket);
-                    if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+                    if let Some((host, _)) = self.edge(at) {
                         host.home = None;
                     }
                     return self.lose(at, Close::Lost, false);
                 }
                 let home = self.shards.home(socket);
-                if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
+                if let Some((host, _)) = self.edge(at) {
                     host.socket = Some(socket);
                     host.home = home;
                 }
@@ -251,14 +246,8 @@ impl World {
     }
 
     fn ask(&mut self, at: usize) {
-        if self
-            .hosts()
-            .any(|(known, host)| known == at && host.is_riding)
-        {
-            return self.ask_line(at);
-        }
-        let found = self.hosts().find(|(known, _)| *known == at);
-        let frame = found.and_then(|(_, host)| Some((host.socket?, host.attach_message())));
+        let found = self.edge(at);
+        let frame = found.and_then(|(host, edge)| Some((host.socket?, host.attach_message(edge))));
         if let Some((socket, frame)) = frame {
             self.note(|| format!("  edge {at} on socket {}: {}", socket.0, frame.text));
             self.network.send(socket, Way::ToBus, frame);
@@ -271,8 +260,9 @@ impl World {
             return Ok(());
         };
         host.tried_at = None;
-        if host.is_riding {
-            return self.alight(at);
+        if let Some(id) = host.stream.take() {
+            let place = host.isolate;
+            return self.remove(place, id);
         }
         if let Some(socket) = host.socket.take() {
             self.leave_socket(socket, false);

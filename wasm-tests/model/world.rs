@@ -1,8 +1,9 @@
-use mcp_listen::{clock::Millis, legacy::event_id};
+use mcp_listen::{clock::Millis, edge::Edge, legacy::event_id};
 
 use crate::{
     bus::Bus,
     client::Client,
+    driven::Driven,
     host::{Host, Opening},
     invariant::{Violation, hold},
     isolate::Isolate,
@@ -10,6 +11,7 @@ use crate::{
     network::Network,
     post::Shards,
     schedule::Setup,
+    slip::{self, Slip},
 };
 
 /// Clients, their hosts, the network and the bus, on one clock that only moves when it is told to.
@@ -47,7 +49,9 @@ impl World {
             shards: Shards::default(),
             clients: Vec::new(),
             ledger: Ledger::default(),
-            isolates: (0..isolates(setup)).map(Isolate::new).collect(),
+            isolates: std::iter::repeat_with(|| Isolate::new(verify(setup)))
+                .take(isolates(setup))
+                .collect(),
             disturbances: 0,
             has_forgotten: false,
             spin: 0,
@@ -128,21 +132,16 @@ impl World {
     }
 
     /// Opens the stream of a client; one that cannot be opened is refused, and its client goes.
-    pub(crate) fn open(
-        &mut self,
-        at: usize,
-        isolate: usize,
-        is_old: bool,
-    ) -> Result<(), Violation> {
+    pub(crate) fn open(&mut self, at: usize, isolate: usize) -> Result<(), Violation> {
         let opened_in = self.is_well().then_some(self.disturbances);
-        self.has_forgotten |= is_old;
+        let isolate = isolate % self.shared_isolates();
         let Some(client) = self.clients.get_mut(at) else {
             return Ok(());
         };
         let session = self.bus.disk().session(at);
         let began = session.map(|session| event_id::write(Some(&session.began)));
         let (id, is_session) = (client.raw_id(), client.is_session());
-        let mut host = Host::open(
+        let (mut host, edge) = Host::open(
             Opening {
                 keys: if is_session {
                     client.wanted.lists()
@@ -152,26 +151,25 @@ impl World {
                 id,
                 session: is_session.then_some(at),
                 last_id: client.last_id().or(began),
-                is_old,
-                isolate: isolate % self.isolates.len(),
-                shares: self.setup.shares && !is_session && !is_old,
+                isolate,
                 keep_alive: if self.setup.keeps_alive {
                     KEEP_ALIVE
                 } else {
                     Millis(0)
                 },
-                verify: if self.setup.verifies {
-                    VERIFY
-                } else {
-                    Millis(0)
-                },
+                verify: verify(self.setup),
                 read: client.read_up_to(),
             },
             self.now,
         );
         host.opened_in = opened_in;
         client.host = Some(host);
-        self.connect(at)
+        client.edge = edge;
+        if is_session {
+            self.connect_edge(at)
+        } else {
+            self.connect(at)
+        }
     }
 
     /// The client takes so many events; the answer is whether there was any.
@@ -200,13 +198,13 @@ impl World {
     /// A client has read the end of its stream. One whose isolate has spent its budget comes back.
     fn finish(&mut self, at: usize) -> Result<(), Violation> {
         let found = self.hosts().find(|(known, _)| *known == at);
-        let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.isolate));
+        let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.origin));
         self.drop_host(at)?;
         if let Some(isolate) = isolate {
             let (next, wanted) = (self.clients.len(), self.clients[at].wanted);
             self.note(|| format!("client {next} opens a stream in place of client {at}"));
             self.clients.push(Client::subscriber("\"again\"", wanted));
-            self.open(next, isolate, false)?;
+            self.open(next, isolate)?;
         }
         Ok(())
     }
@@ -216,6 +214,7 @@ impl World {
         self.leave(at)?;
         if let Some(client) = self.clients.get_mut(at) {
             client.host = None;
+            client.edge = None;
         }
         Ok(())
     }
@@ -228,19 +227,46 @@ impl World {
 
     pub(crate) fn pump(&mut self, at: usize) -> Result<(), Violation> {
         self.check_ending(at)?;
-        let published = self.ledger.now();
-        let Some(client) = self.clients.get_mut(at) else {
+        let (now, published) = (self.now, self.ledger.now());
+        let Some((host, mut driven)) = self.driven(at) else {
             return Ok(());
         };
-        let Some(host) = &mut client.host else {
+        host.pump(&mut driven, now, published)?;
+        let client = &mut self.clients[at];
+        let Some(host) = &client.host else {
             return Ok(());
         };
-        host.pump(self.now, published)?;
         host.check_hold(client.is_ready)?;
         if host.is_open() {
             client.promise(published);
         }
         Ok(())
+    }
+
+    /// The stream of a client with the core's part of it; none: it is held nowhere yet.
+    pub(crate) fn driven(&mut self, at: usize) -> Option<(&mut Host, Driven<'_>)> {
+        let Client { edge, host, .. } = self.clients.get_mut(at)?;
+        let host = host.as_mut()?;
+        let driven = match edge {
+            Some(edge) => Driven::Edge(edge),
+            None => Driven::Fanned(&mut self.isolates[host.isolate].core, host.stream?),
+        };
+        Some((host, driven))
+    }
+
+    /// The stream of a session with its edge.
+    pub(crate) fn edge(&mut self, at: usize) -> Option<(&mut Host, &mut Edge)> {
+        let Client { edge, host, .. } = self.clients.get_mut(at)?;
+        Some((host.as_mut()?, edge.as_mut()?))
+    }
+
+    pub(crate) fn verify(&self) -> Millis {
+        verify(self.setup)
+    }
+
+    /// How many isolates there are whose streams may share a connection; those of streams that are alone come after them.
+    pub(crate) fn shared_isolates(&self) -> usize {
+        isolates(self.setup)
     }
 
     /// Every client's stream, with its client's number.
@@ -263,28 +289,51 @@ impl World {
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        if host.is_late(now) {
+        let tried_at = host.tried_at;
+        let is_opening = self
+            .driven(at)
+            .is_none_or(|(_, mut driven)| driven.is_opening());
+        let host = self.clients[at].host.as_mut();
+        if host.is_some_and(|host| host.is_late(is_opening, now)) {
             return self.refuse(at);
         }
-        if host.tried_at.is_some_and(|due| due <= now) {
+        if tried_at.is_some_and(|due| due <= now) {
             return self.decide(at);
         }
-        if host.poll_timeout().is_some_and(|due| due <= now) {
-            host.handle_timeout(now, random);
+        if let Some((host, mut driven)) = self.driven(at)
+            && host
+                .poll_timeout(Some(&mut driven))
+                .is_some_and(|due| due <= now)
+        {
+            host.handle_timeout(&mut driven, now, random);
         }
         self.pump(at)
     }
 
     fn next_deadline(&mut self) -> Option<Millis> {
         let of_bus = self.bus.poll_timeout();
-        let of_hosts = self
-            .hosts()
-            .filter_map(|(_, host)| host.poll_timeout())
-            .min();
+        let of_hosts = (0..self.clients.len()).filter_map(|at| self.deadline_of(at));
+        let of_hosts = of_hosts.min();
         let of_shards = self.shards.poll_timeout();
-        let of_lines = self.isolates.iter().filter_map(Isolate::poll_timeout).min();
-        let all = [of_bus, of_hosts, of_shards, of_lines];
+        let of_isolates = self.isolates.iter().filter_map(Isolate::poll_timeout).min();
+        let all = [of_bus, of_hosts, of_shards, of_isolates];
         all.into_iter().flatten().min()
+    }
+
+    fn deadline_of(&mut self, at: usize) -> Option<Millis> {
+        if let Some((host, mut driven)) = self.driven(at) {
+            return host.poll_timeout(Some(&mut driven));
+        }
+        self.clients[at].host.as_ref()?.poll_timeout(None)
+    }
+}
+
+/// How often a silent bus is asked.
+fn verify(setup: Setup) -> Millis {
+    if setup.verifies && !slip::has(Slip::NeverVerifies) {
+        VERIFY
+    } else {
+        Millis(0)
     }
 }
 

@@ -4,54 +4,96 @@ import {
   InMemoryBus,
   type Joining,
   type ListenBus,
+  type ServerEvent,
   type SubscriptionFilter,
 } from 'mcp-listen';
+import type { Connecting } from '../../dist/bus/bus.js';
+import { BusLines } from '../../dist/cloudflare/bus-lines.js';
+import { FULL, OUTDATED } from '../../dist/cloudflare/close-code.js';
+import type { Opening } from '../../dist/opening.js';
+import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
 
-/** One attach that a {@link BreakableBus} was asked for. */
+/** One attach of a session's stream that a {@link BreakableBus} was asked for. */
 export interface Attempt {
   link: BusLink;
   joining: Joining | undefined;
   isLeft: boolean;
 }
 
-/** An in-memory bus between which and its streams anything can happen. */
+/** A bus to which streams have connections, between which and their streams anything can happen. */
 export class BreakableBus implements ListenBus {
+  /** What the streams of sessions attach to. */
   readonly inner = new InMemoryBus();
   readonly sessions = this.inner.sessions;
-  readonly publish = this.inner.publish.bind(this.inner);
-  readonly publishAll = this.inner.publishAll.bind(this.inner);
   readonly subscribe = this.inner.subscribe.bind(this.inner);
-  /** Every attach, the last one last. */
+  /** What listen streams are connected to. */
+  readonly small = new SmallBus();
+  /** Every attach of a session's stream, the last one last. */
   readonly attempts: Attempt[] = [];
-  /** What happens to an attach: it gets through, is refused, throws, or is never answered. */
-  door: 'open' | 'shut' | 'throwing' | 'silent' = 'open';
-  /** Whether it can be attached to again in place. */
-  hasAgain = true;
-  /** Events on their way that are lost. */
-  muted = 0;
+  readonly #lines: BusLines;
 
-  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
-    if (this.door === 'throwing') throw new Error('thrown');
-    const attempt: Attempt = { link, joining, isLeft: false };
-    this.attempts.push(attempt);
-    if (this.door === 'shut') link.lost(new Error('shut'));
-    const inner = this.door === 'open' ? this.inner.attach(filter, this.#between(attempt), joining) : undefined;
-    const detach = (): void => {
-      attempt.isLeft = true;
-      inner?.detach();
-    };
-    return this.hasAgain && inner?.again ? { detach, again: inner.again } : { detach };
+  constructor(sockets: 'each' | 'shared' = 'each') {
+    this.#lines = new BusLines({ doors: this.small.doors, onerror: () => {}, onlog: () => {}, sockets });
   }
 
-  /** The bus loses the stream that attached last. */
-  lose(error: Error = new Error('gone')): void {
-    this.attempts.at(-1)?.link.lost(error);
+  /** The sockets of listen streams, the last one last. */
+  get sockets(): SmallSocket[] {
+    return this.small.sockets;
+  }
+
+  /** See {@link SmallBus.door}. */
+  set door(door: Door) {
+    this.small.door = door;
+  }
+
+  /** See {@link SmallBus.muted}. */
+  set muted(events: number) {
+    this.small.muted = events;
+  }
+
+  get tally() {
+    return this.#lines.tally;
+  }
+
+  publish(event: ServerEvent): Promise<void> {
+    return this.publishAll([event]);
+  }
+
+  async publishAll(events: ServerEvent[]): Promise<void> {
+    await this.inner.publishAll(events);
+    for (const event of events) this.small.publish(JSON.stringify(event));
+  }
+
+  hold(opening: Opening, joining: Connecting) {
+    return this.#lines.open(opening, joining);
+  }
+
+  settle(): Promise<void> {
+    return this.#lines.settle();
+  }
+
+  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
+    const attempt: Attempt = { link, joining, isLeft: false };
+    this.attempts.push(attempt);
+    const inner = this.inner.attach(filter, this.#between(attempt), joining);
+    const detach = (): void => {
+      attempt.isLeft = true;
+      inner.detach();
+    };
+    return inner.again ? { detach, again: inner.again } : { detach };
+  }
+
+  /** The bus loses the stream that was connected last. */
+  lose(why?: 'full' | 'outdated'): void {
+    const code = { full: FULL, outdated: OUTDATED };
+    this.sockets.at(-1)?.break(why && code[why]);
+    this.attempts.at(-1)?.link.lost(new Error('gone'));
   }
 
   #between({ link }: Attempt): BusLink {
     return {
       receive: (frame) => {
-        if (this.muted > 0 && frame.includes('"type":"event"')) this.muted -= 1;
+        if (this.small.muted > 0 && frame.includes('"type":"event"')) this.small.muted -= 1;
         else link.receive(frame);
       },
       lost: (error) => link.lost(error),

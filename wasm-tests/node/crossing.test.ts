@@ -1,42 +1,42 @@
-import type { BusAttachment, BusLink, Joining, SubscriptionFilter } from 'mcp-listen';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Home } from '../../dist/home.js';
 import { listChanged } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
-import { open, serving, TOOLS } from './serving.ts';
+import { open, RESULT, serving, TOOLS } from './serving.ts';
+
+/** What streams want done in their own requests, which waits where a test says so. */
+let errands: (() => void)[] = [];
+let isWaiting = false;
+const { ask } = Home.prototype;
+
+beforeEach(() => {
+  errands = [];
+  isWaiting = false;
+  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
+    if (isWaiting) errands.push(() => ask.call(this, errand));
+    else ask.call(this, errand);
+  });
+});
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A bus that delivers in other requests than those of its streams, whose errands wait. */
-class CrossingBus extends BreakableBus {
-  readonly errands: (() => void)[] = [];
-
-  override attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
-    const home = { ask: (errand: () => void) => void this.errands.push(errand) };
-    return { ...super.attach(filter, link, joining), home };
-  }
-
-  /** Runs what streams want done in their own requests. */
-  runErrands(): void {
-    for (const errand of this.errands.splice(0)) errand();
-  }
+/** The streams' own requests do what they were asked. */
+async function atHome(): Promise<void> {
+  isWaiting = false;
+  for (const errand of errands.splice(0)) errand();
+  await new Promise(setImmediate);
 }
 
 test('what another request may not write is written by that of the stream, which stays open', async () => {
-  const bus = new CrossingBus();
-  const server = serving({ bus, keepAliveMs: 0 });
-  const stream = await open(server, { ...TOOLS, promptsListChanged: true });
-  expect(await stream.message()).toContain('acknowledged');
-  bus.runErrands();
-  const { enqueue } = ReadableStreamDefaultController.prototype;
-  vi.spyOn(ReadableStreamDefaultController.prototype, 'enqueue').mockImplementation(() => {
-    throw new Error('on behalf of a different request');
-  });
-  await server.notify.toolsChanged().catch(() => {});
-  await server.notify.promptsChanged().catch(() => {});
-  vi.mocked(ReadableStreamDefaultController.prototype.enqueue).mockImplementation(enqueue);
-  bus.runErrands();
+  const { refuse, server, stream } = await acknowledged({ ...TOOLS, promptsListChanged: true });
+  const accept = refuse();
+  await server.notify.toolsChanged();
+  await server.notify.promptsChanged();
+  await turn();
+  accept();
+  await atHome();
   expect(server.stats()).toMatchObject({ open: 1, ended: { aborted: 0 } });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(listChanged('1', 'prompts'));
@@ -44,14 +44,45 @@ test('what another request may not write is written by that of the stream, which
 });
 
 test('a stream whose own request may not write to it ends', async () => {
-  const bus = new CrossingBus();
-  const server = serving({ bus, keepAliveMs: 0 });
-  const stream = await open(server, TOOLS);
-  expect(await stream.message()).toContain('acknowledged');
-  vi.spyOn(ReadableStreamDefaultController.prototype, 'enqueue').mockImplementation(() => {
-    throw new Error('refused');
-  });
-  await server.notify.toolsChanged().catch(() => {});
-  bus.runErrands();
+  const { refuse, server } = await acknowledged(TOOLS);
+  refuse();
+  await server.notify.toolsChanged();
+  await turn();
+  await atHome();
   await expect.poll(() => server.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
 });
+
+test('a chunk that waits for the request of its stream is written before what is left at a close', async () => {
+  const { refuse, server, stream } = await acknowledged(TOOLS);
+  const accept = refuse();
+  await server.notify.toolsChanged();
+  await turn();
+  accept();
+  const closed = server.close();
+  await atHome();
+  await closed;
+  expect([await stream.message(), await stream.message()]).toEqual([listChanged('1', 'tools'), RESULT]);
+});
+
+/** A stream that waits for what comes, on a connection that it shares. */
+async function acknowledged(filter: object) {
+  const bus = new BreakableBus('shared');
+  const server = serving({ bus, keepAliveMs: 0 });
+  const stream = await open(server, filter);
+  expect(await stream.message()).toContain('acknowledged');
+  const { prototype } = ReadableStreamDefaultController;
+  /** From now on nothing may be written, until the answer is called. */
+  const refuse = (): (() => void) => {
+    isWaiting = true;
+    const refused = vi.spyOn(prototype, 'enqueue').mockImplementation(() => {
+      throw new Error('on behalf of a different request');
+    });
+    return () => refused.mockRestore();
+  };
+  return { refuse, server, stream };
+}
+
+/** What comes in one turn of the event loop is written after it. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}

@@ -5,7 +5,8 @@ import { BreakableBus } from './breakable-bus.ts';
 import { sessionServer } from './legacy-serving.ts';
 import { listenRequest, open, refusal, serving, TOOLS } from './serving.ts';
 
-beforeEach(() => void vi.useFakeTimers());
+// What comes over a connection is written after the turn of the event loop in which it came.
+beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
 /** A caller whose token expires so many milliseconds from now. */

@@ -9,7 +9,8 @@ import { open, serving, TOOLS } from './serving.ts';
 const BOTH = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const CUE = listChanged('1', 'tools');
 
-beforeEach(() => void vi.useFakeTimers());
+// What comes over a connection is written after the turn of the event loop in which it came.
+beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
 /** An authorizer whose answer can be changed. */
@@ -47,7 +48,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     const server = served({ authorize: rights.authorize });
     const stream = await open(server, TOOLS);
     await stream.message();
-    await vi.advanceTimersByTimeAsync(29_999);
+    await vi.advanceTimersByTimeAsync(29_900);
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(CUE);
     await vi.advanceTimersByTimeAsync(300_000);
@@ -64,6 +65,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     rights.answer = () => answer.promise;
     const next = stream.message();
     for (let count = 0; count < 3; count += 1) await server.notify.toolsChanged();
+    await vi.advanceTimersByTimeAsync(5);
     expect(rights.asked).toHaveLength(2);
     expect(rights.asked[1]).toMatchObject({ principal: 'ann', requested: BOTH });
     answer.resolve(BOTH);

@@ -1,7 +1,7 @@
-import { ListenError, type ListenOptions } from 'mcp-listen';
+import type { ListenOptions, ListenServer } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { fields, LegacySession } from '../host/legacy.ts';
-import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
+import { acknowledged, listChanged } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { sessionServer } from './legacy-serving.ts';
 import { listenRequest, open, RESULT, serving, TOOLS } from './serving.ts';
@@ -24,8 +24,8 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(server.stats()).toMatchObject({ open: 1, away: 0, healed: 1, gaps: 0, resyncs: 0 });
-  expect(bus.attempts.map(({ isLeft }) => isLeft)).toEqual([true, false]);
-  expect(bus.attempts[1]?.joining?.since).toMatch(/^0-/);
+  expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+  expect(bus.sockets[1]?.since).toEqual({ epoch: 'epoch', position: 0 });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   stream.drop();
@@ -33,7 +33,7 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
   expect(server.stats()).toMatchObject({ away: 0, outages: 1, healed: 1, gaps: 0, resyncs: 0 });
 });
 
-test.each(['shut', 'throwing', 'silent'] as const)('a stream tries again while its bus is %s', async (door) => {
+test.each(['shut', 'overloaded', 'silent'] as const)('a stream tries again while its bus is %s', async (door) => {
   const { bus, server, stream } = await opened({ limits: { attachMs: 1_000 } });
   bus.door = door;
   bus.lose();
@@ -41,9 +41,9 @@ test.each(['shut', 'throwing', 'silent'] as const)('a stream tries again while i
   await vi.advanceTimersByTimeAsync(20_000);
   expect(server.stats().away).toBe(1);
   bus.door = 'open';
-  await vi.advanceTimersByTimeAsync(3_000);
+  await vi.advanceTimersByTimeAsync(door === 'overloaded' ? 30_000 : 3_000);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  expect(bus.attempts.slice(0, -1).every(({ isLeft }) => isLeft)).toBe(true);
+  expect(bus.sockets.slice(0, -1).every(({ isClosed }) => isClosed)).toBe(true);
   expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
 });
 
@@ -59,81 +59,55 @@ test('keep-alives go on while the bus is away', async () => {
 
 test('a bus that is overloaded is left alone for longer', async () => {
   const { bus } = await opened();
-  bus.lose(new ListenError('bus-overloaded', 'too much'));
-  await vi.advanceTimersByTimeAsync(14_000);
-  expect(bus.attempts).toHaveLength(1);
+  bus.door = 'overloaded';
+  bus.lose();
   await vi.advanceTimersByTimeAsync(2_000);
-  expect(bus.attempts).toHaveLength(2);
+  expect(bus.sockets).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(bus.sockets).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(bus.sockets).toHaveLength(3);
 });
 
-test('a stream that was let go on purpose ends without a result, and does not come back', async () => {
-  const { bus, server, stream } = await opened();
-  bus.lose(new ListenError('bus-released', 'let go'));
-  expect(await stream.message()).toBeUndefined();
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(bus.attempts).toHaveLength(1);
-  expect(server.stats()).toMatchObject({ open: 0, away: 0 });
-});
-
-test('a stream whose shared socket passes it on attaches soon, from where it stands, and never was away', async () => {
-  const { bus, server, stream } = await opened();
-  const { position, epoch } = JSON.parse(await attachedFrame(bus)) as { position: number; epoch: string };
-  await server.notify.toolsChanged();
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  bus.attempts.at(-1)?.link.lost(new ListenError('bus-full', 'no room here'), `${position}-${epoch}`);
-  expect(server.stats()).toMatchObject({ open: 1, away: 0 });
-  await vi.advanceTimersByTimeAsync(2_000);
-  expect(bus.attempts).toHaveLength(2);
-  expect(bus.attempts[1]?.joining?.since).toBe(`${position}-${epoch}`);
-  // It says again what was published since then.
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  expect(server.stats()).toMatchObject({ open: 1, away: 0, outages: 0, resyncs: 0 });
-});
-
-test.each([
-  ['bus-outdated', 'outdated', 15_000],
-  ['bus-exhausted', 'exhausted', 0],
-] as const)('with %s a stream ends as %s, after what is pending and without a result', async (code, reason, ms) => {
+test('with bus-outdated a stream ends as outdated, after what is pending and without a result', async () => {
   const onlog = vi.fn();
   const { bus, server, stream } = await opened({ onlog });
   bus.door = 'shut';
-  bus.lose(new ListenError(code, 'told by a test'));
-  if (ms > 0) await vi.advanceTimersByTimeAsync(ms - 100);
-  if (ms > 0) expect(server.stats().open).toBe(1);
+  bus.lose('outdated');
+  await vi.advanceTimersByTimeAsync(14_900);
+  expect(server.stats().open).toBe(1);
   await vi.advanceTimersByTimeAsync(200);
   expect(await stream.message()).toBeUndefined();
-  expect(server.stats()).toMatchObject({ open: 0, ended: { [reason]: 1 } });
-  expect(onlog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason }));
+  expect(server.stats()).toMatchObject({ open: 0, ended: { outdated: 1 } });
+  expect(onlog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason: 'outdated' }));
 });
 
-test('a former attachment is not heard any more, whatever it still says', async () => {
+test('a former socket is not heard any more, whatever it still says', async () => {
   const { bus, server, stream } = await opened();
-  const [former] = bus.attempts;
+  const [former] = bus.sockets;
   bus.lose();
-  former?.link.lost(new ListenError('bus-released', 'late'));
-  former?.link.receive('{"v":1,"type":"attached","epoch":"x","position":0}');
+  former?.hear('{"v":1,"type":"attached","epoch":"x","position":0}');
   await vi.advanceTimersByTimeAsync(2_000);
-  former?.link.lost(new Error('late'));
-  former?.link.receive('{"v":1,"type":"event","position":9,"event":{"kind":"tools_list_changed"}}');
+  former?.break();
+  former?.hear('{"v":1,"type":"event","position":9,"event":{"kind":"tools_list_changed"}}');
   await vi.advanceTimersByTimeAsync(10);
   expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
-  await server.close();
+  await closed(server);
   expect(await stream.message()).toBe(RESULT);
-  expect(bus.attempts).toHaveLength(2);
+  expect(bus.sockets).toHaveLength(2);
 });
 
-test.each([true, false])('what was lost on the way is asked for (in place: %s)', async (hasAgain) => {
-  const bus = new BreakableBus();
-  bus.hasAgain = hasAgain;
-  const { server, stream } = await opened({ bus }, { ...TOOLS, promptsListChanged: true });
+test('what was lost on the way is asked for', async () => {
+  const { bus, server, stream } = await opened({}, { ...TOOLS, promptsListChanged: true });
   bus.muted = 1;
   await server.notify.toolsChanged();
   await server.notify.promptsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'prompts'));
-  await vi.advanceTimersByTimeAsync(10);
+  // It was asked when it was attached to: not twice within a second.
+  await vi.advanceTimersByTimeAsync(1_000);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(server.stats()).toMatchObject({ gaps: 1, resyncs: 0 });
-  expect(bus.attempts).toHaveLength(hasAgain ? 1 : 2);
+  expect(bus.sockets).toHaveLength(1);
 });
 
 test('verifyMs finds the last event lost, too', async () => {
@@ -166,7 +140,7 @@ test('close receives what was published before it, then gives the result, withou
   const { bus, server, stream } = await opened({}, { toolsListChanged: true, promptsListChanged: true });
   bus.muted = 1;
   await server.notify.toolsChanged();
-  await server.close();
+  await closed(server);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(RESULT);
   expect(await stream.message()).toBeUndefined();
@@ -188,15 +162,17 @@ test('streams that end while the bus is away leave no timer and no attachment be
   const bus = new BreakableBus();
   const server = serving({ bus });
   const aborts = Array.from({ length: 100 }, () => new AbortController());
-  await Promise.all(aborts.map(({ signal }) => server.fetch(listenRequest(TOOLS, { signal }))));
+  const opening = aborts.map(({ signal }) => server.fetch(listenRequest(TOOLS, { signal })));
+  await vi.advanceTimersByTimeAsync(1);
+  await Promise.all(opening);
   bus.door = 'silent';
-  for (const { link } of bus.attempts.slice()) link.lost(new Error('gone'));
+  for (const socket of bus.sockets.slice()) socket.break();
   await vi.advanceTimersByTimeAsync(3_000);
   expect(server.stats()).toMatchObject({ open: 100, away: 100 });
   for (const abort of aborts) abort.abort();
   await vi.advanceTimersByTimeAsync(0);
   expect(vi.getTimerCount()).toBe(0);
-  expect(bus.attempts.every(({ isLeft }) => isLeft)).toBe(true);
+  expect(bus.sockets.every(({ isClosed }) => isClosed)).toBe(true);
   expect(server.stats()).toMatchObject({ open: 0, away: 0 });
 });
 
@@ -230,30 +206,39 @@ test('the stream of a session that asks its bus stays the one that it is', async
   expect(server.stats()).toMatchObject({ open: 1, healed: 0, resyncs: 0 });
 });
 
-test('a bus that is lost before the ack is a 503', async () => {
+test('a bus that cannot be reached before the ack is a 503, after one more attempt', async () => {
   const bus = new BreakableBus();
   bus.door = 'shut';
   const onerror = vi.fn();
-  expect((await serving({ bus, onerror }).fetch(listenRequest(TOOLS))).status).toBe(503);
+  const refused = serving({ bus, onerror }).fetch(listenRequest(TOOLS));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect((await refused).status).toBe(503);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(bus.attempts).toHaveLength(1);
+  expect(bus.sockets).toHaveLength(2);
+  expect(onerror).toHaveBeenCalledOnce();
 });
 
-/** What the bus of a stream confirms. */
-async function attachedFrame(bus: BreakableBus): Promise<string> {
-  let attached = '';
-  const receive = (frame: string): void => {
-    attached = frame;
-  };
-  bus.inner.attach(TOOLS, { receive, lost: () => {} }).detach();
-  return attached;
+/** Closes a server whose bus answers. */
+async function closed(server: ListenServer): Promise<void> {
+  const closing = server.close();
+  await vi.advanceTimersByTimeAsync(10);
+  await closing;
 }
 
 /** A server with a bus that can be broken, and a stream of it that was acknowledged. */
 async function opened(options: ListenOptions & { bus?: BreakableBus } = {}, filter: object = TOOLS) {
   const { bus = new BreakableBus() } = options;
   const server = serving({ ...options, bus });
-  const stream: WireStream = await open(server, filter);
-  expect(await stream.message()).toBe(acknowledged('1', filter));
-  return { bus, server, stream };
+  const opening = open(server, filter);
+  await vi.advanceTimersByTimeAsync(1);
+  const wire = await opening;
+  expect(await wire.message()).toBe(acknowledged('1', filter));
+  const block = (): Promise<string | undefined> => wire.block();
+  /** What comes in one turn of the event loop is written after it. */
+  const message = async (): Promise<string | undefined> => {
+    const next = wire.message();
+    await vi.advanceTimersByTimeAsync(1);
+    return next;
+  };
+  return { bus, server, stream: { block, message, drop: () => wire.drop() } };
 }

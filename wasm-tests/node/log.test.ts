@@ -1,4 +1,4 @@
-import { ListenError, type LogRecord } from 'mcp-listen';
+import type { LogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BreakableBus } from './breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from './serving.ts';
@@ -49,18 +49,20 @@ test('a log is told why requests are refused', async () => {
 });
 
 test.each([
-  ['lost', new Error('gone')],
-  ['overloaded', new ListenError('bus-overloaded', 'too much')],
-])('a log is told that a bus is %s once, and when it is back', async (_what, error) => {
+  ['lost', 'shut'],
+  ['overloaded', 'overloaded'],
+] as const)('a log is told that a bus is %s once, and when it is back', async (_what, door) => {
   const records: LogRecord[] = [];
   const bus = new BreakableBus();
   // Nobody reads meanwhile.
   const patient = { stallMs: 0, limits: { attachMs: 1_000 } };
   const server = serving({ bus, onlog: (record) => records.push(record), ...patient });
-  const stream = await open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
+  const opening = open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
+  await vi.advanceTimersByTimeAsync(1);
+  const stream = await opening;
   await stream.message();
-  bus.door = 'shut';
-  bus.lose(error);
+  bus.door = door;
+  bus.lose();
   await vi.advanceTimersByTimeAsync(40_000);
   bus.door = 'open';
   await vi.advanceTimersByTimeAsync(60_000);

@@ -84,8 +84,8 @@ describe('the number of streams is bounded', () => {
   });
 
   test('streams that are still opening count', async () => {
-    const bus = new InMemoryBus();
-    vi.spyOn(bus, 'attach').mockReturnValue({ detach() {} });
+    const bus = new BreakableBus();
+    bus.door = 'silent';
     const server = serving({ bus, limits: { streams: 1 } });
     void server.fetch(listenRequest(TOOLS));
     await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(503);
@@ -113,10 +113,7 @@ describe('a bus that fails', () => {
   test('while a stream opens: 503, told to onerror, nothing left behind', async () => {
     const onerror = vi.fn();
     const bus = new BreakableBus();
-    const attach = vi.spyOn(bus, 'attach').mockImplementation((_filter, link) => {
-      link.lost(new ListenError('bus-unavailable', 'down'));
-      return { detach() {} };
-    });
+    bus.door = 'shut';
     const server = serving({ bus, onerror });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
@@ -124,28 +121,27 @@ describe('a bus that fails', () => {
       retryAfter: '2',
     });
     expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
-    attach.mockRestore();
+    bus.door = 'open';
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
   test('by throwing: the same', async () => {
     const bus = new BreakableBus();
-    vi.spyOn(bus, 'attach').mockImplementation(() => {
+    vi.spyOn(bus, 'hold').mockImplementation(() => {
       throw new Error('broken');
     });
     const server = serving({ bus, onerror: vi.fn() });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
-  test('by never answering: 503 after its limit, and detached', async () => {
-    const detach = vi.fn();
+  test('by never answering: 503 after its limit, and its socket is closed', async () => {
     const bus = new BreakableBus();
-    vi.spyOn(bus, 'attach').mockReturnValue({ detach });
+    bus.door = 'silent';
     const onerror = vi.fn();
     const server = serving({ bus, onerror, limits: { attachMs: 20 } });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
     expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
-    expect(detach).toHaveBeenCalledOnce();
+    expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   test('to feed the streams of its process: the same', async () => {

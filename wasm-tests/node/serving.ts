@@ -45,9 +45,9 @@ export function listenRequest(
 export async function open(
   server: ListenServer,
   filter: unknown,
-  init: { id?: string; capabilities?: object } = {},
+  init: { id?: string; capabilities?: object; abort?: AbortController } = {},
 ): Promise<WireStream> {
-  const abort = new AbortController();
+  const { abort = new AbortController() } = init;
   const request = listenRequest(filter, { ...init, signal: abort.signal });
   // Node passes an abort on to a request only while somebody holds that, as real servers do.
   abort.signal.addEventListener('abort', () => void request);

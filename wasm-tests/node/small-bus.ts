@@ -1,4 +1,5 @@
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
+import { Renewed } from '../../dist/renewed.js';
 import { Bus } from '../../dist/wasm.js';
 
 /** The resource that its events are about. */
@@ -6,17 +7,26 @@ export const URI = 'note://a';
 /** One of its events. */
 export const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });
 
-/** A bus of one subject with all that it ever told, and the sockets to it. */
+/** A bus with all that it ever told, and the sockets to it, between which and their streams anything can happen. */
 export class SmallBus {
   readonly sockets: SmallSocket[] = [];
   /** What requests were asked to live for. */
   readonly openings: Promise<void>[] = [];
-  readonly #bus = new Bus('epoch', 0, 0);
-  #events = 0;
+  /** What happens to who opens a socket: it gets through, is refused, or is never answered. */
+  door: Door = 'open';
+  /** Events on their way that are lost. */
+  muted = 0;
+  /** A real one is an object of its own, with a core of its own. */
+  readonly #core = new Renewed(() => new Bus('epoch', 0, 0));
+  readonly #log: string[] = [];
+
+  get #bus(): Bus {
+    return this.#core.value;
+  }
 
   /** The ways to it. */
   get doors(): BusDoors {
-    const open = async () => ({ socket: this.#open() as unknown as WebSocket, shard: undefined });
+    const open = async () => ({ socket: this.#enter() as unknown as WebSocket, shard: undefined });
     const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
     return { open, forget: () => {}, waitUntil } as unknown as BusDoors;
   }
@@ -32,38 +42,58 @@ export class SmallBus {
   }
 
   publish(event = EVENT): void {
-    this.#events += 1;
+    this.#log.push(event);
     this.#bus.publish(event, 0);
     for (let number = 0; number < this.#bus.deliveries; number += 1) {
       for (const edge of this.#bus.edges(number) ?? []) this.#say(edge, this.#bus.message(number));
     }
   }
 
+  #enter(): SmallSocket {
+    const socket = this.#open();
+    if (this.door === 'open') return socket;
+    if (this.door === 'silent') socket.isSilent = true;
+    else {
+      socket.isClosed = true;
+      throw Object.assign(new Error(this.door), { overloaded: this.door === 'overloaded' });
+    }
+    return socket;
+  }
+
   #open(): SmallSocket {
-    const edge = this.#bus.connect();
+    const bus = this.#bus;
+    const edge = bus.connect();
     const socket: SmallSocket = new SmallSocket(edge, (frame) => {
-      const received = this.#bus.receive(edge, frame);
+      if (bus !== this.#bus) return;
+      const { since } = JSON.parse(frame) as { since?: { epoch: string; position: number } };
+      if (since !== undefined) socket.since ??= since;
+      const received = bus.receive(edge, frame);
       this.#say(edge, received.answer);
-      if (received.replayAfter !== undefined) this.#replay(edge);
+      if (received.replayAfter !== undefined) this.#replay(edge, received.replayAfter);
       if (received.isDetached) socket.isClosed = true;
     });
     this.sockets.push(socket);
     return socket;
   }
 
-  #replay(edge: number): void {
+  #replay(edge: number, after: number): void {
     const replay = this.#bus.replay(edge);
     if (replay === undefined) return;
-    replay.push(this.#events, EVENT);
+    for (const [place, event] of this.#log.entries()) if (place >= after) replay.push(place + 1, event);
     for (const frame of this.#bus.finishReplay(edge, replay)) this.#say(edge, frame);
   }
 
   #say(edge: number, frame: string | undefined): void {
-    if (frame !== undefined) this.sockets.find((socket) => socket.edge === edge)?.hear(frame);
+    if (frame === undefined) return;
+    if (this.muted > 0 && frame.includes('"type":"event"')) this.muted -= 1;
+    else this.sockets.findLast((socket) => socket.edge === edge)?.hear(frame);
   }
 }
 
-class SmallSocket {
+/** See {@link SmallBus.door}. */
+export type Door = 'open' | 'shut' | 'overloaded' | 'silent';
+
+export class SmallSocket {
   readonly edge: number;
   readonly send: (frame: string) => void;
   isSilent = false;
@@ -72,6 +102,8 @@ class SmallSocket {
   /** Whether another request than its own has it in its hands. */
   isForeign = false;
   isClosed = false;
+  /** What its first attach said that was heard. */
+  since: { epoch: string; position: number } | undefined;
   #hear: (message: { data: string }) => void = () => {};
 
   constructor(edge: number, send: (frame: string) => void) {
@@ -101,11 +133,16 @@ class SmallSocket {
 
   addEventListener(type: string, hear: (message: { data: string }) => void): void {
     if (type === 'message') this.#hear = hear;
-    else if (type === 'close') this.break = () => hear({ data: '' });
+    else if (type === 'close') this.#close = hear as unknown as (event: { code: number; reason: string }) => void;
   }
 
+  #close: (event: { code: number; reason: string }) => void = () => {};
+
   /** It is lost. */
-  break: () => void = () => {};
+  break(code = 1_006): void {
+    this.isClosed = true;
+    this.#close({ code, reason: '' });
+  }
 
   hear(data: string): void {
     if (!this.isSilent) this.#hear({ data });

@@ -35,9 +35,10 @@ test('a server is kept while a caller is named and while a stream of it is openi
   for (const name of ['d', 'e']) all.server(name);
   expect(all.server('a')).toBe(server);
   named.resolve('ann');
-  await expect.poll(() => bus.attempts.length).toBe(1);
+  await expect.poll(() => bus.sockets.length).toBe(1);
   for (const name of ['f', 'g']) all.server(name);
   expect(all.server('a')).toBe(server);
+  bus.door = 'overloaded';
   bus.lose();
   expect((await response).status).toBe(503);
   for (const name of ['h', 'i']) all.server(name);

@@ -68,7 +68,8 @@ impl Shard {
         let deliveries = self.edges.deliveries(position, at, &event);
         let sends = deliveries.into_iter().map(ShardOutput::Send);
         self.outputs.extend(sends);
-        self.wants.handle_event(&event, &self.edges);
+        self.wants
+            .handle_event(&event, |topic| self.edges.is_wanted(topic));
         if self.flight.is_some() {
             let subject = Topic::subject_of(&event);
             self.kept.insert(subject, (position, event));

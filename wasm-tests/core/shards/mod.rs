@@ -6,7 +6,7 @@ mod cost;
 mod disk;
 mod faults;
 mod few;
-mod line;
+mod isolate;
 mod listener;
 mod mail;
 mod placement;

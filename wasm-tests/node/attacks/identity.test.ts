@@ -20,7 +20,8 @@ const BUSES: [name: string, busOf: () => ListenBus][] = [
   ['a bus elsewhere', () => new BreakableBus()],
 ];
 
-beforeEach(() => void vi.useFakeTimers());
+// What comes over a connection is written after the turn of the event loop in which it came.
+beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
 /** A principal that answers as `answer` says at the moment. */

@@ -1,13 +1,14 @@
 //! The caller of a stream has further audiences: the stream goes on in place, and misses nothing.
 
 use mcp_listen::{
-    bus::{Interest, Received},
+    bus::Received,
     clock::Millis,
-    edge::BusCall,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    line::LineOutput,
+    isolate::{Isolate, IsolateOutput},
+    listen::ServerStream,
     scope::{Label, Scope},
+    upstream::{Patience, UpstreamCall},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -37,7 +38,11 @@ fn widen(world: &mut World, stream: usize, principals: &[&str]) {
         principals: labels(principals),
         revocations: false,
     };
-    world.streams[stream].edge.handle_scope(scope, now);
+    let stream = &mut world.streams[stream];
+    stream.filter.scope = scope.clone();
+    if let Some(id) = stream.id {
+        world.isolate.handle_scope(id, scope, now);
+    }
 }
 
 fn for_acme(event: &ServerEvent) -> ServerEvent {
@@ -53,7 +58,7 @@ fn has_all(world: &World) -> bool {
 }
 
 #[test]
-fn alone_on_its_line_it_misses_no_event_that_comes_meanwhile() {
+fn alone_on_its_connection_it_misses_no_event_that_comes_meanwhile() {
     let mut world = opened(&[watching(&["a"])]);
     widen(&mut world, 0, &[]);
     world.tend();
@@ -64,7 +69,7 @@ fn alone_on_its_line_it_misses_no_event_that_comes_meanwhile() {
 }
 
 #[test]
-fn while_the_line_is_away_it_misses_none_either() {
+fn while_the_bus_is_away_it_misses_none_either() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.move_on();
     world.publish(&updated("a"));
@@ -87,7 +92,7 @@ fn one_with_a_name_does_not_end_where_others_have_traffic() {
 fn what_is_for_them_comes_from_the_change_on_also_where_the_bus_is_being_asked() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let now = world.now;
-    world.streams[1].edge.handle_doubt(now);
+    world.isolate.settle(now);
     world.tend();
     widen(&mut world, 0, &[]);
     world.tend();
@@ -99,74 +104,71 @@ fn what_is_for_them_comes_from_the_change_on_also_where_the_bus_is_being_asked()
 }
 
 #[test]
-fn where_the_line_has_no_room_for_them_it_alone_is_lost() {
+fn where_the_connection_has_no_room_for_them_it_alone_is_parted_with() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
-    world.line.handle_full();
+    world.isolate.handle_full();
     widen(&mut world, 0, &[]);
     world.tend();
-    let numbers = [0, 1].map(|stream| world.streams[stream].number.is_some());
-    assert_eq!(numbers, [false, true]);
+    let ids = [0, 1].map(|stream| world.streams[stream].id.is_some());
+    assert_eq!(ids, [false, true]);
 }
 
 #[test]
-fn a_stream_that_comes_back_to_its_line_has_missed_what_came_meanwhile() {
+fn a_stream_that_is_alone_asks_the_bus_for_them_where_no_room_is_known() {
     let mut world = opened(&[watching(&["a"])]);
-    world.line.handle_full();
+    world.isolate.handle_full();
     widen(&mut world, 0, &[]);
     world.tend();
     world.publish(&updated("a"));
+    world.publish(&for_acme(&updated("a")));
     world.pass(60_000);
     assert!(has_all(&world));
-    assert_eq!(cues(&world, 0), 1);
 }
 
 #[test]
-fn a_stream_that_asks_for_nothing_new_stays_where_there_is_no_room() {
-    let mut world = opened(&[watching(&["a"])]);
-    let number = world.streams[0].number;
-    world.line.handle_full();
-    let now = world.now;
-    world.streams[0].edge.handle_doubt(now);
-    world.tend();
-    assert_eq!(world.streams[0].number, number);
-}
-
-#[test]
-fn a_stream_that_its_line_has_no_room_for_goes_on_alone_and_has_missed_nothing() {
+fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
     let mut filter = named(&["a"], "ann");
     filter.task_ids.push(task_id("t"));
-    let mut world = opened(&[filter.clone(), watching(&["b"])]);
+    let mut world = opened(&[filter, watching(&["b"])]);
     world.publish(&updated("b"));
     world.settle();
-    world.line.handle_full();
-    filter.scope.audiences = labels(&["acme"]);
-    let (now, number) = (world.now, world.streams[0].number.unwrap());
-    world
-        .line
-        .attach_again(number, &Interest::Filter(filter), None, now);
-    let Some(LineOutput::Lose { edge, since }) = world.line.poll_output() else {
+    world.isolate.handle_full();
+    let id = world.streams[0].id.unwrap();
+    let scope = Scope {
+        audiences: labels(&["acme"]),
+        principals: labels(&["ann"]),
+        revocations: false,
+    };
+    let now = world.now;
+    world.isolate.handle_scope(id, scope, now);
+    let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(now) else {
         panic!("it stays");
     };
-    let since = since.expect("a place in the log of the bus");
-    assert_eq!((edge, &since), (number, world.bus.mark()));
-    world.streams[0].number = None;
+    assert_eq!(parted.id, id);
+    assert_eq!(parted.since.as_ref(), Some(world.bus.mark()));
+    assert_eq!(parted.stream.honored().scope.audiences, labels(&["acme"]));
+    world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
-    let stream = &mut world.streams[0].edge;
-    stream.handle_parted(since, now, 0.5);
+
+    let mut alone = Isolate::new(Patience::default(), Millis(0));
+    let id = alone.adopt(parted.stream, parted.since, now, 0.5);
+    assert_eq!(alone.poll_call(now), None);
     let now = now + Millis(1_900);
-    assert_eq!(stream.poll_call(now), Some(BusCall::Attach));
-    let alone = world.bus.connect();
-    let attach = stream.attach_message();
+    let Some(UpstreamCall::Attach(attach)) = alone.poll_call(now) else {
+        panic!("it does not attach");
+    };
+    let edge = world.bus.connect();
     let Ok(Received::Attached {
         answer,
         replay_after,
         ..
-    }) = world.bus.handle_message(alone, &attach)
+    }) = world.bus.handle_message(edge, &attach)
     else {
         panic!("not attached");
     };
     assert_eq!(replay_after.map(|position| position.0), Some(1));
-    stream.handle_bus_message(&answer, now).unwrap();
-    assert!(stream.stream().is_open());
-    assert_eq!((stream.counts().resyncs, stream.counts().outages), (0, 0));
+    alone.handle_message(&answer, now).unwrap();
+    assert!(alone.stream(id).is_some_and(ServerStream::is_open));
+    let counts = alone.counts();
+    assert_eq!((counts.resyncs, counts.outages), (0, 0));
 }

@@ -1,35 +1,49 @@
 use crate::{
     bus::{Adjust, Attach, EdgeMessage, Interest, Wants},
     clock::Millis,
-    edge::{BusCall, Follower},
     filter::SubscriptionFilter,
     seeded::{self, Bug},
-    topic::Topic,
+    topic::{Index, Topic},
 };
 
-use super::{Flight, Line, LineCall};
+use super::{BusCall, Flight, Upstream};
 
-impl Line {
+/// What is to be done about the bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpstreamCall {
+    /// Give up the connection that there is.
+    Leave,
+    /// Make a new connection, and send this on it first.
+    Attach(String),
+    /// Send this on the connection that there is.
+    Send(String),
+}
+
+impl Upstream {
     /// What is to be done about the bus, or `None` until something is handled again.
-    pub fn poll_call(&mut self, now: Millis) -> Option<LineCall> {
-        if self.edges.is_empty() {
+    pub(crate) fn poll_call<Id: Copy + Ord>(
+        &mut self,
+        now: Millis,
+        wanted: &Index<Id>,
+    ) -> Option<UpstreamCall> {
+        if wanted.is_empty() {
             return self.leave();
         }
         if let Some(call) = self.follower.poll_call(now) {
-            return Some(self.called(call));
+            return Some(self.called(call, wanted));
         }
         let is_idle = self.flight.is_none() && self.follower.is_certain();
         if !is_idle || !(self.wants.is_changed() || self.room.is_due()) {
             return None;
         }
         if self.can_adjust {
-            return Some(self.adjust(now));
+            return Some(self.adjust(now, wanted));
         }
         self.room.handle_asked();
         // A bus that offers no adjustments is told all anew.
         self.follower.handle_wish(now);
         let call = self.follower.poll_call(now)?;
-        Some(self.called(call))
+        Some(self.called(call, wanted))
     }
 
     /// The connection that there was is none any more.
@@ -39,21 +53,35 @@ impl Line {
     }
 
     /// The bus has confirmed what it was asked for last.
-    pub(super) fn confirm(&mut self) {
+    pub(super) fn confirm<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         if let Some(flight) = self.flight.take() {
-            let edges = &self.edges;
             self.wants
-                .finish(flight.turn, |topic: &Topic| edges.is_wanted(topic));
+                .finish(flight.turn, |topic| wanted.contains(topic));
         }
     }
 
     /// Nobody knows whether the bus has heard of the last adjustment.
-    pub(super) fn undo(&mut self) {
+    pub(super) fn undo<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         if let Some(flight) = self.flight.take() {
-            let edges = &self.edges;
-            self.wants
-                .undo(flight.turn, |topic: &Topic| edges.is_wanted(topic));
+            self.wants.undo(flight.turn, |topic| wanted.contains(topic));
         }
+    }
+
+    /// The bus has refused the last adjustment. Returns what that would have added.
+    pub(super) fn refuse<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> Vec<Topic> {
+        let Some(flight) = self.flight.take() else {
+            return Vec::new();
+        };
+        let refused = flight.turn.add.clone();
+        self.wants
+            .refuse(flight.turn, |topic| wanted.contains(topic));
+        refused
+    }
+
+    /// Whether the answer to the adjustment of this number is awaited.
+    pub(super) fn awaits(&self, seq: u64) -> bool {
+        let adjust = self.flight.as_ref().and_then(|flight| flight.adjust);
+        adjust.is_some_and(|(number, _)| number == seq)
     }
 
     /// How long the adjustment that is on its way may stay unanswered.
@@ -62,27 +90,25 @@ impl Line {
         Some(until)
     }
 
-    fn called(&mut self, call: BusCall) -> LineCall {
+    fn called<Id: Copy + Ord>(&mut self, call: BusCall, wanted: &Index<Id>) -> UpstreamCall {
         if call == BusCall::Leave {
             self.part();
-            return LineCall::Leave;
+            return UpstreamCall::Leave;
         }
         self.is_connected = true;
-        let text = self.attach_message();
+        let text = self.attach_message(wanted);
         match call {
-            BusCall::Ask => LineCall::Send(text),
-            BusCall::Attach | BusCall::Leave => LineCall::Attach(text),
+            BusCall::Ask => UpstreamCall::Send(text),
+            BusCall::Attach | BusCall::Leave => UpstreamCall::Attach(text),
         }
     }
 
     /// An attach says everything that is wanted: what the bus was told before does not matter.
-    fn attach_message(&mut self) -> String {
-        let interest = self.edges.interest();
+    fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
+        let interest = Interest::of(wanted.topics().cloned().collect());
         let interest = self.seeded_interest(interest);
         self.wants = Wants::default();
-        for topic in interest.topics().iter() {
-            self.wants.want(topic.followed());
-        }
+        self.want(interest.topics().iter());
         self.flight = Some(Flight {
             turn: self.wants.begin(),
             adjust: None,
@@ -98,7 +124,7 @@ impl Line {
         .to_json()
     }
 
-    /// What it says that its streams want: all of it, but for a bug that is planted.
+    /// What it says is wanted: all of it, but for a bug that is planted.
     fn seeded_interest(&self, interest: Interest) -> Interest {
         match interest {
             Interest::Filter(filter)
@@ -113,7 +139,7 @@ impl Line {
         }
     }
 
-    fn adjust(&mut self, now: Millis) -> LineCall {
+    fn adjust<Id: Copy + Ord>(&mut self, now: Millis, wanted: &Index<Id>) -> UpstreamCall {
         self.seq += 1;
         self.room.handle_asked();
         let turn = self.wants.begin();
@@ -127,25 +153,17 @@ impl Line {
             adjust: Some((self.seq, now + self.patience.attach)),
         });
         if seeded::has(Bug::AdjustsTooSoon) {
-            self.confirm();
-            self.serve_waiting();
+            self.confirm(wanted);
         }
-        LineCall::Send(EdgeMessage::Adjust(adjust).to_json())
+        UpstreamCall::Send(EdgeMessage::Adjust(adjust).to_json())
     }
 
-    /// Without streams there is nothing to follow, and nothing that could be missed.
-    fn leave(&mut self) -> Option<LineCall> {
+    /// Where nothing is wanted there is nothing to follow, and nothing that could be missed.
+    fn leave(&mut self) -> Option<UpstreamCall> {
         if !self.is_connected {
             return None;
         }
         self.part();
-        Some(LineCall::Leave)
-    }
-
-    /// The first stream has no past.
-    pub(super) fn begin(&mut self) {
-        self.former = self.counts();
-        self.follower = Follower::unattached();
-        self.follower.set_patience(self.patience);
+        Some(UpstreamCall::Leave)
     }
 }

@@ -1,17 +1,19 @@
-//! A line at a shard: whatever fails, is late or has no room, each stream that was acknowledged hears what it wants.
+//! An isolate at a shard: whatever fails, is late or has no room, each stream that was acknowledged hears what it wants.
 
 use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, Bus, BusMessage, EdgeId, FollowCall, Interest, Mark, Parting, Position, Shard,
-        ShardId, ShardOutput,
+        BatchCall, Bus, EdgeId, FollowCall, Mark, Parting, Position, Shard, ShardId, ShardOutput,
     },
     clock::Millis,
-    edge::Patience,
     event::ServerEvent,
+    fanout::StreamId,
     filter::SubscriptionFilter,
-    line::{Line, LineCall, LineOutput},
+    isolate::{Isolate, IsolateOutput},
+    listen::ServerStream,
+    message,
+    upstream::{Patience, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -19,7 +21,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::shard::{PROMPTS, attach};
 use super::world::bus_with_shards;
-use crate::any::{any_event, any_filter, check};
+use crate::any::{any_event, any_filter, check, id, is_of_same_key};
 
 const SHARD: ShardId = ShardId(1);
 
@@ -59,16 +61,17 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 struct Stream {
-    number: Option<EdgeId>,
+    id: Option<StreamId>,
     filter: SubscriptionFilter,
     is_acknowledged: bool,
-    owed: Vec<ServerEvent>,
+    /// The cues that it is owed, and what each is about.
+    owed: Vec<(String, ServerEvent)>,
 }
 
 struct World {
     bus: Bus,
     shard: Shard,
-    line: Line,
+    isolate: Isolate,
     edge: Option<EdgeId>,
     log: Vec<ServerEvent>,
     up: VecDeque<String>,
@@ -93,7 +96,7 @@ impl World {
         Self {
             bus: root,
             shard,
-            line: Line::new("line", Patience::default()),
+            isolate: Isolate::new(Patience::default(), Millis(0)),
             edge: None,
             log: Vec::new(),
             up: VecDeque::new(),
@@ -110,22 +113,22 @@ impl World {
             Step::Open(filter) => self.open(filter),
             Step::Leave(place) => {
                 let stream = self.streams.get_mut(place);
-                if let Some(number) = stream.and_then(|stream| stream.number.take()) {
-                    self.line.detach(number);
+                if let Some(id) = stream.and_then(|stream| stream.id.take()) {
+                    self.isolate.remove(id);
                 }
             }
             Step::Publish(event) => self.publish(&event),
             Step::TakeUp => self.take_up(),
             Step::TakeDown => {
                 if let Some(frame) = self.down.pop_front() {
-                    self.line.handle_message(&frame, self.now).ok();
+                    self.isolate.handle_message(&frame, self.now).ok();
                 }
             }
             Step::Follow { fails } => self.follow(fails),
             Step::Deliver { fails } => self.deliver(fails),
             Step::Move => {
                 self.hang_up();
-                self.line.handle_moved(self.now);
+                self.isolate.handle_moved(self.now);
             }
             Step::Room(most) => self.bus.set_room(most, 0),
             Step::Pass(span) => self.now = self.now + Millis(span),
@@ -134,13 +137,12 @@ impl World {
     }
 
     fn open(&mut self, filter: SubscriptionFilter) {
-        let interest = Interest::Filter(filter.clone());
-        if !self.line.has_room_for(&interest, self.now) {
+        if !self.isolate.has_room_for(&filter, self.now) {
             return;
         }
-        let number = Some(self.line.attach(&interest, self.now));
+        let stream = ServerStream::new(id("1"), filter.clone(), Millis(0), self.now);
         self.streams.push(Stream {
-            number,
+            id: Some(self.isolate.open(stream, self.now)),
             filter,
             is_acknowledged: false,
             owed: Vec::new(),
@@ -149,10 +151,13 @@ impl World {
 
     fn publish(&mut self, event: &ServerEvent) {
         self.log.push(event.clone());
+        let cue = message::notification(&id("1"), event);
         for stream in &mut self.streams {
-            let is_open = stream.number.is_some() && stream.is_acknowledged;
+            let is_open = stream.id.is_some() && stream.is_acknowledged;
             if is_open && stream.filter.accepts(event) {
-                stream.owed.push(event.clone());
+                // Of one task the last state says all.
+                stream.owed.retain(|(_, owed)| !is_of_same_key(owed, event));
+                stream.owed.push((cue.clone(), event.clone()));
             }
         }
         let Position(position) = self.bus.publish(event).position;
@@ -198,7 +203,7 @@ impl World {
     fn tend(&mut self) {
         self.shard.handle_timeout(self.now, 0.5);
         self.bus.handle_timeout(self.now, 0.5);
-        self.line.handle_timeout(self.now, 0.5);
+        self.isolate.handle_timeout(self.now, 0.5);
         while self.bus.poll_change().is_some() {}
         while let Some(output) = self.shard.poll_output() {
             self.tell(output);
@@ -207,14 +212,15 @@ impl World {
         self.batches
             .extend(std::iter::from_fn(|| self.bus.poll_batch(self.now)));
         loop {
-            while let Some(output) = self.line.poll_output() {
-                self.give(&output);
+            while let Some(output) = self.isolate.poll_output(self.now) {
+                self.give(output);
             }
-            match self.line.poll_call(self.now) {
+            self.write();
+            match self.isolate.poll_call(self.now) {
                 None => return,
-                Some(LineCall::Leave) => self.hang_up(),
-                Some(LineCall::Send(text)) => self.up.push_back(text),
-                Some(LineCall::Attach(text)) => {
+                Some(UpstreamCall::Leave) => self.hang_up(),
+                Some(UpstreamCall::Send(text)) => self.up.push_back(text),
+                Some(UpstreamCall::Attach(text)) => {
                     self.hang_up();
                     self.edge = Some(self.shard.connect());
                     self.up.push_back(text);
@@ -233,39 +239,49 @@ impl World {
             ShardOutput::Close(edge, parting) if self.edge == Some(edge) => {
                 self.hang_up();
                 if parting == Parting::Full {
-                    self.line.handle_full();
+                    self.isolate.handle_full();
                 }
-                self.line
+                self.isolate
                     .handle_lost(self.now, 0.5, parting == Parting::Full);
             }
             _ => {}
         }
     }
 
-    fn give(&mut self, output: &LineOutput) {
-        let (messages, edges) = match output {
-            LineOutput::Send { messages, edges } => (&messages[..], &edges[..]),
-            LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge) => (&[][..], &[*edge][..]),
-        };
-        for stream in &mut self.streams {
-            if stream.number.is_none_or(|number| !edges.contains(&number)) {
-                continue;
-            }
-            if messages.is_empty() {
-                assert!(
-                    !stream.is_acknowledged || matches!(output, LineOutput::Lose { .. }),
-                    "a stream that is open is refused"
-                );
-                stream.number = None;
-            }
-            for message in messages {
-                match BusMessage::from_json(message).unwrap() {
-                    BusMessage::Attached(_) => stream.is_acknowledged = true,
-                    BusMessage::Event { event, .. } => {
-                        stream.owed.retain(|owed| !is_told(owed, &event));
-                    }
-                    other => panic!("{other:?}"),
+    fn give(&mut self, output: IsolateOutput) {
+        match output {
+            IsolateOutput::Write(fan) => {
+                for (id, chunk) in &fan.writes {
+                    let stream = self.streams.iter_mut().find(|it| it.id == Some(*id));
+                    stream.unwrap().read(fan.chunk(*chunk));
                 }
+            }
+            IsolateOutput::Poll(_) => {}
+            IsolateOutput::Refused { id, .. } => {
+                self.isolate.remove(id);
+                let stream = self.let_go(id);
+                assert!(!stream.is_acknowledged, "a stream that is open is refused");
+            }
+            IsolateOutput::Parted(parted) => drop(self.let_go(parted.id)),
+        }
+    }
+
+    fn let_go(&mut self, id: StreamId) -> &mut Stream {
+        let stream = self.streams.iter_mut().find(|it| it.id == Some(id));
+        let stream = stream.unwrap();
+        stream.id = None;
+        stream
+    }
+
+    fn write(&mut self) {
+        for stream in &mut self.streams {
+            let Some(id) = stream.id else { continue };
+            while let Some(bytes) = self.isolate.fanout().poll(id, self.now) {
+                stream.read(&bytes);
+            }
+            if self.isolate.stream(id).is_some_and(ServerStream::is_ending) {
+                self.isolate.remove(id);
+                stream.id = None;
             }
         }
     }
@@ -298,9 +314,15 @@ impl World {
     }
 }
 
-/// Of one task the last state says all.
-fn is_told(owed: &ServerEvent, event: &ServerEvent) -> bool {
-    crate::any::is_of_same_key(owed, event)
+impl Stream {
+    fn read(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        for frame in text.split_terminator("\n\n") {
+            let said = frame.strip_prefix("event: message\ndata: ").unwrap();
+            self.is_acknowledged |= said.contains("acknowledged");
+            self.owed.retain(|(cue, _)| cue != said);
+        }
+    }
 }
 
 #[test]
@@ -312,20 +334,16 @@ fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
             world.step(step);
         }
         world.come_to_rest();
-        for stream in world
-            .streams
-            .iter()
-            .filter(|stream| stream.number.is_some())
-        {
+        for stream in world.streams.iter().filter(|stream| stream.id.is_some()) {
             assert_eq!(stream.owed, [], "{:?}", stream.filter);
             assert!(stream.is_acknowledged, "{:?}", stream.filter);
         }
         for stream in &mut world.streams {
-            if let Some(number) = stream.number.take() {
-                world.line.detach(number);
+            if let Some(id) = stream.id.take() {
+                world.isolate.remove(id);
             }
         }
         world.come_to_rest();
-        assert_eq!((world.line.names(), world.shard.names()), (0, 0));
+        assert_eq!((world.isolate.names(), world.shard.names()), (0, 0));
     });
 }

@@ -1,6 +1,6 @@
 //! A line knows the room that its bus has for it, and takes no stream for which there is none.
 
-use mcp_listen::{bus::Interest, filter::SubscriptionFilter, line::LineOutput};
+use mcp_listen::{bus::Interest, filter::SubscriptionFilter, isolate::IsolateOutput};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -60,15 +60,13 @@ impl World {
 
 fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
     let now = world.now;
-    world
-        .line
-        .has_room_for(&Interest::Filter(filter.clone()), now)
+    world.isolate.has_room_for(filter, now)
 }
 
 #[test]
 fn a_line_has_room_up_to_the_last_byte() {
     let mut world = bounded();
-    assert_eq!((world.line.names(), world.line.room()), (65, 10_000));
+    assert_eq!((world.isolate.names(), world.isolate.room()), (65, 10_000));
     for mark in ["b", "c", "d", "e"] {
         world.open(large(mark, 2_000));
     }
@@ -91,7 +89,7 @@ fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
     assert_eq!(world.sent("adjust"), 1);
     assert!(world.streams[stream].has_ended);
     assert!(world.streams[small].is_acknowledged());
-    assert_eq!(world.line.names(), 65);
+    assert_eq!(world.isolate.names(), 65);
     world.publish(&updated("a"));
     world.settle();
     assert_eq!([0, small].map(|stream| cues(&world, stream)), [1, 1]);
@@ -123,12 +121,12 @@ fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
     world.crowd(319_000);
     world.cut();
     world.pass(30_000);
-    assert!(world.line.is_away());
+    assert!(world.isolate.is_away());
     assert!(!has_room(&mut world, &watching(&["new"])));
     world.publish(&updated("a"));
     world.crowd(0);
     world.pass(600_000);
-    assert!(!world.line.is_away());
+    assert!(!world.isolate.is_away());
     assert!(world.streams.iter().all(|stream| !stream.has_ended));
     assert_eq!(cues(&world, 0), 1);
     assert!(has_room(&mut world, &watching(&["new"])));
@@ -146,13 +144,13 @@ fn one_more_stream_costs_a_line_what_it_adds() {
         ));
     }
     world.settle();
-    let (before, at_bus) = (world.line.operations(), world.bus.operations());
+    let (before, at_bus) = (world.isolate.operations(), world.bus.operations());
     world.calls.clear();
     world.open(watching(&["one more"]));
     world.settle();
     assert_eq!(
         (
-            world.line.operations() - before,
+            world.isolate.operations() - before,
             world.bus.operations() - at_bus
         ),
         (1, 1)
@@ -203,23 +201,37 @@ fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
     }
     world.publish(&updated("a"));
     world.pass(60_000);
-    assert!(!world.line.is_away());
+    assert!(!world.isolate.is_away());
     assert!(world.streams[0].owed.is_empty());
 }
 
 #[test]
-fn a_line_that_is_refused_three_times_loses_its_streams() {
+fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
     let mut world = bounded();
+    world.open(watching(&["a"]));
+    world.settle();
     for _ in 0..2 {
-        world.line.handle_full();
-        assert_eq!(world.line.poll_output(), None);
+        world.isolate.handle_full();
+        assert!(!world.isolate.has_output());
     }
-    world.line.handle_full();
-    assert!(matches!(
-        world.line.poll_output(),
-        Some(LineOutput::Lose { .. })
-    ));
+    world.isolate.handle_full();
+    for stream in 0..2 {
+        let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(world.now) else {
+            panic!("stream {stream} is still there");
+        };
+        assert_eq!(parted.since, world.isolate.mark().cloned());
+        assert!(parted.stream.is_open());
+    }
     // The next one that comes asks the bus.
     let more = watching(&["more"]);
     assert!(has_room(&mut world, &more) && !has_room(&mut world, &more));
+}
+
+#[test]
+fn a_stream_that_is_alone_stays_however_often_it_is_refused() {
+    let mut world = bounded();
+    for _ in 0..9 {
+        world.isolate.handle_full();
+    }
+    assert!(!world.isolate.has_output());
 }

@@ -1,16 +1,17 @@
-//! A bus with its log, one line with its streams, and the connection between them, on a clock of its own.
+//! A bus with its log, one isolate with its streams, and the connection between them, on a clock of its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Interest, Position, Received},
+    bus::{Bus, EdgeId, Position, Received},
     clock::Millis,
-    edge::{BusCall, Edge, Frame, Patience, SharedEvents},
     event::ServerEvent,
+    fanout::{Fan, StreamId},
     filter::SubscriptionFilter,
-    line::{Line, LineCall, LineOutput},
+    isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
+    upstream::{Patience, UpstreamCall},
 };
 
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 use super::stream::Stream;
 
 pub(super) struct World {
-    pub(super) line: Line,
+    pub(super) isolate: Isolate,
     pub(super) bus: Bus,
     pub(super) now: Millis,
     /// Frames on their way to the bus, and from there.
@@ -33,8 +34,8 @@ pub(super) struct World {
     /// Whether the bus is of the version that knows of no adjustments.
     pub(super) is_former: bool,
     pub(super) random: f64,
-    /// What the line called for.
-    pub(super) calls: Vec<LineCall>,
+    /// What the isolate called for.
+    pub(super) calls: Vec<UpstreamCall>,
     log: Vec<ServerEvent>,
     epochs: u32,
     window: u64,
@@ -48,7 +49,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> Self {
         Self {
-            line: Line::new("line", Patience::default()),
+            isolate: Isolate::new(Patience::default(), Millis(0)),
             bus: Bus::new(mark(0, 0)),
             now: Millis(0),
             up: VecDeque::new(),
@@ -80,15 +81,9 @@ impl World {
 
     /// One more stream; the answer is its place among all.
     pub(super) fn open(&mut self, filter: SubscriptionFilter) -> usize {
-        let interest = Interest::Filter(filter.clone());
-        let edge = Edge::new(ServerStream::new(id("1"), filter, Millis(0), self.now));
-        self.streams.push(Stream {
-            edge,
-            number: Some(self.line.attach(&interest, self.now)),
-            owed: BTreeMap::new(),
-            written: Vec::new(),
-            has_ended: false,
-        });
+        let stream = ServerStream::new(id("1"), filter.clone(), Millis(0), self.now);
+        let id = self.isolate.open(stream, self.now);
+        self.streams.push(Stream::new(id, filter));
         self.streams.len() - 1
     }
 
@@ -98,19 +93,17 @@ impl World {
             return;
         };
         stream.has_ended = true;
-        if let Some(number) = stream.number.take() {
-            self.line.detach(number);
+        stream.has_left = true;
+        if let Some(id) = stream.id.take() {
+            self.isolate.remove(id);
         }
     }
 
     /// A stream is closed gracefully, which tells its client what may have been missed.
     pub(super) fn close(&mut self, stream: usize) {
-        let is_certain = self.line.is_certain();
-        let stream = &mut self.streams[stream];
-        if !is_certain {
-            stream.edge.handle_doubt(self.now);
+        if let Some(id) = self.streams[stream].id {
+            self.isolate.close(id, false);
         }
-        stream.edge.close();
         self.write();
     }
 
@@ -118,7 +111,7 @@ impl World {
         let cue = message::notification(&id("1"), event);
         for stream in &mut self.streams {
             let is_owed = stream.is_acknowledged() && !stream.has_ended;
-            if is_owed && stream.edge.stream().honored().accepts(event) {
+            if is_owed && stream.filter.accepts(event) {
                 stream.owed.retain(|_, owed| !is_of_same_key(owed, event));
                 stream.owed.insert(cue.clone(), event.clone());
             }
@@ -131,16 +124,16 @@ impl World {
         self.down.extend(frame.map(str::to_owned));
     }
 
-    /// Does what the line and its streams want done, and delivers nothing.
+    /// Does what the isolate wants done, and delivers nothing.
     pub(super) fn tend(&mut self) {
         self.tell();
-        while let Some(call) = self.line.poll_call(self.now) {
+        while let Some(call) = self.isolate.poll_call(self.now) {
             self.calls.push(call.clone());
             assert!(self.calls.len() < 100_000, "it calls without end");
             match call {
-                LineCall::Leave => self.hang_up(),
-                LineCall::Attach(text) => self.connect(text),
-                LineCall::Send(text) => self.up.push_back(text),
+                UpstreamCall::Leave => self.hang_up(),
+                UpstreamCall::Attach(text) => self.connect(text),
+                UpstreamCall::Send(text) => self.up.push_back(text),
             }
             self.tell();
         }
@@ -171,12 +164,12 @@ impl World {
         }
     }
 
-    /// The line takes the next frame, and now and then some that come with it.
+    /// It takes the next frame, and now and then some that come with it.
     pub(super) fn take_down(&mut self) {
         let together = 1 + self.given % 4;
         for frame in self.down.drain(..together.min(self.down.len())) {
-            // Frames that had to be dropped are told; the line goes on.
-            self.line.handle_message(&frame, self.now).ok();
+            // Frames that had to be dropped are told; it goes on.
+            self.isolate.handle_message(&frame, self.now).ok();
         }
         self.tell();
     }
@@ -201,12 +194,8 @@ impl World {
         self.settle();
         while let Some(at) = self.deadline().filter(|at| *at <= end) {
             self.now = self.now.max(at);
-            self.line.handle_timeout(self.now, self.random);
-            for stream in &mut self.streams {
-                if !stream.has_ended {
-                    stream.edge.handle_timeout(self.now, self.random);
-                }
-            }
+            self.isolate.handle_timeout(self.now, self.random);
+            self.isolate.fanout().handle_timeout(self.now);
             self.settle();
         }
         self.now = end;
@@ -215,29 +204,29 @@ impl World {
     /// The connection breaks, as when the bus is reset; what was on its way is gone.
     pub(super) fn cut(&mut self) {
         self.hang_up();
-        self.line.handle_lost(self.now, self.random, false);
+        self.isolate.handle_lost(self.now, self.random, false);
         self.tell();
     }
 
-    /// The bus has no room for what the line wants.
+    /// The bus has no room for what it wants.
     fn fill(&mut self) {
         self.hang_up();
-        self.line.handle_full();
-        self.line.handle_lost(self.now, self.random, true);
+        self.isolate.handle_full();
+        self.isolate.handle_lost(self.now, self.random, true);
         self.tell();
     }
 
     /// The bus lets the connection go, for a shard has the streams from now on.
     pub(super) fn send_on(&mut self) {
         self.hang_up();
-        self.line.handle_sent_on(self.now, self.random);
+        self.isolate.handle_sent_on(self.now, self.random);
         self.tell();
     }
 
     /// The connection goes with the request that held it.
     pub(super) fn move_on(&mut self) {
         self.hang_up();
-        self.line.handle_moved(self.now);
+        self.isolate.handle_moved(self.now);
     }
 
     /// The bus begins with an empty disk.
@@ -252,26 +241,25 @@ impl World {
         self.socket.is_some()
     }
 
-    /// Frames of this type that the line sent.
+    /// Frames of this type that the isolate sent.
     pub(super) fn sent(&self, kind: &str) -> usize {
         let kind = format!("\"type\":\"{kind}\"");
-        let is_kind = |call: &&LineCall| match call {
-            LineCall::Leave => false,
-            LineCall::Attach(text) | LineCall::Send(text) => text.contains(&kind),
+        let is_kind = |call: &&UpstreamCall| match call {
+            UpstreamCall::Leave => false,
+            UpstreamCall::Attach(text) | UpstreamCall::Send(text) => text.contains(&kind),
         };
         self.calls.iter().filter(is_kind).count()
     }
 
     fn deadline(&self) -> Option<Millis> {
-        let open = self.streams.iter().filter(|stream| !stream.has_ended);
-        let streams = open.filter_map(|stream| stream.edge.poll_timeout());
-        streams.chain(self.line.poll_timeout()).min()
+        let streams = self.isolate.streams().poll_timeout();
+        streams.into_iter().chain(self.isolate.poll_timeout()).min()
     }
 
     fn connect(&mut self, text: String) {
         self.hang_up();
         if self.is_shut {
-            self.line.handle_lost(self.now, self.random, false);
+            self.isolate.handle_lost(self.now, self.random, false);
         } else {
             self.socket = Some(self.bus.connect());
             self.up.push_back(text);
@@ -304,90 +292,61 @@ impl World {
         self.down.extend(self.bus.finish_replay(edge, replay));
     }
 
-    /// Tells the streams what the line has for them, and does what they want done then.
-    fn tell(&mut self) {
-        loop {
-            while let Some(output) = self.line.poll_output() {
-                self.give(&output);
-            }
-            if !self.call() {
-                return;
-            }
-        }
-    }
-
-    fn give(&mut self, output: &LineOutput) {
-        let (now, random) = (self.now, self.random);
-        let mut shared = match output {
-            LineOutput::Send { messages, .. } => SharedEvents::read(messages),
-            LineOutput::Lose { .. } | LineOutput::Refuse(_) => None,
-        };
-        self.given += 1;
-        for (place, stream) in self.streams.iter_mut().enumerate() {
+    /// Gives the streams what there is for them.
+    pub(super) fn tell(&mut self) {
+        while let Some(output) = self.isolate.poll_output(self.now) {
+            self.given += 1;
             match output {
-                LineOutput::Send { messages, edges } => {
-                    if stream.number.is_some_and(|it| edges.contains(&it)) {
-                        // Now one has room, now another.
-                        let has_room = !(place + self.given).is_multiple_of(3);
-                        stream.hear(messages, shared.as_mut(), has_room, now);
-                    }
+                IsolateOutput::Write(fan) => self.give(&fan),
+                IsolateOutput::Poll(_) => {}
+                IsolateOutput::Refused { id, .. } => {
+                    self.isolate.remove(id);
+                    self.lose(id);
                 }
-                LineOutput::Lose { edge, .. } | LineOutput::Refuse(edge)
-                    if stream.number == Some(*edge) =>
-                {
-                    stream.number = None;
-                    stream.edge.handle_bus_lost(now, random, false);
-                }
-                LineOutput::Lose { .. } | LineOutput::Refuse(_) => {}
+                IsolateOutput::Parted(parted) => self.lose(parted.id),
             }
         }
+        self.write();
     }
 
-    /// Does what the streams call for; the answer is whether there was anything.
-    fn call(&mut self) -> bool {
-        let mut has_called = false;
-        for stream in &mut self.streams {
-            while let Some(call) = stream.edge.poll_call(self.now) {
-                has_called = true;
-                let interest = Interest::Filter(stream.edge.stream().honored().clone());
-                let since = stream.edge.since().cloned();
-                let former = stream.number;
-                match (call, former) {
-                    (BusCall::Ask, Some(number)) => {
-                        self.line.attach_again(number, &interest, since, self.now);
-                    }
-                    (BusCall::Leave, _) => {
-                        if let Some(number) = former {
-                            self.line.detach(number);
-                        }
-                        stream.number = None;
-                    }
-                    _ => {
-                        // As BusLine.attach does.
-                        if let Some(number) = former {
-                            self.line.detach(number);
-                        }
-                        stream.number = Some(self.line.attach(&interest, self.now));
-                    }
-                }
+    /// Now one has room, now another.
+    fn give(&mut self, fan: &Fan) {
+        let mut missed = Vec::new();
+        for (id, chunk) in &fan.writes {
+            let place = self.place_of(*id);
+            if (place + self.given).is_multiple_of(3) {
+                missed.push(*id);
+            } else {
+                self.streams[place].read(fan.chunk(*chunk));
             }
         }
-        has_called
+        self.isolate.fanout().handle_missed(missed, self.now);
+        self.isolate.fanout().take_due();
+    }
+
+    fn lose(&mut self, id: StreamId) {
+        let place = self.place_of(id);
+        let stream = &mut self.streams[place];
+        stream.id = None;
+        stream.has_ended = true;
+    }
+
+    fn place_of(&self, id: StreamId) -> usize {
+        let mut streams = self.streams.iter();
+        streams.position(|stream| stream.id == Some(id)).unwrap()
     }
 
     fn write(&mut self) {
         for stream in &mut self.streams {
-            while let Some(frame) = stream.edge.poll_frame(self.now) {
-                let Frame::Bytes(bytes) = frame else {
-                    stream.has_ended = true;
-                    stream
-                        .number
-                        .take()
-                        .into_iter()
-                        .for_each(|it| self.line.detach(it));
-                    continue;
-                };
+            let Some(id) = stream.id else { continue };
+            while let Some(bytes) = self.isolate.fanout().poll(id, self.now) {
                 stream.read(&bytes);
+            }
+            let held = self.isolate.stream(id);
+            if held.is_some_and(ServerStream::is_ending) {
+                stream.has_ended = true;
+                stream.id = None;
+                stream.ending = self.isolate.remove(id);
             }
         }
     }

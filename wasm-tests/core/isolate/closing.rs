@@ -12,11 +12,11 @@ fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
     let mut world = opened(&[watching(&["a"]), tools()]);
     world.publish(&updated("a"));
     world.down.clear();
-    assert!(world.line.is_settled());
-    world.line.settle(world.now);
-    assert!(!world.line.is_settled());
+    assert!(world.isolate.is_settled());
+    world.isolate.settle(world.now);
+    assert!(!world.isolate.is_settled());
     world.settle();
-    assert!(world.line.is_settled());
+    assert!(world.isolate.is_settled());
     assert_eq!((cues(&world, 0), cues(&world, 1)), (1, 0));
     for stream in 0..2 {
         world.close(stream);
@@ -30,12 +30,12 @@ fn a_line_that_has_lost_its_bus_is_not_settled() {
     let mut world = opened(&[tools()]);
     world.is_shut = true;
     world.cut();
-    world.line.settle(world.now);
+    world.isolate.settle(world.now);
     world.pass(1_000);
-    assert!(!world.line.is_settled());
+    assert!(!world.isolate.is_settled());
     world.is_shut = false;
     world.pass(10_000);
-    assert!(world.line.is_settled());
+    assert!(world.isolate.is_settled());
 }
 
 #[test]
@@ -43,13 +43,13 @@ fn a_line_that_loses_its_connection_within_a_replay_is_not_settled_by_the_next_a
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("a"));
     world.down.clear();
-    world.line.settle(world.now);
+    world.isolate.settle(world.now);
     // The answer names a head that lies further on, and what it replays is lost.
     answered_without_replay(&mut world);
     world.tend();
     world.move_on();
     answered_without_replay(&mut world);
-    assert!(!world.line.is_settled());
+    assert!(!world.isolate.is_settled());
 }
 
 fn answered_without_replay(world: &mut World) {

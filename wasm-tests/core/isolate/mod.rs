@@ -6,9 +6,9 @@ mod fresh;
 
 mod protocol;
 mod room;
-mod runs;
 mod scope;
 mod stream;
+mod together;
 mod world;
 
 use mcp_listen::{
@@ -153,7 +153,7 @@ fn an_adjustment_moves_no_mark() {
     world.settle();
     world.publish(&updated("b"));
     world.pass(2_000);
-    assert_eq!((world.sent("attach"), world.line.counts().gaps), (1, 0));
+    assert_eq!((world.sent("attach"), world.isolate.counts().gaps), (1, 0));
 }
 
 #[test]
@@ -186,15 +186,15 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
 #[test]
 fn a_line_counts_what_its_streams_want_each_name_once() {
     let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
-    let names = world.line.names();
+    let names = world.isolate.names();
     world.open(watching(&["a"]));
-    assert_eq!(world.line.names(), names);
+    assert_eq!(world.isolate.names(), names);
     world.leave(0);
-    assert_eq!(world.line.names(), names);
+    assert_eq!(world.isolate.names(), names);
     world.leave(2);
-    assert!(world.line.names() < names);
+    assert!(world.isolate.names() < names);
     world.leave(1);
-    assert_eq!(world.line.names(), 0);
+    assert_eq!(world.isolate.names(), 0);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn without_streams_there_is_no_connection_and_no_past() {
     world.leave(0);
     world.settle();
     assert!(!world.is_connected());
-    assert_eq!(world.line.poll_timeout(), None);
+    assert_eq!(world.isolate.poll_timeout(), None);
     world.publish(&ServerEvent::ToolsListChanged);
     let stream = world.open(tools());
     world.settle();
@@ -221,7 +221,7 @@ fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
     assert_eq!(cues(&world, 0), 1);
     assert_eq!(cues(&world, 1), 0);
     assert!(world.streams[stream].is_acknowledged());
-    assert_eq!(world.line.counts().healed, 0);
+    assert_eq!(world.isolate.counts().healed, 0);
 }
 
 #[test]
@@ -243,11 +243,11 @@ fn streams_that_open_while_the_bus_sends_the_line_on_wait_for_the_shard() {
 fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.cut();
-    assert!(world.line.is_away());
+    assert!(world.isolate.is_away());
     world.publish(&updated("a"));
     world.pass(2_000);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 1]);
-    assert_eq!(world.line.counts().healed, 1);
+    assert_eq!(world.isolate.counts().healed, 1);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_frame_that_is_lost_is_missed_at_the_next_one() {
     world.publish(&updated("b"));
     world.pass(2_000);
     assert_eq!(cues(&world, 0), 1);
-    assert_eq!(world.line.counts().gaps, 1);
+    assert_eq!(world.isolate.counts().gaps, 1);
 }
 
 #[test]
@@ -356,17 +356,15 @@ fn an_adjustment_that_is_not_answered_is_made_up_for() {
 }
 
 #[test]
-fn where_the_log_is_lost_streams_stay_on_their_line_and_cue_everything() {
+fn where_the_log_is_lost_streams_stay_on_their_connection_and_cue_everything() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"])]);
-    let numbers = [0, 1].map(|stream| world.streams[stream].number);
+    let ids = [0, 1].map(|stream| world.streams[stream].id);
     world.begin_anew();
     world.pass(60_000);
-    assert_eq!([0, 1].map(|stream| world.streams[stream].number), numbers);
+    assert_eq!([0, 1].map(|stream| world.streams[stream].id), ids);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 2]);
-    for stream in &world.streams {
-        let counts = stream.edge.counts();
-        assert_eq!((counts.outages, counts.gaps, counts.resyncs), (0, 0, 1));
-    }
+    let counts = world.isolate.counts();
+    assert_eq!((counts.outages, counts.gaps, counts.resyncs), (1, 0, 1));
     world.publish(&updated("b"));
     world.settle();
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 3]);

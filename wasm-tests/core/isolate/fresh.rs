@@ -37,10 +37,7 @@ fn a_revocation_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and
     world.open(of_ann(tools()));
     world.publish(&revoked());
     world.settle();
-    let endings = world
-        .streams
-        .iter_mut()
-        .map(|stream| stream.edge.stream().ending());
+    let endings = world.streams.iter().map(|stream| stream.ending);
     assert_eq!(endings.collect::<Vec<_>>(), [Some(Ending::Denied); 2]);
 }
 

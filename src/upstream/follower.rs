@@ -134,7 +134,7 @@ impl Follower {
 
     /// The connection is gone, or could not be made. `random` is drawn from [0, 1).
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        let is_news = !self.link.is_opening() && !self.link.is_away();
+        let is_news = self.mark.is_some() && !self.link.is_away();
         self.counts.outages += u32::from(is_news);
         self.link.handle_lost(now, random, is_overloaded);
     }
@@ -254,24 +254,6 @@ impl Follower {
         self.counts
     }
 
-    /// Whether an event has its place right after what was heard, and nothing is in doubt.
-    pub(super) fn is_next(&self, place: Place) -> bool {
-        let is_after = |mark: &Mark| {
-            place.previous == Some(mark.position)
-                && place.position > mark.position
-                && self.early.is_empty()
-        };
-        self.link.is_certain() && self.mark.as_ref().is_some_and(is_after)
-    }
-
-    /// An event of which [`Follower::is_next`] was heard.
-    pub(super) fn handle_next(&mut self, place: Place, now: Millis) {
-        if let Some(mark) = &mut self.mark {
-            mark.position = place.position;
-            self.link.handle_certain(now);
-        }
-    }
-
     /// A bus that goes on from what was asked says just that mark.
     fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
         if self.needs_interest && !self.has_interest {
@@ -380,7 +362,7 @@ impl Follower {
     }
 
     /// Something may be missing: the bus is to be asked.
-    pub(super) fn doubt(&mut self, now: Millis) {
+    pub(crate) fn doubt(&mut self, now: Millis) {
         self.counts.gaps += u32::from(self.link.handle_doubt(now));
     }
 

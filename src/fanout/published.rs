@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use crate::{
+    clock::Millis, event::ServerEvent, position::Position, sorted::Map, tally::Tally, topic::Topic,
+};
+
+/// An event for the streams of a [`Fanout`](super::Fanout).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// What changed.
+    pub event: ServerEvent,
+    /// When it was published, where that is known.
+    pub at: Option<Millis>,
+    /// Its place in the log of the bus; `None`: there is no log.
+    pub position: Option<Position>,
+}
+
+impl Published {
+    pub(super) fn at(event: ServerEvent, at: Millis) -> Self {
+        Self {
+            event,
+            at: Some(at),
+            position: None,
+        }
+    }
+}
+
+/// One event for each subject: the latest, in the place of the first, and how often there was another one.
+pub(super) fn collapsed(events: Vec<Published>) -> Vec<(Published, usize)> {
+    let mut places = Map::default();
+    let mut latest: Vec<(Published, usize)> = Vec::new();
+    for published in events {
+        let subject = Topic::subject_of(&published.event);
+        let place: Option<usize> = places.get(&subject).copied();
+        if let Some((former, repeats)) = place.and_then(|place| latest.get_mut(place)) {
+            let position = former.position.max(published.position);
+            *former = Published {
+                position,
+                ..published
+            };
+            *repeats += 1;
+        } else {
+            places.insert(subject, latest.len());
+            latest.push((published, 0));
+        }
+    }
+    latest
+}
+
+/// Counts the streams that an event is written to at once: one addition for each run of streams with the same tally.
+#[derive(Debug)]
+pub(super) struct Told {
+    wait: Option<Millis>,
+    tally: Option<Arc<Tally>>,
+    streams: u64,
+}
+
+impl Told {
+    /// The event is written so long after its publish.
+    pub(super) fn new(wait: Option<Millis>) -> Self {
+        Self {
+            wait,
+            tally: None,
+            streams: 0,
+        }
+    }
+
+    pub(super) fn count(&mut self, tally: Option<&Arc<Tally>>) {
+        let is_same = match (&self.tally, tally) {
+            (Some(former), Some(tally)) => Arc::ptr_eq(former, tally),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            self.flush();
+            self.tally = tally.cloned();
+        }
+        self.streams += 1;
+    }
+
+    pub(super) fn end(mut self) {
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        let streams = std::mem::take(&mut self.streams);
+        if let Some(tally) = &self.tally {
+            tally.count_told(streams, self.wait);
+        }
+    }
+}

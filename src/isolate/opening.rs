@@ -1,0 +1,86 @@
+use crate::{
+    bus::Mark, clock::Millis, fanout::StreamId, filter::SubscriptionFilter, listen::ServerStream,
+};
+
+use super::{Isolate, output::Step};
+
+/// What becomes of streams until they are told that they are attached.
+impl Isolate {
+    /// Holds a stream. It hears nothing until the bus is known to send all that it wants: see
+    /// [`IsolateOutput::Poll`](super::IsolateOutput::Poll). One that honors nothing has nothing to wait for, and ends at once.
+    pub fn open(&mut self, stream: ServerStream, now: Millis) -> StreamId {
+        if stream.honored().is_empty() {
+            let id = self.fanout.open(stream, now);
+            self.steps.push_back(Step::Finished(id));
+            return id;
+        }
+        if self.fanout.index().is_empty() {
+            self.upstream.begin();
+        }
+        let topics = stream.honored().topics();
+        let id = self.fanout.open_waiting(stream);
+        self.upstream.want(&topics);
+        if !self.serve(id) {
+            self.waiting.push(id);
+            self.upstream.handle_wish(now);
+        }
+        id
+    }
+
+    /// Holds a stream of another isolate, which has given it everything up to `since`: it is alone here, and nothing is missing. `random`
+    /// is drawn from [0, 1): where many are parted with, they attach within two seconds.
+    pub fn adopt(
+        &mut self,
+        stream: ServerStream,
+        since: Option<Mark>,
+        now: Millis,
+        random: f64,
+    ) -> StreamId {
+        match since {
+            Some(since) => self.upstream.begin_since(since, now, random),
+            None => self.upstream.begin(),
+        }
+        self.upstream.want(&stream.honored().topics());
+        self.fanout.open(stream, now)
+    }
+
+    /// Whether the bus has room for one more stream that wants this, as far as is known.
+    /// Where it has none, the bus is asked whether there is more by now.
+    pub fn has_room_for(&mut self, honored: &SubscriptionFilter, now: Millis) -> bool {
+        let index = self.fanout.index();
+        self.upstream.has_room_for(&honored.topics(), now, index)
+    }
+
+    pub(super) fn serve_waiting(&mut self) {
+        for id in std::mem::take(&mut self.waiting) {
+            if !self.serve(id) {
+                self.waiting.push(id);
+            }
+        }
+    }
+
+    /// Tells a stream that it is attached, if all that it wants comes.
+    fn serve(&mut self, id: StreamId) -> bool {
+        let Some(honored) = self.honored(id) else {
+            return true;
+        };
+        if !self.upstream.follows(&honored.topics()) {
+            return false;
+        }
+        let from = self.upstream.reached();
+        self.steps.push_back(Step::Attached(id, from));
+        true
+    }
+
+    pub(super) fn refuse_waiting(&mut self) {
+        for id in std::mem::take(&mut self.waiting) {
+            self.refuse(id, false);
+        }
+    }
+
+    /// A stream that waited is not let in.
+    pub(super) fn refuse(&mut self, id: StreamId, is_full: bool) {
+        self.waiting.retain(|waiting| *waiting != id);
+        self.steps.push_back(Step::Refused { id, is_full });
+    }
+}

@@ -1,0 +1,49 @@
+use crate::{
+    clock::Millis, fanout::StreamId, filter::SubscriptionFilter, scope::Scope, topic::Topics,
+};
+
+use super::{Isolate, output::Step};
+
+impl Isolate {
+    /// The caller of a stream has other audiences from now on. What it heard already it goes on hearing, and what is new it hears from
+    /// now on, whenever the bus learns of it.
+    pub fn handle_scope(&mut self, id: StreamId, scope: Scope, now: Millis) {
+        let Some(former) = self.honored(id) else {
+            return;
+        };
+        let wanted = SubscriptionFilter {
+            scope: scope.clone(),
+            ..SubscriptionFilter::clone(&former)
+        };
+        // Elsewhere there may be room for what is new.
+        let is_shared = self.fanout.len() > 1;
+        if is_shared && !self.has_room_for(&wanted, now) {
+            let since = self.upstream.resume();
+            self.steps.push_back(Step::Part {
+                id,
+                since,
+                scope: Some(scope),
+            });
+            return;
+        }
+        self.fanout.handle_scope(id, scope);
+        let (held, topics) = (set_of(&former), set_of(&wanted));
+        let (added, dropped) = (topics.without(&held), held.without(&topics));
+        self.upstream.want(&added);
+        self.release(&dropped);
+        if !(added.is_empty() && dropped.is_empty()) {
+            self.upstream.handle_scope(now);
+        }
+    }
+
+    /// A stream is held here no longer: it goes on from where it is, alone.
+    pub(super) fn part(&mut self, id: StreamId) {
+        let since = self.upstream.resume();
+        let scope = None;
+        self.steps.push_back(Step::Part { id, since, scope });
+    }
+}
+
+fn set_of(filter: &SubscriptionFilter) -> Topics {
+    filter.topics().into_iter().collect()
+}

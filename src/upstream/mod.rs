@@ -1,0 +1,339 @@
+//! Following the log of a bus, over one connection after another.
+
+mod backoff;
+mod call;
+mod counts;
+mod follower;
+mod heard;
+mod link;
+mod past;
+mod settling;
+
+pub use call::UpstreamCall;
+pub use counts::Counts;
+pub use follower::Follower;
+pub use heard::Heard;
+pub use link::{BusCall, Patience};
+pub use past::Past;
+
+use crate::{
+    bus::{BusMessage, Mark, Position, ProtocolError, ToldRoom, Turn, Wants},
+    clock::Millis,
+    event::ServerEvent,
+    topic::{Index, Topic},
+};
+
+/// One node's connection to the log of a bus: it asks the bus for what the node wants, and knows what of that the bus has
+/// confirmed, up to where everything was heard, and what it takes to hear what was missed.
+///
+/// It holds no streams: what these want together is an index, which the calls that need it are given.
+#[derive(Debug)]
+pub struct Upstream {
+    follower: Follower,
+    patience: Patience,
+    wants: Wants,
+    /// Bytes that the names of all that is wanted may count, as the bus told last.
+    room: ToldRoom,
+    /// How many times in a row the bus refused the connection for want of room.
+    refusals: u32,
+    /// Where the log ended when the bus last confirmed an attach or an adjustment.
+    head: Position,
+    flight: Option<Flight>,
+    seq: u64,
+    is_connected: bool,
+    can_adjust: bool,
+    former: Counts,
+}
+
+/// What the bus was asked for and has not confirmed.
+#[derive(Debug)]
+struct Flight {
+    turn: Turn,
+    /// The number of an adjustment and how long it may stay unanswered; `None` for an attach.
+    adjust: Option<(u64, Millis)>,
+}
+
+/// What a frame of the bus comes to.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// Nothing.
+    Nothing,
+    /// More of what is wanted may be followed by now.
+    Confirmed {
+        /// Whether everything comes that was missed; otherwise nobody knows what was.
+        is_whole: bool,
+    },
+    /// The bus has no room for these.
+    Refused(Vec<Topic>),
+    /// An event.
+    Event {
+        position: Position,
+        /// When it was published, on the clock of the bus.
+        at: Option<Millis>,
+        event: ServerEvent,
+    },
+}
+
+impl Upstream {
+    /// An upstream that follows nothing.
+    pub(crate) fn new(patience: Patience) -> Self {
+        let mut follower = Follower::unattached();
+        follower.set_patience(patience);
+        Self {
+            follower,
+            patience,
+            wants: Wants::default(),
+            room: ToldRoom::new(FIRST_ROOM),
+            refusals: 0,
+            head: Position::default(),
+            flight: None,
+            seq: 0,
+            is_connected: false,
+            can_adjust: false,
+            former: Counts::default(),
+        }
+    }
+
+    /// How patient it is with its bus.
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
+        self.follower.set_patience(patience);
+    }
+
+    /// Nobody was there, and somebody comes: who begins has no past.
+    pub(crate) fn begin(&mut self) {
+        if self.is_connected {
+            return;
+        }
+        self.former = self.counts();
+        self.follower = Follower::unattached();
+        self.follower.set_patience(self.patience);
+    }
+
+    /// As [`Upstream::begin`], for who has heard everything up to `since` over another connection. `random` is drawn from [0, 1).
+    pub(crate) fn begin_since(&mut self, since: Mark, now: Millis, random: f64) {
+        self.begin();
+        self.follower.handle_parted(since, now, random);
+    }
+
+    /// These are wanted.
+    pub(crate) fn want<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {
+        for topic in topics {
+            self.wants.want(topic.followed());
+        }
+    }
+
+    /// Somebody does not want these any more.
+    pub(crate) fn release<'t, Id: Copy + Ord>(
+        &mut self,
+        topics: impl IntoIterator<Item = &'t Topic>,
+        wanted: &Index<Id>,
+    ) {
+        for topic in topics {
+            let topic = topic.followed();
+            if !wanted.contains(&topic) {
+                self.wants.release(topic);
+            }
+        }
+    }
+
+    /// Whether all of these come, as far as is known.
+    pub(crate) fn follows<'t>(&self, topics: impl IntoIterator<Item = &'t Topic>) -> bool {
+        let mut topics = topics.into_iter();
+        self.is_certain() && topics.all(|topic| self.wants.is_followed(&topic.followed()))
+    }
+
+    /// What comes first to who begins now stands behind this.
+    pub(crate) fn reached(&self) -> Position {
+        let heard = self.follower.mark().map(|mark| mark.position);
+        heard.unwrap_or_default().max(self.head)
+    }
+
+    /// A frame came from the bus.
+    pub(crate) fn handle_message<Id: Copy + Ord>(
+        &mut self,
+        text: &str,
+        now: Millis,
+        wanted: &Index<Id>,
+    ) -> Result<News, ProtocolError> {
+        let heard = self.follower.handle_message(text, None, now)?;
+        if let Heard::Attached { .. } | Heard::Adjusted(_) | Heard::Refused(_) = heard {
+            self.room.tell(BusMessage::room_in(text));
+        }
+        Ok(match heard {
+            Heard::Attached { is_whole } => {
+                self.can_adjust = BusMessage::offers_adjust(text);
+                self.head = BusMessage::head_in(text).unwrap_or_default();
+                self.refusals = 0;
+                self.confirm(wanted);
+                News::Confirmed { is_whole }
+            }
+            Heard::Adjusted(seq) => {
+                self.head = self.head.max(BusMessage::head_in(text).unwrap_or_default());
+                if !self.awaits(seq) {
+                    return Ok(News::Nothing);
+                }
+                self.confirm(wanted);
+                News::Confirmed { is_whole: true }
+            }
+            Heard::Refused(seq) if self.awaits(seq) => News::Refused(self.refuse(wanted)),
+            Heard::Nothing | Heard::Refused(_) => News::Nothing,
+            Heard::Event {
+                position,
+                at,
+                event,
+            } => {
+                self.wants
+                    .handle_event(&event, |topic| wanted.contains(topic));
+                News::Event {
+                    position,
+                    at,
+                    event,
+                }
+            }
+            // The streams of sessions have connections of their own.
+            Heard::Interest { .. } => return Err(ProtocolError::OutOfPlace),
+        })
+    }
+
+    /// The connection is gone, or could not be made; `random` is drawn from [0, 1). Returns whether nothing was
+    /// amiss before.
+    pub(crate) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) -> bool {
+        let is_news = !self.follower.is_away() && !is_overloaded;
+        self.part();
+        self.follower.handle_lost(now, random, is_overloaded);
+        is_news
+    }
+
+    /// The bus let the connection go: a shard has it from now on.
+    pub(crate) fn handle_sent_on(&mut self, now: Millis, random: f64) {
+        self.part();
+        self.follower.handle_lost(now, random, false);
+    }
+
+    /// The connection went away with the request that held it: another one is called for.
+    pub(crate) fn handle_moved(&mut self, now: Millis) {
+        self.part();
+        self.follower.handle_moved(now);
+    }
+
+    /// The bus has refused the connection for want of room. Returns whether it goes on refusing.
+    pub(crate) fn handle_full(&mut self) -> bool {
+        self.room.tell(Some(0));
+        self.refusals += 1;
+        let goes_on = self.refusals >= MOST_REFUSALS;
+        if goes_on {
+            self.refusals = 0;
+        }
+        goes_on
+    }
+
+    /// Somebody waits: whether the bus is back is found out now.
+    pub(crate) fn handle_wish(&mut self, now: Millis) {
+        if self.follower.is_lost() {
+            self.follower.handle_wish(now);
+        }
+    }
+
+    /// More is wanted of what was followed already: what comes from now on is heard of, whenever the bus learns of it.
+    pub(crate) fn handle_scope(&mut self, now: Millis) {
+        self.follower.handle_scope(now);
+    }
+
+    /// The moment of [`Upstream::poll_timeout`] has come. `random` is drawn from [0, 1).
+    pub(crate) fn handle_timeout<Id: Copy + Ord>(
+        &mut self,
+        now: Millis,
+        random: f64,
+        wanted: &Index<Id>,
+    ) {
+        if self.adjusts_until().is_some_and(|until| until <= now) {
+            self.undo(wanted);
+            self.follower.handle_question(now);
+        }
+        self.follower.handle_timeout(now, random);
+    }
+
+    /// When to call [`Upstream::handle_timeout`].
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        let deadlines = [self.follower.poll_timeout(), self.adjusts_until()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Whether there is room at the bus for these too, as far as is known. Where there is none, the bus is asked
+    /// whether there is more by now.
+    pub(crate) fn has_room_for<'t, Id: Copy + Ord>(
+        &mut self,
+        topics: impl IntoIterator<Item = &'t Topic>,
+        now: Millis,
+        wanted: &Index<Id>,
+    ) -> bool {
+        let new = topics.into_iter().filter(|topic| !wanted.contains(topic));
+        let new = new.map(Topic::followed_names).sum();
+        if self.room.admits(wanted.names(), new, now) {
+            return true;
+        }
+        // Where nothing is wanted, nothing asks the bus but the next attach.
+        let asks = wanted.is_empty() && self.room.is_due();
+        if asks {
+            self.room.handle_asked();
+        }
+        asks
+    }
+
+    /// Whether everything comes, as far as is known.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.follower.is_certain()
+    }
+
+    /// Asks the bus for everything published before this call.
+    pub(crate) fn settle(&mut self, now: Millis) {
+        self.follower.settle(now);
+    }
+
+    /// Whether everything that was published before [`Upstream::settle`] has been received.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.follower.is_settled()
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    pub(crate) fn is_away(&self) -> bool {
+        self.follower.is_away()
+    }
+
+    /// Up to where in the log everything was received; `None` before the bus has confirmed.
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        self.follower.mark()
+    }
+
+    /// From where the log has to be followed so that nothing is missed.
+    pub(crate) fn resume(&self) -> Option<Mark> {
+        self.follower.resume()
+    }
+
+    /// How often the bus had to be followed anew.
+    pub(crate) fn counts(&self) -> Counts {
+        let (former, counts) = (self.former, self.follower.counts());
+        Counts {
+            outages: former.outages + counts.outages,
+            healed: former.healed + counts.healed,
+            gaps: former.gaps + counts.gaps,
+            resyncs: former.resyncs + counts.resyncs,
+        }
+    }
+
+    /// Bytes that the names of all that is wanted may count, as far as is known.
+    pub(crate) fn room(&self) -> usize {
+        self.room.bytes()
+    }
+
+    /// Forgets what the bus is known to follow, which nothing allows.
+    pub(crate) fn forget_what_is_followed(&mut self) {
+        self.wants = Wants::default();
+    }
+}
+
+/// Bytes that the names of what is wanted may count before the bus has told: an attach is one frame.
+const FIRST_ROOM: usize = 524_288;
+/// Refusals in a row for want of room after which a connection is given up.
+const MOST_REFUSALS: u32 = 3;

@@ -1,0 +1,51 @@
+//! One stream of an isolate, and what its client has read.
+
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter, listen::Ending,
+};
+
+pub(super) struct Stream {
+    /// While it is held.
+    pub(super) id: Option<StreamId>,
+    /// What it honors.
+    pub(super) filter: SubscriptionFilter,
+    /// The cues of events published since its acknowledgment that it has yet to write.
+    pub(super) owed: BTreeMap<String, ServerEvent>,
+    pub(super) written: Vec<String>,
+    pub(super) has_ended: bool,
+    /// Its client went away.
+    pub(super) has_left: bool,
+    pub(super) ending: Option<Ending>,
+}
+
+impl Stream {
+    pub(super) fn new(id: StreamId, filter: SubscriptionFilter) -> Self {
+        Self {
+            id: Some(id),
+            filter,
+            owed: BTreeMap::new(),
+            written: Vec::new(),
+            has_ended: false,
+            has_left: false,
+            ending: None,
+        }
+    }
+
+    pub(super) fn is_acknowledged(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// The client reads frames.
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        for frame in text.split_inclusive("\n\n") {
+            let cue = frame
+                .strip_prefix("event: message\ndata: ")
+                .map_or(frame, str::trim_end);
+            self.owed.remove(cue);
+            self.written.push(cue.to_owned());
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the streams of an isolate are written together.
+
+use mcp_listen::{
+    bus::{BusMessage, Mark, Position},
+    clock::Millis,
+    event::ServerEvent,
+    fanout::StreamId,
+    filter::SubscriptionFilter,
+    isolate::{Isolate, IsolateOutput},
+    listen::{Ending, ServerStream},
+    scope::{Label, Scope},
+    upstream::Patience,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::{id, updated};
+
+use super::watching;
+
+const NOW: Millis = Millis(0);
+
+/// An isolate with streams that honor that and are acknowledged.
+fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
+    let mut isolate = Isolate::new(Patience::default(), NOW);
+    let open = |filter: &SubscriptionFilter| {
+        let stream = ServerStream::new(id("1"), filter.clone(), NOW, NOW);
+        isolate.open(stream, NOW)
+    };
+    let ids = filters.iter().map(open).collect();
+    while isolate.poll_call(NOW).is_some() {}
+    attach(&mut isolate, "e", 0);
+    while let Some(output) = isolate.poll_output(NOW) {
+        let IsolateOutput::Poll(attached) = output else {
+            panic!("{output:?}");
+        };
+        for id in attached {
+            while isolate.fanout().poll(id, NOW).is_some() {}
+        }
+    }
+    (isolate, ids)
+}
+
+fn attach(isolate: &mut Isolate, epoch: &str, position: u64) {
+    let mark = Mark {
+        epoch: epoch.into(),
+        position: Position(position),
+    };
+    let attached = BusMessage::Attached(mark).to_json();
+    isolate.handle_message(&attached, NOW).unwrap();
+}
+
+fn hear(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEvent)>) {
+    for (position, event) in events {
+        let message = BusMessage::Event {
+            position: Position(position),
+            previous: Some(Position(position - 1)),
+            at: None,
+            event,
+        };
+        isolate.handle_message(&message.to_json(), NOW).unwrap();
+    }
+}
+
+/// What is written from one output to the next: how many frames to whom.
+fn written(isolate: &mut Isolate) -> Vec<Vec<(StreamId, usize)>> {
+    let mut written = Vec::new();
+    while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(NOW) {
+        let frames = |chunk: usize| {
+            let text = String::from_utf8(fan.chunk(chunk).to_vec()).unwrap();
+            text.matches("event: message").count()
+        };
+        let writes = fan.writes.iter();
+        written.push(writes.map(|(id, chunk)| (*id, frames(*chunk))).collect());
+    }
+    written
+}
+
+fn numbered(names: &[&str]) -> Vec<(u64, ServerEvent)> {
+    (1..).zip(names.iter().map(|name| updated(name))).collect()
+}
+
+#[test]
+fn events_of_one_turn_are_one_write_with_a_frame_for_each_subject() {
+    let (mut isolate, ids) = isolate(&[watching(&["a", "b"]), watching(&["b"])]);
+    hear(&mut isolate, numbered(&["a", "b", "a", "b"]));
+    assert_eq!(written(&mut isolate), [vec![(ids[0], 2), (ids[1], 1)]]);
+    hear(&mut isolate, [(5, updated("a"))]);
+    assert_eq!(written(&mut isolate), [vec![(ids[0], 1)]]);
+}
+
+#[test]
+fn together_they_are_about_as_much_as_one_write() {
+    let names: Vec<String> = (0..20)
+        .map(|number| format!("{number}-{}", "x".repeat(2_000)))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (mut isolate, ids) = isolate(&[watching(&names)]);
+    hear(&mut isolate, numbered(&names));
+    let frames: Vec<usize> = written(&mut isolate)
+        .iter()
+        .map(|writes| writes[0].1)
+        .collect();
+    assert_eq!(frames, [7, 7, 6]);
+    assert!(
+        isolate
+            .stream(ids[0])
+            .is_some_and(|stream| stream.pending_cues() == 0)
+    );
+}
+
+#[test]
+fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
+    let (mut isolate, ids) = isolate(&[watching(&["a", "b"])]);
+    hear(&mut isolate, [(1, updated("a"))]);
+    isolate.handle_moved(NOW);
+    while isolate.poll_call(NOW).is_some() {}
+    attach(&mut isolate, "other", 1);
+    assert_eq!(written(&mut isolate), [vec![(ids[0], 1)]]);
+    // The gap was polled after that: everything is cued.
+    assert_eq!(
+        isolate.stream(ids[0]).map(ServerStream::pending_cues),
+        Some(2)
+    );
+}
+
+#[test]
+fn who_is_revoked_is_written_nothing_more() {
+    let ann = Label::new("ann").unwrap();
+    let (mut isolate, ids) = isolate(&[SubscriptionFilter {
+        scope: Scope {
+            principals: vec![ann.clone()],
+            ..Scope::default()
+        },
+        ..watching(&["a", "b"])
+    }]);
+    let revoked = ServerEvent::Revoked { principal: ann };
+    hear(
+        &mut isolate,
+        (1..).zip([revoked, updated("a"), updated("b")]),
+    );
+    assert_eq!(written(&mut isolate), [vec![]]);
+    assert_eq!(isolate.fanout().take_due(), [ids[0]]);
+    assert_eq!(isolate.remove(ids[0]), Some(Ending::Denied));
+}
