@@ -236,6 +236,11 @@ export class FanoutStreams implements EventFeed {
     this.catchUp(stream);
   }
 
+  /** No stream comes any more, and none is held. */
+  free(): void {
+    surviving(() => this.core.free());
+  }
+
   #bodies({ request }: FannedStream): Outlets | OwnBodies {
     return request === undefined ? this.#outlets : this.#own;
   }

@@ -55,6 +55,14 @@ pub enum Bug {
     ResyncTellsNobody,
     /// A stream on a line takes what stands before the head that its acknowledgment names.
     TakesBeforeTheHead,
+    /// Who has no room for what is fanned out does not hear of it later either.
+    ForgetsTheMissed,
+    /// Every stream is written the frame of the first one, with its id.
+    StampsAllAlike,
+    /// A stream that has left stays in the index of its fan-out.
+    KeepsWhoLeftInTheIndex,
+    /// Of several events the last one alone is fanned out.
+    FansOutTheLastOnly,
     /// A hand-over of the connection loses the streams that wait for the bus.
     HandsOverWithoutTheWaiting,
     /// The root does not enter what a shard adds later.

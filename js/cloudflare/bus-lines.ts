@@ -52,12 +52,12 @@ export class BusLines {
     const verdict = this.#verdict;
     const { verifyMs } = joining;
     const line = verdict === false ? undefined : this.#line(joining);
-    if (line?.hasRoomFor(opening.stream) !== true) return this.#lone(joining).open(opening, verifyMs);
+    if (line?.hasRoomFor(opening.stream) !== true) return this.#openAlone(opening, joining);
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
     if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
     const works = await this.#try(holder.rider);
-    return (works ? this.#line(joining) : this.#lone(joining)).open(opening, verifyMs);
+    return works ? this.#line(joining).open(opening, verifyMs) : this.#openAlone(opening, joining);
   }
 
   get #all(): SharedLine[] {
@@ -93,6 +93,16 @@ export class BusLines {
     const line = this.#made(joining, true);
     this.#lines.set(continent, line);
     return line;
+  }
+
+  #openAlone(opening: Opening, joining: Connecting): FannedStream {
+    const line = this.#lone(joining);
+    try {
+      return line.open(opening, joining.verifyMs);
+    } catch (error) {
+      line.end();
+      throw error;
+    }
   }
 
   /** A line for one stream. */

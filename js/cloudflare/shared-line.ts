@@ -32,7 +32,7 @@ export interface LineOptions {
   onrefused: (error: Error) => void;
   /** A stream that is open goes on alone. */
   onparted: (stream: FannedStream, parted: Stream) => void;
-  /** Its last stream has left. */
+  /** It was not shared, and its stream has left: it is of no use any more. */
   onempty: (line: SharedLine) => void;
 }
 
@@ -74,7 +74,8 @@ export class SharedLine {
 
   /** How its streams fared. */
   get tally(): BusTally {
-    return { ...this.#past, away: this.isCurrent && this.#core.isAway ? this.#riders.size : 0 };
+    const isAway = this.#riders.size > 0 && this.isCurrent && this.#core.isAway;
+    return { ...this.#past, away: isAway ? this.#riders.size : 0 };
   }
 
   /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. */
@@ -152,7 +153,13 @@ export class SharedLine {
     // It may have been about to hold the socket.
     if (this.isCurrent && (this.#holder === undefined || this.#holder.rider === rider)) this.#handOver(rider);
     rider.leave();
-    if (this.#riders.size === 0) this.#options.onempty(this);
+    if (this.#riders.size === 0 && !this.#options.isShared) this.end();
+  }
+
+  /** Nobody comes any more. */
+  end(): void {
+    this.#options.onempty(this);
+    this.#streams.free();
   }
 
   /** Another stream holds the socket from now on. */
@@ -197,7 +204,8 @@ export class SharedLine {
         if (this.#holder === holder && this.isCurrent) this.#sendOn(holder, error);
       },
       tick: () => {
-        if (this.isCurrent) this.#counting(() => this.#core.busTimeout(performance.now(), Math.random()));
+        if (this.#holder !== holder || !this.isCurrent) return;
+        this.#counting(() => this.#core.busTimeout(performance.now(), Math.random()));
         this.#serve(holder);
       },
       soon: () => this.#serve(holder),
@@ -289,7 +297,8 @@ export class SharedLine {
   /** Does what the core wants done, on behalf of the holder's request. */
   #serve(holder: LineHolder): void {
     if (this.#holder !== holder || !this.isCurrent) return;
-    for (let call = this.#call(); call !== undefined; call = this.#call()) {
+    const next = () => this.#core.call(performance.now());
+    for (let call = next(); call !== undefined; call = next()) {
       const { kind, text } = call;
       call.free();
       if (kind === BusCallKind.Leave) holder.close();
@@ -303,10 +312,6 @@ export class SharedLine {
       if (holder.rider.isSpent) this.#shed();
       holder.arm(this.#core.busDeadline);
     }
-  }
-
-  #call() {
-    return this.#core.call(performance.now());
   }
 
   /** What is left is given to the streams by the next request that has the socket. */

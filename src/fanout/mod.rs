@@ -18,6 +18,7 @@ use crate::{
     listen::{Ending, Output, ServerStream, Stamp},
     position::Position,
     scope::Scope,
+    seeded::{self, Bug},
     sse,
     tally::Tally,
     topic::{Index, Topics},
@@ -251,6 +252,9 @@ impl Fanout {
 
     /// Takes a stream off the lists of what it honored, but for what it honors now.
     fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter, now: &SubscriptionFilter) {
+        if seeded::has(Bug::KeepsWhoLeftInTheIndex) {
+            return;
+        }
         let stays: Topics = now.topics().into_iter().collect();
         for topic in honored.topics() {
             if !stays.contains(&topic) {

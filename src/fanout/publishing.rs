@@ -1,4 +1,9 @@
-use crate::{clock::Millis, event::ServerEvent, listen::Stamp};
+use crate::{
+    clock::Millis,
+    event::ServerEvent,
+    listen::Stamp,
+    seeded::{self, Bug},
+};
 
 use super::{
     Fan, Fanout, Published, StreamId,
@@ -31,7 +36,9 @@ impl Fanout {
     pub(crate) fn publish_heard(&mut self, mut events: Vec<Published>, now: Millis) -> Fan {
         match events.pop() {
             None => Fan::default(),
-            Some(event) if events.is_empty() => self.publish_one(event, now),
+            Some(event) if events.is_empty() || seeded::has(Bug::FansOutTheLastOnly) => {
+                self.publish_one(event, now)
+            }
             Some(last) => {
                 events.push(last);
                 self.publish_many(events, now)
@@ -45,6 +52,11 @@ impl Fanout {
         let mut frame = Frame::new(&published.event);
         chunks.forget();
         self.each_hearer((&published, 0), now, &mut |group, id, stamp| {
+            let group = if seeded::has(Bug::StampsAllAlike) {
+                0
+            } else {
+                group
+            };
             let chunk = chunks.get(group).unwrap_or_else(|| {
                 chunks.push(group);
                 frame.push(&mut fan.bytes, stamp);
@@ -72,6 +84,9 @@ impl Fanout {
 
     /// These streams had no room for what the last publish answered: their cues wait.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
+        if seeded::has(Bug::ForgetsTheMissed) {
+            return;
+        }
         let events = std::mem::take(&mut self.last);
         for id in streams {
             let Some(held) = self.slots.get_mut(id) else {

@@ -15,9 +15,10 @@ impl ServerStream {
     pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
         let is_acknowledged = true;
         let is_open = self.state == State::Open { is_acknowledged };
+        let is_kept = self.is_held || self.is_withheld(now);
         // A keep-alive that had no room waits too, and the time of a stalled reader has begun with it.
-        let is_kept = self.is_held || self.is_withheld(now) || self.lifetime.is_blocked();
-        if !is_open || is_kept || self.pending_cues() > 0 {
+        let waits = self.lifetime.is_blocked() || self.pending_cues() > 0;
+        if !is_open || is_kept || waits {
             return false;
         }
         self.keep_alive.handle_written(now);

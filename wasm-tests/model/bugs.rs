@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 40] = [
+pub(crate) const BUGS: [(Seeded, &str); 44] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -89,27 +89,43 @@ pub(crate) const BUGS: [(Seeded, &str); 40] = [
     ),
     (
         Seeded::Core(Bug::AdjustsTooSoon),
-        "a shared line counts names as followed before the bus has confirmed them",
+        "a shared connection counts names as followed before the bus has confirmed them",
     ),
     (
         Seeded::Core(Bug::HandsOverWithoutSince),
-        "a shared line that attaches again does not say what it has received",
+        "a shared connection that attaches again does not say what it has received",
     ),
     (
         Seeded::Core(Bug::AttachesWithoutNames),
-        "a shared line that attaches again does not name resources",
+        "a shared connection that attaches again does not name resources",
     ),
     (
         Seeded::Core(Bug::ResyncForgetsWhatIsFollowed),
-        "a shared line forgets after a gap what the bus follows for it",
+        "a shared connection forgets after a gap what the bus follows for it",
     ),
     (
         Seeded::Core(Bug::ResyncTellsNobody),
-        "the streams of a shared line do not learn that something was missed",
+        "the streams of a shared connection do not learn that something was missed",
     ),
     (
         Seeded::Core(Bug::TakesBeforeTheHead),
-        "a stream on a shared line takes what stands before the head of its acknowledgment",
+        "a stream on a shared connection takes what stands before the head of its acknowledgment",
+    ),
+    (
+        Seeded::Core(Bug::ForgetsTheMissed),
+        "who has no room for what is fanned out does not hear of it later either",
+    ),
+    (
+        Seeded::Core(Bug::StampsAllAlike),
+        "every stream is written the frame of the first one, with its id",
+    ),
+    (
+        Seeded::Core(Bug::KeepsWhoLeftInTheIndex),
+        "a stream that has left stays in the index of its fan-out",
+    ),
+    (
+        Seeded::Core(Bug::FansOutTheLastOnly),
+        "of several events the last one alone is fanned out",
     ),
     (
         Seeded::Core(Bug::HandsOverWithoutTheWaiting),
