@@ -329,11 +329,11 @@ export class SharedLine {
   /** The answer is how many streams were written to. */
   #give(told: Told, why: Error): number {
     const { kind } = told;
-    if (kind === ToldKind.Write) return this.#streams.write(told.fan);
+    if (kind === ToldKind.Write) return this.#streams.write(told.takeFan());
     const streams = [...told.streams].map((id) => this.#streams.at(id)).filter((stream) => stream !== undefined);
     for (const stream of streams) {
       if (kind === ToldKind.Poll) this.#streams.catchUp(stream);
-      else if (kind === ToldKind.Parted) this.#part(stream, told.parted());
+      else if (kind === ToldKind.Parted) this.#part(stream, told.takeParted());
       else stream.refuse(kind === ToldKind.Full ? noRoom() : why);
     }
     return streams.length;

@@ -32,7 +32,7 @@ pub struct BusErrand(UpstreamCall);
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum ToldKind {
-    /// Write `fan` as that of `publish`.
+    /// Write what `takeFan` has, as that of `publish`.
     Write,
     /// Poll them.
     Poll,
@@ -40,7 +40,7 @@ pub enum ToldKind {
     Refused,
     /// The stream cannot be opened: the bus has no room for it.
     Full,
-    /// The stream is held here no longer: `stream` is for another one to `adopt`.
+    /// The stream is held here no longer: what `takeParted` has is for another one to `adopt`.
     Parted,
 }
 
@@ -229,14 +229,15 @@ impl Told {
         self.streams.clone()
     }
 
-    /// What to write to whom.
-    #[wasm_bindgen(getter)]
-    pub fn fan(&self) -> Vec<u8> {
-        self.fan.clone()
+    /// What to write to whom, once.
+    #[wasm_bindgen(js_name = takeFan)]
+    pub fn take_fan(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.fan)
     }
 
     /// The stream that is held no longer, once.
-    pub fn parted(&mut self) -> Option<Stream> {
+    #[wasm_bindgen(js_name = takeParted)]
+    pub fn take_parted(&mut self) -> Option<Stream> {
         self.parted.take()
     }
 }

@@ -15,7 +15,7 @@ export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   streams: 0,
   short: 0,
   isBusy: true,
-  world: { sockets, options: { limits: { attachMs: 20_000 } } },
+  world: { sockets, options: { limits: { attachMs: ATTACH_MS } } },
   run: (stage) => race(stage, RACES_OF[sockets][stage.isWhole ? 'whole' : 'short']),
 }));
 
@@ -23,7 +23,7 @@ async function race(stage: Stage, races: number): Promise<void> {
   const { wire } = stage.world;
   wire.faults = { toBus: asking(seeded(1)), toEdge: answering(seeded(2)) };
   const publish = batched(stage);
-  const counts = { begun: 0, refused: 0, unconfirmed: 0 };
+  const counts = { begun: 0, ended: 0, refused: 0, unconfirmed: 0 };
   const racer = async (): Promise<void> => {
     for (let place = counts.begun++; place < races; place = counts.begun++) {
       while (!(await raced(stage, place, publish, counts))) counts.refused += 1;
@@ -31,7 +31,7 @@ async function race(stage: Stage, races: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, racer));
   wire.faults = {};
-  stage.note = `${counts.refused} of the streams refused at first`;
+  stage.note = `${counts.refused} of the streams refused at first, ${counts.ended} ended`;
   expect(stage.passed.streams).toBe(races);
   expect(counts.unconfirmed, 'acknowledged before the bus can have heard of it').toBe(0);
 }
@@ -44,7 +44,7 @@ async function raced(
   stage: Stage,
   place: number,
   publish: (key: string) => Promise<void>,
-  counts: { unconfirmed: number },
+  counts: { ended: number; unconfirmed: number },
 ): Promise<boolean> {
   const { passed, publisher, world } = stage;
   const key = `task-${place}`;
@@ -64,7 +64,8 @@ async function raced(
   if (listener.status === 503) return false;
   if (listener.acknowledgedAt - began < LEAST_MS) counts.unconfirmed += 1;
   await published;
-  const missing = await publisher.settled([listener], 20_000);
+  const missing = await publisher.settled([listener], PATIENCE_MS);
+  if (!listener.isOpen) counts.ended += 1;
   if (!listener.isOpen || missing > 0) passed.missing += 1;
   stage.dismiss(listener);
   return true;
@@ -120,3 +121,7 @@ const AT_ONCE = 200;
 const LEAST_MS = 100;
 /** The most. */
 const MOST_MS = 4_500;
+/** Milliseconds that a request to the bus may stay unanswered. */
+const ATTACH_MS = 20_000;
+/** A request for what was missed may be lost, which is found out after so long, and so may the attach that follows it. */
+const PATIENCE_MS = 2 * ATTACH_MS + 5_000;
