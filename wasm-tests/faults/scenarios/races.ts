@@ -8,6 +8,9 @@ import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import type { Rule } from '../wire.ts';
 
+/** Milliseconds that a request to the bus may stay unanswered. */
+const ATTACH_MS = 20_000;
+
 /** Streams that open while what they watch changes, by what their streams share. */
 export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   name: `${sockets}: streams open while what they watch changes, and their requests to the bus are late, lost, doubled`,
@@ -121,7 +124,5 @@ const AT_ONCE = 200;
 const LEAST_MS = 100;
 /** The most. */
 const MOST_MS = 4_500;
-/** Milliseconds that a request to the bus may stay unanswered. */
-const ATTACH_MS = 20_000;
 /** A request for what was missed may be lost, which is found out after so long, and so may the attach that follows it. */
 const PATIENCE_MS = 2 * ATTACH_MS + 5_000;
