@@ -159,7 +159,8 @@ export class SharedLine {
   /** Nobody comes any more. */
   end(): void {
     this.#options.onempty(this);
-    this.#streams.free();
+    // What a core had that has trapped is gone.
+    if (this.isCurrent) this.#streams.free();
   }
 
   /** Another stream holds the socket from now on. */

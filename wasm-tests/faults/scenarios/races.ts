@@ -8,9 +8,6 @@ import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import type { Rule } from '../wire.ts';
 
-/** Milliseconds that a request to the bus may stay unanswered. */
-const ATTACH_MS = 20_000;
-
 /** Streams that open while what they watch changes, by what their streams share. */
 export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   name: `${sockets}: streams open while what they watch changes, and their requests to the bus are late, lost, doubled`,
@@ -18,7 +15,7 @@ export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   streams: 0,
   short: 0,
   isBusy: true,
-  world: { sockets, options: { limits: { attachMs: ATTACH_MS } } },
+  world: { sockets, options: { limits: { attachMs: 20_000 } } },
   run: (stage) => race(stage, RACES_OF[sockets][stage.isWhole ? 'whole' : 'short']),
 }));
 
@@ -67,7 +64,7 @@ async function raced(
   if (listener.status === 503) return false;
   if (listener.acknowledgedAt - began < LEAST_MS) counts.unconfirmed += 1;
   await published;
-  const missing = await publisher.settled([listener], PATIENCE_MS);
+  const missing = await publisher.settled([listener], 20_000);
   if (!listener.isOpen) counts.ended += 1;
   if (!listener.isOpen || missing > 0) passed.missing += 1;
   stage.dismiss(listener);
@@ -124,5 +121,3 @@ const AT_ONCE = 200;
 const LEAST_MS = 100;
 /** The most. */
 const MOST_MS = 4_500;
-/** A request for what was missed may be lost, which is found out after so long, and so may the attach that follows it. */
-const PATIENCE_MS = 2 * ATTACH_MS + 5_000;
