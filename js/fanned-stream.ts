@@ -2,7 +2,7 @@ import { type Deferred, deferred } from './deferred.js';
 import { ListenError } from './error.js';
 import type { FanoutStreams } from './fanout-streams.js';
 import type { Grant } from './grant.js';
-import { CALM, type HeldStream, NO_QUEUE, type StreamEnding, type StreamTally, sseResponse } from './held-stream.js';
+import { type HeldStream, NO_QUEUE, type StreamEnding, sseResponse } from './held-stream.js';
 import type { OwnRequest } from './own-request.js';
 import { StreamBody } from './stream-body.js';
 import { SETTLE_MS } from './streams.js';
@@ -86,11 +86,6 @@ export class FannedStream implements HeldStream, EventListenerObject {
   /** It cannot be opened. */
   refuse(why: Error): void {
     this.#attached?.reject(why);
-  }
-
-  /** What the connection to its bus goes through is counted there. */
-  get tally(): StreamTally {
-    return CALM;
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {

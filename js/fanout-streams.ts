@@ -391,7 +391,8 @@ export class FanoutStreams implements EventFeed {
     this.#arm();
   }
 
+  /** After the last stream there is nothing to do by time, and perhaps no core. */
   #arm(): void {
-    this.#timer.arm(this.core.deadline);
+    if (this.#size > 0) this.#timer.arm(this.core.deadline);
   }
 }

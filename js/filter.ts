@@ -11,11 +11,3 @@ export interface SubscriptionFilter {
   /** States of these tasks, by exact id (Tasks extension, SEP-2663). */
   taskIds?: string[];
 }
-
-/** What a stream wants of its bus: its filter, and what the server knows of its caller, which is told to no client. */
-export interface BusInterest extends SubscriptionFilter {
-  /** Events for these audiences are wanted, too; without one, only those that are for everybody. */
-  audiences?: string[];
-  /** The stream has to hear when one of these callers is revoked. */
-  principals?: string[];
-}

@@ -29,20 +29,8 @@ export interface Retiring {
   why: Retirement;
 }
 
-/** How often a stream had to do with a bus that was lost or that lost something. */
-export interface StreamTally {
-  /** Whether its bus is away now. */
-  isAway: boolean;
-  outages: number;
-  healed: number;
-  gaps: number;
-  resyncs: number;
-}
-
 /** A stream that a server holds. */
 export interface HeldStream {
-  /** How often it had to do with a bus that was lost or that lost something. */
-  readonly tally: StreamTally;
   /**
    * Ends it gracefully: pending cues and the result are in its body then, whether somebody reads or not. `settled` resolves with
    * whether the bus has delivered what it shares among streams; without it, it has.
@@ -56,9 +44,6 @@ export interface HeldStream {
   /** Ends it at once and without a result: the client takes it for a drop and comes back. */
   abort(): void;
 }
-
-/** Nothing was ever lost. */
-export const CALM: StreamTally = { isAway: false, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
 
 /** Nothing is queued in a body: what nobody reads waits in the core, where it collapses. */
 export const NO_QUEUE = { highWaterMark: 0 };

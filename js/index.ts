@@ -5,13 +5,13 @@
  */
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './analytics.js';
 export type { Asker, Authorization, Authorize, AuthorizeContext, Denial, Right } from './authorize.js';
-export type { BusAttachment, BusLink, EventFeed, Joining, ListenBus, ServerEventBus } from './bus/bus.js';
+export type { BusConnection, BusLink, Connected, EventFeed, ListenBus, ServerEventBus } from './bus/bus.js';
 export type { LogOptions } from './bus/log-options.js';
 export { InMemoryBus } from './bus/memory.js';
 export type { ListenCapabilities } from './discover.js';
 export { ListenError, type ListenErrorCode } from './error.js';
 export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './event.js';
-export type { BusInterest, SubscriptionFilter } from './filter.js';
+export type { SubscriptionFilter } from './filter.js';
 export { type FrontOptions, type Screen, screen } from './front.js';
 export type { McpHandler } from './handler.js';
 export type { StreamEnding } from './held-stream.js';

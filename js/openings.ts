@@ -1,6 +1,6 @@
 import { atMost } from './at-most.js';
 import type { Asker, AuthorizeContext, Authorizing } from './authorize.js';
-import type { ListenBus } from './bus/bus.js';
+import type { BusConnection, BusLink, ListenBus } from './bus/bus.js';
 import { Callers, type Seat } from './callers.js';
 import type { Discovery } from './discover.js';
 import { calling, ListenError } from './error.js';
@@ -9,15 +9,15 @@ import { FanoutStreams } from './fanout-streams.js';
 import { type Grant, type Granting, grantOf, isAskedAgain } from './grant.js';
 import type { HeldStream, StreamEnding } from './held-stream.js';
 import { host } from './host.js';
+import { claimText } from './legacy/session-claim.js';
 import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
+import { LoneLines } from './lines/lone-lines.js';
 import type { Opening } from './opening.js';
 import type { Naming } from './principal.js';
-import { ListenStream } from './stream.js';
-import type { StreamOptions } from './stream-options.js';
 import { type ListenStats, SETTLE_MS, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
-import { type Accepted, type Discovered, type Edge, Fanout, Refusal, Retirement, type Stream } from './wasm.js';
+import { type Accepted, type Discovered, Fanout, Refusal, Retirement, type Stream } from './wasm.js';
 import type { StreamWitness, Witness } from './witness.js';
 
 /** What streams are opened with. */
@@ -42,6 +42,8 @@ export class Openings {
   readonly #streams: Streams;
   /** Those that the bus feeds. */
   readonly #fanout: FanoutStreams | undefined;
+  /** The lines of sessions' streams. */
+  readonly #sessions = new LoneLines();
   readonly #owner: StreamOwner = {
     trapMs: () => this.#streams.trapMs,
     away: (stream, isAway) => this.#streams.away(stream, isAway),
@@ -63,13 +65,15 @@ export class Openings {
 
   /** What the streams are doing, and what they went through, the attachments at their bus among it. */
   get stats(): Omit<ListenStats, 'refused'> {
-    const stats = this.#streams.stats;
-    const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = this.#options.bus.tally ?? {};
-    stats.away += away;
-    stats.gaps += gaps;
-    stats.healed += healed;
-    stats.outages += outages;
-    stats.resyncs += resyncs;
+    const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
+    for (const tally of [this.#options.bus.tally, this.#sessions.tally]) {
+      const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = tally ?? {};
+      stats.away += away;
+      stats.gaps += gaps;
+      stats.healed += healed;
+      stats.outages += outages;
+      stats.resyncs += resyncs;
+    }
     return stats;
   }
 
@@ -133,17 +137,17 @@ export class Openings {
   /** Opens the stream of a session. */
   async openSession(
     asker: Asker,
-    make: (keepAliveMs: number) => Edge,
+    make: (keepAliveMs: number) => Stream,
     session: SessionStream,
-  ): Promise<ListenStream | Refusal> {
+  ): Promise<FannedStream | Refusal> {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     const seat = this.#callers.enter(asker, 0);
     try {
-      const edge = scoped(make(this.#keepAliveMs()), asker);
-      const stream = await ListenStream.open(edge, { ...this.#streamOptions(asker), session });
-      return this.#alone(stream, seat, this.#options.witness.opened('session', asker.request));
+      const stream = await this.#attached(await this.#joined(asker, make(this.#keepAliveMs()), session));
+      this.#hold(stream, seat, this.#options.witness.opened('session', asker.request));
+      return stream;
     } catch (error) {
       this.#callers.leave(seat);
       throw error;
@@ -166,21 +170,53 @@ export class Openings {
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
     if (stream === undefined) throw new ListenError('bus-unavailable', 'the bus holds no streams');
+    return this.#attached(stream);
+  }
+
+  /** The stream, once its bus has confirmed what it wants. */
+  async #attached(stream: FannedStream): Promise<FannedStream> {
     try {
-      await atMost(attachMs, stream.attached, attachTimeout);
+      await atMost(this.#options.limits.attachMs, stream.attached, attachTimeout);
+      return stream;
     } catch (error) {
       stream.abort();
       throw error;
     }
-    return stream;
+  }
+
+  async #joined(asker: Asker, stream: Stream, session: SessionStream): Promise<FannedStream> {
+    const { bus, limits, onerror, times } = this.#options;
+    calling(() => stream.scopeTo(scopeOf(asker), this.#streams.tally));
+    stream.joinSession(claimText(session));
+    const of = { session, continent: continentOf(asker.request) };
+    const connect = (frame: string, link: BusLink): BusConnection => {
+      const connection = bus.connect?.(frame, link, of);
+      if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');
+      return connection;
+    };
+    await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
+    return this.#sessions.open(this.#ownOpening(stream, asker), {
+      connect,
+      waitUntil: (what) => bus.waitUntil?.(what),
+      attachMs: limits.attachMs,
+      verifyMs: scattered(times.verifyMs),
+      isApart: !host.fansOut,
+      onerror,
+      onlog: () => {},
+      onrefused: onerror,
+    });
   }
 
   #openingOf(accepted: Accepted, known: Discovered, permit: string | undefined, asker: Asker): Opening {
-    const { maxConnectionAgeMs, stallMs } = this.#options.times;
     const made = (): Stream =>
       accepted.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
+    return this.#ownOpening(calling(made), asker);
+  }
+
+  #ownOpening(stream: Stream, asker: Asker): Opening {
+    const { maxConnectionAgeMs, stallMs } = this.#options.times;
     return {
-      stream: calling(made),
+      stream,
       owner: this.#owner,
       stallMs,
       maxConnectionAgeMs: scattered(maxConnectionAgeMs),
@@ -193,10 +229,11 @@ export class Openings {
   /** Resolves with whether streams have received in time what was published before; undefined: they always have. */
   get #settle(): (() => Promise<boolean>) | undefined {
     const { bus } = this.#options;
-    if (bus.settle === undefined) return undefined;
+    if (bus.settle === undefined && this.#sessions.isEmpty) return undefined;
     return async () => {
       try {
-        await atMost(SETTLE_MS, bus.settle?.(), lateAnswer);
+        const settled = Promise.all([bus.settle?.(), this.#sessions.settle()]).then(() => {});
+        await atMost(SETTLE_MS, settled, lateAnswer);
         return true;
       } catch {
         return false;
@@ -207,6 +244,7 @@ export class Openings {
   /** What the bus does not deliver in time is made up for as after a loss, but for callers with a name. */
   #doubt(): false {
     this.#fanout?.lastDoubt();
+    this.#sessions.lastDoubt();
     return false;
   }
 
@@ -219,34 +257,6 @@ export class Openings {
       onerror: this.#options.onerror,
     });
     return streams;
-  }
-
-  /** Holds a stream that has an end of its own to tell. */
-  #alone(stream: ListenStream, seat: Seat, witness: StreamWitness | undefined): ListenStream {
-    this.#hold(stream, seat, witness);
-    void stream.ended.then((ending) => this.#release(stream, ending));
-    return stream;
-  }
-
-  #streamOptions(asker: Asker): Omit<StreamOptions, 'session'> {
-    const { expiresAt, request } = asker;
-    const { bus, limits, onerror, times } = this.#options;
-    const { maxConnectionAgeMs, stallMs, verifyMs } = times;
-    return {
-      bus,
-      onerror,
-      onaway: (stream, isAway) => this.#streams.away(stream, isAway),
-      expiresAt,
-      stallMs,
-      signal: request.signal,
-      tally: () => this.#streams.tally,
-      trapMs: () => this.#streams.trapMs,
-      attachMs: limits.attachMs,
-      maxConnectionAgeMs: scattered(maxConnectionAgeMs),
-      verifyMs: scattered(verifyMs),
-      grant: this.#grant(asker),
-      continent: continentOf(request),
-    };
   }
 
   get #granting(): Granting {
@@ -293,11 +303,6 @@ function attachTimeout(): ListenError {
 /** What a stream hears of what is not for everybody, as JSON text. */
 function scopeOf({ audiences, principal }: Asker): string {
   return JSON.stringify({ audiences, ...(principal !== undefined && { principals: [principal] }) });
-}
-
-function scoped(edge: Edge, asker: Asker): Edge {
-  calling(() => edge.scopeTo(scopeOf(asker)));
-  return edge;
 }
 
 /** On Workers, where the client is. */

@@ -1,5 +1,6 @@
+import type { BusTally } from './bus/bus.js';
 import { deferred } from './deferred.js';
-import type { HeldStream, StreamEnding, StreamTally } from './held-stream.js';
+import type { HeldStream, StreamEnding } from './held-stream.js';
 import { LastQuestions } from './last-questions.js';
 import type { RefusalKind } from './refusals.js';
 import { Renewed } from './renewed.js';
@@ -51,7 +52,6 @@ export class Streams {
     ...{ outdated: 0, exhausted: 0, lost: 0, trapped: 0 },
   };
 
-  readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   #opened = 0;
 
   readonly #tally = new Renewed(() => new Tally());
@@ -76,21 +76,9 @@ export class Streams {
     return Math.max(LEAST_TRAP_MS, this.#streams.size * 2);
   }
 
-  /** What the streams are doing, and what they went through. */
-  get stats(): Omit<ListenStats, 'refused'> {
-    const stats = {
-      open: this.#streams.size,
-      away: 0,
-      opened: this.#opened,
-      ...this.#past,
-      ...this.#told(),
-      ended: { ...this.#ended },
-    };
-    for (const { tally } of this.#streams.keys()) {
-      add(stats, tally);
-      stats.away += tally.isAway ? 1 : 0;
-    }
-    return stats;
+  /** What the streams are doing, and what they went through, but for what their buses did. */
+  get stats(): Omit<ListenStats, 'refused' | keyof BusTally> {
+    return { open: this.#streams.size, opened: this.#opened, ...this.#told(), ended: { ...this.#ended } };
   }
 
   /** Holds a stream until it is released; `witness` tells others what becomes of it. */
@@ -110,7 +98,6 @@ export class Streams {
     if (!this.#streams.delete(stream)) return;
     this.#ended[ending] += 1;
     witness?.ended(ending);
-    add(this.#past, stream.tally);
     for (const { done, streams } of this.#awaited) if (streams.delete(stream) && streams.size === 0) done();
   }
 
@@ -188,15 +175,6 @@ export type Settle = () => Promise<unknown>;
 interface Awaited {
   streams: Set<HeldStream>;
   done: () => void;
-}
-
-type Sums = Omit<StreamTally, 'isAway'>;
-
-function add(sums: Sums, { gaps, healed, outages, resyncs }: Sums): void {
-  sums.outages += outages;
-  sums.healed += healed;
-  sums.gaps += gaps;
-  sums.resyncs += resyncs;
 }
 
 /** The classes in which the core counts how long it took to write a notification. */

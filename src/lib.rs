@@ -17,7 +17,6 @@
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
 //! - [`upstream`]: following the log of a bus, over one connection after another
-//! - [`edge`]: the stream of one session joined to the bus
 //! - [`fanout`]: many streams of one process, written to at once
 //! - [`isolate`]: streams that share one connection to the bus, an upstream with a fan-out
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
@@ -49,7 +48,6 @@ pub mod bus;
 pub mod capabilities;
 pub mod client;
 pub mod clock;
-pub mod edge;
 pub mod error;
 pub mod event;
 pub mod fanout;

@@ -9,8 +9,6 @@ pub enum Bug {
     AcknowledgesUnregistered,
     /// What already waits is written before the acknowledgment.
     CuesBeforeAcknowledging,
-    /// A key whose cue was written counts as one whose cue waits.
-    ForgetsToQueueAgain,
     /// A key that changes again goes to the end of the queue.
     LosesItsPlace,
     /// What waits stays when the filter no longer honors it.

@@ -16,13 +16,14 @@ use std::{sync::Arc, time::Instant};
 use mcp_listen::{
     bus::{Bus, EdgeId, Mark, Position, Received},
     clock::Millis,
-    edge::Edge,
     event::ServerEvent,
     fanout::Fanout,
     filter::SubscriptionFilter,
     id::RequestId,
+    isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     tally::Tally,
+    upstream::{Patience, UpstreamCall},
     uri::Uri,
 };
 
@@ -61,10 +62,10 @@ fn compare<S>(name: &str, new: fn(Option<&Arc<Tally>>) -> S, round: fn(&mut S) -
     );
 }
 
-/// Streams that the bus sends a frame each.
+/// Streams with a connection to the bus each.
 struct Apart {
     bus: Bus,
-    edges: Vec<(EdgeId, Edge)>,
+    edges: Vec<(EdgeId, Isolate)>,
     is_counted: bool,
 }
 
@@ -90,10 +91,10 @@ impl Apart {
             let at = self.is_counted.then_some(Millis(now));
             for delivery in self.bus.publish_at(&event, at).deliveries {
                 for id in delivery.edges {
-                    let (_, edge) = &mut self.edges[id.0 as usize];
-                    let taken = edge.handle_bus_message(&delivery.message, Millis(now));
+                    let (_, isolate) = &mut self.edges[id.0 as usize];
+                    let taken = isolate.handle_message(&delivery.message, Millis(now));
                     taken.expect("a frame of the bus");
-                    while edge.poll_frame(Millis(now)).is_some() {}
+                    assert!(written(isolate, Millis(now)) > 0, "nobody was written to");
                 }
             }
         }
@@ -129,20 +130,47 @@ impl Together {
     }
 }
 
-fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Edge) {
-    let mut edge = Edge::new(stream());
+fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
+    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+    let mut stream = stream();
     if let Some(tally) = tally {
-        edge.count_in(tally.clone(), Millis(0));
+        stream.count_in(tally.clone());
     }
+    isolate.open(stream, Millis(0));
+    let Some(UpstreamCall::Attach(text)) = isolate.poll_call(Millis(0)) else {
+        panic!("does not attach");
+    };
     let number = bus.connect();
-    let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &edge.attach_message())
-    else {
+    let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &text) else {
         panic!("not attached");
     };
-    edge.handle_bus_message(&answer, Millis(0))
+    isolate
+        .handle_message(&answer, Millis(0))
         .expect("attached");
-    while edge.poll_frame(Millis(0)).is_some() {}
-    (number, edge)
+    written(&mut isolate, Millis(0));
+    (number, isolate)
+}
+
+/// Takes what the isolate has to write.
+///
+/// # Returns
+/// the bytes of all of it
+fn written(isolate: &mut Isolate, now: Millis) -> usize {
+    let mut bytes = 0;
+    while let Some(output) = isolate.poll_output(now) {
+        match output {
+            IsolateOutput::Write(fan) => bytes += fan.bytes.len(),
+            IsolateOutput::Poll(due) => {
+                for id in due {
+                    while let Some(chunk) = isolate.fanout().poll(id, now) {
+                        bytes += chunk.len();
+                    }
+                }
+            }
+            IsolateOutput::Parted(_) | IsolateOutput::Refused { .. } => panic!("a stream ended"),
+        }
+    }
+    bytes
 }
 
 fn stream() -> ServerStream {

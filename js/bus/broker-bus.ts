@@ -2,12 +2,11 @@ import { atMost } from '../at-most.js';
 import { type Deferred, deferred } from '../deferred.js';
 import { calling, ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
-import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
 import { guarded, report } from '../report.js';
 import { normalizeEvent } from '../wasm.js';
 import type { Broker, BrokerEar } from './broker.js';
-import type { BusAttachment, BusLink, BusTally, EventFeed, Joining, ListenBus } from './bus.js';
+import type { BusConnection, BusLink, BusTally, Connected, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { InMemoryBus } from './memory.js';
 
@@ -57,8 +56,6 @@ export class BrokerBus implements ProcessBus, BrokerEar {
   #isLive = false;
   #hasBegun = false;
   #isFollowing = false;
-  /** Whether the broker has not said yet that everything was heard. */
-  #isSettling = false;
   /** Of an absence that lasts one is told once. */
   #isTold = false;
 
@@ -104,19 +101,9 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     };
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
+  connect(frame: string, link: BusLink, of: Connected): BusConnection {
     this.#follow();
-    const attachment = this.#isLive
-      ? this.#local.attach(filter, link, joining)
-      : this.#attachLater(filter, link, joining);
-    const isCertain = (): boolean => this.#isLive && !this.#isSettling;
-    return {
-      get isCertain() {
-        return isCertain();
-      },
-      detach: () => attachment.detach(),
-      ...(attachment.again && { again: attachment.again }),
-    };
+    return this.#local.connect(frame, link, of);
   }
 
   feed(feed: EventFeed): () => void {
@@ -132,9 +119,7 @@ export class BrokerBus implements ProcessBus, BrokerEar {
 
   async settle(): Promise<void> {
     if (!this.#isLive) throw new ListenError('bus-lost', 'the broker of the bus is away');
-    this.#isSettling = true;
     await this.#broker.settle?.();
-    this.#isSettling = false;
   }
 
   async close(): Promise<void> {
@@ -192,21 +177,6 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     } catch (cause) {
       throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
     }
-  }
-
-  #attachLater(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
-    let attachment: BusAttachment | undefined;
-    let isLeft = false;
-    const attach = (): void => {
-      if (!isLeft) attachment = this.#local.attach(filter, link, joining);
-    };
-    this.ready().then(attach, (error: Error) => link.lost(error));
-    return {
-      detach() {
-        isLeft = true;
-        attachment?.detach();
-      },
-    };
   }
 
   #follow(): void {

@@ -1,7 +1,6 @@
 import type { ServerEvent } from '../event.js';
 import type { FannedStream } from '../fanned-stream.js';
-import type { BusInterest } from '../filter.js';
-import type { SessionStore } from '../legacy/session-store.js';
+import type { SessionStore, SessionStream } from '../legacy/session-store.js';
 import type { Opening } from '../opening.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
@@ -32,15 +31,17 @@ export interface ListenBus extends ServerEventBus {
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void;
   /**
-   * Registers one stream for the events that `filter` accepts. The bus confirms through
-   * `link.receive`; every publish that starts after that is delivered. What `joining` brings comes first.
-   */
-  attach(filter: BusInterest, link: BusLink, joining?: Joining): BusAttachment;
-  /**
    * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
    * knows where events were lost between a publish and this process.
    */
   feed?(feed: EventFeed): () => void;
+  /**
+   * Opens a connection, and sends `frame` first; a bus with `sessions` has it, for their streams. What the core says and hears over
+   * it is the core's own.
+   */
+  connect?(frame: string, link: BusLink, of: Connected): BusConnection;
+  /** Keeps the request alive on behalf of which it is called, until `what` settles. Without it that is not needed. */
+  waitUntil?(what: Promise<void>): void;
   /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
   hold?(opening: Opening, joining: Connecting): Promise<FannedStream>;
   /**
@@ -50,13 +51,13 @@ export interface ListenBus extends ServerEventBus {
    */
   ready?(): Promise<void>;
   /**
-   * Asks for everything that was published before the call. Resolves once all streams of this process have received it, but for
-   * those whose attachments leave out {@link BusAttachment.isCertain}: these ask for themselves. Without it, nothing is ever on its way.
+   * Asks for everything that was published before the call. Resolves once all streams of this process have received it. Without it,
+   * nothing is ever on its way.
    *
    * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
    */
   settle?(): Promise<void>;
-  /** What the streams' attachments went through without telling the streams. */
+  /** What the streams' connections went through. */
   readonly tally?: BusTally;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
@@ -74,7 +75,7 @@ export interface EventFeed {
   release(): void;
 }
 
-/** What streams went through of which the bus's end of their attachments took care, counted once for each stream. */
+/** What streams went through with their bus, counted once for each stream. */
 export interface BusTally {
   /** Streams whose bus is away now. */
   away: number;
@@ -88,20 +89,6 @@ export interface BusTally {
   resyncs?: number;
 }
 
-/** What an attach brings, beside its filter. */
-export interface Joining {
-  /** The session whose stream it is: what that watches is added, and an earlier stream of it is let go. */
-  session?: string;
-  /** Whose the session is, or the stream is let go; undefined: it belongs to no principal. */
-  principal?: string;
-  /** What the stream has heard already, in words of the core: the bus goes on from there where it can. */
-  since?: string;
-  /** Milliseconds within which the bus has to confirm, before another attempt is made (default 5,000). */
-  attachMs?: number;
-  /** On which continent the client is, as a code of two letters: a bus may have objects near it. */
-  continent?: string;
-}
-
 /** How a stream reaches a bus that it has a connection to. */
 export interface Connecting {
   /** Milliseconds within which the bus has to confirm. */
@@ -112,7 +99,28 @@ export interface Connecting {
   continent: string | undefined;
 }
 
-/** The stream's end of an attachment. */
+/** Whose connection to a bus it is. */
+export interface Connected {
+  /** The session whose stream it is for; undefined: it is for none. */
+  session?: SessionStream | undefined;
+  /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
+  continent?: string | undefined;
+}
+
+/** One connection to a bus. */
+export interface BusConnection {
+  /** Sends one more frame. */
+  send(frame: string): void;
+  /**
+   * Closes it; may be called twice. False: it belongs to another request than this is on behalf of, and is still open; that
+   * one is to call again.
+   */
+  leave(): boolean;
+  /** Settles when what was begun to be opened is open or not, and never rejects; undefined: it is. */
+  readonly connecting?: Promise<void> | undefined;
+}
+
+/** The stream's end of a connection. */
 export interface BusLink {
   /** Takes one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;
@@ -122,17 +130,6 @@ export interface BusLink {
    * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, without a result.
    */
   lost(error: Error): void;
-}
-
-/** The bus's end of an attachment. */
-export interface BusAttachment {
-  /** Whether everything comes, as far as the bus's end knows; without it the stream alone can tell. */
-  readonly isCertain?: boolean | undefined;
-  /** Takes the stream out of the bus; may be called twice. */
-  detach(): void;
-  /**
-   * Attaches again in place: the bus confirms anew and tells what was missed. Without it a stream that
-   * misses something detaches and attaches.
-   */
-  again?(filter: BusInterest, joining: Joining): void;
+  /** In place of `lost`, where the bus has sent the streams on to another object of it. */
+  readonly sentOn?: (error: Error) => void;
 }

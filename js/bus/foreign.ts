@@ -1,8 +1,6 @@
 import { eventText, type ServerEvent } from '../event.js';
-import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
-import { attachedMessage, eventMessage } from '../wasm.js';
-import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus, ServerEventBus } from './bus.js';
+import type { BusConnection, BusLink, Connected, EventFeed, ListenBus, ServerEventBus } from './bus.js';
 import { InMemoryBus } from './memory.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
@@ -37,18 +35,8 @@ export class ForeignBus implements ListenBus {
     return this.#local.sessions;
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    try {
-      if (joining.session !== undefined) return this.#local.attach(filter, link, joining);
-      const detach = this.#bus.subscribe((event) =>
-        this.#tell(event, (text) => link.receive(eventMessage(text, Date.now()))),
-      );
-      link.receive(attachedMessage(''));
-      return { detach: () => this.#detach(detach) };
-    } catch (error) {
-      link.lost(error as Error);
-      return { detach() {} };
-    }
+  connect(frame: string, link: BusLink, of: Connected): BusConnection {
+    return this.#local.connect(frame, link, of);
   }
 
   feed(feed: EventFeed): () => void {
@@ -97,5 +85,5 @@ class FollowingBus extends InMemoryBus {
 
 /** The bus as it is where it filters by itself, and wrapped where it does not. */
 export function asListenBus(bus: ListenBus | ServerEventBus, onerror: (error: Error) => void): ListenBus {
-  return 'attach' in bus ? bus : new ForeignBus(bus, onerror);
+  return 'publishAll' in bus ? bus : new ForeignBus(bus, onerror);
 }

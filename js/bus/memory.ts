@@ -1,12 +1,11 @@
-import { calling, ListenError } from '../error.js';
+import { ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
-import type { SubscriptionFilter } from '../filter.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
 import { attachMessage, Bus, eventIn, type Received } from '../wasm.js';
-import type { BusAttachment, BusLink, EventFeed, Joining, ListenBus } from './bus.js';
+import type { BusConnection, BusLink, Connected, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
 
@@ -60,20 +59,20 @@ export class InMemoryBus implements ListenBus {
       },
       lost: (error) => {
         if ((error as ListenError).code === 'bus-released') return;
-        attachment = this.#join(EVERYTHING, link);
+        connection = this.#join(everything(), link);
         // Which resources changed nobody knows; the lists can be named.
         for (const event of LISTS) tell(event);
       },
     };
-    let attachment = this.#join(EVERYTHING, link);
+    let connection = this.#join(everything(), link);
     return () => {
       this.#renew();
-      attachment.detach();
+      connection.leave();
     };
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    return this.#join(JSON.stringify(filter), link, joining);
+  connect(frame: string, link: BusLink, { session }: Connected = {}): BusConnection {
+    return this.#join(frame, link, session?.id);
   }
 
   feed(feed: EventFeed): () => void {
@@ -172,7 +171,7 @@ export class InMemoryBus implements ListenBus {
     this.#guarded(() => this.#links.get(edge)?.receive(frame));
   }
 
-  #join(interest: string, link: BusLink, joining: Joining = {}): BusAttachment {
+  #join(frame: string, link: BusLink, session?: string): BusConnection {
     const edge = this.#bus.connect();
     const links = this.#links.set(edge, link);
     // Numbers are given out again where everything begins anew.
@@ -180,16 +179,18 @@ export class InMemoryBus implements ListenBus {
       this.#renew();
       if (links === this.#links) action();
     };
-    this.#receive(edge, interest, joining);
+    this.#take(edge, frame, session);
     return {
-      detach: () => ifHeld(() => this.#leave(edge, joining.session)),
-      again: (filter, now) => ifHeld(() => this.#receive(edge, JSON.stringify(filter), now)),
+      send: (frame) => ifHeld(() => this.#take(edge, frame, session)),
+      leave: () => {
+        ifHeld(() => this.#leave(edge, session));
+        return true;
+      },
     };
   }
 
-  #receive(edge: number, interest: string, { session, since }: Joining): void {
-    const message = calling(() => attachMessage(interest, session, since));
-    const received = this.#bus.receive(edge, message);
+  #take(edge: number, frame: string, session: string | undefined): void {
+    const received = this.#bus.receive(edge, frame);
     if (session !== undefined) this.#enter(session, edge);
     this.#send(edge, received.answer ?? '');
     this.#replay(edge, received);
@@ -249,8 +250,11 @@ function newBus(): Bus {
   return new Bus(crypto.randomUUID(), 0, 0);
 }
 
-/** The interest of a listener. */
-const EVERYTHING = '"everything"';
+/** What a listener attaches with. */
+function everything(): string {
+  return attachMessage('"everything"', undefined, undefined);
+}
+
 /** The events that name no resource and no task. */
 const LISTS: ServerEvent[] = [
   { kind: 'tools_list_changed' },

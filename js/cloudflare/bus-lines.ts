@@ -1,12 +1,14 @@
 import type { BusTally, Connecting } from '../bus/bus.js';
 import type { FannedStream } from '../fanned-stream.js';
+import { addTally, LoneLines, type LoneOptions } from '../lines/lone-lines.js';
+import type { Rider } from '../lines/rider.js';
+import { SharedLine } from '../lines/shared-line.js';
 import type { Log } from '../log.js';
 import type { Opening } from '../opening.js';
 import type { Stream } from '../wasm.js';
 import type { BusDoors } from './bus-doors.js';
+import { BusSocket } from './bus-socket.js';
 import { canWriteAcross } from './line-trial.js';
-import type { Rider } from './rider.js';
-import { SharedLine } from './shared-line.js';
 
 /** What the lines of an isolate need. */
 export interface LinesOptions {
@@ -21,7 +23,7 @@ export interface LinesOptions {
 export class BusLines {
   readonly #options: LinesOptions;
   readonly #lines = new Map<string, SharedLine>();
-  readonly #alone = new Set<SharedLine>();
+  readonly #alone = new LoneLines();
   /** What those went through that are no more. */
   readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   /** Whether one request can write to the stream of another; undefined: it is not known yet. */
@@ -37,14 +39,16 @@ export class BusLines {
 
   /** How the streams of all lines fared. */
   get tally(): Required<BusTally> {
-    const sum = { ...this.#past };
-    for (const line of this.#all) add(sum, line);
+    const sum = this.#alone.tally;
+    for (const [name, count] of Object.entries(this.#past)) sum[name as keyof typeof sum] += count;
+    for (const line of this.#lines.values()) addTally(sum, line);
     return sum;
   }
 
   /** As of {@link SharedLine.settle}, for the streams of all lines. */
   async settle(): Promise<void> {
-    await Promise.all(this.#all.map((line) => line.settle()));
+    const shared = [...this.#lines.values()];
+    await Promise.all([this.#alone, ...shared].map((lines) => lines.settle()));
   }
 
   /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
@@ -58,10 +62,6 @@ export class BusLines {
     if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
     const works = await this.#try(holder.rider);
     return works ? this.#line(joining).open(opening, verifyMs) : this.#openAlone(opening, joining);
-  }
-
-  get #all(): SharedLine[] {
-    return [...this.#lines.values(), ...this.#alone];
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
@@ -89,52 +89,39 @@ export class BusLines {
     const { continent = '' } = joining;
     const known = this.#lines.get(continent);
     if (known?.isCurrent === true) return known;
-    if (known !== undefined) add(this.#past, known);
-    const line = this.#made(joining, true);
+    if (known !== undefined) addTally(this.#past, known);
+    const line = this.#made(joining);
     this.#lines.set(continent, line);
     return line;
   }
 
   #openAlone(opening: Opening, joining: Connecting): FannedStream {
-    const line = this.#lone(joining);
-    try {
-      return line.open(opening, joining.verifyMs);
-    } catch (error) {
-      line.end();
-      throw error;
-    }
+    return this.#alone.open(opening, this.#connecting(joining));
   }
 
-  /** A line for one stream. */
-  #lone(joining: Connecting): SharedLine {
-    const line = this.#made(joining, false);
-    this.#alone.add(line);
-    return line;
-  }
-
-  #made(joining: Connecting, isShared: boolean): SharedLine {
-    const { attachMs, continent = '', verifyMs } = joining;
-    const { doors, onerror, onlog } = this.#options;
+  #made(joining: Connecting): SharedLine {
+    const options = this.#connecting(joining);
     return new SharedLine({
-      ...{ doors, attachMs, verifyMs, continent, isShared, onerror, onlog },
+      ...options,
+      isShared: true,
+      onparted: (stream: FannedStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
+      onempty: () => {},
+    });
+  }
+
+  #connecting({ attachMs, continent = '', verifyMs }: Connecting): LoneOptions {
+    const { doors, onerror, onlog } = this.#options;
+    return {
+      ...{ attachMs, verifyMs, onerror, onlog },
+      isApart: true,
+      connect: (frame, link) => new BusSocket(doors, { continent, isSession: false }, frame, link),
+      waitUntil: doors.waitUntil,
       onrefused: (error) => {
         this.#verdict = false;
         onerror(error);
       },
-      onparted: (stream: FannedStream, parted: Stream) => this.#lone(joining).adopt(stream, parted),
-      onempty: (line) => {
-        if (this.#alone.delete(line)) add(this.#past, line);
-      },
-    });
+    };
   }
-}
-
-function add(sum: Required<BusTally>, { tally }: SharedLine): void {
-  sum.away += tally.away;
-  sum.outages += tally.outages;
-  sum.healed += tally.healed;
-  sum.gaps += tally.gaps;
-  sum.resyncs += tally.resyncs ?? 0;
 }
 
 /** Milliseconds that a stream waits for the trial; then it goes alone. */

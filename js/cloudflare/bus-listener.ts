@@ -1,15 +1,16 @@
-import type { BusLink } from '../bus/bus.js';
-import { BusLine, type LineAttachment } from '../bus/bus-line.js';
+import type { BusConnection, BusLink } from '../bus/bus.js';
 import { DeadlineTimer } from '../deadline-timer.js';
 import { deferred } from '../deferred.js';
 import { isBusy, ListenError } from '../error.js';
 import type { ServerEvent } from '../event.js';
 import { CALM_MS, surviving, whenTrapped } from '../trap.js';
-import { Listener } from '../wasm.js';
+import { attachMessage, Listener } from '../wasm.js';
+import { BusLine } from './bus-line.js';
 
-/** How a listener attaches and whom it tells. */
+/** How a listener reaches its bus and whom it tells. */
 export interface ListenerOptions {
-  attach(link: BusLink, since: string | undefined): LineAttachment;
+  /** Opens a connection, and sends `frame` first. */
+  connect(frame: string, link: BusLink): BusConnection;
   onevent: (event: ServerEvent) => void;
   /** Told where events may have been missed, and of an `onevent` that throws. */
   onerror: (error: Error) => void;
@@ -32,7 +33,8 @@ export class BusListener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#line = new BusLine({
-      attach: options.attach,
+      connect: options.connect,
+      frame: (since) => attachMessage('"everything"', undefined, since),
       receive: (frame) => this.#unlessLapsed(() => this.#receive(frame)),
       lost: (error) => this.#unlessLapsed(() => this.#lose(error)),
     });

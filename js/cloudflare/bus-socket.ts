@@ -1,4 +1,4 @@
-import type { BusLink } from '../bus/bus.js';
+import type { BusConnection, BusLink } from '../bus/bus.js';
 import { ListenError } from '../error.js';
 import { detachMessage } from '../wasm.js';
 import type { BusDoors, Opened } from './bus-doors.js';
@@ -13,18 +13,12 @@ export interface SocketOwner {
   isSession: boolean;
 }
 
-/** Who hears what comes over a socket. */
-export interface SocketLink extends BusLink {
-  /** In place of `lost`, where the bus has sent the stream on to a shard. */
-  readonly sentOn?: (error: Error) => void;
-}
-
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
-export class BusSocket {
+export class BusSocket implements BusConnection {
   readonly #doors: BusDoors;
   readonly #owner: SocketOwner;
   readonly #attachFrame: string;
-  readonly #link: SocketLink;
+  readonly #link: BusLink;
   #socket: WebSocket | undefined;
   #hasHeard = false;
   #moves = 0;
@@ -32,7 +26,7 @@ export class BusSocket {
   #connecting: Promise<void> = Promise.resolve();
 
   /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
-  constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: SocketLink) {
+  constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: BusLink) {
     this.#doors = doors;
     this.#owner = owner;
     this.#attachFrame = attachFrame;

@@ -1,23 +1,19 @@
 import { waitUntil } from 'cloudflare:workers';
-import type { BusAttachment, BusLink, BusTally, Connecting, Joining, ListenBus } from '../bus/bus.js';
-import type { LineAttachment } from '../bus/bus-line.js';
-import { calling, ListenError } from '../error.js';
+import type { BusConnection, BusLink, BusTally, Connected, Connecting, ListenBus } from '../bus/bus.js';
+import { ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import type { FannedStream } from '../fanned-stream.js';
-import type { SubscriptionFilter } from '../filter.js';
 import type { SessionStore } from '../legacy/session-store.js';
 import type { Log } from '../log.js';
 import type { Opening } from '../opening.js';
 import { safely } from '../outage.js';
 import { report } from '../report.js';
-import { attachMessage } from '../wasm.js';
 import { BusDoors } from './bus-doors.js';
 import { BusLines } from './bus-lines.js';
 import { BusListener } from './bus-listener.js';
 import { BusSocket } from './bus-socket.js';
 import type { BusDoor } from './door-keys.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
-import { claimText } from './session-claim.js';
 import { shardAddress } from './shard-name.js';
 import { attemptsFor, retrying, unavailable } from './stub-error.js';
 import type { SubscriptionBus } from './subscription-bus.js';
@@ -97,13 +93,12 @@ class DurableObjectBus implements ListenBus {
     return this.#lines.open(opening, joining);
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, joining: Joining = {}): BusAttachment {
-    const owner = { continent: joining.continent ?? '', isSession: joining.session !== undefined };
-    const socket = new BusSocket(this.#doors, owner, frameOf(JSON.stringify(filter), joining), link);
-    return {
-      detach: () => socket.leave(),
-      again: (now, again) => socket.send(frameOf(JSON.stringify(now), again)),
-    };
+  connect(frame: string, link: BusLink, { continent = '' }: Connected): BusConnection {
+    return new BusSocket(this.#doors, { continent, isSession: true }, frame, link);
+  }
+
+  waitUntil(what: Promise<void>): void {
+    waitUntil(what);
   }
 
   async settle(): Promise<void> {
@@ -115,13 +110,9 @@ class DurableObjectBus implements ListenBus {
    * it missed, collapsed; where the log does not reach back so far, `onerror` is told.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const attach = (link: BusLink, since: string | undefined): LineAttachment => {
-      const frame = (after: string | undefined) => frameOf('"everything"', after === undefined ? {} : { since: after });
-      const socket = new BusSocket(this.#doors, NOBODY, frame(since), link);
-      return { detach: () => socket.leave(), again: (after) => socket.send(frame(after)) };
-    };
+    const connect = (frame: string, link: BusLink) => new BusSocket(this.#doors, NOBODY, frame, link);
     const onevent = listener as (event: ServerEvent) => void;
-    const follower = new BusListener({ attach, onevent, onerror: this.#onerror });
+    const follower = new BusListener({ connect, onevent, onerror: this.#onerror });
     return () => follower.leave();
   }
 
@@ -144,11 +135,6 @@ class DurableObjectBus implements ListenBus {
   #stub(): BusStub {
     return this.#namespace.getByName(this.#name) as unknown as BusStub;
   }
-}
-
-function frameOf(interest: string, { principal, session, since }: Joining): string {
-  const claim = session && claimText({ id: session, principal });
-  return calling(() => attachMessage(interest, claim, since));
 }
 
 /** Whose the socket of a listener is. */

@@ -1,4 +1,4 @@
-import type { Rider } from './rider.js';
+import type { Rider } from '../lines/rider.js';
 
 /**
  * Whether a request can write to a stream of another one here, which is nowhere promised: `holder`'s request writes to

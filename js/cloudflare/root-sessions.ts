@@ -1,3 +1,4 @@
+import { claimOf, claimText } from '../legacy/session-claim.js';
 import { newSessionId } from '../legacy/session-id.js';
 import { surplus } from '../legacy/session-room.js';
 import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
@@ -9,7 +10,6 @@ import { RELEASED } from './close-code.js';
 import type { EdgeSockets } from './edge-sockets.js';
 import type { Interests } from './interests.js';
 import type { RootShards } from './root-shards.js';
-import { claimOf, claimText } from './session-claim.js';
 import { macedId } from './session-mac.js';
 import { SessionTable } from './session-table.js';
 

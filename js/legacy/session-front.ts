@@ -2,14 +2,13 @@ import { addressOf } from '../address.js';
 import type { AnswerLimits } from '../answer.js';
 import { type Asker, type Authorization, type AuthorizeContext, denial, type Right } from '../authorize.js';
 import { calling, ListenError } from '../error.js';
+import type { FannedStream } from '../fanned-stream.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { FetchHandler } from '../handler.js';
 import { buffered, raised } from '../offered.js';
 import type { Caller } from '../principal.js';
 import { json, type Refusals } from '../refusals.js';
-import type { ListenStream } from '../stream.js';
 import {
-  type Edge,
   LegacyCall,
   type LegacyInitialized,
   type LegacyRequest,
@@ -17,6 +16,7 @@ import {
   offersSubscribe,
   Refusal,
   type Rejection,
+  type Stream,
 } from '../wasm.js';
 import { type Exchange, refuse, renamed, send } from './exchange.js';
 import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStream } from './session-store.js';
@@ -37,7 +37,7 @@ export interface SessionHost {
   /** What the caller may hear of what is requested; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
   /** Opens a stream that `make` makes for a keep-alive interval, unless there is no room. */
-  open(asker: Asker, make: (keepAliveMs: number) => Edge, session: SessionStream): Promise<ListenStream | Refusal>;
+  open(asker: Asker, make: (keepAliveMs: number) => Stream, session: SessionStream): Promise<FannedStream | Refusal>;
   /** The refusal of a request that nobody has read. */
   refuse(refusal: Refusal): Rejection;
 }
@@ -243,7 +243,7 @@ export class SessionFront {
     // Nobody knows what a client without an event id has heard: since the session began, perhaps nothing.
     const since = lastEventId ?? beginning;
     const authorized = permit && JSON.stringify(permit);
-    const make = (keepAliveMs: number): Edge =>
+    const make = (keepAliveMs: number): Stream =>
       calling(() => legacy.open(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
     const { audiences = asker.audiences } = permit ?? {};
     const opened = await this.#host.open({ ...asker, audiences }, make, {

@@ -1,13 +1,12 @@
 import { atMost } from '../at-most.js';
 import { type Authorize, type Authorizing, permitOf } from '../authorize.js';
-import type { ListenBus } from '../bus/bus.js';
+import type { EventFeed, ListenBus } from '../bus/bus.js';
 import type { ListenCapabilities } from '../discover.js';
 import { calling, ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import type { DEFAULT_LIMITS, ListenLimits } from '../limits.js';
 import { SETTLE_MS } from '../streams.js';
 import { Channel, type ChannelInput, type Discovered, Refusal } from '../wasm.js';
-import { Registration } from './registration.js';
 import type { StdioAuthorizeContext } from './stdio.js';
 import { eachLine } from './whole-lines.js';
 
@@ -25,11 +24,12 @@ export interface SubscriptionsOptions {
   onnews: () => void;
 }
 
-/** The subscriptions of one stdio connection: moves client bytes and bus frames into the core, and its lines out. */
-export class Subscriptions {
+/** The subscriptions of one stdio connection: moves client bytes and what the bus feeds into the core, and its lines out. */
+export class Subscriptions implements EventFeed {
   readonly #options: SubscriptionsOptions;
   readonly #asking: Authorizing<StdioAuthorizeContext>;
-  readonly #registrations = new Map<number, Registration>();
+  /** Takes it off the bus that feeds it. */
+  #leaveBus: (() => void) | undefined;
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {
@@ -69,12 +69,30 @@ export class Subscriptions {
     return this.#channel?.hasAnswers === true;
   }
 
-  /** Gives up the places of subscriptions that have ended. */
+  get streams(): number {
+    return this.#channel?.subscriptions ?? 0;
+  }
+
+  publish(events: string): void {
+    this.#channel?.publish(events);
+    this.#options.onnews();
+  }
+
+  gap(): void {
+    this.#channel?.gap();
+    this.#options.onnews();
+  }
+
+  release(): void {
+    this.#channel?.busClosed();
+    this.#options.onnews();
+  }
+
+  /** Where there are no subscriptions any more, the bus need not feed them. */
   settle(): void {
-    for (let number = this.#channel?.ended(); number !== undefined; number = this.#channel?.ended()) {
-      this.#registrations.get(number)?.release();
-      this.#registrations.delete(number);
-    }
+    if (this.streams > 0) return;
+    this.#leaveBus?.();
+    this.#leaveBus = undefined;
   }
 
   /** Ends all subscriptions gracefully, once the bus has delivered what was published before: all that is left can be polled then. */
@@ -83,7 +101,7 @@ export class Subscriptions {
     try {
       if (bus.settle !== undefined) await atMost(SETTLE_MS, bus.settle(), late);
     } catch {
-      this.#channel?.doubt();
+      this.#channel?.lastDoubt();
     }
     this.#channel?.close();
   }
@@ -91,20 +109,16 @@ export class Subscriptions {
   /** Ends all subscriptions without a word; the answer is what the server behind gets of an unfinished line. */
   end(): Uint8Array {
     const rest = this.#channel?.finish() ?? new Uint8Array();
-    this.settle();
     this.#channel?.free();
     this.#channel = undefined;
+    this.settle();
     return rest;
   }
 
   /** The core has begun anew, and knows of no subscription: nothing more can be said of any. The core is not called. */
   lapse(): void {
     this.#channel = undefined;
-    const registrations = [...this.#registrations.values()];
-    this.#registrations.clear();
-    setImmediate(() => {
-      for (const registration of registrations) registration.release();
-    });
+    setImmediate(() => this.settle());
   }
 
   #takeInputs(): Uint8Array[] {
@@ -129,7 +143,10 @@ export class Subscriptions {
     const { filter, refusal } = await permitOf(this.#asking, { requested });
     try {
       if (refusal !== undefined) this.#channel?.refuse(number, refusal);
-      else this.#register(number, isOfSession ? this.#watch(number, filter) : await this.#open(number, filter));
+      else {
+        const discovered = isOfSession ? undefined : await this.#options.discover();
+        await this.#open(number, filter, discovered);
+      }
     } catch (error) {
       this.#options.onerror(error as Error);
       this.#channel?.refuse(number, Refusal.Unavailable);
@@ -137,64 +154,32 @@ export class Subscriptions {
     this.#options.onnews();
   }
 
-  #watch(number: number, filter: string | undefined): string | undefined {
-    return calling(() => this.#channel?.watch(number, filter));
-  }
-
-  async #open(number: number, filter: string | undefined): Promise<string | undefined> {
-    const discovered = await this.#options.discover();
-    return calling(() => this.#channel?.open(number, discovered, filter));
-  }
-
-  #register(number: number, honored: string | undefined): void {
-    if (honored === undefined) return;
+  /** Whatever is published after it is open is heard, so the bus has to feed it before that. */
+  async #open(number: number, filter: string | undefined, discovered: Discovered | undefined): Promise<void> {
     const { bus, limits } = this.#options;
-    const registration = new Registration();
-    this.#registrations.set(number, registration);
-    const link = {
-      receive: (frame: string) => this.#receiveFrame(number, frame),
-      lost: (error: Error) => this.#lose(number, error),
-    };
-    registration.attach(bus, JSON.parse(honored) as SubscriptionFilter, link, limits.attachMs);
+    if (bus.ready !== undefined) await atMost(limits.attachMs, bus.ready(), notReady);
+    if (this.#channel === undefined) return;
+    this.#leaveBus ??= this.#follow();
+    calling(() => {
+      if (discovered === undefined) this.#channel?.watch(number, filter);
+      else this.#channel?.open(number, discovered, filter);
+    });
   }
 
-  #receiveFrame(number: number, frame: string): void {
-    const dropped = this.#channel?.receiveFrame(number, frame);
-    if (dropped !== undefined) {
-      this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
-    }
-    if (this.#channel?.isOpening(number) === false) this.#registrations.get(number)?.confirm();
-    this.#options.onnews();
+  #follow(): () => void {
+    const leave = this.#options.bus.feed?.(this);
+    if (leave === undefined) throw new ListenError('bus-unavailable', 'the bus feeds no streams of this process');
+    return leave;
   }
+}
 
-  #lose(number: number, error: Error): void {
-    const isOpening = this.#channel?.isOpening(number) === true;
-    const again = this.#channel?.lose(number);
-    if (isOpening || again !== undefined) this.#options.onerror(error);
-    if (again !== undefined) this.#registerAgain(number, again);
-    this.#options.onnews();
-  }
-
-  /** The client of a session cannot be told that it hears nothing any more: it must not come to that. */
-  #registerAgain(number: number, honored: string): void {
-    this.#registrations.get(number)?.release();
-    const waiting = new Registration();
-    this.#registrations.set(number, waiting);
-    waiting.later(() => {
-      try {
-        this.#register(number, honored);
-      } catch (error) {
-        this.#lose(number, error as Error);
-      }
-    }, AGAIN_MS);
-  }
+function notReady(): ListenError {
+  return new ListenError('attach-timeout', 'the bus did not answer in time');
 }
 
 function late(): ListenError {
   return new ListenError('bus-lost', 'the bus did not answer in time');
 }
 
-/** Milliseconds from the loss of a bus to the next attempt. */
-const AGAIN_MS = 1_000;
 /** What the core can count. */
 const MOST = 2 ** 32 - 1;

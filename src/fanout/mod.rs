@@ -7,19 +7,20 @@ mod frame;
 mod numbers;
 mod published;
 mod publishing;
+mod resume;
 mod slots;
 mod tended;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
+    bus::Mark,
     clock::Millis,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
     position::Position,
     scope::Scope,
     seeded::{self, Bug},
-    sse,
     tally::Tally,
     topic::{Index, Topics},
 };
@@ -73,6 +74,16 @@ impl Fanout {
             stream.close();
         }
         self.hold(stream, Position::default())
+    }
+
+    /// As [`Fanout::open`], for who writes something else than server-sent events: the stream is never written to at once.
+    /// [`Fanout::take_due`] names it where it hears something, and [`Fanout::poll_output`] says what.
+    pub fn open_polled(&mut self, stream: ServerStream, now: Millis) -> StreamId {
+        let id = self.open(stream, now);
+        if let Some(held) = self.slots.get_mut(id) {
+            held.is_polled = true;
+        }
+        id
     }
 
     /// Holds a stream for which nothing waits until [`Fanout::handle_attached_from`]; but who is revoked meanwhile is.
@@ -146,6 +157,27 @@ impl Fanout {
         }
     }
 
+    /// As [`Fanout::handle_gap`], of one stream that may have missed something before it was registered.
+    pub(crate) fn handle_loss(&mut self, id: StreamId) {
+        if let Some(held) = self.slots.get_mut(id) {
+            held.from = Position::default();
+        }
+        self.touch(id, ServerStream::handle_loss);
+    }
+
+    /// The stream of a session tells with each event up to where it was given everything: up to here from now on.
+    pub(crate) fn handle_given(&mut self, id: StreamId, mark: Option<Mark>) {
+        if let Some(held) = self.slots.get_mut(id) {
+            // What ends takes nothing in any more, and must not say that it was given it.
+            let takes = held.stream.is_opening() || held.stream.is_open();
+            held.is_polled = true;
+            let resume = held.resume.get_or_insert_default();
+            if takes || seeded::has(Bug::HearsWhileDraining) {
+                resume.handle_given(mark);
+            }
+        }
+    }
+
     /// As [`Fanout::handle_gap`], for streams that are about to close: those of callers with a name end at once.
     pub fn handle_last_doubt(&mut self) {
         let streams = self.slots.iter_mut();
@@ -154,18 +186,25 @@ impl Fanout {
 
     /// The next bytes of a stream, several frames at once where several wait; `None` until something is handled again.
     pub fn poll(&mut self, id: StreamId, now: Millis) -> Option<Vec<u8>> {
-        let stream = &mut self.slots.get_mut(id)?.stream;
+        let held = self.slots.get_mut(id)?;
         let mut bytes = Vec::new();
         while bytes.len() < CHUNK_BYTES {
-            match stream.poll_output(now) {
-                Some(Output::Message(message)) => bytes.extend(sse::event(&message)),
-                Some(Output::KeepAlive) => bytes.extend_from_slice(sse::KEEP_ALIVE),
-                Some(Output::Opened | Output::End) | None => break,
-            }
+            let output = held.stream.poll_output(now);
+            let frame = output.and_then(|output| match &mut held.resume {
+                Some(resume) => resume.frame(&held.stream, output),
+                None => resume::frame(output),
+            });
+            let Some(frame) = frame else { break };
+            bytes.extend(frame);
         }
-        stream.rest();
+        held.stream.rest();
         self.plan(id);
         (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// As [`ServerStream::poll_output`], of one of the streams.
+    pub fn poll_output(&mut self, id: StreamId, now: Millis) -> Option<Output> {
+        self.slots.get_mut(id)?.stream.poll_output(now)
     }
 
     /// The moment of [`Fanout::poll_timeout`] has come; the answer names the streams that are to be polled.

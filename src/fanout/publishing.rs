@@ -109,8 +109,8 @@ impl Fanout {
         &self.last
     }
 
-    /// The streams that what was published last is not written to and that are to be polled: they have ended, or whether they may
-    /// still hear it has to be asked, as [`Fanout::poll_question`] says.
+    /// The streams that what was published last is not written to and that are to be polled: they are polled always, have ended, or
+    /// whether they may still hear it has to be asked, as [`Fanout::poll_question`] says.
     pub fn take_due(&mut self) -> Vec<StreamId> {
         std::mem::take(&mut self.due)
     }
@@ -145,6 +145,14 @@ impl Fanout {
                 continue;
             }
             held.stream.count_repeats(repeats);
+            if held.is_polled {
+                match position {
+                    Some(position) => held.stream.handle_event_at(event, *position, *at),
+                    None => held.stream.handle_event_of(event, *at),
+                }
+                self.due.push(id);
+                continue;
+            }
             if held.stream.handle_written(now) {
                 told.count(held.stream.tally());
                 hear(held.group, id, held.stream.stamp());

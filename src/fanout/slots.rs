@@ -5,6 +5,8 @@ use crate::{
     seeded::{self, Bug},
 };
 
+use super::resume::Resume;
+
 /// Identifies one stream of a fan-out, and never another one: slots are used again, each time with a further
 /// generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +33,10 @@ pub(super) struct Held {
     pub(super) planned: Option<Millis>,
     /// It hears what stands behind this in the log of a bus.
     pub(super) from: Position,
+    /// Whether it is never written to at once: what it hears waits until it is polled.
+    pub(super) is_polled: bool,
+    /// Where it is that of a session.
+    pub(super) resume: Option<Box<Resume>>,
 }
 
 impl Held {
@@ -60,6 +66,8 @@ impl Slots {
                 group,
                 planned: None,
                 from,
+                is_polled: false,
+                resume: None,
             }));
         }
         id

@@ -3,6 +3,7 @@
 mod opening;
 mod output;
 mod scope;
+mod session;
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -19,8 +20,10 @@ use crate::{
 };
 
 use output::{Batch, Step};
+use session::Session;
 
 pub use output::{IsolateOutput, Parted};
+pub use session::Joining;
 
 /// The streams of one isolate on one connection to their bus: what all of them want together is asked of the bus, and each event is
 /// heard once and fanned out. A stream whose connection is its own is alone in an isolate.
@@ -37,6 +40,8 @@ pub struct Isolate {
     fanout: Fanout,
     /// Streams that wait for the bus to confirm what they want.
     waiting: Vec<StreamId>,
+    /// Where the one stream is that of a session.
+    session: Option<Session>,
     steps: VecDeque<Step>,
     /// By how much the clock of 1970 is ahead of the one that is told here.
     epoch: Millis,
@@ -49,6 +54,7 @@ impl Isolate {
             upstream: Upstream::new(patience),
             fanout: Fanout::default(),
             waiting: Vec::new(),
+            session: None,
             steps: VecDeque::new(),
             epoch,
         }
@@ -91,6 +97,7 @@ impl Isolate {
         self.waiting.retain(|waiting| *waiting != id);
         let honored = self.honored(id)?;
         let ending = self.fanout.remove(id);
+        self.end_session(id);
         self.release(&honored.topics());
         ending
     }
@@ -101,20 +108,35 @@ impl Isolate {
     /// A [`ProtocolError`]; the frame is then to be dropped.
     pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         let index = self.fanout.index();
-        match self.upstream.handle_message(text, now, index)? {
+        let handled = self.upstream.handle_message(text, now, index);
+        if seeded::has(Bug::EndsAtAGap) && self.counts().gaps > 0 {
+            self.seeded_end();
+        }
+        match handled? {
             News::Nothing => {}
             News::Confirmed { is_whole } => {
+                if seeded::has(Bug::EndsAtANewEpoch) && !is_whole {
+                    self.seeded_end();
+                }
+                if self.confirm_session(is_whole) {
+                    return Ok(());
+                }
                 if !is_whole {
                     self.resync();
                 }
                 self.serve_waiting();
             }
             News::Refused(topics) => self.lack(&topics),
+            News::Watched { filter, is_held } => self.watch(filter, is_held),
             News::Event {
                 position,
                 at,
                 event,
-            } => self.hear(position, at, event),
+            } => {
+                if self.tells(&event, at, now) {
+                    self.hear(position, at, event);
+                }
+            }
         }
         Ok(())
     }
@@ -123,6 +145,9 @@ impl Isolate {
     /// are refused where the bus was away already, or is overloaded; otherwise they wait for one more attempt, for a
     /// connection that ends with the request that held it may look just the same.
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        if seeded::has(Bug::EndsWithItsBus) {
+            self.seeded_end();
+        }
         let is_news = self.upstream.handle_lost(now, random, is_overloaded);
         if !is_news {
             self.refuse_waiting();
@@ -163,7 +188,7 @@ impl Isolate {
 
     /// When to call [`Isolate::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
-        if self.fanout.index().is_empty() {
+        if self.upstream.is_idle(self.fanout.index()) {
             return None;
         }
         self.upstream.poll_timeout()
@@ -172,6 +197,9 @@ impl Isolate {
     /// What is to be done about the bus, or `None` until something is handled again.
     pub fn poll_call(&mut self, now: Millis) -> Option<UpstreamCall> {
         let call = self.upstream.poll_call(now, self.fanout.index());
+        if call.is_some() {
+            self.handle_asked();
+        }
         if seeded::has(Bug::AdjustsTooSoon) {
             self.serve_waiting();
         }
@@ -240,14 +268,17 @@ impl Isolate {
             position: Some(position),
         };
         let bytes = Topic::of(&published.event).names();
+        let given = self.given();
         match self.steps.back_mut() {
             Some(Step::Events(batch)) if batch.bytes + bytes <= MOST_BYTES => {
                 batch.bytes += bytes;
                 batch.events.push(published);
+                batch.given = given;
             }
             _ => self.steps.push_back(Step::Events(Batch {
                 events: vec![published],
                 bytes,
+                given,
             })),
         }
     }
@@ -278,6 +309,13 @@ impl Isolate {
 
     fn honored(&self, id: StreamId) -> Option<Arc<SubscriptionFilter>> {
         Some(self.fanout.stream(id)?.shared_honored().clone())
+    }
+
+    /// A bug that is planted: the open streams end.
+    fn seeded_end(&mut self) {
+        for id in self.open_streams() {
+            self.fanout.touch(id, ServerStream::abort);
+        }
     }
 
     fn release<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {

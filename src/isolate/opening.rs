@@ -1,5 +1,10 @@
 use crate::{
-    bus::Mark, clock::Millis, fanout::StreamId, filter::SubscriptionFilter, listen::ServerStream,
+    bus::Mark,
+    clock::Millis,
+    fanout::StreamId,
+    filter::SubscriptionFilter,
+    listen::ServerStream,
+    seeded::{self, Bug},
 };
 
 use super::{Isolate, output::Step};
@@ -19,6 +24,7 @@ impl Isolate {
         }
         let topics = stream.honored().topics();
         let id = self.fanout.open_waiting(stream);
+        self.seeded_acknowledge(id);
         self.upstream.want(&topics);
         if !self.serve(id) {
             self.waiting.push(id);
@@ -49,6 +55,13 @@ impl Isolate {
     pub fn has_room_for(&mut self, honored: &SubscriptionFilter, now: Millis) -> bool {
         let index = self.fanout.index();
         self.upstream.has_room_for(&honored.topics(), now, index)
+    }
+
+    /// A bug that is planted: it does not wait for the bus.
+    pub(super) fn seeded_acknowledge(&mut self, id: StreamId) {
+        if seeded::has(Bug::AcknowledgesUnregistered) {
+            self.fanout.handle_attached(id, Millis(0));
+        }
     }
 
     pub(super) fn serve_waiting(&mut self) {

@@ -2,6 +2,7 @@ use crate::{
     bus::{Mark, Position},
     clock::Millis,
     fanout::{Fan, Published, StreamId},
+    filter::SubscriptionFilter,
     listen::ServerStream,
     scope::Scope,
 };
@@ -49,6 +50,19 @@ pub(super) enum Step {
     Attached(StreamId, Position),
     /// It has nothing to wait for.
     Finished(StreamId),
+    /// The stream of a session was given everything up to here.
+    Given {
+        id: StreamId,
+        mark: Option<Mark>,
+    },
+    /// The stream of a session may have missed something.
+    Lost(StreamId),
+    /// The session of a stream watches something else, or its client is ready.
+    Watched {
+        id: StreamId,
+        filter: SubscriptionFilter,
+        is_held: bool,
+    },
     Refused {
         id: StreamId,
         is_full: bool,
@@ -66,6 +80,8 @@ pub(super) struct Batch {
     pub(super) events: Vec<Published>,
     /// What their names count.
     pub(super) bytes: usize,
+    /// Up to where the stream of a session has been given everything then.
+    pub(super) given: Option<Mark>,
 }
 
 impl Isolate {
@@ -87,6 +103,9 @@ impl Isolate {
     fn take(&mut self, step: Step, now: Millis) -> Option<IsolateOutput> {
         match step {
             Step::Events(batch) => {
+                if let (Some(id), Some(given)) = (self.session_of(), batch.given) {
+                    self.fanout.handle_given(id, Some(given));
+                }
                 let fan = self.fanout.publish_heard(batch.events, now);
                 Some(IsolateOutput::Write(fan))
             }
@@ -95,6 +114,26 @@ impl Isolate {
                 Some(IsolateOutput::Poll(self.fanout.ids()))
             }
             Step::Attached(..) | Step::Finished(_) => self.attach(step, now),
+            Step::Given { id, mark } => {
+                self.fanout.handle_given(id, mark);
+                None
+            }
+            Step::Lost(id) => {
+                self.fanout.handle_loss(id);
+                let is_open = self.stream(id).is_some_and(|stream| !stream.is_opening());
+                is_open.then(|| IsolateOutput::Poll(vec![id]))
+            }
+            Step::Watched {
+                id,
+                mut filter,
+                is_held,
+            } => {
+                filter.scope = self.honored(id)?.scope.clone();
+                self.fanout.handle_filter(id, filter);
+                self.fanout.touch(id, |stream| stream.handle_hold(is_held));
+                let is_open = self.stream(id).is_some_and(|stream| !stream.is_opening());
+                is_open.then(|| IsolateOutput::Poll(vec![id]))
+            }
             Step::Refused { id, is_full } => {
                 let is_held = self.stream(id).is_some();
                 is_held.then_some(IsolateOutput::Refused { id, is_full })

@@ -26,6 +26,7 @@ impl Isolate {
             });
             return;
         }
+        self.upstream.scope_session(&scope);
         self.fanout.handle_scope(id, scope);
         let (held, topics) = (set_of(&former), set_of(&wanted));
         let (added, dropped) = (topics.without(&held), held.without(&topics));

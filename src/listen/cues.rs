@@ -59,12 +59,7 @@ impl Cues {
     /// The next one to tell of, and since when it waits.
     pub(crate) fn pop(&mut self) -> Option<(ServerEvent, Since)> {
         let (topic, since) = self.queue.pop_front()?;
-        let event = if seeded::has(Bug::ForgetsToQueueAgain) {
-            self.waiting.get(&topic).cloned()
-        } else {
-            self.waiting.remove(&topic)
-        };
-        Some((event?, since))
+        Some((self.waiting.remove(&topic)?, since))
     }
 
     /// Forgets what is not to be told any more.

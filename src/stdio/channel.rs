@@ -1,9 +1,9 @@
 use std::collections::VecDeque;
 
 use crate::{
-    bus::ProtocolError,
     capabilities::Discovered,
     error::{Reason, Rejection},
+    event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
     json::{self, Document, Node},
@@ -16,15 +16,15 @@ use super::{
     era::{Era, check_opening},
     lines::{Line, Lines},
     session::Session,
-    subscriptions::{NOW, Number, Subscription, Subscriptions},
+    subscriptions::{Number, Subscriptions},
 };
 
 /// The server's side of one stdio connection: takes the client's bytes, holds its subscriptions
 /// and writes their lines (2026-07-28, stdio). A client of an earlier revision hears what it was told of and
 /// subscribed to, unstamped.
 ///
-/// After each `handle_*` call poll [`Channel::poll_input`], [`Channel::poll_line`] (while the
-/// transport has room) and [`Channel::poll_ended`] until they answer `None`. What is not polled
+/// After each `handle_*` call poll [`Channel::poll_input`] and [`Channel::poll_line`] (while the
+/// transport has room) until they answer `None`. What is not polled
 /// stays collapsed: one cue a key and subscription.
 #[derive(Debug)]
 pub struct Channel {
@@ -40,7 +40,6 @@ pub struct Channel {
     pub(super) inputs: VecDeque<Input>,
     /// Refusals and cancellations; at most one for each request of the client.
     pub(super) answers: VecDeque<String>,
-    pub(super) ended: VecDeque<Number>,
     pub(super) is_closing: bool,
 }
 
@@ -87,7 +86,6 @@ impl Channel {
             subscriptions: Subscriptions::default(),
             inputs: VecDeque::new(),
             answers: VecDeque::new(),
-            ended: VecDeque::new(),
             is_closing: false,
         }
     }
@@ -108,56 +106,51 @@ impl Channel {
         self.lines.finish()
     }
 
-    /// The host let the request be served, as far as `authorized` (`None`: everything) goes. The
-    /// answer is the filter to register with the bus; `None` where there is nothing to register.
+    /// The host lets the request be served, as far as `authorized` (`None`: everything) goes: from now on it hears
+    /// what is published.
     pub fn open(
         &mut self,
         number: Number,
         told: &Discovered,
         authorized: Option<&SubscriptionFilter>,
-    ) -> Option<SubscriptionFilter> {
-        self.subscriptions
-            .change(number)?
-            .open(Some(told), authorized)
+    ) {
+        self.subscriptions.open(number, Some(told), authorized);
     }
 
     /// The host refuses the request; nothing happens where it was answered or cancelled already.
     pub fn refuse(&mut self, number: Number, reason: Reason) {
-        let is_opening = self
-            .subscriptions
-            .change(number)
-            .is_some_and(Subscription::is_opening);
+        let subscription = self.subscriptions.change(number);
+        let is_opening = subscription.is_some_and(|it| it.is_opening());
         if is_opening && let Some(id) = self.drop_subscription(number) {
             self.answer(&Rejection::new(reason, Some(id)));
         }
     }
 
-    /// A frame came from the bus; it is ignored where the subscription has ended.
-    ///
-    /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
-    pub fn handle_bus_message(&mut self, number: Number, text: &str) -> Result<(), ProtocolError> {
-        let subscription = self.subscriptions.change(number);
-        let edge = subscription.and_then(|subscription| subscription.edge());
-        edge.map_or(Ok(()), |edge| edge.handle_bus_message(text, NOW))
+    /// Events were published, in this order.
+    pub fn handle_events(&mut self, events: Vec<ServerEvent>) {
+        self.subscriptions.publish(events);
     }
 
-    /// The bus is gone. A stream over HTTP would just break off; here the client is told that the
-    /// subscription is cancelled, or that its request cannot be served. A session cannot be told: where there is
-    /// an answer, that filter is to be registered again after a while.
-    pub fn handle_bus_lost(&mut self, number: Number) -> Option<SubscriptionFilter> {
-        let subscription = self.subscriptions.change(number)?;
-        let is_acknowledged = subscription.is_acknowledged();
-        if let Some(filter) = subscription.reopen() {
-            return Some(filter);
+    /// Events may have been missed: every subscription hears of everything it honors.
+    pub fn handle_gap(&mut self) {
+        self.subscriptions.handle_gap();
+    }
+
+    /// The bus is gone for good. A stream over HTTP would just break off; here the client is told that the subscription is
+    /// cancelled, or that its request cannot be served. A session cannot be told.
+    pub fn handle_bus_closed(&mut self) {
+        for number in self.subscriptions.all() {
+            let subscription = self.subscriptions.change(number);
+            let is_acknowledged = subscription.is_some_and(|it| it.is_acknowledged());
+            let Some(id) = self.drop_subscription(number) else {
+                continue;
+            };
+            if is_acknowledged {
+                self.answers.push_back(message::cancelled(&id));
+            } else {
+                self.answer(&Rejection::new(Reason::Unavailable, Some(id)));
+            }
         }
-        let id = self.drop_subscription(number)?;
-        if is_acknowledged {
-            self.answers.push_back(message::cancelled(&id));
-        } else {
-            self.answer(&Rejection::new(Reason::Unavailable, Some(id)));
-        }
-        None
     }
 
     /// Ends all subscriptions gracefully, each with what is pending and then its result; requests
@@ -166,22 +159,14 @@ impl Channel {
         self.is_closing = true;
         for number in self.subscriptions.all() {
             self.refuse(number, Reason::Closing);
-            let subscription = self.subscriptions.change(number);
-            if let Some(edge) = subscription.and_then(|subscription| subscription.edge()) {
-                edge.close();
-            }
+            self.subscriptions.close(number);
         }
     }
 
-    /// Something may be missing that the bus has not delivered: closing tells it as
-    /// [`Edge::close`](crate::edge::Edge::close) says.
-    pub fn handle_doubt(&mut self) {
-        for number in self.subscriptions.all() {
-            let subscription = self.subscriptions.change(number);
-            if let Some(edge) = subscription.and_then(|subscription| subscription.edge()) {
-                edge.handle_doubt(NOW);
-            }
-        }
+    /// Something may be missing that the bus has not delivered, and all subscriptions are about to close: what may have been
+    /// missed comes before their results, and those that follow tasks end without one.
+    pub fn handle_last_doubt(&mut self) {
+        self.subscriptions.handle_last_doubt();
     }
 
     /// What to do with what the client sent, or `None` until more comes.
@@ -218,20 +203,9 @@ impl Channel {
         }
     }
 
-    /// A subscription that has ended, however it did: the bus is to be told.
-    pub fn poll_ended(&mut self) -> Option<Number> {
-        self.ended.pop_front()
-    }
-
-    /// How many subscriptions there are, those included that wait for the host or the bus.
+    /// How many subscriptions there are, those included that wait for the host.
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
-    }
-
-    /// Whether the subscription still waits for the bus to confirm.
-    pub fn is_opening(&mut self, number: Number) -> bool {
-        let subscription = self.subscriptions.change(number);
-        subscription.is_some_and(Subscription::is_opening)
     }
 
     /// How many answers wait to be written; more input makes more of them.
@@ -342,7 +316,6 @@ impl Channel {
 
     fn drop_subscription(&mut self, number: Number) -> Option<RequestId> {
         let subscription = self.subscriptions.remove(number)?;
-        self.ended.push_back(number);
         self.session.unwatch_number(number);
         subscription.id().cloned()
     }

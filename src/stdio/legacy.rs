@@ -26,12 +26,8 @@ impl Channel {
     }
 
     /// The host lets a client of an earlier revision hear what it asked for; otherwise as [`Channel::open`].
-    pub fn watch(
-        &mut self,
-        number: Number,
-        authorized: Option<&SubscriptionFilter>,
-    ) -> Option<SubscriptionFilter> {
-        self.subscriptions.change(number)?.open(None, authorized)
+    pub fn watch(&mut self, number: Number, authorized: Option<&SubscriptionFilter>) {
+        self.subscriptions.open(number, None, authorized);
     }
 
     /// Whether the server behind has yet to answer what concerns us: only then its lines need to come here.
@@ -97,13 +93,12 @@ impl Channel {
         false
     }
 
-    /// A subscription that is taken back before the bus has confirmed was one all the same.
+    /// A subscription that is taken back before its stream is open was one all the same.
     fn unwatch(&mut self, uri: &Uri) {
         let Some(number) = self.session.unwatch(uri) else {
             return;
         };
         if let Some(subscription) = self.subscriptions.remove(number) {
-            self.ended.push_back(number);
             self.answers.extend(subscription.into_held());
         }
     }
@@ -120,9 +115,7 @@ impl Channel {
 
     fn handle_initialized(&mut self) {
         self.session.handle_initialized();
-        for number in self.subscriptions.all() {
-            self.subscriptions.change(number);
-        }
+        self.subscriptions.change_all();
         self.watch_lists();
     }
 

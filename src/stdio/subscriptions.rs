@@ -3,12 +3,12 @@ use std::collections::VecDeque;
 use crate::{
     capabilities::{Capabilities, Discovered},
     clock::Millis,
-    edge::Edge,
+    event::ServerEvent,
+    fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
     id::RequestId,
     listen::{Accepted, Output, ServerStream, Stamp},
     sorted::Map,
-    upstream::Past,
 };
 
 /// One subscription of a channel, as the channel numbers them: an id that a client uses again is another number.
@@ -18,6 +18,9 @@ pub struct Number(pub u32);
 /// The subscriptions of one channel, and whose turn it is to write.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
+    /// Their streams.
+    fanout: Fanout,
+    by_stream: Map<StreamId, Number>,
     by_number: Map<Number, Subscription>,
     numbers: Map<RequestId, Number>,
     turns: VecDeque<Number>,
@@ -27,8 +30,8 @@ pub(super) struct Subscriptions {
 #[derive(Debug)]
 pub(super) struct Subscription {
     origin: Origin,
-    /// The stream, once the host has said what it may hear.
-    edge: Option<Edge>,
+    /// Its stream, once the host has said what it may hear.
+    stream: Option<StreamId>,
     is_acknowledged: bool,
     has_turn: bool,
 }
@@ -42,7 +45,7 @@ enum Origin {
     Session {
         /// What it is notified about: the lists, or one resource.
         requested: SubscriptionFilter,
-        /// The request that asked for them, and its answer, until the bus has confirmed.
+        /// The request that asked for them, and its answer, until the stream is open.
         held: Option<(RequestId, String)>,
     },
 }
@@ -85,7 +88,7 @@ impl Subscriptions {
         self.next = self.next.wrapping_add(1);
         let subscription = Subscription {
             origin,
-            edge: None,
+            stream: None,
             is_acknowledged: false,
             has_turn: false,
         };
@@ -98,7 +101,71 @@ impl Subscriptions {
         if let Origin::Listen(accepted) = &subscription.origin {
             self.numbers.remove(&accepted.id);
         }
+        if let Some(id) = subscription.stream {
+            self.fanout.remove(id);
+            self.by_stream.remove(&id);
+        }
         Some(subscription)
+    }
+
+    /// Opens its stream, unless it is open; `told` concerns listens alone: what a session asks for was judged before.
+    pub(super) fn open(
+        &mut self,
+        number: Number,
+        told: Option<&Discovered>,
+        authorized: Option<&SubscriptionFilter>,
+    ) {
+        let Some(subscription) = self.change(number) else {
+            return;
+        };
+        let Some(stream) = subscription.stream_of(told, authorized) else {
+            return;
+        };
+        let id = self.fanout.open_polled(stream, NOW);
+        self.fanout.handle_attached(id, NOW);
+        self.by_stream.insert(id, number);
+        if let Some(subscription) = self.by_number.get_mut(&number) {
+            subscription.stream = Some(id);
+        }
+    }
+
+    /// Events were published, in this order.
+    pub(super) fn publish(&mut self, events: Vec<ServerEvent>) {
+        self.fanout.publish_all(events, NOW, NOW);
+        for id in self.fanout.take_due() {
+            if let Some(number) = self.by_stream.get(&id).copied() {
+                self.change(number);
+            }
+        }
+    }
+
+    /// Events may have been missed.
+    pub(super) fn handle_gap(&mut self) {
+        self.fanout.handle_gap();
+        self.change_all();
+    }
+
+    /// As [`Subscriptions::handle_gap`], before all of them close.
+    pub(super) fn handle_last_doubt(&mut self) {
+        self.fanout.handle_last_doubt();
+        self.change_all();
+    }
+
+    /// Ends a stream gracefully.
+    pub(super) fn close(&mut self, number: Number) {
+        let stream = self
+            .change(number)
+            .and_then(|subscription| subscription.stream);
+        if let Some(id) = stream {
+            self.fanout.touch(id, ServerStream::close);
+        }
+    }
+
+    /// All of them may have something to say.
+    pub(super) fn change_all(&mut self) {
+        for number in self.all() {
+            self.change(number);
+        }
     }
 
     /// The subscription, to be changed: it gets a turn, for it may have something to say after that.
@@ -118,22 +185,23 @@ impl Subscriptions {
             let Some(subscription) = self.by_number.get_mut(&number) else {
                 continue;
             };
-            let message = subscription.poll_message(is_ready);
+            let message = subscription.poll_message(&mut self.fanout, is_ready);
             if message.is_some() {
                 self.turns.push_back(number);
                 return Some((number, message));
             }
             subscription.has_turn = false;
-            if subscription.has_ended() {
+            if self.has_ended(number) {
                 return Some((number, None));
             }
         }
     }
 
     /// Whether the subscription has said all: its id is then free, as its client knows.
-    pub(super) fn has_ended(&mut self, number: Number) -> bool {
-        let subscription = self.by_number.get_mut(&number);
-        subscription.is_some_and(Subscription::has_ended)
+    pub(super) fn has_ended(&self, number: Number) -> bool {
+        let stream = self.by_number.get(&number).and_then(|it| it.stream);
+        let stream = stream.and_then(|id| self.fanout.stream(id));
+        stream.is_some_and(ServerStream::is_ending)
     }
 }
 
@@ -158,67 +226,36 @@ impl Subscription {
         self.is_acknowledged
     }
 
-    /// Whether the client's request still waits for the host or the bus.
-    pub(super) fn is_opening(&mut self) -> bool {
-        self.edge
-            .as_mut()
-            .is_none_or(|edge| edge.stream().is_opening())
+    /// Whether the client's request still waits for the host.
+    pub(super) fn is_opening(&self) -> bool {
+        self.stream.is_none()
     }
 
-    /// The filter to register with the bus; `None` where nothing is honored, or it is open already.
-    /// `told` concerns listens alone: what a session asks for was judged before.
-    pub(super) fn open(
-        &mut self,
+    /// The stream to open; `None`: it is open.
+    fn stream_of(
+        &self,
         told: Option<&Discovered>,
         authorized: Option<&SubscriptionFilter>,
-    ) -> Option<SubscriptionFilter> {
-        if self.edge.is_some() {
+    ) -> Option<ServerStream> {
+        if self.stream.is_some() {
             return None;
         }
-        let stream = match &self.origin {
+        Some(match &self.origin {
             Origin::Listen(accepted) => accepted.open(told?, authorized, NEVER, NOW),
             Origin::Session { requested, .. } => {
                 unstamped(requested.honored(Capabilities::ALL, authorized))
             }
-        };
-        let honored = stream.honored().clone();
-        let edge = self.edge.insert(Edge::new(stream));
-        if honored.is_empty() {
-            edge.finish_without_bus(NOW);
-        }
-        (!honored.is_empty()).then_some(honored)
+        })
     }
 
-    /// The bus is gone, which nothing can tell a session: it is to be registered again with this filter, and
-    /// hears then that everything may have changed. `None` where its client can be told.
-    pub(super) fn reopen(&mut self) -> Option<SubscriptionFilter> {
-        let Origin::Session { held: None, .. } = &self.origin else {
-            return None;
-        };
-        let honored = self.edge.as_mut()?.stream().honored().clone();
-        let stream = unstamped(honored.clone());
-        self.edge = Some(Edge::resuming(stream, Past::Unknown));
-        Some(honored)
-    }
-
-    pub(super) fn edge(&mut self) -> Option<&mut Edge> {
-        self.edge.as_mut()
-    }
-
-    fn has_ended(&mut self) -> bool {
-        self.edge
-            .as_mut()
-            .is_some_and(|edge| edge.stream().is_ending())
-    }
-
-    fn poll_message(&mut self, is_ready: bool) -> Option<String> {
+    fn poll_message(&mut self, fanout: &mut Fanout, is_ready: bool) -> Option<String> {
         loop {
             let held = match &mut self.origin {
                 Origin::Listen(_) => &mut None,
                 Origin::Session { held: None, .. } if !is_ready => return None,
                 Origin::Session { held, .. } => held,
             };
-            match self.edge.as_mut()?.stream().poll_output(NOW)? {
+            match fanout.poll_output(self.stream?, NOW)? {
                 Output::Message(message) => {
                     self.is_acknowledged = true;
                     return Some(message);

@@ -26,7 +26,7 @@ impl Upstream {
         now: Millis,
         wanted: &Index<Id>,
     ) -> Option<UpstreamCall> {
-        if wanted.is_empty() {
+        if self.is_idle(wanted) {
             return self.leave();
         }
         if let Some(call) = self.follower.poll_call(now) {
@@ -105,7 +105,13 @@ impl Upstream {
 
     /// An attach says everything that is wanted: what the bus was told before does not matter.
     fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
-        let interest = Interest::of(wanted.topics().cloned().collect());
+        let (interest, session) = match &self.claim {
+            Some(claim) => (
+                Interest::Filter(claim.asked.clone()),
+                Some(claim.session.clone()),
+            ),
+            None => (Interest::of(wanted.topics().cloned().collect()), None),
+        };
         let interest = self.seeded_interest(interest);
         self.wants = Wants::default();
         self.want(interest.topics().iter());
@@ -114,6 +120,7 @@ impl Upstream {
             adjust: None,
         });
         EdgeMessage::Attach(Attach {
+            session,
             since: self
                 .follower
                 .since()

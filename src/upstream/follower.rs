@@ -50,6 +50,11 @@ impl Follower {
         Self::with_link(Link::unattached(), Past::None)
     }
 
+    /// What its first attach says that was heard before.
+    pub(crate) fn resuming(self, past: Past) -> Self {
+        Self { past, ..self }
+    }
+
     fn with_link(link: Link, past: Past) -> Self {
         Self {
             link,

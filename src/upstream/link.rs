@@ -12,6 +12,7 @@ pub(super) struct Link {
     state: State,
     /// When the bus was lost; until it has confirmed again.
     away_since: Option<Millis>,
+    /// When it was last asked on a connection that there was.
     asked_at: Option<Millis>,
     /// When it was last certain that nothing is missing.
     certain_at: Millis,
@@ -197,7 +198,9 @@ impl Link {
             }
             _ => return None,
         };
-        self.asked_at = Some(now);
+        if call == BusCall::Ask {
+            self.asked_at = Some(now);
+        }
         self.state = State::Asking {
             until: now + self.patience.attach,
         };

@@ -2,10 +2,12 @@
 
 mod backoff;
 mod call;
+mod claim;
 mod counts;
 mod follower;
 mod heard;
 mod link;
+mod news;
 mod past;
 mod settling;
 
@@ -16,10 +18,15 @@ pub use heard::Heard;
 pub use link::{BusCall, Patience};
 pub use past::Past;
 
+pub(crate) use news::News;
+
+use claim::Claim;
+
 use crate::{
-    bus::{BusMessage, Mark, Position, ProtocolError, ToldRoom, Turn, Wants},
+    bus::{BusMessage, Interest, Mark, Position, ProtocolError, ToldRoom, Turn, Wants},
     clock::Millis,
-    event::ServerEvent,
+    filter::SubscriptionFilter,
+    scope::Scope,
     topic::{Index, Topic},
 };
 
@@ -40,6 +47,8 @@ pub struct Upstream {
     head: Position,
     flight: Option<Flight>,
     seq: u64,
+    /// Where it is for the stream of a session.
+    claim: Option<Claim>,
     is_connected: bool,
     can_adjust: bool,
     former: Counts,
@@ -51,27 +60,6 @@ struct Flight {
     turn: Turn,
     /// The number of an adjustment and how long it may stay unanswered; `None` for an attach.
     adjust: Option<(u64, Millis)>,
-}
-
-/// What a frame of the bus comes to.
-#[derive(Debug)]
-pub(crate) enum News {
-    /// Nothing.
-    Nothing,
-    /// More of what is wanted may be followed by now.
-    Confirmed {
-        /// Whether everything comes that was missed; otherwise nobody knows what was.
-        is_whole: bool,
-    },
-    /// The bus has no room for these.
-    Refused(Vec<Topic>),
-    /// An event.
-    Event {
-        position: Position,
-        /// When it was published, on the clock of the bus.
-        at: Option<Millis>,
-        event: ServerEvent,
-    },
 }
 
 impl Upstream {
@@ -88,6 +76,7 @@ impl Upstream {
             head: Position::default(),
             flight: None,
             seq: 0,
+            claim: None,
             is_connected: false,
             can_adjust: false,
             former: Counts::default(),
@@ -105,9 +94,47 @@ impl Upstream {
         if self.is_connected {
             return;
         }
+        self.follow(Follower::unattached());
+    }
+
+    /// As [`Upstream::begin`], for the stream of a session, which asks for these lists.
+    pub(crate) fn begin_session(
+        &mut self,
+        session: Box<str>,
+        past: Past,
+        lists: &SubscriptionFilter,
+    ) {
+        self.follow(Follower::unattached().resuming(past));
+        self.follower.expect_interest();
+        self.claim = Some(Claim {
+            session,
+            asked: lists.clone(),
+            sent: lists.clone(),
+        });
+    }
+
+    fn follow(&mut self, follower: Follower) {
         self.former = self.counts();
-        self.follower = Follower::unattached();
+        self.follower = follower;
         self.follower.set_patience(self.patience);
+    }
+
+    /// The stream of the session is gone.
+    pub(crate) fn end_session(&mut self) {
+        self.claim = None;
+    }
+
+    /// The caller of the session has other audiences from now on.
+    pub(crate) fn scope_session(&mut self, scope: &Scope) {
+        if let Some(claim) = &mut self.claim {
+            claim.asked.scope = scope.clone();
+            claim.sent.scope = scope.clone();
+        }
+    }
+
+    /// Whether there is nothing to follow.
+    pub(crate) fn is_idle<Id: Copy + Ord>(&self, wanted: &Index<Id>) -> bool {
+        wanted.is_empty() && self.claim.is_none()
     }
 
     /// As [`Upstream::begin`], for who has heard everything up to `since` over another connection. `random` is drawn from [0, 1).
@@ -156,7 +183,8 @@ impl Upstream {
         now: Millis,
         wanted: &Index<Id>,
     ) -> Result<News, ProtocolError> {
-        let heard = self.follower.handle_message(text, None, now)?;
+        let sent = self.claim.as_ref().map(|claim| &claim.sent);
+        let heard = self.follower.handle_message(text, sent, now)?;
         if let Heard::Attached { .. } | Heard::Adjusted(_) | Heard::Refused(_) = heard {
             self.room.tell(BusMessage::room_in(text));
         }
@@ -183,16 +211,26 @@ impl Upstream {
                 at,
                 event,
             } => {
-                self.wants
-                    .handle_event(&event, |topic| wanted.contains(topic));
+                if self.claim.is_none() {
+                    self.wants
+                        .handle_event(&event, |topic| wanted.contains(topic));
+                }
                 News::Event {
                     position,
                     at,
                     event,
                 }
             }
-            // The streams of sessions have connections of their own.
-            Heard::Interest { .. } => return Err(ProtocolError::OutOfPlace),
+            Heard::Interest { interest, is_held } => {
+                let (Some(claim), Interest::Filter(mut filter)) = (&mut self.claim, interest)
+                else {
+                    return Err(ProtocolError::OutOfPlace);
+                };
+                // A bus of the version before says nothing of it.
+                filter.scope = claim.asked.scope.clone();
+                claim.sent = filter.clone();
+                News::Watched { filter, is_held }
+            }
         })
     }
 
@@ -279,6 +317,11 @@ impl Upstream {
             self.room.handle_asked();
         }
         asks
+    }
+
+    /// Something may be missing: the bus is to be asked.
+    pub(crate) fn doubt(&mut self, now: Millis) {
+        self.follower.doubt(now);
     }
 
     /// Whether everything comes, as far as is known.

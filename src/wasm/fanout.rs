@@ -8,9 +8,9 @@ use crate::{
 };
 
 use super::{
-    edge::Retirement,
     grant::{Renewed, expire, renew},
     millis,
+    retirement::Retirement,
     stream::Stream,
     text::event_of,
     time,
@@ -49,7 +49,11 @@ impl Fanout {
         #[wasm_bindgen(js_name = stallMs)] stall_ms: f64,
         now: f64,
     ) -> u32 {
-        let Stream { mut stream, .. } = stream;
+        let Stream {
+            inner: mut stream,
+            joining,
+            ..
+        } = stream;
         let now = millis(now);
         stream.stall_after(millis(stall_ms));
         self.provide();
@@ -59,7 +63,10 @@ impl Fanout {
                 fanout.handle_attached(id, now);
                 id
             }
-            Core::Following(isolate) => isolate.open(stream, now),
+            Core::Following(isolate) => match joining {
+                Some(joining) => isolate.open_session(stream, joining, now),
+                None => isolate.open(stream, now),
+            },
         };
         id.slot()
     }
@@ -123,14 +130,16 @@ impl Fanout {
         });
     }
 
-    /// As `Edge.question`, of a stream.
+    /// The filter, as JSON text, of which somebody has to say whether the caller of a stream may still hear it: what is to be written waits
+    /// for `renew`. Undefined: nobody has to, or somebody is being asked.
     pub fn question(&mut self, stream: u32) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let question = self.fanout_mut().poll_question(id)?;
         Some(question.to_json())
     }
 
-    /// As `Edge.renew`, of a stream; it is to be polled.
+    /// What the caller of a stream may hear now, as JSON text of a filter; undefined: nothing. A stream that was promised more ends at once;
+    /// it is to be polled. The answer says what is wrong with a text that is no filter, which counts as nothing.
     pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let mut renewed = Renewed::default();

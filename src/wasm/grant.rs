@@ -4,11 +4,6 @@ use crate::{clock::Millis, listen::ServerStream, scope::Scope};
 
 use super::{accept::read_filter, error::coded, millis};
 
-/// The filter, as JSON text, of which somebody has to say whether the caller may still hear it; undefined: nobody has to.
-pub(super) fn question_of(stream: &mut ServerStream) -> Option<String> {
-    stream.poll_question().map(|filter| filter.to_json())
-}
-
 /// What came of an answer about what a caller may hear.
 #[derive(Default)]
 pub(super) struct Renewed {

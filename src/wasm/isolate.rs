@@ -81,15 +81,15 @@ impl Fanout {
 
     /// Holds a stream that was parted with elsewhere. It is alone here; `random` is drawn from [0, 1).
     pub fn adopt(&mut self, parted: Stream, now: f64, random: f64) -> Option<u32> {
-        let Stream { stream, since } = parted;
-        let id = self.isolate()?.adopt(stream, since, millis(now), random);
+        let Stream { inner, since, .. } = parted;
+        let id = self.isolate()?.adopt(inner, since, millis(now), random);
         Some(id.slot())
     }
 
     /// Whether the bus has room for one more stream, as far as is known.
     #[wasm_bindgen(js_name = hasRoomFor)]
     pub fn has_room_for(&mut self, stream: &Stream, now: f64) -> bool {
-        let honored = stream.stream.honored();
+        let honored = stream.inner.honored();
         self.isolate()
             .is_none_or(|isolate| isolate.has_room_for(honored, millis(now)))
     }

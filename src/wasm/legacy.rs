@@ -4,6 +4,7 @@ use crate::{
     capabilities::Capabilities,
     error::{self, Reason},
     filter::SubscriptionFilter,
+    isolate::Joining,
     legacy::{self, Call, event_id},
     listen::{Headers, ServerStream, Stamp},
     message,
@@ -12,8 +13,8 @@ use crate::{
 
 use super::{
     accept::{Acceptor, Refusal, Rejection, filter_of},
-    edge::Edge,
     millis,
+    stream::Stream,
     text::uris_of,
 };
 
@@ -182,7 +183,7 @@ impl LegacyRequest {
         })
     }
 
-    /// Opens the session's stream for the lists of `capabilities` that `authorized` names too (JSON
+    /// The session's stream for the lists of `capabilities` that `authorized` names too (JSON
     /// texts; undefined: all of them), and for what the session watches, but those `watched` URIs that
     /// `authorized` does not name. It goes on from the event id `since`. Keep-alives every `keepAliveMs`; 0: none.
     pub fn open(
@@ -193,7 +194,7 @@ impl LegacyRequest {
         since: Option<String>,
         #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
         now: f64,
-    ) -> Result<Edge, JsValue> {
+    ) -> Result<Stream, JsValue> {
         let capabilities = Capabilities::from_json(capabilities);
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         let lists =
@@ -208,7 +209,13 @@ impl LegacyRequest {
             let by = authorized.as_ref();
             by.is_some_and(|by| !by.resource_subscriptions.contains(uri))
         });
-        Ok(Edge::resuming(stream, past, denied))
+        let session = Box::default();
+        let joining = Joining {
+            session,
+            past,
+            denied,
+        };
+        Ok(Stream::resuming(stream, joining))
     }
 }
 

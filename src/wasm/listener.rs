@@ -2,13 +2,22 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     legacy::event_id,
-    upstream::{Follower, Heard, Patience},
+    upstream::{self, Follower, Heard, Patience},
 };
 
-use super::{
-    edge::{BusCall, call},
-    millis, time,
-};
+use super::{millis, time};
+
+/// What is to be done about the bus.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum BusCall {
+    /// Give up the attachment that there is.
+    Leave,
+    /// Attach anew, with `since`.
+    Attach,
+    /// Attach again on the same connection, with `since`.
+    Ask,
+}
 
 /// Hears every event of a bus, over one connection after another: bus frames in, events out.
 #[wasm_bindgen]
@@ -70,6 +79,10 @@ impl Listener {
 
     /// What is to be done about the bus; undefined: nothing now.
     pub fn call(&mut self, now: f64) -> Option<BusCall> {
-        self.0.poll_call(millis(now)).map(call)
+        Some(match self.0.poll_call(millis(now))? {
+            upstream::BusCall::Leave => BusCall::Leave,
+            upstream::BusCall::Attach => BusCall::Attach,
+            upstream::BusCall::Ask => BusCall::Ask,
+        })
     }
 }

@@ -22,8 +22,6 @@ mod bus;
 mod client;
 #[cfg(feature = "server")]
 mod discovered;
-#[cfg(feature = "server")]
-mod edge;
 #[cfg(any(feature = "server", feature = "client"))]
 mod error;
 #[cfg(feature = "server")]
@@ -42,6 +40,8 @@ mod listener;
 mod probe;
 #[cfg(feature = "server")]
 mod publish;
+#[cfg(feature = "server")]
+mod retirement;
 #[cfg(feature = "server")]
 mod shard;
 #[cfg(feature = "server")]

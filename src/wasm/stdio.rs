@@ -8,6 +8,7 @@ use crate::{
 use super::{
     accept::{Refusal, filter_of, limits_of},
     discovered::Discovered,
+    text::event_of,
 };
 
 /// The server's side of one stdio connection.
@@ -58,30 +59,24 @@ impl Channel {
         self.0.handle_end()
     }
 
-    /// Serves the listen request as far as `authorized` (JSON text of a filter; undefined: everything)
-    /// goes; the answer is the filter to register as JSON text, undefined where there is none to.
+    /// Serves the listen request as far as `authorized` (JSON text of a filter; undefined: everything) goes.
     pub fn open(
         &mut self,
         number: u32,
         discovered: &Discovered,
         authorized: Option<String>,
-    ) -> Result<Option<String>, JsValue> {
+    ) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        let honored = self
-            .0
+        self.0
             .open(Number(number), &discovered.0, authorized.as_ref());
-        Ok(honored.map(|filter| filter.to_json()))
+        Ok(())
     }
 
     /// Lets a client of an earlier revision hear what it asked for; otherwise as `open`.
-    pub fn watch(
-        &mut self,
-        number: u32,
-        authorized: Option<String>,
-    ) -> Result<Option<String>, JsValue> {
+    pub fn watch(&mut self, number: u32, authorized: Option<String>) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        let honored = self.0.watch(Number(number), authorized.as_ref());
-        Ok(honored.map(|filter| filter.to_json()))
+        self.0.watch(Number(number), authorized.as_ref());
+        Ok(())
     }
 
     /// Whether lines of the server behind have to come here.
@@ -101,28 +96,28 @@ impl Channel {
         self.0.refuse(Number(number), refusal.reason());
     }
 
-    /// Takes a bus frame; the answer is the code of the error if it had to be dropped.
-    #[wasm_bindgen(js_name = receiveFrame)]
-    pub fn receive_frame(&mut self, number: u32, frame: &str) -> Option<String> {
-        let handled = self.0.handle_bus_message(Number(number), frame);
-        handled.err().map(|error| error.code().to_owned())
+    /// Events were published, each a line of JSON text.
+    pub fn publish(&mut self, events: &str) -> Result<(), JsValue> {
+        let events: Result<_, _> = events.lines().map(event_of).collect();
+        self.0.handle_events(events?);
+        Ok(())
     }
 
-    /// The subscription's bus is gone; the answer is the filter to register again after a while, if any.
-    pub fn lose(&mut self, number: u32) -> Option<String> {
-        let again = self.0.handle_bus_lost(Number(number));
-        again.map(|filter| filter.to_json())
+    /// Events may have been missed.
+    pub fn gap(&mut self) {
+        self.0.handle_gap();
     }
 
-    /// Whether the subscription still waits for the bus.
-    #[wasm_bindgen(js_name = isOpening)]
-    pub fn is_opening(&mut self, number: u32) -> bool {
-        self.0.is_opening(Number(number))
+    /// As `gap`, where all subscriptions are about to close.
+    #[wasm_bindgen(js_name = lastDoubt)]
+    pub fn last_doubt(&mut self) {
+        self.0.handle_last_doubt();
     }
 
-    /// Something may be missing that the bus has not delivered.
-    pub fn doubt(&mut self) {
-        self.0.handle_doubt();
+    /// The bus is gone for good: subscriptions are cancelled, requests refused.
+    #[wasm_bindgen(js_name = busClosed)]
+    pub fn bus_closed(&mut self) {
+        self.0.handle_bus_closed();
     }
 
     /// Ends all subscriptions gracefully.
@@ -140,11 +135,6 @@ impl Channel {
             bytes.extend(line.into_bytes());
         }
         (!bytes.is_empty()).then_some(bytes)
-    }
-
-    /// The number of a subscription that has ended, each once; undefined: none now.
-    pub fn ended(&mut self) -> Option<u32> {
-        self.0.poll_ended().map(|number| number.0)
     }
 
     /// How many subscriptions there are.

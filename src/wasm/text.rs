@@ -1,13 +1,13 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{Attach, BusMessage, EdgeMessage, Interest, Mark, Position},
+    bus::{Attach, BusMessage, EdgeMessage, Interest},
     event::ServerEvent,
     legacy::event_id,
     uri::Uri,
 };
 
-use super::{error::coded, millis};
+use super::error::coded;
 
 /// The event as compact JSON text; throws with a `code` where it is none.
 #[wasm_bindgen(js_name = normalizeEvent)]
@@ -45,30 +45,6 @@ pub fn attach_message(
 #[wasm_bindgen(js_name = detachMessage)]
 pub fn detach_message() -> String {
     EdgeMessage::Detach.to_json()
-}
-
-/// The frame that confirms a registration, for buses that have no log.
-#[wasm_bindgen(js_name = attachedMessage)]
-pub fn attached_message(epoch: &str) -> String {
-    BusMessage::Attached(Mark {
-        epoch: epoch.into(),
-        position: Position(0),
-    })
-    .to_json()
-}
-
-/// The frame that carries an event, given as JSON text and published `at` so many milliseconds after 1970, for buses that
-/// have no log.
-#[wasm_bindgen(js_name = eventMessage)]
-pub fn event_message(event: &str, at: f64) -> Result<String, JsValue> {
-    let event = event_of(event)?;
-    Ok(BusMessage::Event {
-        position: Position(0),
-        previous: None,
-        at: Some(millis(at)),
-        event,
-    }
-    .to_json())
 }
 
 /// The event in a bus frame as JSON text; undefined where the frame carries none.

@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     id::RequestId,
     listen::{ClientEnd, Notice},
-    stdio::{Channel, ClientChannel, ClientInput, Input, Number},
+    stdio::{Channel, ClientChannel, ClientInput, Input},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -16,7 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     any::{any_event, any_filter, check, id, is_of_same_key},
     client::{client, lost, tools},
-    wire::{ATTACHED, channel, frame, publish, told, written},
+    wire::{channel, publish, told, written},
 };
 
 #[derive(Clone, Debug)]
@@ -47,8 +47,8 @@ fn any_step() -> impl Strategy<Value = Step> {
 struct Wired {
     server: Channel,
     client: ClientChannel,
-    /// What the server registered, by number.
-    registered: BTreeMap<Number, (RequestId, SubscriptionFilter)>,
+    /// What each was opened for.
+    honored: BTreeMap<RequestId, SubscriptionFilter>,
     open: BTreeMap<RequestId, Vec<ServerEvent>>,
     /// Ids that were used. No request gets one of them again: an answer may still be on its way.
     used: usize,
@@ -60,7 +60,7 @@ impl Wired {
         Self {
             server: channel(),
             client: client(),
-            registered: BTreeMap::new(),
+            honored: BTreeMap::new(),
             open: BTreeMap::new(),
             used: 0,
             chunk_bytes,
@@ -86,21 +86,17 @@ impl Wired {
             Step::Cancel(_) => {}
             Step::Publish(event) => self.publish(&event),
             Step::Lose(place) => {
-                let number = self.registered.keys().nth(place).copied();
-                if let Some(number) = number {
-                    let (id, _) = &self.registered[&number];
-                    // What waits is lost with the bus, which the client is told.
-                    if let Some(pending) = self.open.get_mut(id) {
-                        pending.clear();
-                    }
-                    self.server.handle_bus_lost(number);
+                if place > 0 {
+                    return;
                 }
+                // What waits is lost with the bus, which the client is told.
+                for pending in self.open.values_mut() {
+                    pending.clear();
+                }
+                self.server.handle_bus_closed();
             }
             Step::Write => self.write_line(),
             Step::Close => self.server.close(),
-        }
-        while let Some(number) = self.server.poll_ended() {
-            self.registered.remove(&number);
         }
     }
 
@@ -112,18 +108,16 @@ impl Wired {
                 if let Input::Listen { number, requested } = input {
                     let id = id_in(line);
                     self.open.insert(id.clone(), Vec::new());
-                    if self.server.open(number, &told(), None).is_some() {
-                        self.registered.insert(number, (id, requested));
-                        self.server.handle_bus_message(number, ATTACHED).unwrap();
-                    }
+                    self.server.open(number, &told(), None);
+                    self.honored.insert(id, requested);
                 }
             }
         }
     }
 
     fn publish(&mut self, event: &ServerEvent) {
-        for (number, (id, filter)) in &self.registered {
-            let pending = self.open.get_mut(id).unwrap();
+        for (id, pending) in &mut self.open {
+            let filter = &self.honored[id];
             let waiting = pending
                 .iter_mut()
                 .find(|waiting| is_of_same_key(waiting, event));
@@ -132,10 +126,8 @@ impl Wired {
                 None if filter.accepts(event) => pending.push(event.clone()),
                 None => {}
             }
-            self.server
-                .handle_bus_message(*number, &frame(event))
-                .unwrap();
         }
+        self.server.handle_events(vec![event.clone()]);
     }
 
     fn write_line(&mut self) {
@@ -228,8 +220,7 @@ fn a_server_that_is_killed_is_lost_to_all() {
     wired.take(Step::Listen(tools()));
     wired.take(Step::Listen(tools()));
     wired.take(Step::Write);
-    let numbers: Vec<Number> = wired.registered.keys().copied().collect();
-    publish(&mut wired.server, &numbers, &ServerEvent::ToolsListChanged);
+    publish(&mut wired.server, &ServerEvent::ToolsListChanged);
     wired.server.handle_end();
     wired.take(Step::Write);
     assert_eq!(wired.client.handle_exit(), [lost("\"0\""), lost("0")]);

@@ -1,42 +1,34 @@
 //! The subscriptions of one stdio channel, from request to end.
 
-use mcp_listen::{error::Reason, event::ServerEvent, filter::SubscriptionFilter, stdio::Number};
+use mcp_listen::{error::Reason, event::ServerEvent, filter::SubscriptionFilter};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
-    any::updated,
     request::body,
     wire::{
-        ATTACHED, TOOLS, ack, assert_refused, cancel, channel, open, publish, request, result, say,
+        PROMPTS, TOOLS, ack, assert_refused, cancel, channel, open, publish, request, result, say,
         stamp, told, tools_changed, written,
     },
 };
 
 #[test]
-fn nothing_is_written_before_the_bus_has_confirmed_and_the_ack_is_first() {
+fn nothing_is_written_before_the_request_is_let_in_and_the_ack_is_first() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     assert_eq!(written(&mut channel), [""; 0]);
-    let honored = channel.open(number, &told(), None);
-    assert_eq!(
-        honored.map(|filter| filter.to_json()),
-        Some(TOOLS.to_owned())
-    );
-    assert_eq!(written(&mut channel), [""; 0]);
-    channel.handle_bus_message(number, ATTACHED).unwrap();
-    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
+    channel.open(number, &told(), None);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(written(&mut channel), [ack("1", TOOLS), tools_changed("1")]);
 }
 
 #[test]
 fn each_subscription_gets_its_own_copy_with_its_id_as_it_was_written() {
     let mut channel = channel();
-    let numbers = [
-        open(&mut channel, "1", TOOLS),
-        open(&mut channel, "\"1\"", TOOLS),
-    ];
-    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    open(&mut channel, "1", TOOLS);
+    open(&mut channel, "\"1\"", TOOLS);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(
         written(&mut channel),
         [tools_changed("1"), tools_changed("\"1\"")]
@@ -47,12 +39,10 @@ fn each_subscription_gets_its_own_copy_with_its_id_as_it_was_written() {
 fn subscriptions_take_turns() {
     let mut channel = channel();
     let filter = r#"{"toolsListChanged":true,"promptsListChanged":true}"#;
-    let numbers = [
-        open(&mut channel, "1", filter),
-        open(&mut channel, "2", filter),
-    ];
-    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
-    publish(&mut channel, &numbers, &ServerEvent::PromptsListChanged);
+    open(&mut channel, "1", filter);
+    open(&mut channel, "2", filter);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &ServerEvent::PromptsListChanged);
     let ids = written(&mut channel)
         .into_iter()
         .map(|line| line.contains(&stamp("2")));
@@ -62,9 +52,9 @@ fn subscriptions_take_turns() {
 #[test]
 fn what_is_not_polled_collapses() {
     let mut channel = channel();
-    let number = open(&mut channel, "1", TOOLS);
+    open(&mut channel, "1", TOOLS);
     for _ in 0..100_000 {
-        publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+        publish(&mut channel, &ServerEvent::ToolsListChanged);
     }
     assert_eq!(written(&mut channel), [tools_changed("1")]);
 }
@@ -72,14 +62,11 @@ fn what_is_not_polled_collapses() {
 #[test]
 fn a_cancel_ends_exactly_its_subscription_without_a_word() {
     let mut channel = channel();
-    let numbers = [
-        open(&mut channel, "1", TOOLS),
-        open(&mut channel, "\"1\"", TOOLS),
-    ];
-    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    open(&mut channel, "1", TOOLS);
+    open(&mut channel, "\"1\"", TOOLS);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(say(&mut channel, &cancel("1")), []);
-    assert_eq!(channel.poll_ended(), Some(numbers[0]));
-    assert_eq!(channel.poll_ended(), None);
+    assert_eq!(channel.subscriptions(), 1);
     assert_eq!(written(&mut channel), [tools_changed("\"1\"")]);
     channel.close();
     assert_eq!(written(&mut channel), [result("\"1\"")]);
@@ -94,10 +81,10 @@ fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
     for id in ["1", "2"] {
         assert_eq!(say(&mut channel, &cancel(id)), []);
     }
-    assert_eq!(channel.open(waiting, &told(), None), None);
+    channel.open(waiting, &told(), None);
     channel.refuse(waiting, Reason::Unavailable);
-    channel.handle_bus_message(opening, ATTACHED).unwrap();
-    channel.handle_bus_lost(opening);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
+    channel.handle_bus_closed();
     assert_eq!(written(&mut channel), [""; 0]);
     assert_eq!(channel.subscriptions(), 0);
 }
@@ -106,24 +93,24 @@ fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
 fn an_id_may_be_used_again_and_nothing_of_its_first_subscription_follows() {
     let mut channel = channel();
     let first = open(&mut channel, "1", TOOLS);
-    publish(&mut channel, &[first], &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     say(&mut channel, &cancel("1"));
     let second = open(&mut channel, "1", TOOLS);
     assert_ne!(first, second);
-    publish(&mut channel, &[first], &ServerEvent::ToolsListChanged);
     assert_eq!(written(&mut channel), [""; 0]);
 }
 
 #[test]
 fn the_id_of_an_open_subscription_is_refused_and_the_first_is_kept() {
     let mut channel = channel();
-    let number = open(&mut channel, "1", TOOLS);
+    open(&mut channel, "1", TOOLS);
     assert_refused(&mut channel, &body("1", "{}"), -32_600, "1");
-    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(written(&mut channel), [tools_changed("1")]);
     let waiting = request(&mut channel, "2", TOOLS);
     assert_refused(&mut channel, &body("2", TOOLS), -32_600, "2");
-    assert!(channel.open(waiting, &told(), None).is_some());
+    channel.open(waiting, &told(), None);
+    assert_eq!(written(&mut channel), [ack("2", TOOLS)]);
 }
 
 #[test]
@@ -140,13 +127,11 @@ fn more_subscriptions_than_allowed_are_refused() {
 #[test]
 fn close_gives_what_is_pending_then_the_result_of_each() {
     let mut channel = channel();
-    let numbers = [
-        open(&mut channel, "1", TOOLS),
-        open(&mut channel, "2", TOOLS),
-    ];
-    publish(&mut channel, &numbers[..1], &ServerEvent::ToolsListChanged);
+    open(&mut channel, "1", TOOLS);
+    open(&mut channel, "2", PROMPTS);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     channel.close();
-    publish(&mut channel, &numbers, &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(
         written(&mut channel),
         [tools_changed("1"), result("2"), result("1")]
@@ -171,8 +156,7 @@ fn an_id_is_free_once_its_result_is_written() {
 fn close_refuses_what_still_waits() {
     let mut channel = channel();
     request(&mut channel, "1", TOOLS);
-    let opening = request(&mut channel, "2", TOOLS);
-    channel.open(opening, &told(), None);
+    request(&mut channel, "2", TOOLS);
     channel.close();
     let answers = written(&mut channel);
     assert_eq!(answers.len(), 2);
@@ -186,29 +170,25 @@ fn close_refuses_what_still_waits() {
 #[test]
 fn the_end_of_the_input_ends_all_without_a_word() {
     let mut channel = channel();
-    let number = open(&mut channel, "1", TOOLS);
+    open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
-    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
     say(&mut channel, &body("3", "null"));
     channel.handle_bytes(b"unfinished");
     assert_eq!(channel.handle_end(), b"unfinished");
     assert_eq!(written(&mut channel), [""; 0]);
-    assert_eq!(std::iter::from_fn(|| channel.poll_ended()).count(), 2);
+    assert_eq!(channel.subscriptions(), 0);
 }
 
 #[test]
-fn a_lost_bus_cancels_what_was_acknowledged_and_refuses_what_was_not() {
+fn a_bus_that_closes_cancels_what_was_acknowledged_and_refuses_what_was_not() {
     let mut channel = channel();
-    let number = open(&mut channel, "1", TOOLS);
-    let opening = request(&mut channel, "2", TOOLS);
-    channel.open(opening, &told(), None);
+    open(&mut channel, "1", TOOLS);
+    request(&mut channel, "2", TOOLS);
     let unwritten = request(&mut channel, "3", TOOLS);
     channel.open(unwritten, &told(), None);
-    channel.handle_bus_message(unwritten, ATTACHED).unwrap();
-    publish(&mut channel, &[number], &ServerEvent::ToolsListChanged);
-    for lost in [number, opening, unwritten] {
-        channel.handle_bus_lost(lost);
-    }
+    publish(&mut channel, &ServerEvent::ToolsListChanged);
+    channel.handle_bus_closed();
     let answers = written(&mut channel);
     assert_eq!(answers[0], cancel("1"));
     assert!(answers[1].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
@@ -221,17 +201,26 @@ fn nothing_honored_is_acknowledged_and_ends_without_a_place_on_the_bus() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     let nothing = SubscriptionFilter::default();
-    assert_eq!(channel.open(number, &told(), Some(&nothing)), None);
+    channel.open(number, &told(), Some(&nothing));
     assert_eq!(written(&mut channel), [ack("1", "{}"), result("1")]);
-    assert_eq!(channel.poll_ended(), Some(number));
+    assert_eq!(channel.subscriptions(), 0);
 }
 
 #[test]
-fn a_frame_that_is_not_the_bus_s_changes_nothing() {
+fn where_events_may_have_been_missed_each_subscription_hears_of_all_that_it_honors() {
     let mut channel = channel();
-    let number = open(&mut channel, "1", TOOLS);
-    assert!(channel.handle_bus_message(number, "{}").is_err());
-    assert_eq!(channel.handle_bus_message(Number(7), "{}"), Ok(()));
-    publish(&mut channel, &[number], &updated("a"));
-    assert_eq!(written(&mut channel), [""; 0]);
+    open(&mut channel, "1", TOOLS);
+    open(&mut channel, "2", PROMPTS);
+    channel.handle_gap();
+    let prompts = tools_changed("2").replace("tools", "prompts");
+    assert_eq!(written(&mut channel), [tools_changed("1"), prompts]);
+}
+
+#[test]
+fn in_doubt_what_may_have_been_missed_comes_before_the_result() {
+    let mut channel = channel();
+    open(&mut channel, "1", TOOLS);
+    channel.handle_last_doubt();
+    channel.close();
+    assert_eq!(written(&mut channel), [tools_changed("1"), result("1")]);
 }

@@ -35,8 +35,7 @@ fn cue(event: &ServerEvent) -> String {
 
 /// Closes within a second.
 fn close(world: &mut World) {
-    let until = world.now + Millis(1_000);
-    world.edge.end_by(until, Ending::Closed, world.now);
+    world.end_within(Millis(1_000), Ending::Closed);
 }
 
 fn is_result(message: &str) -> bool {
@@ -66,8 +65,7 @@ fn a_stream_that_retires_receives_what_was_published_and_ends_without_a_result()
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
-    let until = world.now + Millis(1_000);
-    world.edge.end_by(until, Ending::Drained, world.now);
+    world.end_within(Millis(1_000), Ending::Drained);
     world.settle();
     assert_eq!(world.written, [cue(&updated("a"))]);
     assert!(world.has_ended);
@@ -79,7 +77,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
-    world.edge.handle_doubt(world.now);
+    world.edge.settle(world.now);
     world.tend();
     world.publish(&updated("b"));
     // The bus has answered before this was published, and it is lost.

@@ -8,6 +8,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::{Alone, Frame};
 use crate::{
     any::{id, task, task_id, updated, uri},
     world::{Door, World},
@@ -187,10 +188,11 @@ fn a_frame_that_was_cut_short_is_asked_for_at_once() {
 #[test]
 fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
-    let mut edge = mcp_listen::edge::Edge::new(stream);
+    let mut edge = Alone::new(stream);
     let early =
         r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
     let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+    edge.attach_message();
     edge.handle_bus_message(early, Millis(0)).unwrap_err();
     assert_eq!(edge.poll_call(Millis(0)), None);
     edge.handle_bus_message(attached, Millis(0)).unwrap();
@@ -342,31 +344,23 @@ fn closing_in_good_order_cues_nothing() {
 }
 
 #[test]
-fn a_stream_that_was_never_attached_ends_with_its_bus() {
+fn a_stream_that_was_never_attached_ends_where_the_bus_is_away_twice() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
-    let mut edge = mcp_listen::edge::Edge::new(stream);
-    edge.handle_bus_lost(Millis(0), 0.0, false);
-    assert_eq!(
-        edge.poll_frame(Millis(0)),
-        Some(mcp_listen::edge::Frame::End)
-    );
+    let mut edge = Alone::new(stream);
+    for at in [Millis(0), Millis(5_000)] {
+        assert_eq!(edge.poll_call(at), Some(BusCall::Attach));
+        edge.handle_bus_lost(at, 0.0, false);
+    }
+    assert_eq!(edge.poll_frame(Millis(0)), Some(Frame::End));
     assert_eq!(edge.poll_timeout(), None);
     assert_eq!(edge.poll_call(Millis(60_000)), None);
 }
 
 #[test]
-fn an_interest_that_was_lost_is_missed_at_the_next_event() {
-    let mut world = world();
-    world.watch(vec![uri("c")]);
-    world.wire.clear();
-    world.publish(&updated("c"));
-    assert_eq!(said(&mut world), [cue(&updated("c"))]);
-    assert_eq!(counts(&world), (0, 1, 0));
-}
-
-#[test]
 fn a_bus_that_means_what_nobody_wants_is_asked_once() {
-    let mut world = world();
+    let mut world = World::of_session(filter());
+    world.watch(filter().resource_subscriptions);
+    world.settle();
     let unwanted = r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"prompts_list_changed"}}"#;
     for _ in 0..3 {
         world.wire.push_back(unwanted.to_owned());

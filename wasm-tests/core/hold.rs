@@ -3,7 +3,6 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
-    edge::{Edge, Frame},
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream, Stamp},
@@ -14,6 +13,7 @@ use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, updated, uri};
 
 const T0: Millis = Millis(0);
@@ -49,7 +49,7 @@ fn cue(event: &ServerEvent) -> Output {
 struct Joined {
     bus: Bus,
     number: EdgeId,
-    edge: Edge,
+    edge: Alone,
 }
 
 impl Joined {
@@ -60,8 +60,8 @@ impl Joined {
         };
         let mut bus = Bus::new(mark);
         let number = bus.connect();
-        let edge = Edge::resuming(stream(&lists()), Past::None);
-        let edge = edge.denying(denied.iter().map(|name| uri(name)).collect());
+        let denied = denied.iter().map(|name| uri(name)).collect();
+        let mut edge = Alone::of_session(stream(&lists()), Past::None, denied);
         let attach = edge.attach_message();
         bus.handle_message(number, &attach).unwrap();
         Self { bus, number, edge }
@@ -99,7 +99,6 @@ impl Joined {
 #[test]
 fn an_attach_is_not_confirmed_before_it_is_told_what_the_session_watches() {
     let mut joined = Joined::new(&[]);
-    joined.edge = joined.edge.of_session();
     joined.attached();
     assert!(joined.edge.stream().is_opening());
     joined.watch(&["a"], true);
@@ -209,6 +208,7 @@ fn the_bus_says_whether_a_stream_is_held() {
 fn whatever_else_says_that_it_is_held_is_ignored() {
     for held in ["false", "1", "\"true\"", "null"] {
         let mut joined = Joined::new(&[]);
+        joined.watch(&[], false);
         joined.attached();
         joined.text();
         let frame = format!(
@@ -231,7 +231,7 @@ fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() 
     }
     assert_eq!(joined.edge.counts().gaps, 0, "what is denied is not amiss");
     assert_eq!(joined.edge.mark().unwrap().position, Position(10));
-    joined.edge.stream().handle_gap();
+    joined.edge.miss();
     let said = joined.text();
     assert!(!said.contains(r#""uri":"a""#), "{said}");
     assert_eq!(said.matches("resources/updated").count(), 1);

@@ -1,9 +1,7 @@
 //! What a stream does where its bus has lost events, and from where it asks for what it may have missed.
 
 use mcp_listen::{
-    bus::{Mark, Position},
     clock::Millis,
-    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream},
@@ -14,6 +12,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::Alone;
 use crate::any::id;
 
 const T0: Millis = Millis(0);
@@ -83,12 +82,13 @@ fn where_a_revocation_may_have_been_lost_callers_with_names_are_authorized_again
 #[test]
 fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
     let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
-    let mut edge = Edge::new(stream);
+    let mut edge = Alone::new(stream);
+    edge.attach_message();
     edge.handle_bus_message(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#, T0)
         .unwrap();
     let scope = filter("ann", &["acme"]).scope;
     edge.handle_scope(scope, T0);
-    assert_eq!(edge.poll_call(T0), Some(BusCall::Ask));
+    assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
     // One for the new audience came before, of which a bus that was not asked yet does not tell.
     let event =
         r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
@@ -96,11 +96,9 @@ fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
     edge.handle_bus_lost(T0, 0.5, false);
     let now = Millis(60_000);
     assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
-    assert_eq!(
-        edge.since(),
-        Some(&Mark {
-            epoch: "e".into(),
-            position: Position(0)
-        })
+    let attach = edge.attach_message();
+    assert!(
+        attach.ends_with(r#""since":{"epoch":"e","position":0}}"#),
+        "{attach}"
     );
 }

@@ -13,6 +13,7 @@
 )]
 
 mod accept;
+mod alone;
 mod answers;
 mod any;
 mod backoff;

@@ -4,7 +4,6 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, FollowAnswer, Mark, Position, Received, ShardId},
     clock::Millis,
-    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
     json,
@@ -15,6 +14,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::Alone;
 use crate::{
     any::{id, updated, uri},
     shards::world::bus_with_shards,
@@ -43,13 +43,13 @@ const TOOLS: &str = r#"{"v":1,"type":"event","position":8,"event":{"kind":"tools
 const LATER: &str =
     r#"{"v":1,"type":"event","position":30,"event":{"kind":"resource_updated","uri":"a"}}"#;
 
-fn edge() -> Edge {
+fn edge() -> Alone {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    Edge::new(ServerStream::new(id("1"), filter, Millis(0), Millis(0)))
+    Alone::new(ServerStream::new(id("1"), filter, Millis(0), Millis(0)))
 }
 
 fn bus() -> (Bus, EdgeId) {
@@ -73,22 +73,22 @@ fn a_bus_of_the_version_before_is_followed() {
     assert_eq!(edge.poll_call(Millis(2_000)), Some(BusCall::Attach));
     assert_eq!(edge.attach_message(), ATTACH_SINCE);
     let answer = ATTACHED.replace(":7", ":8");
-    for frame in [answer.as_str(), LATER, INTEREST] {
+    for frame in [answer.as_str(), LATER] {
         edge.handle_bus_message(frame, Millis(2_000)).unwrap();
     }
+    // It is of no session.
+    edge.handle_bus_message(INTEREST, Millis(2_000))
+        .unwrap_err();
     assert_eq!(edge.mark().unwrap().position, Position(30));
     assert_eq!(edge.poll_call(Millis(60_000)), None);
     assert_eq!(edge.counts().resyncs, 0);
-    assert_eq!(
-        edge.stream().pending_cues(),
-        1,
-        "the interest took one away"
-    );
+    assert_eq!(edge.stream().pending_cues(), 2);
 }
 
 #[test]
 fn a_bus_of_the_version_before_answers_no_second_attach_and_is_left() {
     let mut edge = edge();
+    assert_eq!(edge.attach_message(), ATTACH);
     edge.handle_bus_message(ATTACHED, Millis(0)).unwrap();
     edge.handle_bus_message("{", Millis(0)).unwrap_err();
     assert_eq!(edge.poll_call(Millis(0)), Some(BusCall::Ask));

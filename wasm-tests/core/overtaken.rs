@@ -1,12 +1,12 @@
 //! Frames that arrive when others should have come before.
 
 use mcp_listen::{
-    clock::Millis, edge::Frame, event::ServerEvent, filter::SubscriptionFilter, message, sse,
-    upstream::Patience,
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Patience,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::Frame;
 use crate::{
     any::{id, task, task_id, updated, uri},
     world::World,
@@ -81,7 +81,7 @@ fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::of_session(filter);
     world.watch(vec![uri("c")]);
     world.wire.clear();
     world.publish(&updated("c"));
@@ -91,8 +91,21 @@ fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered
     }
     world.wire.clear();
     world.settle();
-    assert_eq!(
-        world.written,
-        [message::notification(&id("1"), &updated("c"))]
-    );
+    assert_eq!(world.written.len(), 1);
+    assert!(world.written[0].contains(&message::plain_notification(&updated("c"))));
+}
+
+#[test]
+fn an_interest_that_was_lost_is_missed_at_the_next_event() {
+    let mut world = World::of_session(SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    });
+    world.watch(vec![uri("c")]);
+    world.wire.clear();
+    world.publish(&updated("c"));
+    world.settle();
+    assert_eq!(world.written.len(), 1);
+    assert!(world.written[0].contains(&message::plain_notification(&updated("c"))));
+    assert_eq!(world.edge.counts().gaps, 1);
 }

@@ -3,7 +3,6 @@ use mcp_listen::{
         Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position, Received, Replay,
     },
     clock::Millis,
-    edge::{Edge, Frame},
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
@@ -15,6 +14,7 @@ use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, task, task_id, updated, uri};
 
 fn mark(epoch: &str, position: u64) -> Mark {
@@ -34,12 +34,12 @@ fn attach(since: Option<Mark>) -> String {
     .to_json()
 }
 
-fn edge(filter: &SubscriptionFilter, past: Past) -> Edge {
+fn edge(filter: &SubscriptionFilter, past: Past) -> Alone {
     let stream = ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(0), Millis(0));
-    Edge::resuming(stream, past)
+    Alone::of_session(stream, past, Vec::new())
 }
 
-fn text(edge: &mut Edge) -> String {
+fn text(edge: &mut Alone) -> String {
     let frames = std::iter::from_fn(|| match edge.poll_frame(Millis(0)) {
         Some(Frame::Bytes(bytes)) => Some(bytes),
         Some(Frame::End) | None => None,
@@ -63,7 +63,7 @@ impl Host {
         }
     }
 
-    pub(crate) fn attach(&mut self, edge: &mut Edge) -> EdgeId {
+    pub(crate) fn attach(&mut self, edge: &mut Alone) -> EdgeId {
         let number = self.bus.connect();
         let message = edge.attach_message();
         let Ok(Received::Attached {
@@ -74,7 +74,11 @@ impl Host {
         else {
             panic!("not attached");
         };
-        edge.handle_bus_message(&answer, Millis(0)).unwrap();
+        let uris = edge.stream().honored().resource_subscriptions.clone();
+        let interest = self.bus.watch(number, &uris, false).unwrap();
+        for frame in [interest, answer] {
+            edge.handle_bus_message(&frame, Millis(0)).unwrap();
+        }
         if let Some(Position(missed)) = replay_after {
             let mut replay = self.bus.replay(number).unwrap();
             for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
@@ -87,7 +91,7 @@ impl Host {
         number
     }
 
-    pub(crate) fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Edge)]) {
+    pub(crate) fn publish(&mut self, event: &ServerEvent, to: &mut [(EdgeId, &mut Alone)]) {
         let publication = self.bus.publish(event);
         self.log.push(event.clone());
         let floor = publication.position.0.saturating_sub(self.window);
@@ -192,7 +196,9 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     );
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
-    stream.stream().handle_event(&updated("a"));
+    let event = r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"resource_updated","uri":"a"}}"#;
+    stream.handle_bus_message(event, Millis(0)).unwrap();
+    assert_eq!(stream.stream().pending_cues(), 1);
     let frame = host.bus.watch(number, &[], false).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
@@ -216,7 +222,7 @@ fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
         text(&mut stream),
         "id: 1-e\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
     );
-    stream.stream().close();
+    stream.close();
     assert_eq!(stream.poll_frame(Millis(0)), Some(Frame::End));
     assert_eq!(stream.poll_frame(Millis(0)), None);
 }

@@ -3,7 +3,6 @@ use std::collections::BTreeSet;
 use mcp_listen::{
     bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
     clock::Millis,
-    edge::Edge,
     event::{EventError, ServerEvent},
     fanout::Fanout,
     filter::SubscriptionFilter,
@@ -19,6 +18,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::alone::Alone;
 use crate::any::{id, updated};
 
 const T0: Millis = Millis(0);
@@ -321,14 +321,17 @@ fn an_isolate_wants_all_audiences_and_revocations_and_tells_each_stream_its_own(
 }
 
 /// A session's stream that comes back to the bus, which tells it what happened since.
-fn resumed() -> Edge {
+fn resumed() -> Alone {
     let stream = ServerStream::with_stamp(Stamp::None, filter("ann", &[]), T0, T0);
-    let mut edge = Edge::resuming(stream, Past::Since(mark(0)));
+    let mut edge = Alone::of_session(stream, Past::Since(mark(0)), Vec::new());
+    edge.attach_message();
+    edge.handle_bus_message(INTEREST, T0).unwrap();
     let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
     edge.handle_bus_message(attached, T0).unwrap();
     edge
 }
 
+const INTEREST: &str = r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true}}"#;
 const REVOKED: &str = r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"revoked","principal":"ann"}}"#;
 
 #[test]
@@ -348,6 +351,7 @@ fn who_is_revoked_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
     let now = Millis(60_000);
     edge.handle_timeout(now, 0.5);
     assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
+    edge.handle_bus_message(INTEREST, now).unwrap();
     let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
     edge.handle_bus_message(attached, now).unwrap();
     edge.handle_bus_message(REVOKED, now).unwrap();

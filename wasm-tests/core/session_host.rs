@@ -6,7 +6,6 @@ use mcp_listen::{
     bus::EdgeId,
     capabilities::Capabilities,
     clock::Millis,
-    edge::{Edge, Frame},
     error::{Reason, Rejection},
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -19,6 +18,7 @@ use mcp_listen::{
     uri::Uri,
 };
 
+use crate::alone::{Alone, Frame};
 use crate::resume::Host;
 
 /// A server that has one session, and a bus with its log.
@@ -43,7 +43,7 @@ pub(crate) enum Answer {
 
 struct Stream {
     number: EdgeId,
-    edge: Edge,
+    edge: Alone,
     unread: VecDeque<String>,
     has_ended: bool,
 }
@@ -117,7 +117,7 @@ impl SessionHost {
             Call::Open { last_event_id } => self.open(request, last_event_id.as_deref()),
             Call::End => {
                 if let Some(stream) = &mut self.stream {
-                    stream.edge.stream().close();
+                    stream.edge.close();
                 }
                 self.write();
                 Answer::Text(200, String::new())
@@ -165,7 +165,7 @@ impl SessionHost {
             event_id::read(id).map_or(Past::Unknown, Past::Since)
         });
         let stream = ServerStream::with_stamp(Stamp::None, filter, now, now);
-        let mut edge = Edge::resuming(stream, past);
+        let mut edge = Alone::of_session(stream, past, Vec::new());
         self.stream = Some(Stream {
             number: self.bus.attach(&mut edge),
             edge,

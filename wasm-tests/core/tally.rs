@@ -3,7 +3,6 @@ use std::sync::Arc;
 use mcp_listen::{
     bus::{Bus, Mark, Position, Received},
     clock::Millis,
-    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::ServerStream,
@@ -12,7 +11,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{id, updated, uri};
+use crate::{
+    alone::Alone,
+    any::{id, updated, uri},
+};
 
 /// 1970 is so long before the clock that edges are told.
 const EPOCH: Millis = Millis(1_700_000_000_000);
@@ -26,10 +28,9 @@ fn filter() -> SubscriptionFilter {
 }
 
 /// An edge that is attached to a bus, and counted.
-fn attached(bus: &mut Bus, tally: &Arc<Tally>) -> Edge {
+fn attached(bus: &mut Bus, tally: &Arc<Tally>) -> Alone {
     let stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
-    let mut edge = Edge::new(stream);
-    edge.count_in(tally.clone(), EPOCH);
+    let mut edge = Alone::counted(stream, tally.clone(), EPOCH);
     let number = bus.connect();
     let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &edge.attach_message())
     else {
@@ -48,14 +49,14 @@ fn bus() -> Bus {
 }
 
 /// Publishes at a moment of the edges' clock.
-fn publish(bus: &mut Bus, edge: &mut Edge, event: &ServerEvent, at: u64) {
+fn publish(bus: &mut Bus, edge: &mut Alone, event: &ServerEvent, at: u64) {
     for delivery in bus.publish_at(event, Some(EPOCH + Millis(at))).deliveries {
         edge.handle_bus_message(&delivery.message, Millis(at))
             .unwrap();
     }
 }
 
-fn write(edge: &mut Edge, now: Millis) -> usize {
+fn write(edge: &mut Alone, now: Millis) -> usize {
     std::iter::from_fn(|| edge.poll_frame(now)).count()
 }
 
@@ -104,7 +105,7 @@ fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() 
 fn what_is_made_up_for_is_no_event_and_has_no_publish() {
     let (mut bus, tally) = (bus(), Arc::default());
     let mut edge = attached(&mut bus, &tally);
-    edge.stream().handle_gap();
+    edge.miss();
     assert_eq!(write(&mut edge, Millis(50)), 2);
     let counted = tally.read();
     assert_eq!(

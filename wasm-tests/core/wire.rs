@@ -9,7 +9,7 @@ use mcp_listen::{
 
 use crate::request::body;
 
-pub(crate) const ATTACHED: &str = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+pub(crate) const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
 pub(crate) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
 
 pub(crate) fn channel() -> Channel {
@@ -27,13 +27,6 @@ pub(crate) fn told() -> Discovered {
         fresh_until: None,
         is_public: true,
     }
-}
-
-pub(crate) fn frame(event: &ServerEvent) -> String {
-    format!(
-        r#"{{"v":1,"type":"event","position":1,"event":{}}}"#,
-        event.to_json()
-    )
 }
 
 pub(crate) fn written(channel: &mut Channel) -> Vec<String> {
@@ -85,16 +78,13 @@ pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> Number {
 /// Opens a subscription up to its acknowledgment, which is taken.
 pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> Number {
     let number = request(channel, id, filter);
-    assert!(channel.open(number, &told(), None).is_some());
-    channel.handle_bus_message(number, ATTACHED).unwrap();
+    channel.open(number, &told(), None);
     assert_eq!(written(channel), [ack(id, filter)]);
     number
 }
 
-pub(crate) fn publish(channel: &mut Channel, numbers: &[Number], event: &ServerEvent) {
-    for number in numbers {
-        channel.handle_bus_message(*number, &frame(event)).unwrap();
-    }
+pub(crate) fn publish(channel: &mut Channel, event: &ServerEvent) {
+    channel.handle_events(vec![event.clone()]);
 }
 
 pub(crate) fn cancel(id: &str) -> String {

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, VecDeque};
 use mcp_listen::{
     bus::{Bus, EdgeId, Mark, Position, Received},
     clock::Millis,
-    edge::{Edge, Frame},
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::ServerStream,
+    listen::{Ending, ServerStream, Stamp},
     message,
-    upstream::{BusCall, Patience},
+    upstream::{BusCall, Past, Patience},
     uri::Uri,
 };
 
+use crate::alone::{Alone, Frame};
 use crate::any::{id, is_of_same_key};
 
 /// How the bus answers an attach.
@@ -29,7 +29,7 @@ pub(crate) enum Door {
 }
 
 pub(crate) struct World {
-    pub(crate) edge: Edge,
+    pub(crate) edge: Alone,
     pub(crate) bus: Bus,
     pub(crate) now: Millis,
     pub(crate) door: Door,
@@ -51,6 +51,8 @@ pub(crate) struct World {
     socket: Option<EdgeId>,
     /// What the session of the edge watches; none for an edge without one.
     watched: Option<Vec<Uri>>,
+    /// When and why its host ends it, whether the bus has answered by then or not.
+    ends_by: Option<(Millis, Ending)>,
 }
 
 pub(crate) fn mark(epoch: u32, position: u64) -> Mark {
@@ -64,7 +66,17 @@ impl World {
     /// An edge that is attached, and acknowledged.
     pub(crate) fn new(filter: SubscriptionFilter, patience: Patience) -> Self {
         let stream = ServerStream::new(id("1"), filter, Millis(0), Millis(0));
-        let mut edge = Edge::new(stream);
+        Self::of(Alone::new(stream), None, patience)
+    }
+
+    /// The stream of a session that watches nothing.
+    pub(crate) fn of_session(filter: SubscriptionFilter) -> Self {
+        let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
+        let edge = Alone::of_session(stream, Past::None, Vec::new());
+        Self::of(edge, Some(Vec::new()), Patience::default())
+    }
+
+    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, patience: Patience) -> Self {
         edge.set_patience(patience);
         let mut world = Self {
             edge,
@@ -82,12 +94,31 @@ impl World {
             epochs: 0,
             window: 1_000,
             socket: None,
-            watched: None,
+            watched,
+            ends_by: None,
         };
-        world.attach();
+        world.tend();
+        world.calls.clear();
         world.settle();
-        assert!(world.written.remove(0).contains("acknowledged"));
+        world.written.clear();
+        assert!(world.edge.stream().is_open());
         world
+    }
+
+    /// Ends it once the bus has confirmed that nothing published by now is missing, and after `span` at the latest.
+    pub(crate) fn end_within(&mut self, span: Millis, why: Ending) {
+        self.ends_by = Some((self.now + span, why));
+        self.edge.settle(self.now);
+    }
+
+    fn end_if_due(&mut self) {
+        let (now, is_settled) = (self.now, self.edge.is_settled());
+        match self.ends_by.take_if(|(at, _)| is_settled || *at <= now) {
+            Some((_, Ending::Closed)) if is_settled => self.edge.close_settled(),
+            Some((_, Ending::Closed)) => self.edge.close(),
+            Some((_, why)) => self.edge.retire(why),
+            None => {}
+        }
     }
 
     pub(crate) fn with_window(mut self, window: u64) -> Self {
@@ -123,6 +154,7 @@ impl World {
             // Frames that had to be dropped are told; the stream goes on.
             self.edge.handle_bus_message(&frame, self.now).ok();
         }
+        self.end_if_due();
         self.write();
     }
 
@@ -130,12 +162,17 @@ impl World {
     pub(crate) fn pass(&mut self, span: u64) {
         let end = self.now + Millis(span);
         self.settle();
-        while let Some(at) = self.edge.poll_timeout().filter(|at| *at <= end) {
+        while let Some(at) = self.next_deadline().filter(|at| *at <= end) {
             self.now = self.now.max(at);
             self.edge.handle_timeout(self.now, self.random);
             self.settle();
         }
         self.now = end;
+    }
+
+    fn next_deadline(&self) -> Option<Millis> {
+        let end = self.ends_by.map(|(at, _)| at);
+        [self.edge.poll_timeout(), end].into_iter().flatten().min()
     }
 
     /// The connection breaks, as when the bus is reset; what was on its way is gone.
@@ -253,6 +290,7 @@ impl World {
         while let Some(frame) = self.edge.poll_frame(self.now) {
             let Frame::Bytes(bytes) = frame else {
                 self.has_ended = true;
+                self.hang_up();
                 continue;
             };
             let text = String::from_utf8(bytes).unwrap();

@@ -8,16 +8,15 @@ use mcp_listen::{
     capabilities::{Capabilities, Discovered},
     client::{Options, Output, Subscription},
     clock::Millis,
-    edge::Edge,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    isolate::Isolate,
+    isolate::{Isolate, Joining},
     json,
     limits::Limits,
-    listen::{Headers, ServerStream},
+    listen::{Headers, ServerStream, Stamp},
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
-    upstream::Patience,
+    upstream::{Past, Patience},
 };
 
 use crate::any::{id, uri};
@@ -55,15 +54,24 @@ fn everybody_takes(text: &str) {
     for frame in [text, &attach, text] {
         drop(bus.handle_message(number, frame));
     }
-    let mut edge = Edge::new(ServerStream::new(id("1"), watched(), Millis(0), Millis(0)));
+    let mut alone = Isolate::new(Patience::default(), Millis(0));
+    let lists = ServerStream::with_stamp(Stamp::None, watched(), Millis(0), Millis(0));
+    let joining = Joining {
+        session: "s".into(),
+        past: Past::Since(mark()),
+        denied: Vec::new(),
+    };
+    let session = alone.open_session(lists, joining, Millis(0));
+    drop(alone.poll_call(Millis(0)));
     let mut isolate = Isolate::new(Patience::default(), Millis(0));
     let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
     let stream = isolate.open(stream, Millis(0));
     drop(isolate.poll_call(Millis(0)));
     let attached = BusMessage::Attached(mark()).to_json();
     for frame in [text, &attached, text, text] {
-        let _ = edge.handle_bus_message(frame, Millis(1));
-        while edge.poll_frame(Millis(1)).is_some() {}
+        let _ = alone.handle_message(frame, Millis(1));
+        while alone.poll_output(Millis(1)).is_some() {}
+        while alone.fanout().poll(session, Millis(1)).is_some() {}
         let _ = isolate.handle_message(frame, Millis(1));
         while isolate.poll_output(Millis(1)).is_some() {}
         while isolate.fanout().poll(stream, Millis(1)).is_some() {}
@@ -165,10 +173,8 @@ fn answer(channel: &mut Channel, input: &Input) {
             fresh_until: None,
             is_public: true,
         };
-        if channel.open(number, &told, None).is_some() {
-            let attached = BusMessage::Attached(mark()).to_json();
-            let _ = channel.handle_bus_message(number, &attached);
-        }
+        channel.open(number, &told, None);
+        channel.handle_events(vec![ServerEvent::ToolsListChanged]);
     }
 }
 

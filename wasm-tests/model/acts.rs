@@ -264,9 +264,8 @@ impl World {
     }
 
     fn move_socket(&mut self, step: Step) -> Result<(), Violation> {
-        let hosts = self.hosts().filter_map(|(_, host)| host.socket);
-        let mut sockets: Vec<SocketId> = hosts.collect();
-        sockets.extend(self.isolates.iter().filter_map(|isolate| isolate.socket));
+        let sockets = self.isolates.iter().filter_map(|isolate| isolate.socket);
+        let sockets: Vec<SocketId> = sockets.collect();
         if sockets.is_empty() {
             return Ok(());
         }

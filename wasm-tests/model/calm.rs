@@ -57,10 +57,7 @@ impl World {
     /// The streams that are attached, or have lost a bus which was not away for long.
     fn prompt(&mut self) -> Vec<usize> {
         let now = self.now;
-        let hosts: Vec<_> = self
-            .hosts()
-            .map(|(at, host)| (at, host.socket, host.is_soon(now), host.line()))
-            .collect();
+        let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.line())).collect();
         let lines: Vec<_> = self
             .isolates
             .iter()
@@ -71,8 +68,8 @@ impl World {
                 (line.socket, is_soon)
             })
             .collect();
-        let hosts = hosts.into_iter().map(|(at, socket, is_soon, line)| {
-            let (socket, is_soon) = line.map_or((socket, is_soon), |line| lines[line]);
+        let hosts = hosts.into_iter().map(|(at, line)| {
+            let (socket, is_soon) = line.map_or((None, true), |line| lines[line]);
             (at, socket, is_soon)
         });
         let whole = hosts.filter(|(_, socket, is_soon)| match socket {
@@ -111,7 +108,7 @@ impl World {
         let lines: Vec<usize> = self.isolates.iter().map(|line| line.moves).collect();
         let moves = self.hosts();
         moves
-            .map(|(at, host)| (at, host.moves + host.line().map_or(0, |line| lines[line])))
+            .map(|(at, host)| (at, host.line().map_or(0, |line| lines[line])))
             .collect()
     }
 
@@ -181,7 +178,7 @@ impl World {
         let lines: Vec<_> = self.isolates.iter().map(|line| line.socket).collect();
         let hosts = self.hosts();
         let hosts: Vec<_> = hosts
-            .map(|(at, host)| (at, host.line().map_or(host.socket, |line| lines[line])))
+            .map(|(at, host)| (at, host.line().and_then(|line| lines[line])))
             .collect();
         let has_hole = |socket| {
             self.network
@@ -244,12 +241,6 @@ impl World {
 }
 
 impl Host {
-    /// Whether it will find its bus soon: the attempts of an edge whose bus is away for long, or says that it
-    /// is overloaded, are spread wider.
-    fn is_soon(&self, now: Millis) -> bool {
-        self.absence().is_none_or(|absence| absence.is_soon(now))
-    }
-
     /// The isolate that holds it.
     fn line(&self) -> Option<usize> {
         self.stream.map(|_| self.isolate)

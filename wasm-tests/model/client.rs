@@ -1,5 +1,4 @@
 use mcp_listen::{
-    edge::Edge,
     id::RequestId,
     listen::{ClientEnd, ClientStream, Incoming, Notice},
 };
@@ -18,8 +17,6 @@ use crate::{
 pub(crate) struct Client {
     kind: Kind,
     pub(crate) host: Option<Host>,
-    /// The core's part of its stream, where it is that of a session.
-    pub(crate) edge: Option<Edge>,
     /// Whether it reads whatever comes at once.
     pub(crate) is_eager: bool,
     /// Whether it said that it is ready to hear anything.
@@ -58,7 +55,6 @@ impl Client {
         Self {
             kind,
             host: None,
-            edge: None,
             is_eager: true,
             is_ready: true,
             wanted,

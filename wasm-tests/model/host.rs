@@ -1,54 +1,41 @@
 use mcp_listen::{
-    bus::{EdgeMessage, ShardId},
     clock::Millis,
-    edge::{Edge, Frame},
     fanout::StreamId,
     id::RequestId,
+    isolate::Joining,
     legacy::event_id,
     listen::{Ending, ServerStream, Stamp},
-    upstream::{Past, Patience},
+    upstream::Past,
 };
 
 use crate::{
-    absence::Absence,
-    driven::{Driven, frames_of},
+    driven::{Driven, Frame, frames_of},
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys, number_of},
-    network::{self, Note, SocketId},
+    network::Note,
     pending::Pending,
     wire::{Read, Reader, Said},
 };
 
-/// What holds one stream in its isolate: its place there, or the socket of its session, and the one write that its reader has
-/// yet to take.
+/// What holds one stream in its isolate: its place there, and the one write that its reader has yet to take.
 #[derive(Debug)]
 pub(crate) struct Host {
     reader: Reader,
-    session: Option<usize>,
+    is_of_session: bool,
     /// The isolate of its request, and that in which it is held: where it is alone, one of its own.
     pub(crate) origin: usize,
     pub(crate) isolate: usize,
     /// Until it is held.
-    pub(crate) made: Option<ServerStream>,
+    pub(crate) made: Option<(ServerStream, Option<Joining>)>,
     pub(crate) stream: Option<StreamId>,
     /// When the trial of its isolate says whether it shares a connection.
     pub(crate) tried_at: Option<Millis>,
-    /// The socket of a session.
-    pub(crate) socket: Option<SocketId>,
-    /// Whether anything came over the socket, and how often it was sent on before that.
-    pub(crate) has_heard: bool,
-    pub(crate) hops: usize,
     /// How the world was when it was opened, where nothing stood in the way of that.
     pub(crate) opened_in: Option<u64>,
     /// The ends that somebody asked for.
     pub(crate) allowed: Vec<Ending>,
-    /// The shard that it remembers; none: it asks the root.
-    pub(crate) home: Option<ShardId>,
-    /// How often it was sent elsewhere: that costs another wait.
-    pub(crate) moves: usize,
     /// Until when the first attach has to be confirmed.
     opens_until: Millis,
-    absence: Option<Absence>,
     pending: Pending,
     /// For each key, up to which event the publisher had come when its last cue was written.
     polled: [usize; KEYS],
@@ -96,14 +83,13 @@ pub(crate) struct Opening {
     pub(crate) last_id: Option<String>,
     pub(crate) isolate: usize,
     pub(crate) keep_alive: Millis,
-    pub(crate) verify: Millis,
     /// What the client has read up to now.
     pub(crate) read: [usize; KEYS],
 }
 
 impl Host {
-    /// A host that is not connected yet; with it comes the edge of a session.
-    pub(crate) fn open(opening: Opening, now: Millis) -> (Self, Option<Edge>) {
+    /// A host that is not connected yet.
+    pub(crate) fn open(opening: Opening, now: Millis) -> Self {
         let id = opening.id.and_then(|raw| RequestId::from_raw(raw, 256));
         let (stamp, reader) = match id {
             Some(id) => (Stamp::Subscription(id.clone()), Reader::Subscription(id)),
@@ -112,42 +98,31 @@ impl Host {
         let mut stream =
             ServerStream::with_stamp(stamp, opening.keys.filter(), opening.keep_alive, now);
         stream.stall_after(STALL);
-        let mut host = Self {
+        let past = opening.last_id.map_or(Past::None, |id| {
+            event_id::read(&id).map_or(Past::Unknown, Past::Since)
+        });
+        let joining = opening.session.map(|session| Joining {
+            session: session.to_string().into(),
+            past,
+            denied: Vec::new(),
+        });
+        Self {
             reader,
-            session: opening.session,
+            is_of_session: joining.is_some(),
             origin: opening.isolate,
             isolate: opening.isolate,
-            made: None,
+            made: Some((stream, joining)),
             stream: None,
             tried_at: None,
-            socket: None,
-            has_heard: false,
-            hops: 0,
             opened_in: None,
             allowed: Vec::new(),
-            home: None,
-            moves: 0,
             opens_until: now + ATTACH,
-            absence: None,
             pending: Pending::default(),
             polled: opening.read,
             written: None,
             written_at: None,
             progress: Progress::Opening,
-        };
-        if opening.session.is_none() {
-            host.made = Some(stream);
-            return (host, None);
         }
-        let past = opening.last_id.map_or(Past::None, |id| {
-            event_id::read(&id).map_or(Past::Unknown, Past::Since)
-        });
-        let mut edge = Edge::resuming(stream, past).of_session();
-        edge.set_patience(Patience {
-            attach: ATTACH,
-            verify: opening.verify,
-        });
-        (host, Some(edge))
     }
 
     pub(crate) fn pending(&self) -> &Pending {
@@ -167,39 +142,17 @@ impl Host {
         is_opening && self.opens_until <= now
     }
 
-    /// The frame that attaches the stream of a session, which says which one it is.
-    pub(crate) fn attach_message(&self, edge: &Edge) -> network::Frame {
-        let text = edge.attach_message();
-        let text = match (self.session, EdgeMessage::from_json(&text)) {
-            (Some(session), Ok(EdgeMessage::Attach(mut attach))) => {
-                attach.session = Some(session.to_string().into());
-                EdgeMessage::Attach(attach).to_json()
-            }
-            _ => text,
-        };
-        let note = Note::Attach;
-        network::Frame { text, note }
-    }
-
-    pub(crate) fn receive(
-        &mut self,
-        edge: &mut Edge,
-        frame: network::Frame,
-        now: Millis,
-    ) -> Result<(), Violation> {
-        self.has_heard = true;
-        let network::Frame { text, note } = frame;
-        // A frame that had to be dropped is counted on a real host, and nothing more.
-        let _ = edge.handle_bus_message(&text, now);
-        if !edge.is_away() {
-            self.absence = None;
-        }
-        self.count(&[note], edge.stream())
-    }
-
     /// What these frames added waits in its place.
     pub(crate) fn count(&mut self, notes: &[Note], stream: &ServerStream) -> Result<(), Violation> {
+        if self.is_of_session {
+            self.pending.retain(stream.honored());
+        }
         self.pending.handle(notes, stream)
+    }
+
+    /// Whether its client goes on from where it was: then it is told of what was published before it came back.
+    pub(crate) fn is_of_session(&self) -> bool {
+        self.is_of_session
     }
 
     /// Cues that nothing came before are written without waiting.
@@ -221,33 +174,6 @@ impl Host {
         }
         self.put(reads, published, now);
         Ok(())
-    }
-
-    /// The bus is gone, as far as the edge of this host knows.
-    pub(crate) fn lose(&mut self, edge: &mut Edge, now: Millis, random: f64, is_overloaded: bool) {
-        self.socket = None;
-        let since = self.absence.map_or(now, |absence| absence.since);
-        self.absence = Some(Absence {
-            is_overloaded,
-            ..Absence::since(since)
-        });
-        edge.handle_bus_lost(now, random, is_overloaded);
-    }
-
-    /// An attempt to reach the bus gets no answer.
-    pub(crate) fn hang(&mut self, now: Millis) {
-        let absence = self.absence.get_or_insert(Absence::since(now));
-        absence.is_hanging = true;
-    }
-
-    pub(crate) fn absence(&self) -> Option<Absence> {
-        self.absence
-    }
-
-    pub(crate) fn abort(&mut self, edge: &mut Edge) {
-        self.socket = None;
-        self.allow(Ending::Aborted);
-        edge.stream().abort();
     }
 
     /// Ends it gracefully.
@@ -272,16 +198,7 @@ impl Host {
         if driven.is_opening() {
             return Some(self.opens_until);
         }
-        driven.poll_timeout()
-    }
-
-    pub(crate) fn handle_timeout(&mut self, driven: &mut Driven<'_>, now: Millis, random: f64) {
-        driven.handle_timeout(now, random);
-        if let Driven::Edge(edge) = driven
-            && edge.is_away()
-        {
-            self.absence.get_or_insert(Absence::since(now));
-        }
+        None
     }
 
     /// Writes while there is room; `published` is up to which event the publisher has come.

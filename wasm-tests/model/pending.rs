@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use mcp_listen::listen::ServerStream;
+use mcp_listen::{filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
     invariant::{Violation, hold},
@@ -25,9 +25,6 @@ impl Pending {
     ) -> Result<(), Violation> {
         let note = notes.first().copied().unwrap_or(Note::Broken);
         let honored = stream.honored();
-        if note == Note::Interest {
-            self.queue.retain(|key| honored.accepts(&key.event(0)));
-        }
         let count = stream.pending_cues();
         hold("a backlog has one cue a key at most", count <= KEYS, || {
             format!("{count} cues wait")
@@ -52,6 +49,11 @@ impl Pending {
                 self.queue
             )
         })
+    }
+
+    /// What its session watches no longer waits no longer.
+    pub(crate) fn retain(&mut self, honored: &SubscriptionFilter) {
+        self.queue.retain(|key| honored.accepts(&key.event(0)));
     }
 
     /// A cue is written where none waits.

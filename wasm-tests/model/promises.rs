@@ -2,7 +2,6 @@ use mcp_listen::{bus::Mark, filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
     client::Client,
-    driven::Driven,
     invariant::{Violation, hold},
     key::Key,
     ledger::Ledger,
@@ -17,12 +16,9 @@ impl World {
                 continue;
             };
             let is_open = host.is_open() && driven.read(ServerStream::is_open);
-            let mark = match &driven {
-                Driven::Edge(edge) => edge.mark().cloned(),
-                // Something may be left to be told.
-                Driven::Fanned(isolate, _) if isolate.has_output() => None,
-                Driven::Fanned(isolate, _) => isolate.mark().cloned(),
-            };
+            // Something may be left to be told.
+            let is_told = !driven.isolate.has_output();
+            let mark = driven.isolate.mark().filter(|_| is_told).cloned();
             let honored = driven.read(|stream| stream.honored().clone());
             if let (true, Some(mark)) = (is_open, mark) {
                 let client = &self.clients[at];

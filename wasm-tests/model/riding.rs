@@ -1,6 +1,7 @@
 use mcp_listen::{
     bus::{BusMessage, EdgeMessage},
     fanout::StreamId,
+    listen::Ending,
     upstream::UpstreamCall,
 };
 
@@ -21,10 +22,14 @@ impl World {
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        let Some(stream) = host.made.take() else {
+        let Some((stream, joining)) = host.made.take() else {
             return Ok(());
         };
-        let id = self.isolates[place].core.open(stream, now);
+        let core = &mut self.isolates[place].core;
+        let id = match joining {
+            Some(joining) => core.open_session(stream, joining, now),
+            None => core.open(stream, now),
+        };
         self.enter(at, place, id);
         // What is told at once, and what is published once the client has read that.
         self.tell(place)?;
@@ -145,6 +150,9 @@ impl World {
         self.note(|| format!("  isolate {place} loses its bus: {how:?}"));
         let isolate = &mut self.isolates[place];
         isolate.socket = None;
+        if how == Close::Over {
+            return self.let_go(place);
+        }
         if how == Close::Moved {
             isolate.home = None;
             isolate.moves += 1;
@@ -162,6 +170,28 @@ impl World {
             isolate.core.handle_lost(now, random, is_overloaded);
         }
         self.tell(place)?;
+        Ok(())
+    }
+
+    /// The bus has let the streams go: they end, or are refused.
+    fn let_go(&mut self, place: usize) -> Result<(), Violation> {
+        let riders: Vec<usize> = self.isolates[place]
+            .riders
+            .iter()
+            .map(|it| it.client)
+            .collect();
+        for at in riders {
+            let Some((host, mut driven)) = self.driven(at) else {
+                continue;
+            };
+            if driven.is_opening() {
+                self.refuse(at)?;
+                continue;
+            }
+            host.allow(Ending::Aborted);
+            driven.abort();
+            self.pump(at)?;
+        }
         Ok(())
     }
 

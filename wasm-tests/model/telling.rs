@@ -5,6 +5,7 @@ use mcp_listen::{
 };
 
 use crate::{
+    host::Host,
     invariant::{Violation, hold},
     isolate::Rider,
     key::{Key, number_of},
@@ -110,11 +111,13 @@ impl World {
             let Some(rider) = isolate.rider_mut(*id) else {
                 continue;
             };
+            let at = rider.client;
+            let host = self.clients[at].host.as_ref();
+            let goes_on = host.is_some_and(Host::is_of_session);
             if !rider.is_told {
                 rider.is_told = true;
-                rider.head = confirmed;
+                rider.head = if goes_on { 0 } else { confirmed };
             }
-            let at = rider.client;
             let Self {
                 clients, isolates, ..
             } = self;

@@ -1,9 +1,10 @@
 use mcp_listen::{
-    edge::Frame, event::ServerEvent, filter::SubscriptionFilter, id::RequestId, limits::Limits,
+    event::ServerEvent, filter::SubscriptionFilter, id::RequestId, limits::Limits,
     listen::Incoming, sse,
 };
 
 use crate::{
+    driven::Frame,
     invariant::{Violation, hold},
     key::Key,
 };

@@ -1,10 +1,10 @@
-use mcp_listen::{clock::Millis, upstream::BusCall};
+use mcp_listen::clock::Millis;
 
 use crate::{
-    bus::{Out, Refusal},
+    bus::Out,
     invariant::Violation,
-    isolate::{Isolate, MOST_HOPS},
-    network::{Arrival, Close, Frame, SocketId, Way},
+    isolate::Isolate,
+    network::{Arrival, Close, SocketId, Way},
     world::World,
 };
 
@@ -53,89 +53,15 @@ impl World {
             }
             (Way::ToEdge, arrival) => {
                 let mut lines = self.isolates.iter();
-                if let Some(place) = lines.position(|line| line.socket == Some(socket)) {
-                    return match arrival {
-                        Arrival::Frame(frame) => self.hear_on_line(place, &frame),
-                        Arrival::Closed(how) => self.lose_line(place, how, false),
-                    };
-                }
-                let at = self.hosts().find(|(_, host)| host.socket == Some(socket));
-                let Some((at, _)) = at else { return Ok(()) };
+                let Some(place) = lines.position(|line| line.socket == Some(socket)) else {
+                    return Ok(());
+                };
                 match arrival {
-                    Arrival::Frame(frame) => self.hear(at, frame),
-                    Arrival::Closed(how) => self.lose(at, how, false),
+                    Arrival::Frame(frame) => self.hear_on_line(place, &frame),
+                    Arrival::Closed(how) => self.lose_line(place, how, false),
                 }
             }
         }
-    }
-
-    fn hear(&mut self, at: usize, frame: Frame) -> Result<(), Violation> {
-        let now = self.now;
-        self.note(|| format!("  edge {at} hears {}", frame.text));
-        let Some((host, edge)) = self.edge(at) else {
-            return Ok(());
-        };
-        host.receive(edge, frame, now)?;
-        self.pump(at)
-    }
-
-    fn lose(&mut self, at: usize, how: Close, is_overloaded: bool) -> Result<(), Violation> {
-        let random = self.random();
-        let now = self.now;
-        self.note(|| format!("  edge {at} loses its bus"));
-        let Some((host, edge)) = self.edge(at) else {
-            return Ok(());
-        };
-        if how == Close::Moved {
-            host.home = None;
-            host.moves += 1;
-            if !host.has_heard && host.hops < MOST_HOPS {
-                host.hops += 1;
-                host.socket = None;
-                return self.connect_edge_at(at);
-            }
-        }
-        if edge.stream().is_opening() {
-            host.socket = None;
-            return self.refuse(at);
-        }
-        if how == Close::Over {
-            host.abort(edge);
-        } else {
-            host.lose(edge, now, random, is_overloaded);
-        }
-        self.pump(at)
-    }
-
-    /// Does what the edge of a session asks for; the answer is whether it asked for anything.
-    pub(crate) fn tend(&mut self, at: usize) -> Result<bool, Violation> {
-        let now = self.now;
-        let mut calls = Vec::new();
-        if let Some((_, edge)) = self.edge(at) {
-            calls.extend(std::iter::from_fn(|| edge.poll_call(now)));
-        }
-        for call in &calls {
-            self.note(|| format!("  edge {at} calls for {call:?}"));
-            match call {
-                BusCall::Leave => self.leave(at)?,
-                BusCall::Attach => self.connect_edge(at)?,
-                BusCall::Ask => self.ask(at),
-            }
-        }
-        if !calls.is_empty() {
-            self.pump(at)?;
-        }
-        Ok(!calls.is_empty())
-    }
-
-    /// Attaches the stream of a session.
-    pub(crate) fn connect_edge(&mut self, at: usize) -> Result<(), Violation> {
-        self.leave(at)?;
-        if let Some((host, _)) = self.edge(at) {
-            host.has_heard = false;
-            host.hops = 0;
-        }
-        self.connect_edge_at(at)
     }
 
     /// Opens a stream: on the connection that its isolate shares, where it may, or on one of its own.
@@ -191,40 +117,6 @@ impl World {
         TRIALS[usize::from(self.setup.trial) % TRIALS.len()]
     }
 
-    fn connect_edge_at(&mut self, at: usize) -> Result<(), Violation> {
-        let now = self.now;
-        let refusal = self.bus.refusal();
-        let is_old = self.bus.is_old();
-        let Some((host, _)) = self.edge(at) else {
-            return Ok(());
-        };
-        let home = host.home;
-        match refusal.filter(|_| home.is_none()) {
-            Some(Refusal::Silent) => host.hang(now),
-            Some(refusal) => {
-                let is_overloaded = refusal == Refusal::Overloaded;
-                return self.lose(at, Close::Lost, is_overloaded);
-            }
-            None => {
-                let socket = self.network.connect(is_old);
-                if !self.seat(socket, home) {
-                    self.network.cut(socket);
-                    if let Some((host, _)) = self.edge(at) {
-                        host.home = None;
-                    }
-                    return self.lose(at, Close::Lost, false);
-                }
-                let home = self.shards.home(socket);
-                if let Some((host, _)) = self.edge(at) {
-                    host.socket = Some(socket);
-                    host.home = home;
-                }
-                self.ask(at);
-            }
-        }
-        Ok(())
-    }
-
     /// The bus, or the shard that has it, forgets a socket.
     pub(crate) fn forget_socket(&mut self, socket: SocketId) {
         let now = self.now;
@@ -245,15 +137,6 @@ impl World {
         self.network.shut(socket, Way::ToBus);
     }
 
-    fn ask(&mut self, at: usize) {
-        let found = self.edge(at);
-        let frame = found.and_then(|(host, edge)| Some((host.socket?, host.attach_message(edge))));
-        if let Some((socket, frame)) = frame {
-            self.note(|| format!("  edge {at} on socket {}: {}", socket.0, frame.text));
-            self.network.send(socket, Way::ToBus, frame);
-        }
-    }
-
     pub(crate) fn leave(&mut self, at: usize) -> Result<(), Violation> {
         let found = self.hosts().find(|(known, _)| *known == at);
         let Some((_, host)) = found else {
@@ -263,9 +146,6 @@ impl World {
         if let Some(id) = host.stream.take() {
             let place = host.isolate;
             return self.remove(place, id);
-        }
-        if let Some(socket) = host.socket.take() {
-            self.leave_socket(socket, false);
         }
         Ok(())
     }

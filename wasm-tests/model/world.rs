@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, edge::Edge, legacy::event_id};
+use mcp_listen::{clock::Millis, legacy::event_id};
 
 use crate::{
     bus::Bus,
@@ -94,7 +94,6 @@ impl World {
                 is_still &= !self.serve(place)?;
             }
             for client in 0..self.clients.len() {
-                is_still &= !self.tend(client)?;
                 is_still &= !self.drink(client)?;
             }
             if is_still {
@@ -141,7 +140,7 @@ impl World {
         let session = self.bus.disk().session(at);
         let began = session.map(|session| event_id::write(Some(&session.began)));
         let (id, is_session) = (client.raw_id(), client.is_session());
-        let (mut host, edge) = Host::open(
+        let mut host = Host::open(
             Opening {
                 keys: if is_session {
                     client.wanted.lists()
@@ -157,16 +156,14 @@ impl World {
                 } else {
                     Millis(0)
                 },
-                verify: verify(self.setup),
                 read: client.read_up_to(),
             },
             self.now,
         );
         host.opened_in = opened_in;
         client.host = Some(host);
-        client.edge = edge;
         if is_session {
-            self.connect_edge(at)
+            self.ride_alone(at)
         } else {
             self.connect(at)
         }
@@ -214,7 +211,6 @@ impl World {
         self.leave(at)?;
         if let Some(client) = self.clients.get_mut(at) {
             client.host = None;
-            client.edge = None;
         }
         Ok(())
     }
@@ -245,19 +241,10 @@ impl World {
 
     /// The stream of a client with the core's part of it; none: it is held nowhere yet.
     pub(crate) fn driven(&mut self, at: usize) -> Option<(&mut Host, Driven<'_>)> {
-        let Client { edge, host, .. } = self.clients.get_mut(at)?;
-        let host = host.as_mut()?;
-        let driven = match edge {
-            Some(edge) => Driven::Edge(edge),
-            None => Driven::Fanned(&mut self.isolates[host.isolate].core, host.stream?),
-        };
-        Some((host, driven))
-    }
-
-    /// The stream of a session with its edge.
-    pub(crate) fn edge(&mut self, at: usize) -> Option<(&mut Host, &mut Edge)> {
-        let Client { edge, host, .. } = self.clients.get_mut(at)?;
-        Some((host.as_mut()?, edge.as_mut()?))
+        let host = self.clients.get_mut(at)?.host.as_mut()?;
+        let isolate = &mut self.isolates[host.isolate].core;
+        let id = host.stream?;
+        Some((host, Driven { isolate, id }))
     }
 
     pub(crate) fn verify(&self) -> Millis {
@@ -284,7 +271,6 @@ impl World {
 
     /// What was due by now.
     fn expire(&mut self, at: usize) -> Result<(), Violation> {
-        let random = self.random();
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
@@ -299,13 +285,6 @@ impl World {
         }
         if tried_at.is_some_and(|due| due <= now) {
             return self.decide(at);
-        }
-        if let Some((host, mut driven)) = self.driven(at)
-            && host
-                .poll_timeout(Some(&mut driven))
-                .is_some_and(|due| due <= now)
-        {
-            host.handle_timeout(&mut driven, now, random);
         }
         self.pump(at)
     }

@@ -1,23 +1,15 @@
-import {
-  type BusAttachment,
-  type BusLink,
-  InMemoryBus,
-  type Joining,
-  type ListenBus,
-  type ServerEvent,
-  type SubscriptionFilter,
-} from 'mcp-listen';
-import type { Connecting } from '../../dist/bus/bus.js';
+import { type BusLink, InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
+import type { BusConnection, Connected, Connecting } from '../../dist/bus/bus.js';
 import { BusLines } from '../../dist/cloudflare/bus-lines.js';
 import { FULL, OUTDATED } from '../../dist/cloudflare/close-code.js';
 import type { Opening } from '../../dist/opening.js';
 import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
 
-/** One attach of a session's stream that a {@link BreakableBus} was asked for. */
+/** One connection of a session's stream that a {@link BreakableBus} was asked for. */
 export interface Attempt {
   link: BusLink;
-  joining: Joining | undefined;
-  isLeft: boolean;
+  /** What its first frame says. */
+  attach: { session?: string; since?: { epoch: string; position: number } };
 }
 
 /** A bus to which streams have connections, between which and their streams anything can happen. */
@@ -28,7 +20,7 @@ export class BreakableBus implements ListenBus {
   readonly subscribe = this.inner.subscribe.bind(this.inner);
   /** What listen streams are connected to. */
   readonly small = new SmallBus();
-  /** Every attach of a session's stream, the last one last. */
+  /** Every connection of a session's stream, the last one last. */
   readonly attempts: Attempt[] = [];
   readonly #lines: BusLines;
 
@@ -72,15 +64,10 @@ export class BreakableBus implements ListenBus {
     return this.#lines.settle();
   }
 
-  attach(filter: SubscriptionFilter, link: BusLink, joining?: Joining): BusAttachment {
-    const attempt: Attempt = { link, joining, isLeft: false };
+  connect(frame: string, link: BusLink, of: Connected): BusConnection {
+    const attempt: Attempt = { link, attach: JSON.parse(frame) as Attempt['attach'] };
     this.attempts.push(attempt);
-    const inner = this.inner.attach(filter, this.#between(attempt), joining);
-    const detach = (): void => {
-      attempt.isLeft = true;
-      inner.detach();
-    };
-    return inner.again ? { detach, again: inner.again } : { detach };
+    return this.inner.connect(frame, this.#between(attempt), of);
   }
 
   /** The bus loses the stream that was connected last. */

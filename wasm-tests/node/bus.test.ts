@@ -1,6 +1,7 @@
 import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
 import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
+import { attachMessage } from '../../dist/wasm.js';
 import { listChanged, updated } from '../host/listen.ts';
 import { listenRequest, open, refusal, serving } from './serving.ts';
 
@@ -199,9 +200,9 @@ describe('a bus written for the SDK', () => {
 /** Where an attach that says `since` is confirmed, and how many events come after that. */
 function attachedAt(bus: InMemoryBus, since?: string): { epoch: string; position: number; replayed: number } {
   const frames: string[] = [];
-  const filter = { ...TOOLS, promptsListChanged: true };
+  const filter = JSON.stringify({ ...TOOLS, promptsListChanged: true });
   const link = { receive: (frame: string) => void frames.push(frame), lost: () => {} };
-  bus.attach(filter, link, since === undefined ? {} : { since }).detach();
+  bus.connect(attachMessage(filter, undefined, since), link).leave();
   return { ...JSON.parse(frames[0] ?? ''), replayed: frames.length - 1 };
 }
 

@@ -1,8 +1,9 @@
 import { InMemoryBus, type ListenServer, type LogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { SharedLine } from '../../dist/cloudflare/shared-line.js';
-import { WRITE_BUDGET } from '../../dist/cloudflare/write-budget.js';
+import { BusSocket } from '../../dist/cloudflare/bus-socket.js';
 import { Home } from '../../dist/home.js';
+import { SharedLine } from '../../dist/lines/shared-line.js';
+import { WRITE_BUDGET } from '../../dist/lines/write-budget.js';
 import type { Opening } from '../../dist/opening.js';
 import { open, serving as serve } from './serving.ts';
 import { EVENT, SmallBus, URI } from './small-bus.ts';
@@ -279,11 +280,12 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
   const bus = new SmallBus();
   const refused: string[] = [];
   const line = new SharedLine({
-    doors: bus.doors,
+    connect: (frame, link) => new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
+    waitUntil: bus.doors.waitUntil,
     attachMs,
     verifyMs: 0,
-    continent: '',
     isShared: true,
+    isApart: true,
     onerror: (error) => refused.push(error.message),
     onlog: (record) => records.push(record),
     onrefused: (error) => refused.push(error.message),

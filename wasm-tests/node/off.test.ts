@@ -8,7 +8,7 @@ import {
   serveListen,
 } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
-import { Acceptor, Discovered, Edge, Fanout } from '../../dist/wasm.js';
+import { Acceptor, Discovered, Fanout } from '../../dist/wasm.js';
 import { callRequest } from '../host/call.ts';
 import { sdkServer } from './legacy-serving.ts';
 import { listenRequest, serving, TOOLS, URL } from './serving.ts';
@@ -126,7 +126,6 @@ test('a refusal asks nobody: not the bus, not the caller, and of the core nothin
     vi.spyOn(Discovered, 'fromAnswer'),
     vi.spyOn(Fanout.prototype, 'open'),
     vi.spyOn(Fanout.prototype, 'publish'),
-    vi.spyOn(Edge.prototype, 'poll'),
   ];
   for (let count = 0; count < 10; count += 1) {
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(404);

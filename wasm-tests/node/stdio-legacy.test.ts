@@ -1,8 +1,9 @@
-import { InMemoryBus, type ServerEvent } from 'mcp-listen';
+import type { ServerEvent } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { initialize } from '../host/legacy.ts';
 import { LineReader } from '../host/stdio.ts';
+import { fed } from './fed-bus.ts';
 import { connected } from './stdio-serving.ts';
 
 test('a client of 2025 hears the lists that it was told of, and the resources that it watches, unstamped', async () => {
@@ -70,24 +71,12 @@ test('nobody is asked for capabilities: only the answer to initialize tells them
   expect(await behind.next()).toContain('tools/list');
 });
 
-test('a bus that is lost is registered with again, and everything is cued', async () => {
-  const bus = new InMemoryBus();
-  const lose: Array<(error: Error) => void> = [];
-  const attach = bus.attach.bind(bus);
-  vi.spyOn(bus, 'attach').mockImplementation((filter, link) => {
-    lose.push((error) => link.lost(error));
-    return attach(filter, link);
-  });
-  const { client, onerror, server } = await begun({ bus });
+test('where its bus may have lost events, everything is cued', async () => {
+  const { bus, feeds } = fed();
+  const { client, server } = await begun({ bus });
   await client.subscribe('note://a');
-  vi.spyOn(bus, 'attach').mockImplementationOnce(() => {
-    throw new Error('not yet');
-  });
-  for (const gone of lose.splice(0)) gone(new Error('gone'));
-  expect(bus.attached).toBe(0);
+  for (const feed of feeds) feed.gap();
   expect([await client.lines.next(), await client.lines.next()].sort()).toEqual([updated('note://a'), LIST]);
-  expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'gone' }));
-  expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'not yet' }));
   await server.notify.resourceUpdated('note://a');
   expect(await client.lines.next()).toBe(updated('note://a'));
   expect(bus.attached).toBe(2);

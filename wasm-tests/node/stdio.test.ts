@@ -1,9 +1,10 @@
 import { PassThrough, Writable } from 'node:stream';
-import { InMemoryBus, ListenError } from 'mcp-listen';
+import { ListenError } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, listenBody } from '../host/listen.ts';
 import { cancelLine, LineReader, requestLine, resultLine } from '../host/stdio.ts';
+import { fed } from './fed-bus.ts';
 import { CAPABILITIES, RESULT, TOOLS } from './serving.ts';
 import { connected } from './stdio-serving.ts';
 
@@ -106,57 +107,46 @@ describe('a subscription', () => {
 });
 
 describe('the bus of a subscription', () => {
-  test('is lost: the subscription is cancelled, for a result would say that nothing was', async () => {
-    const bus = new InMemoryBus();
-    const lose: Array<(error: Error) => void> = [];
-    const attach = bus.attach.bind(bus);
-    vi.spyOn(bus, 'attach').mockImplementation((filter, link) => {
-      lose.push((error) => link.lost(error));
-      return attach(filter, link);
-    });
+  test('closes: the subscription is cancelled, for a result would say that nothing was lost', async () => {
+    const { bus, feeds } = fed();
     const connection = connected({ bus });
     await open(connection, '1');
-    lose[0]?.(new Error('gone'));
+    feeds[0]?.release();
     expect(await connection.lines.next()).toBe(cancelLine('1'));
     expect(bus.attached).toBe(0);
     expect(connection.onerror).not.toHaveBeenCalled();
   });
 
-  test('does not confirm in time, or throws: the request is refused', async () => {
-    const bus = new InMemoryBus();
-    const detach = vi.fn();
-    vi.spyOn(bus, 'attach').mockReturnValueOnce({ detach });
-    const { lines, onerror, send } = connected({ bus, limits: { attachMs: 10 } });
+  test('may have lost events: everything is cued', async () => {
+    const { bus, feeds } = fed();
+    const connection = connected({ bus });
+    await open(connection, '1');
+    feeds[0]?.gap();
+    expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
+  });
+
+  test('is not ready in time, or throws: the request is refused', async () => {
+    const { bus } = fed();
+    const ready = vi.fn(() => new Promise<void>(() => {}));
+    const { lines, onerror, send } = connected({ bus: Object.assign(bus, { ready }), limits: { attachMs: 10 } });
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
-    expect(detach).toHaveBeenCalledOnce();
     expect(onerror).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
-    vi.spyOn(bus, 'attach').mockImplementationOnce(() => {
+    ready.mockResolvedValue();
+    vi.spyOn(bus, 'feed').mockImplementationOnce(() => {
       throw new Error('no bus');
     });
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
+    expect(bus.attached).toBe(0);
   });
 
-  test('is lost while it is being attached to: the place on it is given back', async () => {
-    const bus = new InMemoryBus();
-    const detach = vi.fn();
-    vi.spyOn(bus, 'attach').mockImplementationOnce((_filter, link) => {
-      link.lost(new Error('at once'));
-      return { detach };
-    });
-    const { lines, onerror, send } = connected({ bus });
-    send(listenBody(TOOLS, '1'));
-    expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
-    expect(detach).toHaveBeenCalledOnce();
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'at once' }));
-  });
-
-  test('has until the limit to confirm, and as long as it likes after that', async () => {
-    const bus = new InMemoryBus();
-    const connection = connected({ bus, limits: { attachMs: 10 } });
+  test('feeds what is open while a further request waits for it', async () => {
+    const { bus } = fed();
+    const ready = vi.fn(() => Promise.resolve());
+    const connection = connected({ bus: Object.assign(bus, { ready }), limits: { attachMs: 10 } });
     await open(connection, '1');
-    vi.spyOn(bus, 'attach').mockReturnValueOnce({ detach() {} });
+    ready.mockReturnValueOnce(new Promise(() => {}));
     connection.send(listenBody(TOOLS, '2'));
     expect(await connection.lines.next()).toContain('"id":2,"error":{"code":-32603');
     await connection.server.notify.toolsChanged();

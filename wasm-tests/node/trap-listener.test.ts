@@ -15,8 +15,7 @@ function listening() {
   const heard: string[] = [];
   const errors: Error[] = [];
   const listener = new BusListener({
-    // As an attach of everything is written.
-    attach: (link) => ({ detach: bus.attach('everything' as never, link).detach }),
+    connect: (frame, link) => bus.connect(frame, link),
     onevent: ({ kind }) => heard.push(kind),
     onerror: (error) => errors.push(error),
   });

@@ -4,37 +4,14 @@ import { type Deferred, deferred } from '../deferred.js';
 import { isBusy, ListenError } from '../error.js';
 import type { FannedStream } from '../fanned-stream.js';
 import { FanoutStreams } from '../fanout-streams.js';
-import type { Log } from '../log.js';
 import type { Opening } from '../opening.js';
 import { Outage } from '../outage.js';
 import { coreLife } from '../trap.js';
 import { BusCallKind, Fanout, Retirement, type Stream, type Told, ToldKind } from '../wasm.js';
-import type { BusDoors } from './bus-doors.js';
 import { LineHolder } from './line-holder.js';
+import type { LineOptions } from './line-options.js';
 import { Rider } from './rider.js';
 import { WRITE_BUDGET } from './write-budget.js';
-
-/** What a line tells whoever made it. */
-export interface LineOptions {
-  doors: BusDoors;
-  /** Milliseconds within which the bus has to confirm. */
-  attachMs: number;
-  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  verifyMs: number;
-  /** The continent of its clients; empty where that is not known. */
-  continent: string;
-  /** Whether further streams may come. */
-  isShared: boolean;
-  onerror: (error: Error) => void;
-  /** Told when all its streams are away, and when they are back, where it is shared. */
-  onlog: Log;
-  /** A stream could not be written to from another request. */
-  onrefused: (error: Error) => void;
-  /** A stream that is open goes on alone. */
-  onparted: (stream: FannedStream, parted: Stream) => void;
-  /** It was not shared, and its stream has left: it is of no use any more. */
-  onempty: (line: SharedLine) => void;
-}
 
 /**
  * Streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
@@ -53,16 +30,17 @@ export class SharedLine {
   readonly #outage: Outage;
   #holder: LineHolder | undefined;
   #isAway = false;
+  #isOver = false;
   #verifyMs = 0;
   #shedsAt = Number.NEGATIVE_INFINITY;
   #settling: Deferred<void> | undefined;
 
   constructor(options: LineOptions) {
-    const { onerror, onlog, onrefused } = options;
+    const { isApart, onerror, onlog, onrefused } = options;
     this.#options = options;
     this.#streams = new FanoutStreams({
       make: () => Fanout.following(Date.now() - performance.now()),
-      isApart: true,
+      isApart,
       onleft: (stream) => this.#leave(stream),
       onscope: () => this.#stir(),
       onrefused,
@@ -78,9 +56,9 @@ export class SharedLine {
     return { ...this.#past, away: isAway ? this.#riders.size : 0 };
   }
 
-  /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. */
+  /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. So it is with one that has ended. */
   get isCurrent(): boolean {
-    return this.#life === coreLife();
+    return !this.#isOver && this.#life === coreLife();
   }
 
   /** Whether the bus has room on it for one more stream, as far as is known. */
@@ -129,6 +107,11 @@ export class SharedLine {
     return promise;
   }
 
+  /** What the bus has not delivered is made up for as after a loss, but for callers with a name: their streams end at once. */
+  lastDoubt(): void {
+    if (this.isCurrent) this.#streams.lastDoubt();
+  }
+
   get #core(): Fanout {
     return this.#streams.core;
   }
@@ -161,6 +144,7 @@ export class SharedLine {
     this.#options.onempty(this);
     // What a core had that has trapped is gone.
     if (this.isCurrent) this.#streams.free();
+    this.#isOver = true;
   }
 
   /** Another stream holds the socket from now on. */
@@ -266,6 +250,11 @@ export class SharedLine {
 
   #lose(holder: LineHolder, error: Error): void {
     const { code } = error as Partial<ListenError>;
+    if (code === 'bus-released') {
+      holder.close();
+      for (const stream of this.#riders.keys()) this.#release(stream, error);
+      return;
+    }
     this.#miss(holder, error, (now) => {
       if (code === 'bus-full') this.#core.full();
       this.#core.lose(now, Math.random(), isBusy(code));
@@ -274,6 +263,12 @@ export class SharedLine {
       const retiring = retiringOf(code, performance.now());
       if (retiring !== undefined) stream.retire(retiring.at, retiring.why);
     }
+  }
+
+  /** The bus has let a stream go on purpose. */
+  #release(stream: FannedStream, why: Error): void {
+    stream.refuse(why);
+    this.#streams.abort(stream);
   }
 
   /** Streams that wait for the bus wait for its shard. */
@@ -307,7 +302,7 @@ export class SharedLine {
       else holder.send(text);
     }
     this.#tell();
-    if (this.#holder !== holder) return;
+    if (this.#holder !== holder || !this.isCurrent) return;
     if (this.#mustRetire) this.#retire(holder);
     else {
       if (holder.rider.isSpent) this.#shed();
@@ -317,13 +312,13 @@ export class SharedLine {
 
   /** What is left is given to the streams by the next request that has the socket. */
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
-    while (!this.#mustRetire) {
+    while (this.isCurrent && !this.#mustRetire) {
       const told = this.#core.output(performance.now());
       if (told === undefined) break;
       this.#count(this.#give(told, why));
       told.free();
     }
-    if (this.#mustRetire) return;
+    if (!this.isCurrent || this.#mustRetire) return;
     if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
   }
 

@@ -36,6 +36,10 @@ export class Rider {
     }, ms);
   }
 
+  #clear(): void {
+    if (this.#watch !== null) clearTimeout(this.#watch);
+  }
+
   /** Its request has this socket from now on. */
   hold(holder: LineHolder): void {
     this.#held.add(holder);
@@ -52,7 +56,7 @@ export class Rider {
     this.#isGone = true;
     for (const holder of this.#held) holder.stop();
     // Whoever ends the stream may be another request; and its own, where it was cancelled, runs nothing after this.
-    this.home.ask(() => clearTimeout(this.#watch));
-    clearTimeout(this.#watch);
+    this.home.ask(() => this.#clear());
+    this.#clear();
   }
 }

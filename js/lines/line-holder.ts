@@ -1,9 +1,8 @@
+import type { BusConnection, BusLink } from '../bus/bus.js';
 import { DeadlineTimer } from '../deadline-timer.js';
 import { deferred } from '../deferred.js';
 import { Home } from '../home.js';
 import { surviving } from '../trap.js';
-import type { BusDoors } from './bus-doors.js';
-import { BusSocket } from './bus-socket.js';
 import type { Rider } from './rider.js';
 
 /** What a holder tells its line. */
@@ -18,11 +17,12 @@ export interface HolderEnds {
 
 /** What a holder takes from its line. */
 export interface HolderOptions {
-  doors: BusDoors;
-  /** The continent of its clients; empty where that is not known. */
-  continent: string;
+  connect(frame: string, link: BusLink): BusConnection;
+  waitUntil(what: Promise<void>): void;
   /** Whether other requests may have to close what it has. */
   isShared: boolean;
+  /** Whether it comes over a network: what is here together is then taken in together. */
+  isApart: boolean;
   onerror: (error: Error) => void;
 }
 
@@ -39,9 +39,9 @@ export class LineHolder {
   readonly #stopped = deferred();
   /** Runs on behalf of the request that has the socket, also where that has ended and `home` runs on behalf of whoever asks. */
   readonly #pulse: ReturnType<typeof setInterval> | null;
-  #socket: BusSocket | undefined;
+  #socket: BusConnection | undefined;
   /** Sockets that are to be closed, and were not, because another request tried. */
-  #left: BusSocket[] = [];
+  #left: BusConnection[] = [];
   #isStopping = false;
   #isAwaited = false;
   #attempts = 0;
@@ -52,7 +52,7 @@ export class LineHolder {
     this.#ends = ends;
     this.home = new Home(options.onerror);
     // A request that is cancelled must live to close what it has, and what it is about to open.
-    options.doors.waitUntil(this.#stopped.promise);
+    options.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
     this.#pulse = options.isShared ? setInterval(() => this.#beat(), PULSE_MS) : null;
   }
@@ -60,10 +60,8 @@ export class LineHolder {
   /** Opens a socket in place of the one that there is, and sends this first. */
   open(frame: string): void {
     this.close();
-    const { continent, doors } = this.#options;
-    const owner = { continent, isSession: false };
     const { receive, lost, sentOn } = this.#ends;
-    this.#socket = new BusSocket(doors, owner, frame, { receive, lost, sentOn });
+    this.#socket = this.#options.connect(frame, { receive, lost, sentOn });
   }
 
   /** Sends one more frame. */
@@ -83,14 +81,16 @@ export class LineHolder {
     this.#timer.arm(deadline);
   }
 
-  /** Something was received. What comes in the same turn of the event loop is served together: it is written once to each stream. */
+  /** Something was received. What comes over the network in the same turn of the event loop is served together: it is written once to each stream. */
   soon(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
-    setTimeout(() => {
+    const serve = (): void => {
       this.#isAwaited = false;
       surviving(() => this.#ends.soon());
-    }, 0);
+    };
+    if (this.#options.isApart) setTimeout(serve, 0);
+    else queueMicrotask(serve);
   }
 
   /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */
@@ -113,7 +113,7 @@ export class LineHolder {
 
   #end(): void {
     if (this.#pulse !== null && this.#left.length > 0 && this.#attempts < MOST_ATTEMPTS) return;
-    clearInterval(this.#pulse);
+    if (this.#pulse !== null) clearInterval(this.#pulse);
     this.#stopped.resolve();
   }
 

@@ -1,0 +1,73 @@
+import type { BusConnection, BusLink } from '../bus/bus.js';
+import { BusCall } from '../wasm.js';
+
+/** What of the core says when to attach. */
+export interface BusFollower {
+  /** What an attach says that was heard before. */
+  readonly since: string | undefined;
+  /** What is to be done about the bus; undefined: nothing now. */
+  call(now: number): BusCall | undefined;
+}
+
+/** What a line does for its follower. */
+export interface LineEnds {
+  /** Opens a connection, and sends `frame` first. */
+  connect(frame: string, link: BusLink): BusConnection;
+  /** The frame that attaches. */
+  frame(since: string | undefined): string;
+  /** Takes one frame, as {@link BusLink.receive}. */
+  receive(frame: string): void;
+  /** There is no connection any more, see {@link BusLink.lost}. */
+  lost(error: Error): void;
+}
+
+/** A listener's line to the bus, over one connection after another. What a former one still says is not heard. */
+export class BusLine {
+  readonly #ends: LineEnds;
+  #link: BusLink | undefined;
+  #connection: BusConnection | undefined;
+
+  constructor(ends: LineEnds) {
+    this.#ends = ends;
+  }
+
+  /** Does what the core asks for. */
+  tend(follower: BusFollower): void {
+    for (let call = follower.call(performance.now()); call !== undefined; call = follower.call(performance.now())) {
+      const frame = this.#ends.frame(follower.since);
+      if (call === BusCall.Leave) this.leave();
+      else if (call === BusCall.Attach) this.#connect(frame);
+      else this.#connection?.send(frame);
+    }
+  }
+
+  /** Gives up the connection that there is. */
+  leave(): void {
+    const connection = this.#connection;
+    this.#link = undefined;
+    this.#connection = undefined;
+    connection?.leave();
+  }
+
+  #connect(frame: string): void {
+    this.leave();
+    const link: BusLink = {
+      receive: (frame) => {
+        if (this.#link === link) this.#ends.receive(frame);
+      },
+      lost: (error) => {
+        if (this.#link === link) this.#lose(error);
+      },
+    };
+    this.#link = link;
+    const connection = this.#ends.connect(frame, link);
+    // The bus may have been lost, or the line left, before it answered.
+    if (this.#link === link) this.#connection = connection;
+    else connection.leave();
+  }
+
+  #lose(error: Error): void {
+    this.leave();
+    this.#ends.lost(error);
+  }
+}

@@ -1,0 +1,214 @@
+//! A stream whose connection to the bus is its own: an isolate of one, and one frame of its body after another.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use mcp_listen::{
+    bus::{Mark, ProtocolError},
+    clock::Millis,
+    fanout::{StreamId, Tended},
+    isolate::{Isolate, IsolateOutput, Joining},
+    listen::{Ending, ServerStream},
+    scope::Scope,
+    tally::Tally,
+    upstream::{BusCall, Counts, Past, Patience, UpstreamCall},
+    uri::Uri,
+};
+
+pub(crate) struct Alone {
+    isolate: Isolate,
+    id: StreamId,
+    /// The text of the last call.
+    said: Option<String>,
+    frames: VecDeque<Frame>,
+    has_ended: bool,
+}
+
+/// A piece of the response body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    Bytes(Vec<u8>),
+    End,
+}
+
+const T0: Millis = Millis(0);
+
+impl Alone {
+    pub(crate) fn new(stream: ServerStream) -> Self {
+        Self::with(T0, |isolate| isolate.open(stream, T0))
+    }
+
+    /// What happens is counted; 1970 is so long before the clock of the calls.
+    pub(crate) fn counted(mut stream: ServerStream, tally: Arc<Tally>, epoch: Millis) -> Self {
+        stream.count_in(tally);
+        Self::with(epoch, |isolate| isolate.open(stream, T0))
+    }
+
+    /// The stream of session `s`, which goes on from there, and whose client may not hear of some of what it watches.
+    pub(crate) fn of_session(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
+        let session = "s".into();
+        let joining = Joining {
+            session,
+            past,
+            denied,
+        };
+        Self::with(T0, |isolate| isolate.open_session(stream, joining, T0))
+    }
+
+    fn with(epoch: Millis, open: impl FnOnce(&mut Isolate) -> StreamId) -> Self {
+        let mut isolate = Isolate::new(Patience::default(), epoch);
+        let id = open(&mut isolate);
+        let mut alone = Self {
+            isolate,
+            id,
+            said: None,
+            frames: VecDeque::new(),
+            has_ended: false,
+        };
+        alone.tell(T0);
+        alone
+    }
+
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
+        self.isolate.set_patience(patience);
+    }
+
+    /// What it sent last, or attaches with.
+    pub(crate) fn attach_message(&mut self) -> String {
+        if self.said.is_none() {
+            self.poll_call(T0);
+        }
+        self.said.clone().unwrap()
+    }
+
+    pub(crate) fn handle_bus_message(
+        &mut self,
+        text: &str,
+        now: Millis,
+    ) -> Result<(), ProtocolError> {
+        let handled = self.isolate.handle_message(text, now);
+        self.tell(now);
+        handled
+    }
+
+    pub(crate) fn handle_bus_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
+        self.isolate.handle_lost(now, random, is_overloaded);
+        self.tell(now);
+    }
+
+    pub(crate) fn handle_scope(&mut self, scope: Scope, now: Millis) {
+        self.isolate.handle_scope(self.id, scope, now);
+        self.tell(now);
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Millis, random: f64) {
+        self.isolate.fanout().handle_timeout(now);
+        self.isolate.handle_timeout(now, random);
+        self.tell(now);
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        let of_streams = self.isolate.streams().poll_timeout();
+        let all = [of_streams, self.isolate.poll_timeout()];
+        all.into_iter().flatten().min().filter(|_| !self.has_ended)
+    }
+
+    pub(crate) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
+        // Its host lets go of what has ended.
+        if self.has_ended {
+            return None;
+        }
+        Some(match self.isolate.poll_call(now)? {
+            UpstreamCall::Leave => BusCall::Leave,
+            UpstreamCall::Attach(text) => {
+                self.said = Some(text);
+                BusCall::Attach
+            }
+            UpstreamCall::Send(text) => {
+                self.said = Some(text);
+                BusCall::Ask
+            }
+        })
+    }
+
+    /// The next frame; what was not asked for waits collapsed.
+    pub(crate) fn poll_frame(&mut self, now: Millis) -> Option<Frame> {
+        if self.frames.is_empty()
+            && let Some(bytes) = self.isolate.fanout().poll(self.id, now)
+        {
+            let text = String::from_utf8(bytes).unwrap();
+            let frames = text.split_inclusive("\n\n");
+            self.frames
+                .extend(frames.map(|frame| Frame::Bytes(frame.into())));
+        }
+        self.frames.pop_front().or_else(|| {
+            let is_news = self.stream().is_ending() && !self.has_ended;
+            self.has_ended |= is_news;
+            is_news.then_some(Frame::End)
+        })
+    }
+
+    pub(crate) fn stream(&self) -> &ServerStream {
+        self.isolate.stream(self.id).unwrap()
+    }
+
+    pub(crate) fn tend(&mut self, action: impl FnOnce(&mut Tended<'_>)) {
+        self.isolate.fanout().tend(self.id, action);
+    }
+
+    pub(crate) fn retire(&mut self, why: Ending) {
+        self.tend(|stream| stream.retire(why));
+    }
+
+    /// Something may have been missed.
+    pub(crate) fn miss(&mut self) {
+        self.isolate.fanout().handle_gap();
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.isolate.close(self.id, false);
+    }
+
+    /// As [`Alone::close`], where the bus has delivered what was published before.
+    pub(crate) fn close_settled(&mut self) {
+        self.isolate.close(self.id, true);
+    }
+
+    pub(crate) fn settle(&mut self, now: Millis) {
+        self.isolate.settle(now);
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.isolate.is_settled()
+    }
+
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        self.isolate.mark()
+    }
+
+    pub(crate) fn is_away(&self) -> bool {
+        self.isolate.is_away()
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.isolate.counts()
+    }
+
+    /// Nothing is written before it is asked for. A stream that cannot be opened ends.
+    fn tell(&mut self, now: Millis) {
+        while let Some(output) = self.isolate.poll_output(now) {
+            match output {
+                IsolateOutput::Write(fan) => {
+                    let missed = fan.writes.iter().map(|(id, _)| *id);
+                    self.isolate.fanout().handle_missed(missed, now);
+                    self.isolate.fanout().take_due();
+                }
+                IsolateOutput::Poll(_) | IsolateOutput::Parted(_) => {}
+                IsolateOutput::Refused { id, .. } => {
+                    self.isolate
+                        .fanout()
+                        .tend(id, |stream| stream.retire(Ending::Aborted));
+                }
+            }
+        }
+    }
+}
