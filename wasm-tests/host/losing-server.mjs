@@ -1,26 +1,18 @@
-// The example on stdio, with a bus that is lost at SIGUSR2 as one of another process may be.
+// The example on stdio, with a bus that may lose events, as one between processes may: at SIGUSR2. At SIGHUP it is closed.
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { InMemoryBus, publishChanges } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
 import { notesServer } from '../../examples/stdio/notes.mjs';
 
 class LosingBus extends InMemoryBus {
-  /** @type {Set<import('mcp-listen').BusLink>} */
-  #links = new Set();
-
-  /**
-   * @param {import('mcp-listen').SubscriptionFilter} filter
-   * @param {import('mcp-listen').BusLink} link
-   */
-  attach(filter, link) {
-    this.#links.add(link);
-    return super.attach(filter, link);
+  /** Events may have been lost. */
+  lose() {
+    this.gap();
   }
 
-  lose() {
-    const links = [...this.#links];
-    this.#links.clear();
-    for (const link of links) link.lost(new Error('the bus is gone'));
+  /** No event comes any more. */
+  close() {
+    this.end();
   }
 }
 
@@ -31,3 +23,4 @@ serveListenStdio(
   { bus, onerror: () => {} },
 );
 process.on('SIGUSR2', () => bus.lose());
+process.on('SIGHUP', () => bus.close());

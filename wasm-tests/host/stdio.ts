@@ -8,7 +8,7 @@ import { root } from '../../scripts/project.mjs';
 /** The MCP server on stdio that tests start: the example. */
 export const STDIO_SERVER = join(root, 'examples', 'stdio', 'server.mjs');
 
-/** The same, with a bus that is lost at SIGUSR2. */
+/** The same, with a bus that may have lost events at SIGUSR2, and is closed at SIGHUP. */
 export const LOSING_SERVER = join(root, 'wasm-tests', 'host', 'losing-server.mjs');
 
 /** The lines of a stream, one after another. */
