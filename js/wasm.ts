@@ -7,11 +7,11 @@ export * from '../pkg/mcp_listen.js';
 // The methods of classes are watched where the core is loaded; constructors and functions cannot be changed in place.
 export const acknowledgedFilter = serverLife.noticing(core.acknowledgedFilter);
 export const areRepeatable = serverLife.noticing(core.areRepeatable);
-export const attachMessage = serverLife.noticing(core.attachMessage);
 export const detachMessage = serverLife.noticing(core.detachMessage);
 export const discoverHeaders = serverLife.noticing(core.discoverHeaders);
 export const discoverRequest = serverLife.noticing(core.discoverRequest);
-export const eventIn = serverLife.noticing(core.eventIn);
+export const eventsIn = serverLife.noticing(core.eventsIn);
+export const followEverything = serverLife.noticing(core.followEverything);
 export const initializeRequest = serverLife.noticing(core.initializeRequest);
 export const isUnknownAnswer = serverLife.noticing(core.isUnknownAnswer);
 export const listenHeaders = serverLife.noticing(core.listenHeaders);

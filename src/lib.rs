@@ -80,6 +80,7 @@ pub mod upstream;
 pub mod uri;
 #[cfg(target_arch = "wasm32")]
 mod wasm;
+pub mod wire;
 
 #[cfg(all(target_arch = "wasm32", feature = "browser"))]
 pub use wasm::browser;

@@ -71,31 +71,6 @@ impl Scope {
     pub fn hears_revocations(&self) -> bool {
         self.revocations || !self.principals.is_empty()
     }
-
-    /// Appends its members to those of an object that is written.
-    pub(crate) fn push_members(&self, object: &mut String) {
-        for (name, labels) in [(AUDIENCES, &self.audiences), (PRINCIPALS, &self.principals)] {
-            if labels.is_empty() {
-                continue;
-            }
-            push_name(object, name);
-            for (place, label) in labels.iter().enumerate() {
-                object.push(if place > 0 { ',' } else { '[' });
-                json::push_string(object, label);
-            }
-            object.push(']');
-        }
-        if self.revocations {
-            push_name(object, REVOCATIONS);
-            object.push_str("true");
-        }
-    }
-}
-
-fn push_name(object: &mut String, name: &str) {
-    object.push_str(if object.ends_with('{') { "\"" } else { ",\"" });
-    object.push_str(name);
-    object.push_str("\":");
 }
 
 /// Each once, in their order.

@@ -71,8 +71,8 @@ pub enum Bug {
     CountsLateCalls,
     /// A shard answers an attach before the root has confirmed.
     AnswersTooSoon,
-    /// A shard answers an adjustment before the root has confirmed.
-    AdjustsAtAShardTooSoon,
+    /// A shard answers a change of an edge before the root has confirmed.
+    ChangesAtAShardTooSoon,
     /// A shard whose call failed forgets what it was to change.
     ForgetsAFailedCall,
 }

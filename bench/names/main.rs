@@ -13,9 +13,10 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
-    filter::SubscriptionFilter,
+    bus::{Bus, EdgeId, Mark, Position, Received},
+    topic::{Delta, Topic},
     uri::Uri,
+    wire::Follow,
 };
 
 const NAMES: [usize; 4] = [0, 4_096, 16_384, 65_536];
@@ -31,58 +32,59 @@ fn main() {
     }
 }
 
-/// Microseconds of each adjustment that adds a name or drops it again, in ascending order.
+/// Microseconds of each change that adds a name or drops it again, in ascending order.
 fn times(names: usize) -> Vec<f64> {
     let mut bus = Bus::new(Mark {
         epoch: "e".into(),
         position: Position(0),
     });
-    let edge = attached(&mut bus, names);
-    let mut times: Vec<f64> = (1..=ROUNDS)
-        .map(|seq| adjust(&mut bus, edge, seq))
+    let edge = following(&mut bus, names);
+    let mut times: Vec<f64> = (2..=ROUNDS + 1)
+        .map(|seq| change(&mut bus, edge, seq))
         .collect();
     times.sort_by(f64::total_cmp);
     times
 }
 
-fn attached(bus: &mut Bus, names: usize) -> EdgeId {
+fn following(bus: &mut Bus, names: usize) -> EdgeId {
     let edge = bus.connect();
     let all: Vec<String> = (0..names)
         .map(|number| format!("note://{number}"))
         .collect();
-    let attach = Attach::new(Interest::Filter(filter(&all)));
-    let taken = bus.handle_message(edge, &EdgeMessage::Attach(attach).to_json());
-    assert!(
-        matches!(taken, Ok(Received::Attached { .. })),
-        "not attached"
-    );
+    let follow = Follow::fresh(1, topics(&all));
+    let taken = bus.handle_message(edge, &follow.to_json());
+    assert!(matches!(taken, Ok(Received::Followed(_))), "not followed");
     edge
 }
 
 /// What a bus object does for one more stream on a connection: reads the frame, changes the index, and
 /// says what is to be kept and answered.
-fn adjust(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
-    let one = filter(&["note://one-more".into()]);
-    let (add, drop) = if seq % 2 == 1 {
-        (one, SubscriptionFilter::default())
+fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
+    let one = topics(&["note://one-more".into()]);
+    let mut delta = Delta::default();
+    if seq.is_multiple_of(2) {
+        delta.add = one;
     } else {
-        (SubscriptionFilter::default(), one)
+        delta.drop = one;
+    }
+    let follow = Follow {
+        seq,
+        topics: delta,
+        ..Follow::default()
     };
-    let frame = EdgeMessage::Adjust(Adjust { seq, add, drop }).to_json();
+    let frame = follow.to_json();
     let began = Instant::now();
     let taken = bus.handle_message(edge, &frame);
+    let Ok(Received::Followed(reply)) = taken else {
+        panic!("not followed");
+    };
+    let answers = reply.finish(bus);
     let time = began.elapsed().as_secs_f64() * 1e6;
-    assert!(
-        matches!(taken, Ok(Received::Adjusted { .. })),
-        "not adjusted"
-    );
+    assert_eq!(answers.len(), 1, "not answered");
     time
 }
 
-fn filter(names: &[String]) -> SubscriptionFilter {
+fn topics(names: &[String]) -> Vec<Topic> {
     let uris = names.iter().map(|name| Uri::new(name, 256).expect("a URI"));
-    SubscriptionFilter {
-        resource_subscriptions: uris.collect(),
-        ..SubscriptionFilter::default()
-    }
+    uris.map(Topic::Resource).collect()
 }

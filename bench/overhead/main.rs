@@ -141,12 +141,14 @@ fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
         panic!("does not attach");
     };
     let number = bus.connect();
-    let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &text) else {
-        panic!("not attached");
+    let Ok(Received::Followed(reply)) = bus.handle_message(number, &text) else {
+        panic!("not followed");
     };
-    isolate
-        .handle_message(&answer, Millis(0))
-        .expect("attached");
+    for answer in reply.finish(bus) {
+        isolate
+            .handle_message(&answer, Millis(0))
+            .expect("followed");
+    }
     written(&mut isolate, Millis(0));
     (number, isolate)
 }

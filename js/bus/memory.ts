@@ -4,7 +4,7 @@ import { MemorySessions } from '../legacy/memory-sessions.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
-import { attachMessage, Bus, eventIn, type Received } from '../wasm.js';
+import { Bus, eventsIn, type FollowReply, followEverything } from '../wasm.js';
 import type { BusConnection, BusLink, Connected, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
@@ -54,17 +54,16 @@ export class InMemoryBus implements ListenBus {
     const tell = (event: ServerEvent): void => listener(event as Known);
     const link: BusLink = {
       receive: (frame) => {
-        const event = eventIn(frame);
-        if (event !== undefined) tell(JSON.parse(event) as ServerEvent);
+        for (const event of eventsIn(frame)) tell(JSON.parse(event) as ServerEvent);
       },
       lost: (error) => {
         if ((error as ListenError).code === 'bus-released') return;
-        connection = this.#join(everything(), link);
+        connection = this.#join(followEverything(), link);
         // Which resources changed nobody knows; the lists can be named.
         for (const event of LISTS) tell(event);
       },
     };
-    let connection = this.#join(everything(), link);
+    let connection = this.#join(followEverything(), link);
     return () => {
       this.#renew();
       connection.leave();
@@ -191,26 +190,28 @@ export class InMemoryBus implements ListenBus {
 
   #take(edge: number, frame: string, session: string | undefined): void {
     const received = this.#bus.receive(edge, frame);
-    if (session !== undefined) this.#enter(session, edge);
-    this.#send(edge, received.answer ?? '');
-    this.#replay(edge, received);
+    const reply = received.reply();
     received.free();
+    if (reply === undefined) return;
+    if (session !== undefined && reply.isFresh) this.#enter(session, edge, reply);
+    this.#replay(edge, reply);
+    for (const answer of reply.finish(this.#bus)) this.#send(edge, answer);
   }
 
-  /** The stream of a session hears what it watches before it hears that it is attached. */
-  #enter(session: string, edge: number): void {
+  /** The stream of a session is told what the session watches. */
+  #enter(session: string, edge: number, reply: FollowReply): void {
     if (this.#streams.get(session) !== edge) this.#release(session, 'another stream of the session has taken over');
     this.#streams.set(session, edge);
-    this.#follow(session);
+    reply.pushWatch(this.#bus, session, this.sessions.uris(session), this.sessions.isHeld(session));
   }
 
-  #replay(edge: number, { replayAfter }: Received): void {
+  #replay(edge: number, reply: FollowReply): void {
+    const { replayAfter } = reply;
     if (replayAfter === undefined) return;
-    const replay = this.#bus.replay(edge);
-    if (replay === undefined) return;
+    const bus = this.#bus;
     this.#recall();
-    for (const { position, event } of this.#log.at(this.#bus.missed(edge, replayAfter))) replay.push(position, event);
-    for (const frame of this.#bus.finishReplay(edge, replay)) this.#send(edge, frame);
+    for (const { position, event } of this.#log.at(bus.missed(edge, replayAfter)))
+      reply.pushEvent(bus, position, event);
   }
 
   /** The log is read once, for the first stream that has missed something. */
@@ -248,11 +249,6 @@ export class InMemoryBus implements ListenBus {
 
 function newBus(): Bus {
   return new Bus(crypto.randomUUID(), 0, 0);
-}
-
-/** What a listener attaches with. */
-function everything(): string {
-  return attachMessage('"everything"', undefined, undefined);
 }
 
 /** The events that name no resource and no task. */

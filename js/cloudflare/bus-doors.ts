@@ -61,7 +61,7 @@ export class BusDoors {
   }
 
   /** The key of the bus object, see {@link DoorKeys.key}. */
-  key(): Promise<string | undefined> {
+  key(): Promise<string> {
     return this.#keys.key(this.#bus, () => this.#root());
   }
 
@@ -105,7 +105,7 @@ export class BusDoors {
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
     return this.#keys.using(name, door, (key) => {
-      const keyed = key === undefined ? headers : { ...headers, [KEY_HEADER]: key };
+      const keyed = { ...headers, [KEY_HEADER]: key };
       return retrying(ATTEMPTS, () => door().fetch(BUS_URL, { headers: keyed }));
     });
   }

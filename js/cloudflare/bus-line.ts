@@ -3,8 +3,8 @@ import { BusCall } from '../wasm.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
-  /** What an attach says that was heard before. */
-  readonly since: string | undefined;
+  /** The frame that attaches: all that is wanted, and what was heard before. */
+  readonly frame: string;
   /** What is to be done about the bus; undefined: nothing now. */
   call(now: number): BusCall | undefined;
 }
@@ -13,8 +13,6 @@ export interface BusFollower {
 export interface LineEnds {
   /** Opens a connection, and sends `frame` first. */
   connect(frame: string, link: BusLink): BusConnection;
-  /** The frame that attaches. */
-  frame(since: string | undefined): string;
   /** Takes one frame, as {@link BusLink.receive}. */
   receive(frame: string): void;
   /** There is no connection any more, see {@link BusLink.lost}. */
@@ -34,7 +32,7 @@ export class BusLine {
   /** Does what the core asks for. */
   tend(follower: BusFollower): void {
     for (let call = follower.call(performance.now()); call !== undefined; call = follower.call(performance.now())) {
-      const frame = this.#ends.frame(follower.since);
+      const { frame } = follower;
       if (call === BusCall.Leave) this.leave();
       else if (call === BusCall.Attach) this.#connect(frame);
       else this.#connection?.send(frame);

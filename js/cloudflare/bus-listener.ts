@@ -4,7 +4,7 @@ import { deferred } from '../deferred.js';
 import { isBusy, ListenError } from '../error.js';
 import type { ServerEvent } from '../event.js';
 import { CALM_MS, surviving, whenTrapped } from '../trap.js';
-import { attachMessage, Listener } from '../wasm.js';
+import { Listener } from '../wasm.js';
 import { BusLine } from './bus-line.js';
 
 /** How a listener reaches its bus and whom it tells. */
@@ -34,7 +34,6 @@ export class BusListener {
     this.#options = options;
     this.#line = new BusLine({
       connect: options.connect,
-      frame: (since) => attachMessage('"everything"', undefined, since),
       receive: (frame) => this.#unlessLapsed(() => this.#receive(frame)),
       lost: (error) => this.#unlessLapsed(() => this.#lose(error)),
     });
@@ -57,13 +56,13 @@ export class BusListener {
   }
 
   #receive(frame: string): void {
-    const event = this.#listener.receive(frame, performance.now());
+    const events = this.#listener.receive(frame, performance.now());
     const { resyncs } = this.#listener;
     const hasMissed = resyncs > this.#resyncs;
     this.#resyncs = resyncs;
     this.#timer.arm(this.#listener.deadline);
     if (hasMissed) this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
-    if (event !== undefined) this.#tell(JSON.parse(event) as ServerEvent);
+    for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
   }
 
   #tell(event: ServerEvent): void {

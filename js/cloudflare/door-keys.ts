@@ -13,27 +13,22 @@ export class DoorKeys {
 
   /**
    * Calls `ask` with the key of the object `name`, and once more with a fresh one where the object
-   * refused. The key is undefined where the object is of a version before keys. `door` has to
-   * return a fresh stub on each call.
+   * refused. `door` has to return a fresh stub on each call.
    *
    * @throws what a stub throws.
    */
-  async using(
-    name: string,
-    door: () => BusDoor,
-    ask: (key: string | undefined) => Promise<Response>,
-  ): Promise<Response> {
+  async using(name: string, door: () => BusDoor, ask: (key: string) => Promise<Response>): Promise<Response> {
     const response = await ask(await this.key(name, door));
     if (response.status !== FORBIDDEN) return response;
     return ask(await this.#fresh(name, door));
   }
 
-  /** The key of the object `name`; undefined where that is of a version before keys. */
-  async key(name: string, door: () => BusDoor): Promise<string | undefined> {
+  /** The key of the object `name`. */
+  async key(name: string, door: () => BusDoor): Promise<string> {
     return this.#keys.get(name)?.key ?? (await this.#fresh(name, door));
   }
 
-  /** The same where the key may have changed: asks for it again, at most once in ten seconds. */
+  /** The same where the key may have changed: asks for it again, at most once in ten seconds. Undefined where it was never asked for. */
   async newerKey(name: string, door: () => BusDoor): Promise<string | undefined> {
     const known = this.#keys.get(name);
     if (known === undefined || Date.now() - known.askedAt < RENEWAL_MS) return known?.key;
@@ -46,16 +41,10 @@ export class DoorKeys {
     this.#keys.delete(name);
   }
 
-  async #fresh(name: string, door: () => BusDoor): Promise<string | undefined> {
-    try {
-      const key = await retrying(ATTEMPTS, () => door().door());
-      this.#keys.set(name, { key, askedAt: Date.now() });
-      return key;
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      this.#keys.delete(name);
-      return undefined;
-    }
+  async #fresh(name: string, door: () => BusDoor): Promise<string> {
+    const key = await retrying(ATTEMPTS, () => door().door());
+    this.#keys.set(name, { key, askedAt: Date.now() });
+    return key;
   }
 }
 
@@ -63,11 +52,6 @@ interface Known {
   key: string;
   /** In milliseconds since 1970. */
   askedAt: number;
-}
-
-/** Whether the object has no method `door`: workerd says so in the message alone (2026-11). */
-function isMissing(error: unknown): boolean {
-  return /does not implement the method "door"/.test((error as Error | undefined)?.message ?? '');
 }
 
 const FORBIDDEN = 403;

@@ -15,8 +15,8 @@ export interface SessionStub {
 
 /** The key of the bus object, as an edge knows it. */
 export interface ObjectKeys {
-  /** Undefined where the object is of a version before keys: no session of it is known. */
-  key(): Promise<string | undefined>;
+  /** The key that it is known by. */
+  key(): Promise<string>;
   /** The same where it may be another one by now. */
   newerKey(): Promise<string | undefined>;
 }
@@ -75,7 +75,7 @@ export class DurableObjectSessions implements SessionStore {
   async #isOurs(id: string): Promise<boolean> {
     if (!hasForm(id)) return false;
     const known = await this.#keys.key();
-    if (known !== undefined && (await isMaced(known, this.#bus, id))) return true;
+    if (await isMaced(known, this.#bus, id)) return true;
     const newer = await this.#keys.newerKey();
     return newer !== undefined && newer !== known && isMaced(newer, this.#bus, id);
   }

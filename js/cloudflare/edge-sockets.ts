@@ -4,11 +4,13 @@ import type { Interests } from './interests.js';
 export interface EdgeLedger {
   /** The position of the last frame that an edge was sent. */
   last(edge: number): number | undefined;
+  /** The number of what an edge said last. */
+  seq(edge: number): number | undefined;
   /** An edge has gone. */
   disconnect(edge: number): void;
 }
 
-/** The hibernating sockets of the edges, and what each one was sent last. */
+/** The hibernating sockets of the edges, and what each one said and was sent last. */
 export class EdgeSockets {
   readonly #ledger: EdgeLedger;
   readonly #interests: Interests;
@@ -66,13 +68,13 @@ export class EdgeSockets {
   }
 
   /**
-   * Writes to the attachments what their edges were sent last. Has to be called in the turn of the event loop that
+   * Writes to the attachments what their edges said and were sent last. Has to be called in the turn of the event loop that
    * sends, or while a timer is armed: otherwise the object may hibernate before, and forget it.
    */
   settle(): void {
     for (const edge of this.#behind) {
       const socket = this.#sockets.get(edge);
-      if (socket !== undefined) this.#interests.reach(socket, this.#ledger.last(edge));
+      if (socket !== undefined) this.#interests.reach(socket, this.#ledger.last(edge), this.#ledger.seq(edge));
     }
     this.#behind.clear();
   }

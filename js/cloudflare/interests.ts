@@ -1,5 +1,5 @@
 /**
- * What each hibernating socket wants, and what it was sent last: in the socket's attachment or, where an interest is
+ * What each hibernating socket wants, and what it said and was sent last: in the socket's attachment or, where an interest is
  * large, in SQLite, as parts: what the edge attached for, then each change since. A change writes one row, however
  * much is held. Both outlive the object's memory.
  */
@@ -16,11 +16,11 @@ export class Interests {
 
   /** Remembers the interest of a socket, as the core's `kept` gives it, and the session whose stream it belongs to. */
   put(socket: WebSocket, parts: string[], session?: string): void {
-    const { last, row } = attachmentOf(socket);
+    const { last, row, seq } = attachmentOf(socket);
     const isKept = row !== undefined && same(this.#parts(row), parts);
     if (row !== undefined && !isKept) this.delete(socket);
     const interest = isKept ? { row } : this.#stored(parts);
-    socket.serializeAttachment({ ...interest, session, last });
+    socket.serializeAttachment({ ...interest, session, last, seq });
   }
 
   /** Remembers that the interest of a socket has changed; `whole` gives all of it, and is asked for rarely where it is large. */
@@ -36,10 +36,10 @@ export class Interests {
     size.changes += change.length;
   }
 
-  /** Remembers the position of the last frame that a socket was sent. */
-  reach(socket: WebSocket, last: number | undefined): void {
+  /** Remembers the position of the last frame that a socket was sent, and the number of what it said last. */
+  reach(socket: WebSocket, last: number | undefined, seq: number | undefined): void {
     const attachment = attachmentOf(socket);
-    if (attachment.last !== last) socket.serializeAttachment({ ...attachment, last });
+    if (attachment.last !== last || attachment.seq !== seq) socket.serializeAttachment({ ...attachment, last, seq });
   }
 
   /** The session whose stream a socket belongs to. */
@@ -47,9 +47,10 @@ export class Interests {
     return attachmentOf(socket).session;
   }
 
-  /** The position of the last frame that a socket was sent. */
-  last(socket: WebSocket): number | undefined {
-    return attachmentOf(socket).last;
+  /** What is remembered of a socket beside its interest. */
+  told(socket: WebSocket): Told {
+    const { last, seq = 0, session } = attachmentOf(socket);
+    return { last, seq, session };
   }
 
   /** The parts of a socket's interest, even of one that attached before a restart; `undefined` if it has not attached. */
@@ -105,11 +106,22 @@ export class Interests {
   }
 }
 
+/** What is remembered of a socket beside its interest. */
+export interface Told {
+  /** The position of the last frame that it was sent. */
+  last: number | undefined;
+  /** The number of what it said last. */
+  seq: number;
+  /** The session whose stream it belongs to. */
+  session: string | undefined;
+}
+
 interface Attachment {
   text?: string;
   row?: number;
   session?: string;
   last?: number;
+  seq?: number;
 }
 
 /** How many parts there are, and how many characters were stored at once and have come since. */

@@ -1,6 +1,6 @@
 import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { Bus, normalizeEvent, type Received } from '../wasm.js';
+import { Bus, type FollowReply, normalizeEvent } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
@@ -140,7 +140,8 @@ export class RootBus implements WatchedBus {
     }
     const received = this.#core.receive(edge, frame);
     if (received.dropped !== undefined) this.#dropped += 1;
-    this.#attach(socket, edge, received);
+    const reply = received.reply();
+    if (reply !== undefined) this.#answer(socket, edge, reply);
     if (received.isDetached) this.#leave(socket, NORMAL);
     if (received.isFull) this.#leave(socket, FULL);
     received.free();
@@ -240,8 +241,8 @@ export class RootBus implements WatchedBus {
   #restore(socket: WebSocket): void {
     try {
       const kept = this.#interests.get(socket);
-      const last = this.#interests.last(socket);
-      const edge = kept === undefined ? this.#core.connect() : this.#core.restore(kept, last);
+      const { last, seq } = this.#interests.told(socket);
+      const edge = kept === undefined ? this.#core.connect() : this.#core.restore(kept, last, seq);
       this.#edges.enter(socket, edge);
       const session = this.#interests.session(socket);
       if (session !== undefined) this.sessions.restore(session, socket, edge);
@@ -250,24 +251,28 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  #attach(socket: WebSocket, edge: number, received: Received): void {
-    const { answer, change, isAttached, replayAfter, session } = received;
-    if (answer === undefined) return;
+  /** Keeps what an edge follows from now on, before it is told so. */
+  #answer(socket: WebSocket, edge: number, reply: FollowReply): void {
+    const { change, joined, keepsAll } = reply;
+    const [session] = joined;
     const kept = (): string[] => this.#core.kept(edge);
     if (change !== undefined) this.#interests.change(socket, change, kept);
-    if (isAttached) this.#interests.put(socket, kept(), session);
-    if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
-    this.#send(edge, answer);
-    if (replayAfter !== undefined) this.#replay(edge, replayAfter);
+    if (keepsAll) this.#interests.put(socket, kept(), session);
+    if (session !== undefined && !this.sessions.takeOver(session, socket, reply)) {
+      reply.free();
+      return;
+    }
+    this.#replay(edge, reply);
+    for (const frame of reply.finish(this.#core)) this.#send(edge, frame);
     this.#edges.settle();
   }
 
-  #replay(edge: number, position: number): void {
-    const replay = this.#core.replay(edge);
-    if (replay === undefined) return;
+  #replay(edge: number, reply: FollowReply): void {
+    const { replayAfter } = reply;
+    if (replayAfter === undefined) return;
     this.#recall();
-    for (const { position: at, event } of this.#log.at(this.#core.missed(edge, position))) replay.push(at, event);
-    for (const frame of this.#core.finishReplay(edge, replay)) this.#send(edge, frame);
+    const positions = this.#core.missed(edge, replayAfter);
+    for (const { position, event } of this.#log.at(positions)) reply.pushEvent(this.#core, position, event);
   }
 
   /** The log is read once, for the first edge that has missed something: a thousand may come back at once. */

@@ -118,10 +118,10 @@ export class RootSessions {
   }
 
   /**
-   * The stream of a session is here now, in place of an earlier one, and hears what the session watches before it
-   * hears that it is attached; answers false where the session is over, or belongs to another principal than claimed.
+   * The stream of a session is here now, in place of an earlier one, and is told what the session watches; answers
+   * false where the session is over, or belongs to another principal than claimed.
    */
-  takeOver(claim: string, socket: WebSocket): boolean {
+  takeOver(claim: string, socket: WebSocket, reply: FollowReply): boolean {
     const { leave } = this.#host;
     const id = this.#owned(claim);
     if (id === undefined) {
@@ -134,7 +134,7 @@ export class RootSessions {
     if (shard !== undefined) this.#release(shard, id);
     this.#table.settle(id, undefined);
     this.#streams.set(id, socket);
-    this.#follow(id);
+    reply.pushWatch(this.#host.core, claim, this.#table.uris(id), this.#table.isHeld(id));
     return true;
   }
 

@@ -85,7 +85,7 @@ export class RootShards {
     if (replayAfter !== undefined) {
       for (const { position, event } of log.after(replayAfter)) reply.pushEvent(core, position, event);
     }
-    const answer = reply.finish();
+    const [answer = ''] = reply.finish(core);
     this.flush();
     return answer;
   }

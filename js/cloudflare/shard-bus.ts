@@ -47,6 +47,7 @@ export class ShardBus {
     this.#shard = shard.bounded(namesBytes(options), this.#perShard).patient(shardCloseMs(options));
     const ledger = {
       last: (edge: number) => this.#shard.last(edge),
+      seq: (edge: number) => this.#shard.seq(edge),
       disconnect: (edge: number) => this.#shard.disconnect(edge, performance.now()),
     };
     this.#edges = new EdgeSockets(ledger, this.#interests);
@@ -102,10 +103,10 @@ export class ShardBus {
       return;
     }
     const received = this.#shard.receive(edge, frame, performance.now());
-    const { change, dropped, isAttaching, isDetached, session } = received;
+    const { change, dropped, isDetached, keepsAll, session } = received;
     received.free();
     if (dropped !== undefined) this.#dropped += 1;
-    if (isAttaching) this.#interests.put(socket, this.#shard.kept(edge), session);
+    if (keepsAll) this.#interests.put(socket, this.#shard.kept(edge), session);
     if (change !== undefined) this.#interests.change(socket, change, () => this.#shard.kept(edge));
     if (isDetached) this.#leave(socket, NORMAL);
     this.#flush();
@@ -131,7 +132,8 @@ export class ShardBus {
   }
 
   #restored(socket: WebSocket, kept: string[]): number {
-    return this.#shard.restore(kept, this.#interests.last(socket), this.#interests.session(socket));
+    const { last, seq, session } = this.#interests.told(socket);
+    return this.#shard.restore(kept, last, seq, session);
   }
 
   #tick(): void {

@@ -2,7 +2,7 @@ import { BUS_HEADER, DEPLOYMENT_HEADER } from './bus-header.js';
 import { OUTDATED } from './close-code.js';
 
 /** The version of what edges and bus objects send each other. An object serves edges of this version alone. */
-export const WIRE = '2';
+export const WIRE = '3';
 
 /** Whether the object can serve the edge that sent this upgrade. */
 export function servesEdge(headers: Headers): boolean {

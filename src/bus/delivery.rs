@@ -1,6 +1,6 @@
-use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map};
+use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map, wire::Batch};
 
-use super::{edges::EdgeId, frames::event_frame};
+use super::edges::EdgeId;
 
 /// One frame and whom it goes to: the edges that were last sent the same position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Groups {
         let groups = self.by_previous.into_entries();
         groups
             .map(|(previous, edges)| Delivery {
-                message: event_frame(position, previous, at, &text),
+                message: Batch::for_edge(previous, position, at, [(position, &text)].into_iter()),
                 edges,
             })
             .collect()

@@ -4,14 +4,12 @@ use crate::{
     clock::Millis,
     event::ServerEvent,
     position::Position,
-    topic::{Index, Topic, Topics},
+    topic::{Delta, Index, Topic, Topics},
     uri::Uri,
 };
 
 use super::{
-    adjust::Adjust,
     delivery::{Delivery, Groups},
-    interest::Interest,
     room::Room,
 };
 
@@ -35,15 +33,10 @@ pub(crate) struct Attached {
     topics: Topics,
     /// The place of the last frame that it was sent; `None` where that was forgotten.
     pub(crate) last: Option<Position>,
-    /// Its attach has not been answered: it gets nothing yet.
+    /// The number of what it said last, and of what it was told that it is done.
+    pub(crate) seq: u64,
+    /// Its fresh follow has not been answered: it gets nothing yet.
     pub(crate) is_waiting: bool,
-}
-
-/// Which topics an edge is entered under that it was not before, and the other way round.
-#[derive(Debug, Default)]
-pub(crate) struct Delta {
-    pub(crate) added: Vec<Topic>,
-    pub(crate) dropped: Vec<Topic>,
 }
 
 impl Edges {
@@ -78,7 +71,7 @@ impl Edges {
     /// Whether there is room for what this changes.
     pub(crate) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
         let held = self.bytes(edge);
-        let to = held + names_of(&delta.added) - names_of(&delta.dropped);
+        let to = held + names_of(&delta.add) - names_of(&delta.drop);
         self.room.admits(held, to)
     }
 
@@ -101,6 +94,7 @@ impl Edges {
         &mut self,
         edge: EdgeId,
         topics: &Topics,
+        seq: u64,
         last: Option<Position>,
         is_waiting: bool,
     ) {
@@ -113,22 +107,11 @@ impl Edges {
         self.attached += 1;
         let attached = Attached {
             topics: shared,
+            seq,
             last,
             is_waiting,
         };
         self.all.insert(edge, Some(attached));
-    }
-
-    /// What a change comes to for an edge that has attached, and does not want everything.
-    pub(crate) fn delta(&self, edge: EdgeId, adjust: &Adjust) -> Option<Delta> {
-        let topics = &self.get(edge)?.topics;
-        if topics.contains(&Topic::Everything) {
-            return Some(Delta::default());
-        }
-        Some(Delta {
-            added: adjust.added(topics),
-            dropped: adjust.dropped(topics),
-        })
     }
 
     /// Changes what an edge wants, at the cost of the change.
@@ -137,11 +120,11 @@ impl Edges {
             return;
         };
         let held = attached.topics.bytes();
-        for topic in &delta.dropped {
+        for topic in &delta.drop {
             self.index.remove(edge, topic);
             attached.topics.remove(topic);
         }
-        for topic in &delta.added {
+        for topic in &delta.add {
             attached
                 .topics
                 .insert(self.index.insert(edge, topic.clone()));
@@ -158,14 +141,32 @@ impl Edges {
         let wanted: Topics = uris.iter().cloned().map(Topic::Resource).collect();
         let held = attached.topics.iter().filter(|topic| topic.is_resource());
         let delta = Delta {
-            dropped: held
+            drop: held
                 .filter(|topic| !wanted.contains(topic))
                 .cloned()
                 .collect(),
-            added: wanted.without(&attached.topics),
+            add: wanted.without(&attached.topics),
         };
         self.change(edge, &delta);
         Some(delta)
+    }
+
+    /// The number of what an edge said last that changed something; `None`: it has said nothing yet.
+    pub(crate) fn seq(&self, edge: EdgeId) -> Option<u64> {
+        self.get(edge).map(|attached| attached.seq)
+    }
+
+    /// An edge has said something more.
+    pub(crate) fn count(&mut self, edge: EdgeId, seq: u64) {
+        if let Some(attached) = self.get_mut(edge) {
+            attached.seq = seq;
+        }
+    }
+
+    /// What an edge is told of the room that it has; `None`: there are no bounds.
+    pub(crate) fn told_room(&self, edge: EdgeId) -> Option<usize> {
+        let room = self.room_of(edge);
+        (room < usize::MAX).then_some(room)
     }
 
     /// Takes an edge out of the index; its connection stays.
@@ -268,11 +269,6 @@ impl Attached {
     /// What it wants.
     pub(crate) fn topics(&self) -> &Topics {
         &self.topics
-    }
-
-    /// The same as an interest, its names in order.
-    pub(crate) fn interest(&self) -> Interest {
-        Interest::of(self.topics.iter().cloned().collect())
     }
 
     /// What has to be followed for it; a topic may come twice.

@@ -1,40 +1,64 @@
 use crate::{
     event::ServerEvent,
     position::{Mark, Position},
-    sorted::Map,
-    topic::{Subject, Topic},
+    topic::{Delta, Topic},
+    wire::{Follow, FollowAnswer, Followed, Missed, ProtocolError, Watched},
 };
 
-use super::{
-    Bus,
-    placement::ShardId,
-    protocol::ProtocolError,
-    replay::in_order,
-    shard_protocol::{Follow, FollowAnswer, Followed, Missed, Watched},
-};
+use super::{Bus, edges::EdgeId, placement::ShardId, replay::Replay};
 
-/// The answer to one call of a shard, while it comes into being: what it needs from the log and
-/// from the sessions is pushed, then [`FollowReply::finish`] writes it.
+/// The answer to one follow, while it comes into being: what it needs from the sessions and from the log is pushed, then
+/// [`FollowReply::finish`] writes it.
 #[derive(Debug)]
 pub struct FollowReply {
-    shard: ShardId,
+    to: Asker,
+    keeps: Keeps,
     outcome: Outcome,
+}
+
+/// What has to be kept, so that an edge can be restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Nothing has changed.
+    Nothing,
+    /// All of [`Bus::kept`].
+    Anew,
+    /// This change, with what is kept.
+    Delta(Delta),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Asker {
+    Shard(ShardId),
+    Edge(EdgeId),
 }
 
 #[derive(Debug)]
 enum Outcome {
-    Accepted {
-        mark: Mark,
-        is_settled: bool,
-        joined: Vec<Box<str>>,
-        left: Vec<Box<str>>,
-        is_fresh: bool,
-        after: Option<Position>,
-        last: Map<Subject, (Position, ServerEvent)>,
-        watches: Vec<Watched>,
-        room: usize,
-    },
+    Accepted(Accepted),
     Refused(FollowAnswer),
+}
+
+#[derive(Debug)]
+struct Accepted {
+    seq: u64,
+    mark: Mark,
+    is_fresh: bool,
+    is_settled: bool,
+    joined: Vec<Box<str>>,
+    left: Vec<Box<str>>,
+    replay: Option<Replay>,
+    watches: Vec<Watched>,
+}
+
+impl Keeps {
+    pub(super) fn of(delta: Delta) -> Self {
+        if delta.is_empty() {
+            Self::Nothing
+        } else {
+            Self::Delta(delta)
+        }
+    }
 }
 
 impl Bus {
@@ -52,119 +76,177 @@ impl Bus {
             None => Outcome::Refused(FollowAnswer::Unknown),
             Some(seq) if follow.seq <= seq => Outcome::Refused(FollowAnswer::Stale { seq }),
             Some(_) if !self.admits(shard, &follow) => Outcome::Refused(FollowAnswer::Full {
-                room: self.room_of(shard),
+                seq: follow.seq,
+                room: Some(self.room_of(shard)),
             }),
-            Some(_) => self.accept(shard, follow),
+            Some(_) => Outcome::Accepted(self.accept(shard, follow)),
         };
-        Ok(FollowReply { shard, outcome })
+        Ok(FollowReply {
+            to: Asker::Shard(shard),
+            keeps: Keeps::Nothing,
+            outcome,
+        })
     }
 
-    fn accept(&mut self, shard: ShardId, follow: Follow) -> Outcome {
+    fn accept(&mut self, shard: ShardId, follow: Follow) -> Accepted {
         self.apply(shard, &follow);
         let since = follow.since;
-        Outcome::Accepted {
-            mark: self.mark.clone(),
+        let after = since.map(|since| since.max(self.floor).min(self.mark.position));
+        Accepted {
             is_settled: self.has_taken_everything(shard),
+            ..Accepted::new(follow, self.mark.clone(), after)
+        }
+    }
+}
+
+impl Accepted {
+    fn new(follow: Follow, mark: Mark, after: Option<Position>) -> Self {
+        Self {
+            seq: follow.seq,
+            mark,
+            is_fresh: follow.is_fresh,
+            is_settled: false,
             joined: follow.joined,
             left: follow.left,
-            is_fresh: follow.is_fresh,
-            after: since.map(|since| since.max(self.floor).min(self.mark.position)),
-            last: Map::new(),
+            replay: after.map(Replay::new),
             watches: Vec::new(),
-            room: self.room_of(shard),
         }
     }
 }
 
 impl FollowReply {
-    /// The events after this position are to be pushed, in the order of their positions; after the sessions.
-    pub fn replay_after(&self) -> Option<Position> {
-        match &self.outcome {
-            Outcome::Accepted { after, mark, .. } => after.filter(|at| *at < mark.position),
-            Outcome::Refused(_) => None,
+    pub(super) fn to_edge(
+        edge: EdgeId,
+        follow: Follow,
+        mark: Mark,
+        after: Option<Position>,
+        keeps: Keeps,
+    ) -> Self {
+        Self {
+            to: Asker::Edge(edge),
+            keeps,
+            outcome: Outcome::Accepted(Accepted::new(follow, mark, after)),
         }
     }
 
-    /// The sessions whose streams are at the shard now; what each watches is to be pushed.
+    pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, keeps: Keeps) -> Self {
+        Self {
+            to: Asker::Edge(edge),
+            keeps,
+            outcome: Outcome::Refused(answer),
+        }
+    }
+
+    /// What has to be kept of the edge.
+    pub fn keeps(&self) -> &Keeps {
+        &self.keeps
+    }
+
+    /// The sessions whose streams are there now; what each watches is to be pushed, before events are.
     pub fn joined(&self) -> &[Box<str>] {
-        match &self.outcome {
-            Outcome::Accepted { joined, .. } => joined,
-            Outcome::Refused(_) => &[],
-        }
+        self.accepted().map_or(&[], |accepted| &accepted.joined)
     }
 
-    /// The sessions whose streams are gone from the shard.
+    /// The sessions whose streams are gone from a shard.
     pub fn left(&self) -> &[Box<str>] {
-        match &self.outcome {
-            Outcome::Accepted { left, .. } => left,
-            Outcome::Refused(_) => &[],
-        }
+        self.accepted().map_or(&[], |accepted| &accepted.left)
     }
 
-    /// Whether the shard has begun anew: no other session has its stream there.
+    /// Whether a shard has begun anew: no other session has its stream there.
     pub fn is_fresh(&self) -> bool {
-        matches!(&self.outcome, Outcome::Accepted { is_fresh: true, .. })
+        self.accepted().is_some_and(|accepted| accepted.is_fresh)
     }
 
     /// What a session watches that has joined; one that is not pushed is over.
     pub fn push_watch(&mut self, bus: &mut Bus, watched: Watched) {
-        if let Outcome::Accepted { watches, .. } = &mut self.outcome {
-            let topics = watched.uris.iter().cloned().map(Topic::Resource);
-            bus.add(self.shard, topics.collect());
-            watches.push(watched);
+        let to = self.to;
+        if let Outcome::Accepted(accepted) = &mut self.outcome {
+            match to {
+                Asker::Shard(shard) => {
+                    let topics = watched.uris.iter().cloned().map(Topic::Resource);
+                    bus.add(shard, topics.collect());
+                }
+                Asker::Edge(edge) => {
+                    bus.edges.watch(edge, &watched.uris);
+                }
+            }
+            accepted.watches.push(watched);
         }
+    }
+
+    /// The events after this position are to be pushed, in the order of their positions. For an edge those of [`Bus::missed`] suffice.
+    pub fn replay_after(&self) -> Option<Position> {
+        let accepted = self.accepted()?;
+        let after = accepted.replay.as_ref()?.after();
+        (after < accepted.mark.position).then_some(after)
     }
 
     /// The next event of the log.
     pub fn push_event(&mut self, bus: &Bus, position: Position, event: &ServerEvent) {
-        let is_followed = |topic: Topic| bus.shards.follows.takes(self.shard, &topic);
-        if let Outcome::Accepted { last, .. } = &mut self.outcome
-            && is_followed(Topic::of(event))
-            && Topic::of_audience(event).is_none_or(is_followed)
+        let is_wanted = match self.to {
+            Asker::Edge(edge) => bus.topics(edge).is_some_and(|topics| topics.accepts(event)),
+            Asker::Shard(shard) => {
+                let is_followed = |topic: Topic| bus.shards.follows.takes(shard, &topic);
+                is_followed(Topic::of(event)) && Topic::of_audience(event).is_none_or(is_followed)
+            }
+        };
+        if let Outcome::Accepted(accepted) = &mut self.outcome
+            && let Some(replay) = accepted.replay.as_mut().filter(|_| is_wanted)
         {
-            last.insert(Topic::subject_of(event), (position, event.clone()));
+            replay.push(position, event);
         }
     }
 
-    /// The answer.
-    pub fn finish(self) -> String {
-        let answer = match self.outcome {
-            Outcome::Accepted {
-                mark,
-                is_settled,
-                after,
-                last,
-                watches,
-                room,
-                ..
-            } => FollowAnswer::Followed(Followed {
-                mark,
-                is_settled,
-                missed: after.map(|after| missed(after, last)),
-                watches,
-                room: (room < usize::MAX).then_some(room),
-            }),
-            Outcome::Refused(answer) => answer,
+    /// What to send: the answer, then to an edge what it missed.
+    pub fn finish(self, bus: &mut Bus) -> Vec<String> {
+        let accepted = match self.outcome {
+            Outcome::Refused(answer) => return vec![answer.to_json()],
+            Outcome::Accepted(accepted) => accepted,
         };
-        answer.to_json()
+        let Accepted {
+            seq,
+            mark,
+            is_settled,
+            replay,
+            watches,
+            ..
+        } = accepted;
+        let (room, missed, batches) = match self.to {
+            Asker::Shard(shard) => {
+                let room = Some(bus.room_of(shard)).filter(|room| *room < usize::MAX);
+                (room, replay.map(Replay::missed), Vec::new())
+            }
+            Asker::Edge(edge) => {
+                let after = replay.as_ref().map(Replay::after);
+                let (batches, heard) = replay.map(Replay::batches).unzip();
+                if let Some((heard, attached)) = heard.zip(bus.edges.get_mut(edge)) {
+                    attached.last = Some(heard);
+                }
+                let missed = after.map(|after| Missed {
+                    after,
+                    events: Vec::new(),
+                });
+                let room = bus.edges.told_room(edge);
+                (room, missed, batches.unwrap_or_default())
+            }
+        };
+        let answer = FollowAnswer::Followed(Followed {
+            seq,
+            mark,
+            missed,
+            is_settled,
+            watches,
+            room,
+        });
+        let mut frames = vec![answer.to_json()];
+        frames.extend(batches);
+        frames
+    }
+
+    fn accepted(&self) -> Option<&Accepted> {
+        match &self.outcome {
+            Outcome::Accepted(accepted) => Some(accepted),
+            Outcome::Refused(_) => None,
+        }
     }
 }
-
-/// As many of the latest events as one answer may carry.
-fn missed(after: Position, last: Map<Subject, (Position, ServerEvent)>) -> Missed {
-    let mut events = in_order(last);
-    let mut bytes = 0;
-    let is_beyond = |(_, event): &(Position, ServerEvent)| {
-        bytes += event.to_json().len();
-        bytes > MOST_BYTES
-    };
-    let beyond = events.iter().rposition(is_beyond);
-    let left_out = beyond.and_then(|place| events.drain(..=place).next_back());
-    Missed {
-        after: left_out.map_or(after, |(position, _)| position),
-        events,
-    }
-}
-
-/// A call may carry 32 MiB.
-const MOST_BYTES: usize = 8 << 20;

@@ -2,9 +2,10 @@ use crate::{
     event::ServerEvent,
     sorted::Map,
     topic::{Index, Topic, Topics},
+    wire::Follow,
 };
 
-use super::{placement::ShardId, shard_protocol::Follow};
+use super::placement::ShardId;
 
 /// What the shards of a bus follow there.
 #[derive(Debug, Default)]
@@ -52,9 +53,15 @@ impl Follows {
         let gone: usize = if follow.is_fresh {
             self.names_of(shard)
         } else {
-            follow.drop.iter().filter(has).map(Topic::names).sum()
+            follow
+                .topics
+                .drop
+                .iter()
+                .filter(has)
+                .map(Topic::names)
+                .sum()
         };
-        let new = follow.add.iter();
+        let new = follow.topics.add.iter();
         let new = new.filter(|topic| follow.is_fresh || !has(topic));
         let added: usize = new.map(Topic::names).sum();
         (added > gone).then(|| self.names - gone + added)

@@ -3,9 +3,10 @@ use std::{collections::VecDeque, sync::Arc};
 use crate::{
     clock::Millis,
     position::{Mark, Position},
+    wire::Batch,
 };
 
-use super::{pause::pause, shard_protocol::Batch};
+use super::pause::pause;
 
 /// What one shard has yet to take: one batch is on its way at a time, so that batches form by
 /// themselves where events come faster than answers.
@@ -95,7 +96,14 @@ impl Outbox {
         if is_whole {
             self.oldest = None;
         }
-        Some(Batch::write(&end, self.previous, at, &events, self.is_last))
+        let events = events.iter().map(|(at, event)| (*at, event));
+        Some(Batch::for_shard(
+            &end,
+            self.previous,
+            at,
+            events,
+            self.is_last,
+        ))
     }
 
     /// The call was answered; `false` where it is not the one that is waited for.

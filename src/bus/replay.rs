@@ -1,57 +1,79 @@
 use crate::{
     event::ServerEvent,
-    position::{Mark, Position},
+    position::Position,
     seeded::{self, Bug},
     sorted::Map,
-    topic::{Subject, Topic, Topics},
+    topic::{Subject, Topic},
+    wire::{Batch, Missed},
 };
 
-use super::{Bus, edges::EdgeId, frames::event_frame, interest::Interest};
+use super::{Bus, edges::EdgeId};
 
-/// What one edge missed, read from the log and collapsed: the last event of each topic, in
-/// the order of their positions.
+/// What somebody missed, read from the log and collapsed: the last event of each topic.
 #[derive(Debug)]
-pub struct Replay {
-    topics: Topics,
+pub(super) struct Replay {
     after: Position,
     last: Map<Subject, (Position, ServerEvent)>,
 }
 
 impl Replay {
-    /// Begins a replay for an edge that wants this and has heard everything up to `after`.
-    pub fn new(interest: &Interest, after: Position) -> Self {
-        Self::of(interest.topics(), after)
-    }
-
-    /// As [`Replay::new`], with what it wants as topics.
-    pub(crate) fn of(topics: Topics, after: Position) -> Self {
+    /// Of who has heard everything up to `after`.
+    pub(super) fn new(after: Position) -> Self {
         Self {
-            topics,
             after,
             last: Map::new(),
         }
     }
 
-    /// The next event of the log.
-    pub fn push(&mut self, position: Position, event: &ServerEvent) {
-        if self.topics.accepts(event) {
-            let topic = Topic::subject_of(event);
-            if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&topic) {
-                return;
-            }
-            self.last.insert(topic, (position, event.clone()));
-        }
+    /// Up to where everything was heard.
+    pub(super) fn after(&self) -> Position {
+        self.after
     }
 
-    /// The frames to send, and the position that the edge has then heard.
-    pub fn frames(self) -> (Vec<String>, Position) {
-        let missed = in_order(self.last);
+    /// The next event of the log that is wanted.
+    pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
+        let subject = Topic::subject_of(event);
+        if seeded::has(Bug::ReplaysTheFirst) && self.last.contains_key(&subject) {
+            return;
+        }
+        self.last.insert(subject, (position, event.clone()));
+    }
+
+    /// The batches that tell an edge, of bounded size, and the position that it has then heard.
+    pub(super) fn batches(self) -> (Vec<String>, Position) {
         let mut heard = self.after;
-        let frames = missed.into_iter().map(|(position, event)| {
-            let previous = std::mem::replace(&mut heard, position);
-            event_frame(position, Some(previous), None, &event.to_json())
-        });
-        (frames.collect(), heard)
+        let mut batches = Vec::new();
+        let mut events = in_order(self.last).into_iter().peekable();
+        while events.peek().is_some() {
+            let mut bytes = 0;
+            let mut batch = Vec::new();
+            while let Some((position, event)) = events.next_if(|_| bytes < BATCH_BYTES) {
+                let text = event.to_json();
+                bytes += text.len();
+                batch.push((position, text));
+            }
+            let through = batch.last().map_or(heard, |(position, _)| *position);
+            let previous = std::mem::replace(&mut heard, through);
+            let batch = batch.into_iter();
+            batches.push(Batch::for_edge(Some(previous), through, None, batch));
+        }
+        (batches, heard)
+    }
+
+    /// The same in one answer: as many of the latest events as it may carry.
+    pub(super) fn missed(self) -> Missed {
+        let mut events = in_order(self.last);
+        let mut bytes = 0;
+        let is_beyond = |(_, event): &(Position, ServerEvent)| {
+            bytes += event.to_json().len();
+            bytes > ANSWER_BYTES
+        };
+        let beyond = events.iter().rposition(is_beyond);
+        let left_out = beyond.and_then(|place| events.drain(..=place).next_back());
+        Missed {
+            after: left_out.map_or(self.after, |(position, _)| position),
+            events,
+        }
     }
 }
 
@@ -68,42 +90,21 @@ impl Bus {
         recent.push(position, event);
     }
 
-    /// Of the events after a position, those that an attached edge is to be told of, in order.
+    /// Of the events after a position, those that an edge is to be told of, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let recent = self.recent.as_ref().zip(self.edges.get(edge));
-        recent.map_or_else(Vec::new, |(recent, attached)| {
-            recent.missed(attached.topics(), after)
-        })
-    }
-
-    /// Begins the replay that [`Received::Attached`](super::Received::Attached) asks for: push the events that were missed, then finish it.
-    pub fn replay(&self, edge: EdgeId) -> Option<Replay> {
-        let attached = self.edges.get(edge)?;
-        let after = attached.last.unwrap_or_default();
-        Some(Replay::of(attached.topics().clone(), after))
-    }
-
-    /// The replay is over; these are the frames to send to the edge.
-    pub fn finish_replay(&mut self, edge: EdgeId, replay: Replay) -> Vec<String> {
-        let (frames, heard) = replay.frames();
-        if let Some(attached) = self.edges.get_mut(edge) {
-            attached.last = Some(heard);
-        }
-        frames
-    }
-
-    /// Whether the log still holds everything after `since`.
-    pub(super) fn reaches(&self, since: &Mark) -> bool {
-        since.epoch == self.mark.epoch
-            && (self.floor..=self.mark.position).contains(&since.position)
+        let recent = self.recent.as_ref().zip(self.topics(edge));
+        recent.map_or_else(Vec::new, |(recent, topics)| recent.missed(topics, after))
     }
 }
 
 /// The last events of each topic, in the order of their positions.
-pub(super) fn in_order(
-    last: Map<Subject, (Position, ServerEvent)>,
-) -> Vec<(Position, ServerEvent)> {
+fn in_order(last: Map<Subject, (Position, ServerEvent)>) -> Vec<(Position, ServerEvent)> {
     let by_key = last.into_entries();
     let by_position: Map<Position, ServerEvent> = by_key.map(|(_, logged)| logged).collect();
     by_position.into_entries().collect()
 }
+
+/// Text in one batch, and what its last event has beyond that.
+const BATCH_BYTES: usize = 65_536;
+/// A call may carry 32 MiB.
+const ANSWER_BYTES: usize = 8 << 20;

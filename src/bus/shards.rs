@@ -6,6 +6,7 @@ use crate::{
     position::Position,
     seeded::{self, Bug},
     topic::Topic,
+    wire::{Follow, ProtocolError, Taken},
 };
 
 use super::{
@@ -15,8 +16,6 @@ use super::{
     outbox::Outbox,
     placement::{Home, Placement, ShardId},
     post::Post,
-    protocol::ProtocolError,
-    shard_protocol::{Follow, Taken},
 };
 
 /// The shards of a bus: what each follows, and what it has yet to take.
@@ -189,11 +188,11 @@ impl Bus {
         if follow.is_fresh {
             self.shards.follows.forget(shard);
         }
-        for topic in &follow.drop {
+        for topic in &follow.topics.drop {
             self.shards.follows.remove(shard, topic);
         }
         let is_entered = follow.is_fresh || !seeded::has(Bug::EntersTheFirstNamesOnly);
-        let add = follow.add.iter().filter(|_| is_entered);
+        let add = follow.topics.add.iter().filter(|_| is_entered);
         let add = add.filter(|topic| self.shards.follows.insert(shard, (*topic).clone()));
         let add = add.cloned().collect();
         self.shards.placement.count(shard, follow.seq);
@@ -205,7 +204,7 @@ impl Bus {
             seq: follow.seq,
             is_fresh: follow.is_fresh,
             add,
-            drop: follow.drop.clone(),
+            drop: follow.topics.drop.clone(),
         });
         self.count_follows();
         self.shards.placement.report(shard, follow.edges);

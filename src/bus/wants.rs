@@ -1,4 +1,8 @@
-use crate::{event::ServerEvent, sorted::Set, topic::Topic};
+use crate::{
+    event::ServerEvent,
+    sorted::Set,
+    topic::{Delta, Topic},
+};
 
 /// What a shard follows at its root, and what has to change about that. Topics that no edge
 /// wants any more stay followed for a while: edges go and come back.
@@ -11,13 +15,6 @@ pub(crate) struct Wants {
     /// No edge wants them, and the root may believe otherwise.
     unwanted: Set<Topic>,
     is_noisy: bool,
-}
-
-/// What one call changes.
-#[derive(Debug, Default)]
-pub(crate) struct Turn {
-    pub(crate) add: Vec<Topic>,
-    pub(crate) drop: Vec<Topic>,
 }
 
 impl Wants {
@@ -71,18 +68,18 @@ impl Wants {
     }
 
     /// What the next call is to change.
-    pub(crate) fn begin(&mut self) -> Turn {
+    pub(crate) fn begin(&mut self) -> Delta {
         self.is_noisy = false;
         let drop: Vec<Topic> = std::mem::take(&mut self.unwanted).into_keys().collect();
         for topic in &drop {
             self.followed.remove(topic);
         }
         let add = std::mem::take(&mut self.missing).into_keys().collect();
-        Turn { add, drop }
+        Delta { add, drop }
     }
 
     /// The call was answered.
-    pub(crate) fn finish(&mut self, turn: Turn, is_wanted: impl Fn(&Topic) -> bool) {
+    pub(crate) fn finish(&mut self, turn: Delta, is_wanted: impl Fn(&Topic) -> bool) {
         for topic in turn.add {
             if !is_wanted(&topic) {
                 self.unwanted.insert(topic.clone());
@@ -92,7 +89,7 @@ impl Wants {
     }
 
     /// The bus has refused the call for want of room. What is to be dropped is dropped again, whether it was or not.
-    pub(crate) fn refuse(&mut self, turn: Turn, is_wanted: impl Fn(&Topic) -> bool) {
+    pub(crate) fn refuse(&mut self, turn: Delta, is_wanted: impl Fn(&Topic) -> bool) {
         for topic in turn.add {
             if is_wanted(&topic) {
                 self.missing.insert(topic);
@@ -101,7 +98,7 @@ impl Wants {
             }
         }
         self.undo(
-            Turn {
+            Delta {
                 add: Vec::new(),
                 drop: turn.drop,
             },
@@ -110,7 +107,7 @@ impl Wants {
     }
 
     /// Nobody knows whether the root has heard of the call.
-    pub(crate) fn undo(&mut self, turn: Turn, is_wanted: impl Fn(&Topic) -> bool) {
+    pub(crate) fn undo(&mut self, turn: Delta, is_wanted: impl Fn(&Topic) -> bool) {
         for topic in turn.add.into_iter().chain(turn.drop) {
             if is_wanted(&topic) {
                 self.missing.insert(topic);

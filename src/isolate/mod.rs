@@ -8,15 +8,16 @@ mod session;
 use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
-    bus::{Mark, Position, ProtocolError},
     clock::Millis,
     event::ServerEvent,
     fanout::{Fanout, Published, StreamId},
     filter::SubscriptionFilter,
     listen::{Ending, ServerStream},
+    position::{Mark, Position},
     seeded::{self, Bug},
     topic::Topic,
     upstream::{Counts, News, Patience, Upstream, UpstreamCall},
+    wire::ProtocolError,
 };
 
 use output::{Batch, Step};
@@ -114,7 +115,10 @@ impl Isolate {
         }
         match handled? {
             News::Nothing => {}
-            News::Confirmed { is_whole } => {
+            News::Confirmed { is_whole, watched } => {
+                if let Some(watching) = watched {
+                    self.watch(watching);
+                }
                 if seeded::has(Bug::EndsAtANewEpoch) && !is_whole {
                     self.seeded_end();
                 }
@@ -127,14 +131,12 @@ impl Isolate {
                 self.serve_waiting();
             }
             News::Refused(topics) => self.lack(&topics),
-            News::Watched { filter, is_held } => self.watch(filter, is_held),
-            News::Event {
-                position,
-                at,
-                event,
-            } => {
-                if self.tells(&event, at, now) {
-                    self.hear(position, at, event);
+            News::Watched(watching) => self.watch(watching),
+            News::Events { at, events } => {
+                for (position, event) in events {
+                    if self.tells(&event, at, now) {
+                        self.hear(position, at, event);
+                    }
                 }
             }
         }

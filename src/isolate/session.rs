@@ -1,6 +1,11 @@
 use crate::{
-    bus::Mark, clock::Millis, event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter,
-    listen::ServerStream, upstream::Past, uri::Uri,
+    clock::Millis,
+    event::ServerEvent,
+    fanout::StreamId,
+    listen::ServerStream,
+    position::Mark,
+    upstream::{Past, Watching},
+    uri::Uri,
 };
 
 use super::{Isolate, output::Step};
@@ -9,7 +14,7 @@ use super::{Isolate, output::Step};
 #[derive(Clone, Debug)]
 pub struct Joining {
     /// What the bus knows the session by. What the session watches is added there, and told with
-    /// [`BusMessage::Interest`](crate::bus::BusMessage::Interest).
+    /// [`Watched`](crate::wire::Watched).
     pub session: Box<str>,
     /// What its client has heard already: what the bus cannot replay of that is made up for by cueing all that is honored.
     pub past: Past,
@@ -61,7 +66,11 @@ impl Isolate {
     }
 
     /// The bus tells what a session watches, and whether its client is ready.
-    pub(super) fn watch(&mut self, mut filter: SubscriptionFilter, is_held: bool) {
+    pub(super) fn watch(&mut self, watching: Watching) {
+        let Watching {
+            mut filter,
+            is_held,
+        } = watching;
         let Some(session) = &mut self.session else {
             return;
         };

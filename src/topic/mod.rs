@@ -1,10 +1,12 @@
 //! What an event is about: the atom of filters, of the index, of cues and of the log's replay.
 
+mod delta;
 mod index;
 mod set;
 
 use crate::{event::ServerEvent, scope::Label, task::TaskId, uri::Uri};
 
+pub use delta::Delta;
 pub use index::Index;
 pub use set::Topics;
 

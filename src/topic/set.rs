@@ -1,6 +1,6 @@
 use crate::{event::ServerEvent, sorted::Set};
 
-use super::Topic;
+use super::{Delta, Topic};
 
 /// A set of topics, in order: to change one of them costs the same however many there are.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,19 @@ impl Topics {
         let was_there = self.topics.remove(topic);
         self.bytes -= if was_there { topic.names() } else { 0 };
         was_there
+    }
+
+    /// Changes it; everything stays everything.
+    pub fn apply(&mut self, delta: Delta) {
+        if self.contains(&Topic::Everything) {
+            return;
+        }
+        for topic in &delta.drop {
+            self.remove(topic);
+        }
+        for topic in delta.add {
+            self.insert(topic);
+        }
     }
 
     /// Whether a topic is in it.

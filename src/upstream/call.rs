@@ -1,9 +1,9 @@
 use crate::{
-    bus::{Adjust, Attach, EdgeMessage, Interest, Wants},
+    bus::Wants,
     clock::Millis,
-    filter::SubscriptionFilter,
     seeded::{self, Bug},
     topic::{Index, Topic},
+    wire::Follow,
 };
 
 use super::{BusCall, Flight, Upstream};
@@ -36,14 +36,7 @@ impl Upstream {
         if !is_idle || !(self.wants.is_changed() || self.room.is_due()) {
             return None;
         }
-        if self.can_adjust {
-            return Some(self.adjust(now, wanted));
-        }
-        self.room.handle_asked();
-        // A bus that offers no adjustments is told all anew.
-        self.follower.handle_wish(now);
-        let call = self.follower.poll_call(now)?;
-        Some(self.called(call, wanted))
+        Some(self.follow_more(now, wanted))
     }
 
     /// The connection that there was is none any more.
@@ -56,37 +49,38 @@ impl Upstream {
     pub(super) fn confirm<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         if let Some(flight) = self.flight.take() {
             self.wants
-                .finish(flight.turn, |topic| wanted.contains(topic));
+                .finish(flight.topics, |topic| wanted.contains(topic));
         }
     }
 
-    /// Nobody knows whether the bus has heard of the last adjustment.
+    /// Nobody knows whether the bus has heard of what was asked for last.
     pub(super) fn undo<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         if let Some(flight) = self.flight.take() {
-            self.wants.undo(flight.turn, |topic| wanted.contains(topic));
+            self.wants
+                .undo(flight.topics, |topic| wanted.contains(topic));
         }
     }
 
-    /// The bus has refused the last adjustment. Returns what that would have added.
+    /// The bus has refused what was asked for last. Returns what that would have added.
     pub(super) fn refuse<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> Vec<Topic> {
         let Some(flight) = self.flight.take() else {
             return Vec::new();
         };
-        let refused = flight.turn.add.clone();
+        let refused = flight.topics.add.clone();
         self.wants
-            .refuse(flight.turn, |topic| wanted.contains(topic));
+            .refuse(flight.topics, |topic| wanted.contains(topic));
         refused
     }
 
-    /// Whether the answer to the adjustment of this number is awaited.
+    /// Whether the answer to the follow of this number is awaited, which said only what changes.
     pub(super) fn awaits(&self, seq: u64) -> bool {
-        let adjust = self.flight.as_ref().and_then(|flight| flight.adjust);
-        adjust.is_some_and(|(number, _)| number == seq)
+        let more = self.flight.as_ref().and_then(|flight| flight.more);
+        more.is_some_and(|(number, _)| number == seq)
     }
 
-    /// How long the adjustment that is on its way may stay unanswered.
-    pub(super) fn adjusts_until(&self) -> Option<Millis> {
-        let (_, until) = self.flight.as_ref()?.adjust?;
+    /// How long the answer to that may take.
+    pub(super) fn waits_until(&self) -> Option<Millis> {
+        let (_, until) = self.flight.as_ref()?.more?;
         Some(until)
     }
 
@@ -105,64 +99,50 @@ impl Upstream {
 
     /// An attach says everything that is wanted: what the bus was told before does not matter.
     fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
-        let (interest, session) = match &self.claim {
-            Some(claim) => (
-                Interest::Filter(claim.asked.clone()),
-                Some(claim.session.clone()),
-            ),
-            None => (Interest::of(wanted.topics().cloned().collect()), None),
+        let topics = match &self.claim {
+            Some(claim) => claim.asked.topics(),
+            None => wanted.topics().cloned().collect(),
         };
-        let interest = self.seeded_interest(interest);
+        let topics = self.seeded_topics(topics);
         self.wants = Wants::default();
-        self.want(interest.topics().iter());
+        self.want(&topics);
         self.flight = Some(Flight {
-            turn: self.wants.begin(),
-            adjust: None,
+            topics: self.wants.begin(),
+            more: None,
         });
-        EdgeMessage::Attach(Attach {
-            session,
-            since: self
-                .follower
-                .since()
-                .filter(|_| !seeded::has(Bug::HandsOverWithoutSince))
-                .cloned(),
-            ..Attach::new(interest)
-        })
-        .to_json()
-    }
-
-    /// What it says is wanted: all of it, but for a bug that is planted.
-    fn seeded_interest(&self, interest: Interest) -> Interest {
-        match interest {
-            Interest::Filter(filter)
-                if seeded::has(Bug::AttachesWithoutNames) && self.follower.since().is_some() =>
-            {
-                Interest::Filter(SubscriptionFilter {
-                    resource_subscriptions: Vec::new(),
-                    ..filter
-                })
-            }
-            interest => interest,
+        let mut follow = self.follower.follow(topics);
+        let session = self.claim.as_ref().map(|claim| claim.session.clone());
+        follow.joined.extend(session);
+        if seeded::has(Bug::HandsOverWithoutSince) {
+            follow.since = None;
         }
+        follow.to_json()
     }
 
-    fn adjust<Id: Copy + Ord>(&mut self, now: Millis, wanted: &Index<Id>) -> UpstreamCall {
-        self.seq += 1;
+    /// All that is wanted, but for a bug that is planted.
+    fn seeded_topics(&self, mut topics: Vec<Topic>) -> Vec<Topic> {
+        if seeded::has(Bug::AttachesWithoutNames) && self.follower.since().is_some() {
+            topics.retain(|topic| !topic.is_resource());
+        }
+        topics
+    }
+
+    /// Says only what changes.
+    fn follow_more<Id: Copy + Ord>(&mut self, now: Millis, wanted: &Index<Id>) -> UpstreamCall {
         self.room.handle_asked();
-        let turn = self.wants.begin();
-        let adjust = Adjust {
-            seq: self.seq,
-            add: turn.add.clone().into(),
-            drop: turn.drop.clone().into(),
+        let follow = Follow {
+            seq: self.follower.next_seq(),
+            topics: self.wants.begin(),
+            ..Follow::default()
         };
         self.flight = Some(Flight {
-            turn,
-            adjust: Some((self.seq, now + self.patience.attach)),
+            topics: follow.topics.clone(),
+            more: Some((follow.seq, now + self.patience.attach)),
         });
         if seeded::has(Bug::AdjustsTooSoon) {
             self.confirm(wanted);
         }
-        UpstreamCall::Send(EdgeMessage::Adjust(adjust).to_json())
+        UpstreamCall::Send(follow.to_json())
     }
 
     /// Where nothing is wanted there is nothing to follow, and nothing that could be missed.

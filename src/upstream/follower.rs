@@ -1,10 +1,12 @@
 use crate::{
-    bus::{BusMessage, Mark, Place, Position, ProtocolError},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    position::{Mark, Position},
     seeded::{self, Bug},
     task::TaskId,
+    topic::Topic,
+    wire::{Batch, BusMessage, Follow, FollowAnswer, Followed, ProtocolError},
 };
 
 use super::{
@@ -28,41 +30,30 @@ pub struct Follower {
     past: Past,
     /// Up to where everything was heard when more was wanted than the bus was told.
     before: Option<Mark>,
-    /// Whether an attach is answered with an interest first, and whether that has come since the last one.
-    needs_interest: bool,
-    has_interest: bool,
+    /// The number of the last follow, and of the last one that said all.
+    seq: u64,
+    asked: u64,
+    /// An answer that tells of no session is none.
+    needs_watch: bool,
     /// Of the tasks whose state was told of before its turn, where that state stands: what comes to light before it is older.
     early: Vec<(TaskId, Position)>,
-    /// The event for which the bus was last asked because nobody wants it.
+    /// The batch for which the bus was last asked because nobody wants an event of it.
     unwanted: Option<Position>,
     pub(super) settling: Settling,
     counts: Counts,
 }
 
 impl Follower {
-    /// A follower whose first attach is on its way.
-    pub fn new(past: Past) -> Self {
-        Self::with_link(Link::opening(), past)
-    }
-
     /// A follower that calls for its first attach like for every other one.
     pub fn unattached() -> Self {
-        Self::with_link(Link::unattached(), Past::None)
-    }
-
-    /// What its first attach says that was heard before.
-    pub(crate) fn resuming(self, past: Past) -> Self {
-        Self { past, ..self }
-    }
-
-    fn with_link(link: Link, past: Past) -> Self {
         Self {
-            link,
+            link: Link::unattached(),
             mark: None,
-            past,
+            past: Past::None,
             before: None,
-            needs_interest: false,
-            has_interest: false,
+            seq: 0,
+            asked: 0,
+            needs_watch: false,
             early: Vec::new(),
             unwanted: None,
             settling: Settling::Over,
@@ -70,9 +61,14 @@ impl Follower {
         }
     }
 
-    /// Takes no attach for confirmed whose interest is missing.
-    pub fn expect_interest(&mut self) {
-        self.needs_interest = true;
+    /// What its first attach says that was heard before.
+    pub(crate) fn resuming(self, past: Past) -> Self {
+        Self { past, ..self }
+    }
+
+    /// Takes no attach for confirmed where what its session watches is not told.
+    pub(crate) fn expect_watch(&mut self) {
+        self.needs_watch = true;
     }
 
     /// How patient it is.
@@ -94,46 +90,11 @@ impl Follower {
             return Err(ProtocolError::OutOfPlace);
         }
         let message = BusMessage::from_json(text);
-        let message = message.inspect_err(|error| self.handle_unreadable(*error, text, now))?;
+        let message = message.inspect_err(|error| self.handle_unreadable(*error, now))?;
         match message {
-            BusMessage::Attached(mark) => {
-                let since = self.since().map(|since| since.position);
-                // The answer to an earlier attach may come twice, or late.
-                if !self.link.awaits() || !BusMessage::answers(text, since) {
-                    return Ok(self.handle_unasked(mark, now));
-                }
-                let heard = self.handle_attached(mark, now);
-                if matches!(heard, Heard::Attached { .. }) {
-                    self.handle_answer(BusMessage::head_in(text), now);
-                }
-                Ok(heard)
-            }
-            BusMessage::Interest { interest, is_held } => {
-                self.has_interest = true;
-                Ok(Heard::Interest { interest, is_held })
-            }
-            BusMessage::Adjusted(seq) => Ok(Heard::Adjusted(seq)),
-            BusMessage::Refused(seq) => Ok(Heard::Refused(seq)),
-            BusMessage::Event {
-                position,
-                previous,
-                at,
-                event,
-            } => {
-                let is_wanted = wanted.is_none_or(|filter| filter.accepts(&event));
-                let place = Place { position, previous };
-                match self.take(place, is_wanted, now) {
-                    None => Err(ProtocolError::OutOfPlace),
-                    Some(is_news) if is_news && self.is_latest(&event, position) => {
-                        Ok(Heard::Event {
-                            position,
-                            at,
-                            event,
-                        })
-                    }
-                    Some(_) => Ok(Heard::Nothing),
-                }
-            }
+            BusMessage::Answer(answer) => Ok(self.handle_answer(answer, now)),
+            BusMessage::Watched { uris, is_held } => Ok(Heard::Watched(uris, is_held)),
+            BusMessage::Batch(batch) => self.handle_batch(batch, wanted, now),
         }
     }
 
@@ -183,11 +144,12 @@ impl Follower {
         self.link.handle_timeout(now, random, may_verify);
     }
 
-    /// What is to be done about the bus, or `None` until something is handled again. An attach
-    /// says [`Follower::since`].
+    /// What is to be done about the bus, or `None` until something is handled again. An attach says [`Follower::follow`].
     pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
         let call = self.link.poll_call(now)?;
-        self.has_interest = false;
+        if call != BusCall::Leave {
+            self.asked = self.next_seq();
+        }
         if call == BusCall::Attach {
             self.settling.handle_connecting();
         }
@@ -204,6 +166,21 @@ impl Follower {
             };
         }
         Some(call)
+    }
+
+    /// What an attach says: all that is wanted, and what was heard.
+    pub fn follow(&self, topics: Vec<Topic>) -> Follow {
+        let follow = Follow::fresh(self.asked, topics);
+        match self.since() {
+            Some(mark) => follow.since(mark),
+            None => follow,
+        }
+    }
+
+    /// The number of the next follow.
+    pub(crate) fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
     }
 
     /// When to call [`Follower::handle_timeout`]; `None`: not until something is handled.
@@ -239,11 +216,6 @@ impl Follower {
         self.link.is_lost()
     }
 
-    /// Whether the first attach is still on its way.
-    pub fn is_opening(&self) -> bool {
-        self.link.is_opening()
-    }
-
     /// Whether everything comes, as far as is known.
     pub fn is_certain(&self) -> bool {
         self.link.is_certain()
@@ -259,12 +231,45 @@ impl Follower {
         self.counts
     }
 
-    /// A bus that goes on from what was asked says just that mark.
-    fn handle_attached(&mut self, mark: Mark, now: Millis) -> Heard {
-        if self.needs_interest && !self.has_interest {
+    fn handle_answer(&mut self, answer: FollowAnswer, now: Millis) -> Heard {
+        match answer {
+            FollowAnswer::Followed(followed) if followed.missed.is_some() => {
+                self.handle_attached(followed, now)
+            }
+            FollowAnswer::Followed(Followed {
+                seq, mark, room, ..
+            }) => Heard::Followed {
+                seq,
+                head: mark.position,
+                room,
+            },
+            FollowAnswer::Full { seq, room } => Heard::Refused { seq, room },
+            // The answer to what was said then may be lost: then nothing comes, and it is said again.
+            FollowAnswer::Stale { seq } => {
+                self.seq = self.seq.max(seq);
+                Heard::Nothing
+            }
+            FollowAnswer::Unknown => Heard::Nothing,
+        }
+    }
+
+    /// All that was asked for is followed, after the place that was named: or after another one, where the log does not reach back so far.
+    fn handle_attached(&mut self, followed: Followed, now: Millis) -> Heard {
+        // The answer to an earlier attach may come twice, or late.
+        let is_awaited = self.link.awaits() && followed.seq == self.asked;
+        let Some(missed) = followed.missed.filter(|_| is_awaited) else {
+            return Heard::Nothing;
+        };
+        let watched = followed.watches.into_iter().next();
+        if self.needs_watch && watched.is_none() {
             self.counts.gaps += 1;
             return Heard::Nothing;
         }
+        let head = followed.mark.position;
+        let mark = Mark {
+            position: missed.after,
+            ..followed.mark
+        };
         let is_whole = match std::mem::replace(&mut self.past, Past::None) {
             Past::None => true,
             Past::Since(since) => since == mark || seeded::has(Bug::TakesAnyMarkForWhole),
@@ -276,49 +281,65 @@ impl Follower {
             self.early.clear();
         }
         self.mark = Some(mark);
-        Heard::Attached { is_whole }
-    }
-
-    /// Handles an `attached` that answers no attach. One of another epoch says that events were lost.
-    fn handle_unasked(&mut self, mark: Mark, now: Millis) -> Heard {
-        let Some(known) = &self.mark else {
-            self.doubt(now);
-            return Heard::Nothing;
-        };
-        if known.epoch == mark.epoch {
-            if known.position < mark.position {
-                self.doubt(now);
-            }
-            return Heard::Nothing;
+        self.handle_head(head, now);
+        Heard::Attached {
+            is_whole,
+            head,
+            room: followed.room,
+            watched: watched.map(|watched| (watched.uris, watched.is_held)),
         }
-        self.counts.resyncs += 1;
-        self.early.clear();
-        self.before = None;
-        self.mark = Some(mark);
-        Heard::Attached { is_whole: false }
     }
 
-    /// Takes an event in at its place; the answer is whether it is to be told of, and `None` before
+    /// Takes a batch in at its place. Of one that does not follow what was heard before it is told, too, and the bus is asked.
+    fn handle_batch(
+        &mut self,
+        batch: Batch,
+        wanted: Option<&SubscriptionFilter>,
+        now: Millis,
+    ) -> Result<Heard, ProtocolError> {
+        let is_wanted = |event: &ServerEvent| wanted.is_none_or(|filter| filter.accepts(event));
+        let are_wanted = batch.events.iter().all(|(_, event)| is_wanted(event));
+        let reached = self.mark.as_ref().map(|mark| mark.position);
+        let is_meant = self
+            .take(batch.previous, batch.through, are_wanted, now)
+            .ok_or(ProtocolError::OutOfPlace)?;
+        let is_new = |at: Position| batch.previous.is_none() || Some(at) > reached;
+        let mut events = batch.events;
+        events.retain(|(at, event)| is_new(*at) && (is_meant || is_wanted(event)));
+        events.retain(|(at, event)| self.is_latest(event, *at));
+        if events.is_empty() {
+            return Ok(Heard::Nothing);
+        }
+        let at = batch.at;
+        Ok(Heard::Events { at, events })
+    }
+
+    /// Moves the mark over a batch, where nothing is missing before it. Returns whether all of its events are meant for this node; `None` before
     /// any attach was confirmed.
-    fn take(&mut self, place: Place, is_wanted: bool, now: Millis) -> Option<bool> {
+    fn take(
+        &mut self,
+        previous: Option<Position>,
+        through: Position,
+        are_wanted: bool,
+        now: Millis,
+    ) -> Option<bool> {
         let Some(mark) = &mut self.mark else {
             self.doubt(now);
             return None;
         };
-        let previous = place.previous;
         let Some(previous) = previous.filter(|_| !seeded::has(Bug::IgnoresPrevious)) else {
             // What is in doubt is asked for from before the doubt.
             if self.link.is_certain() {
-                mark.position = place.position;
+                mark.position = through;
             }
             return Some(true);
         };
-        if place.position <= mark.position {
-            return Some(false);
+        if through <= mark.position {
+            return Some(true);
         }
         if previous != mark.position {
             if seeded::has(Bug::MovesTheMarkOverAGap) {
-                mark.position = place.position;
+                mark.position = through;
             }
             // Once the bus is asked, its answer goes back to the mark: what comes before that is no news.
             if self.link.is_attached() {
@@ -327,13 +348,13 @@ impl Follower {
             return Some(true);
         }
         // A bus sends what it was asked for: a change of that must have been missed. Once it has answered, it means it.
-        let is_meant = self.unwanted == Some(place.position) && self.link.is_certain();
-        if !is_wanted && !is_meant {
-            self.unwanted = Some(place.position);
+        let is_meant = self.unwanted == Some(through) && self.link.is_certain();
+        if !are_wanted && !is_meant {
+            self.unwanted = Some(through);
             self.doubt(now);
             return Some(false);
         }
-        mark.position = place.position;
+        mark.position = through;
         self.link.handle_certain(now);
         Some(true)
     }
@@ -354,15 +375,14 @@ impl Follower {
         true
     }
 
-    /// What of a frame can be told that cannot be read: an event of a kind that is not known has its place,
-    /// a message of a newer bus is none for us, and anything else may have been an event.
-    fn handle_unreadable(&mut self, error: ProtocolError, text: &str, now: Millis) {
-        match (error, Place::in_frame(text)) {
-            (ProtocolError::Event(_), Some(place)) => {
-                self.take(place, true, now);
-            }
-            (ProtocolError::UnknownVersion | ProtocolError::UnknownType, _) => {}
-            _ => self.doubt(now),
+    /// A message of a newer bus is none for us, and anything else may have been an event.
+    fn handle_unreadable(&mut self, error: ProtocolError, now: Millis) {
+        let is_newer = matches!(
+            error,
+            ProtocolError::UnknownVersion | ProtocolError::UnknownType
+        );
+        if !is_newer {
+            self.doubt(now);
         }
     }
 

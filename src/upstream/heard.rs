@@ -1,37 +1,44 @@
-use crate::{
-    bus::{Interest, Position},
-    clock::Millis,
-    event::ServerEvent,
-};
+use crate::{clock::Millis, event::ServerEvent, position::Position, uri::Uri};
 
 /// What a frame of the bus said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// Nothing new.
     Nothing,
-    /// The bus has confirmed an attach.
+    /// The bus follows all that it was asked for.
     Attached {
         /// Whether everything comes that was missed; otherwise nobody knows what was.
         is_whole: bool,
+        /// Where the log ends.
+        head: Position,
+        /// Bytes that the names of all that is followed may count; `None`: there are no bounds.
+        room: Option<usize>,
+        /// What the session watches whose stream this is for, and whether its client has yet to say that it is ready.
+        watched: Option<(Vec<Uri>, bool)>,
     },
-    /// An event.
-    Event {
-        /// Its place in the log.
-        position: Position,
-        /// When it was published, on the clock of the bus.
+    /// The bus follows what the follow of this number adds.
+    Followed {
+        /// The number.
+        seq: u64,
+        /// Where the log ends.
+        head: Position,
+        /// As above.
+        room: Option<usize>,
+    },
+    /// There is no room for what the follow of this number adds.
+    Refused {
+        /// The number.
+        seq: u64,
+        /// As above.
+        room: Option<usize>,
+    },
+    /// Events.
+    Events {
+        /// When the oldest was published, on the clock of the bus.
         at: Option<Millis>,
-        /// What changed.
-        event: ServerEvent,
+        /// The events, each with its place in the log.
+        events: Vec<(Position, ServerEvent)>,
     },
-    /// From now on these events come.
-    Interest {
-        /// Which.
-        interest: Interest,
-        /// Whether the client of its session has yet to say that it is ready.
-        is_held: bool,
-    },
-    /// An [`Adjust`](crate::bus::Adjust) with this number is done.
-    Adjusted(u64),
-    /// There is no room for what the [`Adjust`](crate::bus::Adjust) with this number adds.
-    Refused(u64),
+    /// The session watches these resources from now on; its client has yet to say that it is ready, or not.
+    Watched(Vec<Uri>, bool),
 }

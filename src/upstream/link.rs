@@ -24,8 +24,6 @@ pub(super) struct Link {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The first attach is on its way; whoever opens the stream decides how long that may take.
-    Opening,
     /// Attached; where something may be missing, the bus is asked at `ask_at`.
     Attached { ask_at: Option<Millis> },
     /// An attach is on its way, on the connection that there was or on a new one.
@@ -55,20 +53,11 @@ pub enum BusCall {
 }
 
 impl Link {
-    /// Somebody else sends the first attach.
-    pub(super) fn opening() -> Self {
-        Self::new(State::Opening)
-    }
-
     /// The first attach is called for at once.
     pub(super) fn unattached() -> Self {
-        Self::new(State::Lost { until: Millis(0) })
-    }
-
-    fn new(state: State) -> Self {
         Self {
             patience: Patience::default(),
-            state,
+            state: State::Lost { until: Millis(0) },
             away_since: None,
             asked_at: None,
             certain_at: Millis(0),
@@ -79,10 +68,6 @@ impl Link {
 
     pub(super) fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
-    }
-
-    pub(super) fn is_opening(&self) -> bool {
-        self.state == State::Opening
     }
 
     pub(super) fn is_attached(&self) -> bool {
@@ -104,7 +89,7 @@ impl Link {
 
     /// Whether an answer to an attach is awaited.
     pub(super) fn awaits(&self) -> bool {
-        matches!(self.state, State::Opening | State::Asking { .. })
+        matches!(self.state, State::Asking { .. })
     }
 
     /// The bus has confirmed; the answer is whether it had been away.
@@ -131,7 +116,7 @@ impl Link {
                 };
                 true
             }
-            State::Opening | State::Asking { .. } => !std::mem::replace(&mut self.is_doubted, true),
+            State::Asking { .. } => !std::mem::replace(&mut self.is_doubted, true),
             State::Attached { .. } | State::Lost { .. } => false,
         }
     }
@@ -141,7 +126,7 @@ impl Link {
         match &mut self.state {
             State::Attached { ask_at } => *ask_at = Some(now),
             State::Lost { until } => *until = (*until).min(now),
-            State::Opening | State::Asking { .. } => {}
+            State::Asking { .. } => {}
         }
     }
 
@@ -212,7 +197,6 @@ impl Link {
             return Some(Millis(0));
         }
         match self.state {
-            State::Opening => None,
             State::Attached { ask_at } => {
                 ask_at.or_else(|| self.verify_at().filter(|_| may_verify))
             }

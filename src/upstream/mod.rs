@@ -18,16 +18,19 @@ pub use heard::Heard;
 pub use link::{BusCall, Patience};
 pub use past::Past;
 
-pub(crate) use news::News;
+pub(crate) use news::{News, Watching};
 
 use claim::Claim;
 
 use crate::{
-    bus::{BusMessage, Interest, Mark, Position, ProtocolError, ToldRoom, Turn, Wants},
+    bus::{ToldRoom, Wants},
     clock::Millis,
     filter::SubscriptionFilter,
+    position::{Mark, Position},
     scope::Scope,
-    topic::{Index, Topic},
+    topic::{Delta, Index, Topic},
+    uri::Uri,
+    wire::ProtocolError,
 };
 
 /// One node's connection to the log of a bus: it asks the bus for what the node wants, and knows what of that the bus has
@@ -43,23 +46,21 @@ pub struct Upstream {
     room: ToldRoom,
     /// How many times in a row the bus refused the connection for want of room.
     refusals: u32,
-    /// Where the log ended when the bus last confirmed an attach or an adjustment.
+    /// Where the log ended when the bus last answered.
     head: Position,
     flight: Option<Flight>,
-    seq: u64,
     /// Where it is for the stream of a session.
     claim: Option<Claim>,
     is_connected: bool,
-    can_adjust: bool,
     former: Counts,
 }
 
 /// What the bus was asked for and has not confirmed.
 #[derive(Debug)]
 struct Flight {
-    turn: Turn,
-    /// The number of an adjustment and how long it may stay unanswered; `None` for an attach.
-    adjust: Option<(u64, Millis)>,
+    topics: Delta,
+    /// The number of a follow that says only what changes, and how long it may stay unanswered; `None` for an attach.
+    more: Option<(u64, Millis)>,
 }
 
 impl Upstream {
@@ -75,10 +76,8 @@ impl Upstream {
             refusals: 0,
             head: Position::default(),
             flight: None,
-            seq: 0,
             claim: None,
             is_connected: false,
-            can_adjust: false,
             former: Counts::default(),
         }
     }
@@ -105,7 +104,7 @@ impl Upstream {
         lists: &SubscriptionFilter,
     ) {
         self.follow(Follower::unattached().resuming(past));
-        self.follower.expect_interest();
+        self.follower.expect_watch();
         self.claim = Some(Claim {
             session,
             asked: lists.clone(),
@@ -185,52 +184,66 @@ impl Upstream {
     ) -> Result<News, ProtocolError> {
         let sent = self.claim.as_ref().map(|claim| &claim.sent);
         let heard = self.follower.handle_message(text, sent, now)?;
-        if let Heard::Attached { .. } | Heard::Adjusted(_) | Heard::Refused(_) = heard {
-            self.room.tell(BusMessage::room_in(text));
-        }
         Ok(match heard {
-            Heard::Attached { is_whole } => {
-                self.can_adjust = BusMessage::offers_adjust(text);
-                self.head = BusMessage::head_in(text).unwrap_or_default();
+            Heard::Nothing => News::Nothing,
+            Heard::Attached {
+                is_whole,
+                head,
+                room,
+                watched,
+            } => {
+                self.room.tell(room);
+                self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
-                News::Confirmed { is_whole }
+                let watched = watched.and_then(|(uris, is_held)| self.watch(uris, is_held));
+                News::Confirmed { is_whole, watched }
             }
-            Heard::Adjusted(seq) => {
-                self.head = self.head.max(BusMessage::head_in(text).unwrap_or_default());
+            Heard::Followed { seq, head, room } => {
+                self.room.tell(room);
+                self.head = self.head.max(head);
                 if !self.awaits(seq) {
                     return Ok(News::Nothing);
                 }
                 self.confirm(wanted);
-                News::Confirmed { is_whole: true }
+                News::Confirmed {
+                    is_whole: true,
+                    watched: None,
+                }
             }
-            Heard::Refused(seq) if self.awaits(seq) => News::Refused(self.refuse(wanted)),
-            Heard::Nothing | Heard::Refused(_) => News::Nothing,
-            Heard::Event {
-                position,
-                at,
-                event,
-            } => {
+            Heard::Refused { seq, room } => {
+                self.room.tell(room);
+                if !self.awaits(seq) {
+                    return Ok(News::Nothing);
+                }
+                News::Refused(self.refuse(wanted))
+            }
+            Heard::Events { at, events } => {
                 if self.claim.is_none() {
-                    self.wants
-                        .handle_event(&event, |topic| wanted.contains(topic));
+                    for (_, event) in &events {
+                        self.wants
+                            .handle_event(event, |topic| wanted.contains(topic));
+                    }
                 }
-                News::Event {
-                    position,
-                    at,
-                    event,
-                }
+                News::Events { at, events }
             }
-            Heard::Interest { interest, is_held } => {
-                let (Some(claim), Interest::Filter(mut filter)) = (&mut self.claim, interest)
-                else {
-                    return Err(ProtocolError::OutOfPlace);
-                };
-                // A bus of the version before says nothing of it.
-                filter.scope = claim.asked.scope.clone();
-                claim.sent = filter.clone();
-                News::Watched { filter, is_held }
+            Heard::Watched(uris, is_held) => {
+                let watching = self.watch(uris, is_held);
+                News::Watched(watching.ok_or(ProtocolError::OutOfPlace)?)
             }
+        })
+    }
+
+    /// The session watches these, and its stream gets them beside what it asked for.
+    fn watch(&mut self, uris: Vec<Uri>, is_held: bool) -> Option<Watching> {
+        let claim = self.claim.as_mut()?;
+        claim.sent = SubscriptionFilter {
+            resource_subscriptions: uris,
+            ..claim.asked.clone()
+        };
+        Some(Watching {
+            filter: claim.sent.clone(),
+            is_held,
         })
     }
 
@@ -285,7 +298,7 @@ impl Upstream {
         random: f64,
         wanted: &Index<Id>,
     ) {
-        if self.adjusts_until().is_some_and(|until| until <= now) {
+        if self.waits_until().is_some_and(|until| until <= now) {
             self.undo(wanted);
             self.follower.handle_question(now);
         }
@@ -294,7 +307,7 @@ impl Upstream {
 
     /// When to call [`Upstream::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
-        let deadlines = [self.follower.poll_timeout(), self.adjusts_until()];
+        let deadlines = [self.follower.poll_timeout(), self.waits_until()];
         deadlines.into_iter().flatten().min()
     }
 

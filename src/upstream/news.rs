@@ -1,5 +1,5 @@
 use crate::{
-    bus::Position, clock::Millis, event::ServerEvent, filter::SubscriptionFilter, topic::Topic,
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, position::Position, topic::Topic,
 };
 
 /// What a frame of the bus comes to.
@@ -11,19 +11,26 @@ pub(crate) enum News {
     Confirmed {
         /// Whether everything comes that was missed; otherwise nobody knows what was.
         is_whole: bool,
+        /// What the stream of the session gets from now on.
+        watched: Option<Watching>,
     },
     /// The bus has no room for these.
     Refused(Vec<Topic>),
-    /// From now on the stream of the session gets this, and nothing as long as it `is_held`: its client is not ready.
-    Watched {
-        filter: SubscriptionFilter,
-        is_held: bool,
-    },
-    /// An event.
-    Event {
-        position: Position,
-        /// When it was published, on the clock of the bus.
+    /// The stream of the session gets something else from now on.
+    Watched(Watching),
+    /// Events.
+    Events {
+        /// When the oldest was published, on the clock of the bus.
         at: Option<Millis>,
-        event: ServerEvent,
+        /// The events, each with its place in the log.
+        events: Vec<(Position, ServerEvent)>,
     },
+}
+
+/// What the stream of a session gets.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    pub(crate) filter: SubscriptionFilter,
+    /// Nothing yet: its client is not ready.
+    pub(crate) is_held: bool,
 }

@@ -1,4 +1,4 @@
-use crate::bus::Mark;
+use crate::position::Mark;
 
 /// What was heard before an attach.
 #[derive(Clone, Debug, PartialEq, Eq)]

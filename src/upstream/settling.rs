@@ -1,4 +1,4 @@
-use crate::{bus::Position, clock::Millis};
+use crate::{clock::Millis, position::Position};
 
 use super::follower::Follower;
 
@@ -62,9 +62,9 @@ impl Follower {
     }
 
     /// What an answer replays stands at or before the head of the log that it names.
-    pub(super) fn handle_answer(&mut self, head: Option<Position>, now: Millis) {
+    pub(super) fn handle_head(&mut self, head: Position, now: Millis) {
         let reached = self.mark.as_ref().map(|mark| mark.position);
-        if self.settling.handle_answer(head > reached) {
+        if self.settling.handle_answer(Some(head) > reached) {
             self.link.handle_wish(now);
         }
     }

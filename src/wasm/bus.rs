@@ -1,14 +1,15 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{self, EdgeId, Mark, ProtocolError},
+    bus::{self, EdgeId, Mark, Position},
     event::ServerEvent,
     legacy::event_id,
+    wire::ProtocolError,
 };
 
 use super::{
     at, millis, number,
-    shards::refused,
+    shards::{FollowReply, refused},
     text::{event_of, uris_of},
 };
 
@@ -22,11 +23,18 @@ pub struct Bus {
 
 /// What a frame from an edge led to.
 #[wasm_bindgen]
-pub struct Received(Result<bus::Received, ProtocolError>);
+pub struct Received {
+    kind: Kind,
+    reply: Option<bus::FollowReply>,
+}
 
-/// What one edge missed, collapsed.
-#[wasm_bindgen]
-pub struct Replay(bus::Replay);
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Followed,
+    Full,
+    Detached,
+    Dropped(ProtocolError),
+}
 
 #[wasm_bindgen]
 impl Bus {
@@ -49,7 +57,7 @@ impl Bus {
         self.core.set_room(most, edges);
     }
 
-    /// What an attached edge wants, for `restore`: JSON texts of bounded size.
+    /// What an edge follows, for `restore`: JSON texts of bounded size.
     pub fn kept(&self, edge: u32) -> Vec<String> {
         self.core.kept(EdgeId(edge))
     }
@@ -70,25 +78,41 @@ impl Bus {
         self.core.connect().0
     }
 
-    /// A connection that attached before a restart: what `kept` gave of it, then each `change` of `Received` since;
-    /// `last` as `last` did.
-    pub fn restore(&mut self, kept: Vec<String>, last: Option<f64>) -> Result<u32, JsValue> {
+    /// An edge of before a restart: what `kept` gave of it, then each `change` of `FollowReply` since; what `last` and `seq` said.
+    pub fn restore(
+        &mut self,
+        kept: Vec<String>,
+        last: Option<f64>,
+        seq: f64,
+    ) -> Result<u32, JsValue> {
         let texts = kept.iter().map(String::as_str);
-        let edge = self.core.restore_kept(texts, last.map(at));
+        let edge = self.core.restore_kept(texts, last.map(at), at(seq).0);
         edge.map(|edge| edge.0).map_err(refused)
     }
 
-    /// The position of the last frame that an attached edge was sent.
+    /// The position of the last frame that an edge was sent.
     pub fn last(&self, edge: u32) -> Option<f64> {
         self.core.last(EdgeId(edge)).map(number)
     }
 
-    /// A frame came from an edge.
-    pub fn receive(&mut self, edge: u32, message: &str) -> Received {
-        Received(self.core.handle_message(EdgeId(edge), message))
+    /// The number of what an edge said last.
+    pub fn seq(&self, edge: u32) -> Option<f64> {
+        self.core.seq(EdgeId(edge)).map(|seq| number(Position(seq)))
     }
 
-    /// The session of an attached edge watches these URIs now, and while it `isHeld` its client is not
+    /// A frame came from an edge.
+    pub fn receive(&mut self, edge: u32, message: &str) -> Received {
+        let received = self.core.handle_message(EdgeId(edge), message);
+        let (kind, reply) = match received {
+            Ok(bus::Received::Followed(reply)) => (Kind::Followed, Some(*reply)),
+            Ok(bus::Received::Full) => (Kind::Full, None),
+            Ok(bus::Received::Detached) => (Kind::Detached, None),
+            Err(error) => (Kind::Dropped(error), None),
+        };
+        Received { kind, reply }
+    }
+
+    /// The session of an edge watches these URIs now, and while it `isHeld` its client is not
     /// ready; the answer is the frame to send.
     pub fn watch(
         &mut self,
@@ -117,21 +141,10 @@ impl Bus {
         Ok(())
     }
 
-    /// The positions of the events after `after` that an attached edge is to be told of, ascending.
+    /// The positions of the events after `after` that an edge is to be told of, ascending.
     pub fn missed(&self, edge: u32, after: f64) -> Vec<f64> {
         let positions = self.core.missed(EdgeId(edge), at(after)).into_iter();
         positions.map(number).collect()
-    }
-
-    /// What an attached edge missed, to be read from the log.
-    pub fn replay(&self, edge: u32) -> Option<Replay> {
-        self.core.replay(EdgeId(edge)).map(Replay)
-    }
-
-    /// The frames of a replay that is over, to be sent to its edge.
-    #[wasm_bindgen(js_name = finishReplay)]
-    pub fn finish_replay(&mut self, edge: u32, replay: Replay) -> Vec<String> {
-        self.core.finish_replay(EdgeId(edge), replay.0)
     }
 
     /// A connection went away.
@@ -175,77 +188,29 @@ impl Bus {
 
 #[wasm_bindgen]
 impl Received {
-    /// The frame to send back.
-    #[wasm_bindgen(getter)]
-    pub fn answer(&self) -> Option<String> {
-        match &self.0 {
-            Ok(bus::Received::Attached { answer, .. } | bus::Received::Adjusted { answer, .. }) => {
-                Some(answer.clone())
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the edge is attached from now on, with what `Bus.kept` gives.
-    #[wasm_bindgen(getter, js_name = isAttached)]
-    pub fn is_attached(&self) -> bool {
-        matches!(self.0, Ok(bus::Received::Attached { .. }))
-    }
-
-    /// How what the edge wants has changed, as JSON text, for `restore`.
-    #[wasm_bindgen(getter)]
-    pub fn change(&self) -> Option<String> {
-        match &self.0 {
-            Ok(bus::Received::Adjusted { change, .. }) => Some(change.kept()),
-            _ => None,
-        }
+    /// The answer to what the edge follows from now on, to be completed; once.
+    pub fn reply(&mut self) -> Option<FollowReply> {
+        self.reply.take().map(FollowReply)
     }
 
     /// Whether there is no room for what the edge wants: it is no longer known, and its connection is to be closed.
     #[wasm_bindgen(getter, js_name = isFull)]
     pub fn is_full(&self) -> bool {
-        self.0 == Ok(bus::Received::Full)
+        self.kind == Kind::Full
     }
 
     /// Whether the edge asked to be let go.
     #[wasm_bindgen(getter, js_name = isDetached)]
     pub fn is_detached(&self) -> bool {
-        self.0 == Ok(bus::Received::Detached)
+        self.kind == Kind::Detached
     }
 
     /// The code of the error, if the frame had to be dropped.
     #[wasm_bindgen(getter)]
     pub fn dropped(&self) -> Option<String> {
-        self.0.as_ref().err().map(|error| error.code().to_owned())
-    }
-}
-
-#[wasm_bindgen]
-impl Received {
-    /// The session whose URIs `Bus.watch` has to be told before the answer is sent.
-    #[wasm_bindgen(getter)]
-    pub fn session(&self) -> Option<String> {
-        match &self.0 {
-            Ok(bus::Received::Attached { session, .. }) => session.as_deref().map(str::to_owned),
+        match self.kind {
+            Kind::Dropped(error) => Some(error.code().to_owned()),
             _ => None,
         }
-    }
-
-    /// The position beyond which the log has to be replayed after the answer.
-    #[wasm_bindgen(getter, js_name = replayAfter)]
-    pub fn replay_after(&self) -> Option<f64> {
-        match &self.0 {
-            Ok(bus::Received::Attached { replay_after, .. }) => replay_after.map(number),
-            _ => None,
-        }
-    }
-}
-
-#[wasm_bindgen]
-impl Replay {
-    /// The next event of the log, as JSON text.
-    pub fn push(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
-        self.0.push(at(position), &event_of(event)?);
-        Ok(())
     }
 }

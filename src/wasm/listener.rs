@@ -1,11 +1,11 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    legacy::event_id,
+    topic::Topic,
     upstream::{self, Follower, Heard, Patience},
 };
 
-use super::{millis, time};
+use super::{millis, text::texts_of, time};
 
 /// What is to be done about the bus.
 #[wasm_bindgen]
@@ -13,9 +13,9 @@ use super::{millis, time};
 pub enum BusCall {
     /// Give up the attachment that there is.
     Leave,
-    /// Attach anew, with `since`.
+    /// Attach anew.
     Attach,
-    /// Attach again on the same connection, with `since`.
+    /// Attach again on the same connection.
     Ask,
 }
 
@@ -42,10 +42,10 @@ impl Listener {
         self.0.poll_timeout().map(time)
     }
 
-    /// What an attach says that was heard before, as `attachMessage` takes it.
+    /// The frame with which it attaches, as `call` said.
     #[wasm_bindgen(getter)]
-    pub fn since(&self) -> Option<String> {
-        self.0.since().map(|mark| event_id::write(Some(mark)))
+    pub fn frame(&self) -> String {
+        self.0.follow(vec![Topic::Everything]).to_json()
     }
 
     /// How often nobody could tell what was missed.
@@ -54,11 +54,11 @@ impl Listener {
         self.0.counts().resyncs
     }
 
-    /// Takes a bus frame; the answer is the event in it, as JSON text, if there is one to be told of.
-    pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
+    /// Takes a bus frame; the answer is the events in it that are to be told of, each as JSON text.
+    pub fn receive(&mut self, message: &str, now: f64) -> Vec<String> {
         match self.0.handle_message(message, None, millis(now)) {
-            Ok(Heard::Event { event, .. }) => Some(event.to_json()),
-            _ => None,
+            Ok(Heard::Events { events, .. }) => texts_of(&events),
+            _ => Vec::new(),
         }
     }
 

@@ -1,6 +1,9 @@
 use wasm_bindgen::prelude::*;
 
-use crate::bus::{self, EdgeId, Mark, Position, ProtocolError};
+use crate::{
+    bus::{self, EdgeId, Keeps, Mark, Position},
+    wire::ProtocolError,
+};
 
 use super::{at, millis, number, shards::refused, time};
 
@@ -83,20 +86,22 @@ impl Shard {
         self.0.names()
     }
 
-    /// What an attached edge wants, for `restore`: JSON texts of bounded size.
+    /// What an edge follows, for `restore`: JSON texts of bounded size.
     pub fn kept(&self, edge: u32) -> Vec<String> {
         self.0.kept(EdgeId(edge))
     }
 
-    /// A connection that attached before this shard was put aside: what `kept` gave of it, then each `change` since.
+    /// An edge of before this shard was put aside: what `kept` gave of it, then each `change` since; what `last` and `seq` said.
     pub fn restore(
         &mut self,
         kept: Vec<String>,
         last: Option<f64>,
+        seq: f64,
         session: Option<String>,
     ) -> Result<u32, JsValue> {
         let texts = kept.iter().map(String::as_str);
-        let edge = self.0.restore_kept(texts, last.map(at), session.as_deref());
+        let (last, seq) = (last.map(at), at(seq).0);
+        let edge = self.0.restore_kept(texts, last, seq, session.as_deref());
         edge.map(|edge| edge.0).map_err(refused)
     }
 
@@ -158,9 +163,14 @@ impl Shard {
         self.0.poll_output().map(ShardOutput)
     }
 
-    /// The position of the last frame that an attached edge was sent.
+    /// The position of the last frame that an edge was sent.
     pub fn last(&self, edge: u32) -> Option<f64> {
         self.0.last(EdgeId(edge)).map(number)
+    }
+
+    /// The number of what an edge said last.
+    pub fn seq(&self, edge: u32) -> Option<f64> {
+        self.0.seq(EdgeId(edge)).map(|seq| number(Position(seq)))
     }
 
     /// Which log it follows; undefined until the root has told.
@@ -190,17 +200,17 @@ impl Shard {
 
 #[wasm_bindgen]
 impl ShardReceived {
-    /// Whether the edge attaches, with what `Shard.kept` gives.
-    #[wasm_bindgen(getter, js_name = isAttaching)]
-    pub fn is_attaching(&self) -> bool {
-        matches!(self.0, Ok(bus::ShardReceived::Attaching { .. }))
+    /// Whether all that `Shard.kept` gives of the edge is to be kept.
+    #[wasm_bindgen(getter, js_name = keepsAll)]
+    pub fn keeps_all(&self) -> bool {
+        self.keeps() == Some(&Keeps::Anew)
     }
 
-    /// How what the edge wants has changed, as JSON text, for `restore`.
+    /// How what is kept of the edge has changed, as JSON text, for `restore`.
     #[wasm_bindgen(getter)]
     pub fn change(&self) -> Option<String> {
-        match &self.0 {
-            Ok(bus::ShardReceived::Adjusting { change }) => Some(change.kept()),
+        match self.keeps()? {
+            Keeps::Delta(delta) => Some(delta.to_json()),
             _ => None,
         }
     }
@@ -209,7 +219,7 @@ impl ShardReceived {
     #[wasm_bindgen(getter)]
     pub fn session(&self) -> Option<String> {
         match &self.0 {
-            Ok(bus::ShardReceived::Attaching { session, .. }) => {
+            Ok(bus::ShardReceived::Followed { session, .. }) => {
                 session.as_deref().map(str::to_owned)
             }
             _ => None,
@@ -229,6 +239,15 @@ impl ShardReceived {
     }
 }
 
+impl ShardReceived {
+    fn keeps(&self) -> Option<&Keeps> {
+        match &self.0 {
+            Ok(bus::ShardReceived::Followed { keeps, .. }) => Some(keeps),
+            _ => None,
+        }
+    }
+}
+
 #[wasm_bindgen]
 impl ShardOutput {
     /// What kind of output it is.
@@ -236,7 +255,7 @@ impl ShardOutput {
     pub fn kind(&self) -> ShardOutputKind {
         match self.0 {
             bus::ShardOutput::Send(_) => ShardOutputKind::Send,
-            bus::ShardOutput::Keep(..) => ShardOutputKind::Keep,
+            bus::ShardOutput::Keep(_) => ShardOutputKind::Keep,
             bus::ShardOutput::Change(..) => ShardOutputKind::Change,
             bus::ShardOutput::Close(..) => ShardOutputKind::Close,
             bus::ShardOutput::Done(_) => ShardOutputKind::Done,
@@ -248,7 +267,7 @@ impl ShardOutput {
     pub fn edges(&self) -> Vec<u32> {
         match &self.0 {
             bus::ShardOutput::Send(delivery) => delivery.edges.iter().map(|edge| edge.0).collect(),
-            bus::ShardOutput::Keep(edge, _)
+            bus::ShardOutput::Keep(edge)
             | bus::ShardOutput::Change(edge, _)
             | bus::ShardOutput::Close(edge, _) => vec![edge.0],
             bus::ShardOutput::Done(_) => Vec::new(),
@@ -268,7 +287,7 @@ impl ShardOutput {
     #[wasm_bindgen(getter)]
     pub fn change(&self) -> Option<String> {
         match &self.0 {
-            bus::ShardOutput::Change(_, change) => Some(change.kept()),
+            bus::ShardOutput::Change(_, delta) => Some(delta.to_json()),
             _ => None,
         }
     }

@@ -1,8 +1,9 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{self, Home, Position, ProtocolError, SessionCall, ShardId, Watched},
+    bus::{self, Home, Keeps, Position, ShardId},
     topic::Topic,
+    wire::{ProtocolError, SessionCall, Watched},
 };
 
 use super::{
@@ -38,9 +39,9 @@ pub enum ChangeKind {
     Settled,
 }
 
-/// The answer to one call of a shard, while it comes into being.
+/// The answer to what an edge or a shard follows, while it comes into being.
 #[wasm_bindgen]
-pub struct FollowReply(bus::FollowReply);
+pub struct FollowReply(pub(super) bus::FollowReply);
 
 #[wasm_bindgen]
 impl Bus {
@@ -172,7 +173,22 @@ impl FollowReply {
         self.0.replay_after().map(number)
     }
 
-    /// The sessions whose streams are at the shard now.
+    /// Whether all that `Bus.kept` gives of the edge is to be kept.
+    #[wasm_bindgen(getter, js_name = keepsAll)]
+    pub fn keeps_all(&self) -> bool {
+        *self.0.keeps() == Keeps::Anew
+    }
+
+    /// How what is kept of the edge has changed, as JSON text.
+    #[wasm_bindgen(getter)]
+    pub fn change(&self) -> Option<String> {
+        match self.0.keeps() {
+            Keeps::Delta(delta) => Some(delta.to_json()),
+            _ => None,
+        }
+    }
+
+    /// The sessions whose streams are there now.
     #[wasm_bindgen(getter)]
     pub fn joined(&self) -> Vec<String> {
         self.0.joined().iter().map(|id| (**id).to_owned()).collect()
@@ -216,9 +232,9 @@ impl FollowReply {
         Ok(())
     }
 
-    /// The answer; it is over then.
-    pub fn finish(self) -> String {
-        self.0.finish()
+    /// What to send; it is over then. For a shard one text.
+    pub fn finish(self, bus: &mut Bus) -> Vec<String> {
+        self.0.finish(&mut bus.core)
     }
 }
 

@@ -1,10 +1,11 @@
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    bus::{Attach, BusMessage, EdgeMessage, Interest},
     event::ServerEvent,
-    legacy::event_id,
+    position::Position,
+    topic::Topic,
     uri::Uri,
+    wire::{BusMessage, EdgeMessage, Follow},
 };
 
 use super::error::coded;
@@ -23,22 +24,10 @@ pub fn are_repeatable(events: &str) -> bool {
     events.all(|event| event.is_ok_and(|event| event.is_repeatable()))
 }
 
-/// The frame with which an edge registers; `interest` is the JSON text of a filter, or
-/// `"everything"`. Where it holds the stream of a `session`, `since` is the last event id heard.
-#[wasm_bindgen(js_name = attachMessage)]
-pub fn attach_message(
-    interest: &str,
-    session: Option<String>,
-    since: Option<String>,
-) -> Result<String, JsValue> {
-    let interest =
-        Interest::from_json(interest).map_err(|error| coded(error.code(), &error.to_string()))?;
-    Ok(EdgeMessage::Attach(Attach {
-        session: session.map(Into::into),
-        since: since.and_then(|id| event_id::read(&id)),
-        ..Attach::new(interest)
-    })
-    .to_json())
+/// The frame with which an edge follows everything.
+#[wasm_bindgen(js_name = followEverything)]
+pub fn follow_everything() -> String {
+    Follow::fresh(1, vec![Topic::Everything]).to_json()
 }
 
 /// The frame with which an edge takes its leave.
@@ -47,13 +36,17 @@ pub fn detach_message() -> String {
     EdgeMessage::Detach.to_json()
 }
 
-/// The event in a bus frame as JSON text; undefined where the frame carries none.
-#[wasm_bindgen(js_name = eventIn)]
-pub fn event_in(message: &str) -> Option<String> {
+/// The events in a bus frame, each as JSON text.
+#[wasm_bindgen(js_name = eventsIn)]
+pub fn events_in(message: &str) -> Vec<String> {
     match BusMessage::from_json(message) {
-        Ok(BusMessage::Event { event, .. }) => Some(event.to_json()),
-        _ => None,
+        Ok(BusMessage::Batch(batch)) => texts_of(&batch.events),
+        _ => Vec::new(),
     }
+}
+
+pub(super) fn texts_of(events: &[(Position, ServerEvent)]) -> Vec<String> {
+    events.iter().map(|(_, event)| event.to_json()).collect()
 }
 
 pub(super) fn event_of(text: &str) -> Result<ServerEvent, JsValue> {

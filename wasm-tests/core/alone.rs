@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use mcp_listen::{
-    bus::{Mark, ProtocolError},
+    bus::Mark,
     clock::Millis,
     fanout::{StreamId, Tended},
     isolate::{Isolate, IsolateOutput, Joining},
@@ -12,6 +12,7 @@ use mcp_listen::{
     tally::Tally,
     upstream::{BusCall, Counts, Past, Patience, UpstreamCall},
     uri::Uri,
+    wire::ProtocolError,
 };
 
 pub(crate) struct Alone {

@@ -1,16 +1,19 @@
 use mcp_listen::{
-    bus::{
-        Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position, ProtocolError,
-        Received,
-    },
-    clock::Millis,
+    bus::{Bus, EdgeId, Keeps, Mark, Position, Received},
     event::ServerEvent,
+    filter::SubscriptionFilter,
+    limits::Limits,
+    topic::{Topic, Topics},
+    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError},
 };
-use proptest::{collection::vec, option, prelude::*};
+use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, any_filter, check, task, updated};
+use crate::{
+    any::{any_event, any_filter, check, task, task_id, updated, uri},
+    follow,
+};
 
 fn bus() -> Bus {
     Bus::new(Mark {
@@ -19,11 +22,23 @@ fn bus() -> Bus {
     })
 }
 
-fn attach(bus: &mut Bus, interest: Interest) -> EdgeId {
+fn attach(bus: &mut Bus, topics: Vec<Topic>) -> EdgeId {
     let edge = bus.connect();
-    let received = bus.handle_message(edge, &EdgeMessage::Attach(Attach::new(interest)).to_json());
-    assert!(matches!(received, Ok(Received::Attached { .. })));
+    follow::taken(bus, edge, &Follow::fresh(1, topics).to_json());
     edge
+}
+
+fn topics(filter: &str) -> Vec<Topic> {
+    let filter = SubscriptionFilter::from_json(filter, &Limits::default());
+    filter.unwrap().topics()
+}
+
+/// What is said to an edge that follows something from now on.
+fn said(bus: &mut Bus, edge: EdgeId, text: &str) -> String {
+    let reply = follow::taken(bus, edge, text);
+    let frames = follow::answers(bus, reply, &[]);
+    assert_eq!(frames.len(), 1);
+    frames.into_iter().next().unwrap()
 }
 
 #[test]
@@ -31,32 +46,23 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     let mut bus = bus();
     let edge = bus.connect();
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
-    let message = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
-    let Ok(Received::Attached {
-        answer, interest, ..
-    }) = bus.handle_message(edge, message)
-    else {
-        panic!("not attached");
-    };
-    assert_eq!(
-        answer,
-        r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"adjust":true,"since":null}"#
-    );
-    assert_eq!(interest.to_json(), r#"{"toolsListChanged":true}"#);
+    let message = r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"]}"#;
+    assert_eq!(said(&mut bus, edge, message), follow::attached(1, 8, 8));
+    assert_eq!(bus.kept(edge), [r#"{"add":["tools"]}"#]);
     assert_eq!(bus.attached(), 1);
 }
 
 #[test]
 fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
     let mut bus = bus();
-    let everything = attach(&mut bus, Interest::Everything);
+    let everything = attach(&mut bus, vec![Topic::Everything]);
     let _nothing = bus.connect();
     let publication = bus.publish(&updated("note://a"));
     assert_eq!(publication.position, Position(8));
     assert_eq!(publication.edges(), [everything]);
     assert_eq!(
         publication.message_for(everything).unwrap(),
-        r#"{"v":1,"type":"event","position":8,"previous":7,"event":{"kind":"resource_updated","uri":"note://a"}}"#
+        r#"{"v":1,"type":"batch","previous":7,"through":8,"events":[{"position":8,"event":{"kind":"resource_updated","uri":"note://a"}}]}"#
     );
     assert_eq!(bus.publish(&updated("note://a")).position, Position(9));
 }
@@ -64,38 +70,32 @@ fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
 #[test]
 fn detached_and_disconnected_edges_get_nothing() {
     let mut bus = bus();
-    let one = attach(&mut bus, Interest::Everything);
-    let two = attach(&mut bus, Interest::Everything);
-    assert_eq!(
-        bus.handle_message(one, r#"{"v":1,"type":"detach"}"#),
+    let one = attach(&mut bus, vec![Topic::Everything]);
+    let two = attach(&mut bus, vec![Topic::Everything]);
+    let detach = r#"{"v":1,"type":"detach"}"#;
+    assert!(matches!(
+        bus.handle_message(one, detach),
         Ok(Received::Detached)
-    );
+    ));
     bus.disconnect(two);
     bus.disconnect(two);
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
     assert_eq!(bus.attached(), 0);
-    assert_eq!(
-        bus.handle_message(one, r#"{"v":1,"type":"attach","interest":"everything"}"#),
-        Err(ProtocolError::OutOfPlace)
-    );
+    let again = follow::everything(2).to_json();
+    let refused = bus.handle_message(one, &again).unwrap_err();
+    assert_eq!(refused, ProtocolError::OutOfPlace);
 }
 
 #[test]
-fn a_second_attach_takes_the_place_of_the_first() {
+fn a_second_fresh_follow_takes_the_place_of_the_first() {
     let mut bus = bus();
     let edge = attach(
         &mut bus,
-        Interest::from_json(r#"{"toolsListChanged":true,"resourceSubscriptions":["a"]}"#).unwrap(),
+        topics(r#"{"toolsListChanged":true,"resourceSubscriptions":["a"]}"#),
     );
     assert_eq!(bus.publish(&updated("a")).edges(), [edge]);
-    let again = r#"{"v":1,"type":"attach","interest":{"promptsListChanged":true}}"#;
-    let Ok(Received::Attached { answer, .. }) = bus.handle_message(edge, again) else {
-        panic!("not attached");
-    };
-    assert_eq!(
-        answer,
-        r#"{"v":1,"type":"attached","epoch":"e","position":8,"head":8,"adjust":true,"since":null}"#
-    );
+    let again = r#"{"v":1,"type":"follow","seq":2,"fresh":true,"add":["prompts"]}"#;
+    assert_eq!(said(&mut bus, edge, again), follow::attached(2, 8, 8));
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
     assert_eq!(bus.publish(&updated("a")).edges(), []);
     let publication = bus.publish(&ServerEvent::PromptsListChanged);
@@ -103,7 +103,7 @@ fn a_second_attach_takes_the_place_of_the_first() {
         publication
             .message_for(edge)
             .unwrap()
-            .contains(r#""position":11,"previous":8,"#)
+            .contains(r#""previous":8,"through":11,"#)
     );
     assert_eq!(bus.attached(), 1);
 }
@@ -111,13 +111,10 @@ fn a_second_attach_takes_the_place_of_the_first() {
 #[test]
 fn each_edge_is_told_what_it_was_sent_before() {
     let mut bus = bus();
-    let early = attach(&mut bus, Interest::Everything);
+    let early = attach(&mut bus, vec![Topic::Everything]);
     bus.publish(&ServerEvent::ToolsListChanged);
-    let late = attach(&mut bus, Interest::Everything);
-    let tools = attach(
-        &mut bus,
-        Interest::from_json(r#"{"toolsListChanged":true}"#).unwrap(),
-    );
+    let late = attach(&mut bus, vec![Topic::Everything]);
+    let tools = attach(&mut bus, vec![Topic::Tools]);
     bus.publish(&ServerEvent::PromptsListChanged);
     let third = bus.publish(&ServerEvent::ToolsListChanged);
     assert_eq!(third.deliveries.len(), 2);
@@ -135,15 +132,14 @@ fn each_edge_is_told_what_it_was_sent_before() {
 #[test]
 fn one_edge_among_many_is_found() {
     let mut bus = bus();
-    let interest = |text: &str| Interest::from_json(text).unwrap();
     for _ in 0..100 {
-        attach(&mut bus, interest(r#"{"toolsListChanged":true}"#));
+        attach(&mut bus, vec![Topic::Tools]);
     }
-    let one = attach(&mut bus, interest(r#"{"resourceSubscriptions":["a"]}"#));
+    let one = attach(&mut bus, topics(r#"{"resourceSubscriptions":["a"]}"#));
     for (position, previous) in [(8, 7), (9, 8)] {
         let publication = bus.publish(&updated("a"));
         assert_eq!(publication.edges(), [one]);
-        let place = format!(r#""position":{position},"previous":{previous},"#);
+        let place = format!(r#""previous":{previous},"through":{position},"#);
         assert!(publication.message_for(one).unwrap().contains(&place));
     }
     assert_eq!(
@@ -156,7 +152,8 @@ fn one_edge_among_many_is_found() {
 fn a_restored_edge_is_told_what_it_was_sent_before() {
     for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
         let mut bus = bus();
-        let edge = bus.restore(&Interest::Everything, last);
+        let everything = Topics::from_iter([Topic::Everything]);
+        let edge = bus.restore(&everything, last, 1);
         let publication = bus.publish(&ServerEvent::ToolsListChanged);
         let frame = publication.message_for(edge).unwrap();
         assert_eq!(frame.contains("previous"), said.is_some());
@@ -171,45 +168,43 @@ fn frames_that_are_not_ours_are_refused_by_name() {
     for (text, error) in [
         ("", ProtocolError::Malformed),
         ("null", ProtocolError::Malformed),
+        (r#"{"type":"follow","seq":1}"#, ProtocolError::Malformed),
+        (r#"{"v":1,"seq":1}"#, ProtocolError::Malformed),
+        (r#"{"v":1,"type":"follow"}"#, ProtocolError::Malformed),
         (
-            r#"{"type":"attach","interest":"everything"}"#,
+            r#"{"v":1,"type":"follow","seq":1,"add":["some"]}"#,
             ProtocolError::Malformed,
         ),
         (
-            r#"{"v":1,"interest":"everything"}"#,
-            ProtocolError::Malformed,
-        ),
-        (r#"{"v":1,"type":"attach"}"#, ProtocolError::Malformed),
-        (
-            r#"{"v":1,"type":"attach","interest":"some"}"#,
-            ProtocolError::Malformed,
+            r#"{"v":1,"type":"follow","seq":1,"add":["tools"]}"#,
+            ProtocolError::OutOfPlace,
         ),
         (r#"{"v":1,"v":1,"type":"detach"}"#, ProtocolError::Malformed),
         (
-            r#"{"v":2,"type":"attach","interest":"everything"}"#,
+            r#"{"v":2,"type":"follow","seq":1}"#,
             ProtocolError::UnknownVersion,
         ),
         (r#"{"v":1,"type":"listen"}"#, ProtocolError::UnknownType),
     ] {
-        assert_eq!(bus.handle_message(edge, text), Err(error), "{text}");
+        let refused = bus.handle_message(edge, text).unwrap_err();
+        assert_eq!(refused, error, "{text}");
     }
     assert_eq!(bus.attached(), 0);
 }
 
 #[test]
 fn members_of_a_newer_peer_are_ignored() {
-    let text = r#"{"v":1,"type":"event","position":3,"event":{"kind":"tools_list_changed","x":1},"after":2}"#;
-    let event = ServerEvent::ToolsListChanged;
-    assert_eq!(
-        BusMessage::from_json(text),
-        Ok(BusMessage::Event {
-            position: Position(3),
-            previous: None,
-            at: None,
-            event
-        })
-    );
-    let text = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true,"x":1},"since":9}"#;
+    let text = r#"{"v":1,"type":"batch","through":3,"events":[{"position":3,"event":{"kind":"tools_list_changed","x":1},"x":1},{"position":3,"event":{"kind":"unheard_of"}}],"x":2}"#;
+    let batch = Batch {
+        epoch: None,
+        previous: None,
+        through: Position(3),
+        at: None,
+        events: vec![(Position(3), ServerEvent::ToolsListChanged)],
+        is_last: false,
+    };
+    assert_eq!(BusMessage::from_json(text), Ok(BusMessage::Batch(batch)));
+    let text = r#"{"v":1,"type":"follow","seq":1,"add":["tools"],"x":9}"#;
     assert!(EdgeMessage::from_json(text).is_ok());
 }
 
@@ -223,65 +218,28 @@ fn the_deepest_event_that_is_one_survives_the_frame() {
     };
     assert!(nested(63).is_err());
     let mut bus = bus();
-    let edge = attach(&mut bus, Interest::Everything);
-    let publication = bus.publish(&nested(62).unwrap());
-    assert!(matches!(
-        BusMessage::from_json(publication.message_for(edge).unwrap()),
-        Ok(BusMessage::Event { .. })
-    ));
+    let edge = attach(&mut bus, vec![Topic::Everything]);
+    let deep = nested(62).unwrap();
+    let publication = bus.publish(&deep);
+    let read = BusMessage::from_json(publication.message_for(edge).unwrap());
+    let Ok(BusMessage::Batch(batch)) = read else {
+        panic!("{read:?}");
+    };
+    assert_eq!(batch.events, [(Position(8), deep)]);
 }
 
 #[test]
 fn a_task_goes_to_those_who_named_it() {
     let mut bus = bus();
-    let interest = |text: &str| Interest::from_json(text).unwrap();
-    let named = attach(&mut bus, interest(r#"{"taskIds":["s","t"]}"#));
-    attach(
-        &mut bus,
-        interest(r#"{"taskIds":["s"],"resourceSubscriptions":["t"]}"#),
-    );
+    let task_of = |id: &str| Topic::Task(task_id(id));
+    let named = attach(&mut bus, vec![task_of("s"), task_of("t")]);
+    let other = Topic::Resource(uri("t"));
+    attach(&mut bus, vec![task_of("s"), other]);
     let publication = bus.publish(&task(r#"{"taskId":"t","status":"working"}"#));
     assert_eq!(publication.edges(), [named]);
     assert_eq!(
         publication.message_for(named).unwrap(),
-        r#"{"v":1,"type":"event","position":8,"previous":7,"event":{"kind":"task_status","task":{"taskId":"t","status":"working"}}}"#
-    );
-}
-
-#[test]
-fn every_message_survives_the_way_to_json_and_back() {
-    check(
-        (
-            (any_event(), any_filter()),
-            (
-                0..1u64 << 53,
-                option::of(0..1u64 << 53),
-                option::of(0..1u64 << 53),
-            ),
-            "\\PC{0,8}",
-        ),
-        |((event, filter), (position, previous, at), epoch)| {
-            let position = Position(position);
-            let previous = previous.map(Position);
-            let attached = BusMessage::Attached(Mark {
-                epoch: epoch.into(),
-                position,
-            });
-            let event = BusMessage::Event {
-                position,
-                previous,
-                at: at.map(Millis),
-                event,
-            };
-            for message in [attached, event] {
-                assert_eq!(BusMessage::from_json(&message.to_json()), Ok(message));
-            }
-            let from_edges = [Interest::Everything, Interest::Filter(filter)]
-                .map(|interest| EdgeMessage::Attach(Attach::new(interest)));
-            for message in from_edges.into_iter().chain([EdgeMessage::Detach]) {
-                assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
-            }
-        },
+        r#"{"v":1,"type":"batch","previous":7,"through":8,"events":[{"position":8,"event":{"kind":"task_status","task":{"taskId":"t","status":"working"}}}]}"#
     );
 }
 
@@ -295,7 +253,7 @@ fn the_index_answers_as_asking_each_filter_would() {
         let mut bus = bus();
         let mut alive = Vec::new();
         for (filter, stays) in edges {
-            let edge = attach(&mut bus, Interest::Filter(filter.clone()));
+            let edge = attach(&mut bus, filter.topics());
             if stays {
                 alive.push((edge, filter));
             } else {
@@ -317,20 +275,92 @@ fn the_index_answers_as_asking_each_filter_would() {
 fn a_restored_edge_hears_what_it_heard_before() {
     check((any_filter(), any_event()), |(filter, event)| {
         let mut before = bus();
-        let edge = before.connect();
-        let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter))).to_json();
-        let Ok(Received::Attached { interest, .. }) = before.handle_message(edge, &message) else {
-            panic!("not attached");
-        };
+        let edge = attach(&mut before, filter.topics());
         let mut after = Bus::new(before.mark().clone());
-        after.restore(
-            &Interest::from_json(&interest.to_json()).unwrap(),
-            before.last(edge),
-        );
+        let kept = before.kept(edge);
+        let texts = kept.iter().map(String::as_str);
+        let (last, seq) = (before.last(edge), before.seq(edge).unwrap());
+        after.restore_kept(texts, last, seq).unwrap();
         assert_eq!(
             after.publish(&event).deliveries,
             before.publish(&event).deliveries
         );
         assert_eq!(after.mark(), before.mark());
     });
+}
+
+#[test]
+fn what_comes_after_something_later_changes_nothing() {
+    let later = Follow::fresh(3, vec![Topic::Tools]);
+    let earlier = [
+        later.clone(),
+        Follow::fresh(2, vec![Topic::Prompts]),
+        follow::change(3, &SubscriptionFilter::default(), &tools()),
+    ];
+    let stale = FollowAnswer::Stale { seq: 3 };
+    for earlier in earlier {
+        let mut bus = bus();
+        let edge = bus.connect();
+        follow::taken(&mut bus, edge, &later.to_json());
+        let mut woken = Bus::new(bus.mark().clone());
+        let kept = bus.kept(edge);
+        let texts = kept.iter().map(String::as_str);
+        let restored = woken.restore_kept(texts, bus.last(edge), bus.seq(edge).unwrap());
+        for (bus, edge) in [(&mut bus, edge), (&mut woken, restored.unwrap())] {
+            let reply = follow::taken(bus, edge, &earlier.to_json());
+            assert_eq!(
+                (reply.keeps(), reply.replay_after()),
+                (&Keeps::Nothing, None)
+            );
+            let said = reply.finish(bus);
+            assert_eq!(said, [stale.to_json()]);
+            assert_eq!((bus.kept(edge), bus.seq(edge)), (kept.clone(), Some(3)));
+            // And what comes later does.
+            let more = follow::change(4, &SubscriptionFilter::default(), &tools());
+            follow::taken(bus, edge, &more.to_json());
+            assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
+        }
+    }
+}
+
+fn tools() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        ..SubscriptionFilter::default()
+    }
+}
+
+#[test]
+fn a_long_past_is_told_in_batches_of_bounded_size_that_follow_one_another() {
+    let names: Vec<String> = (0..200)
+        .map(|number| format!("note://{number}/{}", "x".repeat(1_000)))
+        .collect();
+    let log: Vec<ServerEvent> = names.iter().map(|name| updated(name)).collect();
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(200),
+    };
+    let since = Mark {
+        position: Position(3),
+        ..mark.clone()
+    };
+    let mut bus = Bus::new(mark).with_floor(Position(0));
+    let edge = bus.connect();
+    let text = follow::everything(1).since(&since).to_json();
+    let reply = follow::taken(&mut bus, edge, &text);
+    let frames = follow::answers(&mut bus, reply, &log);
+    assert_eq!(frames[0], follow::attached(1, 3, 200));
+    let (mut heard, mut told) = (Some(Position(3)), Vec::new());
+    for frame in &frames[1..] {
+        assert!(frame.len() < 68_000, "{}", frame.len());
+        let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(frame) else {
+            panic!("{frame}");
+        };
+        assert_eq!(batch.previous, heard);
+        assert_eq!(batch.events.last().unwrap().0, batch.through);
+        heard = Some(batch.through);
+        told.extend(batch.events.into_iter().map(|(position, _)| position.0));
+    }
+    assert_eq!((frames.len(), bus.last(edge)), (5, Some(Position(200))));
+    assert!(told.into_iter().eq(4..=200));
 }

@@ -3,18 +3,22 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
+    bus::{Bus, EdgeId, Keeps, Mark, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
-    topic::Topic,
+    topic::{Topic, Topics},
     uri::Uri,
+    wire::{Follow, FollowAnswer},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, any_filter, any_uri, check, uri};
+use crate::{
+    any::{any_event, any_filter, any_uri, check, uri},
+    follow,
+};
 
 pub(crate) fn bus() -> Bus {
     Bus::new(Mark {
@@ -30,19 +34,23 @@ pub(crate) fn watching(uris: impl IntoIterator<Item = Uri>) -> SubscriptionFilte
     }
 }
 
-pub(crate) fn attach(bus: &mut Bus, edge: EdgeId, filter: SubscriptionFilter) -> Received {
-    let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter)));
-    bus.handle_message(edge, &message.to_json()).unwrap()
+pub(crate) fn attach(bus: &mut Bus, edge: EdgeId, filter: &SubscriptionFilter) -> Received {
+    let text = follow::fresh(next(bus, edge), filter).to_json();
+    bus.handle_message(edge, &text).unwrap()
 }
 
-pub(crate) fn adjust(
+pub(crate) fn change(
     bus: &mut Bus,
     edge: EdgeId,
-    add: SubscriptionFilter,
-    drop: SubscriptionFilter,
-) -> Received {
-    let message = EdgeMessage::Adjust(Adjust { seq: 1, add, drop });
-    bus.handle_message(edge, &message.to_json()).unwrap()
+    add: &SubscriptionFilter,
+    drop: &SubscriptionFilter,
+) -> FollowAnswer {
+    let follow = follow::change(next(bus, edge), add, drop);
+    follow::answered(bus, edge, &follow)
+}
+
+fn next(bus: &Bus, edge: EdgeId) -> u64 {
+    bus.seq(edge).unwrap_or_default() + 1
 }
 
 /// What happens to one of a few edges.
@@ -50,7 +58,7 @@ pub(crate) fn adjust(
 enum Step {
     Attach(SubscriptionFilter),
     AttachToEverything,
-    Adjust(SubscriptionFilter, SubscriptionFilter),
+    Change(SubscriptionFilter, SubscriptionFilter),
     Watch(Vec<Uri>),
     Detach,
     /// It comes back as what was kept of it says.
@@ -90,7 +98,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => any_scoped().prop_map(Step::Attach),
         1 => Just(Step::AttachToEverything),
-        6 => (any_scoped(), any_scoped()).prop_map(|(add, drop)| Step::Adjust(add, drop)),
+        6 => (any_scoped(), any_scoped()).prop_map(|(add, drop)| Step::Change(add, drop)),
         1 => vec(any_uri(), 0..4).prop_map(Step::Watch),
         1 => Just(Step::Detach),
         1 => Just(Step::Restore),
@@ -98,34 +106,60 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A bus, and beside it what each edge wants as a plain interest.
+/// A bus, and beside it what each edge wants, plainly.
 struct Twin {
     bus: Bus,
     edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
-    wanted: BTreeMap<usize, Interest>,
+    wanted: BTreeMap<usize, Wanted>,
+}
+
+#[derive(Clone)]
+enum Wanted {
+    Everything,
+    Filter(SubscriptionFilter),
+}
+
+impl Wanted {
+    fn topics(&self) -> Topics {
+        match self {
+            Self::Everything => Topics::from_iter([Topic::Everything]),
+            Self::Filter(filter) => follow::topics(filter),
+        }
+    }
+
+    fn accepts(&self, event: &ServerEvent) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Filter(filter) => filter.accepts(event),
+        }
+    }
 }
 
 impl Twin {
     fn step(&mut self, place: usize, step: Step) {
         let known = self.edges.get(&place).map(|(edge, _)| *edge);
         match (step, known) {
-            (Step::Attach(filter), _) => self.attach(place, Interest::Filter(filter)),
-            (Step::AttachToEverything, _) => self.attach(place, Interest::Everything),
-            (Step::Adjust(add, drop), Some(edge)) => {
-                let received = adjust(&mut self.bus, edge, add.clone(), drop.clone());
-                let Received::Adjusted { change, .. } = received else {
-                    panic!("not adjusted");
-                };
-                self.edges.get_mut(&place).unwrap().1.push(change.kept());
+            (Step::Attach(filter), _) => self.attach(place, Wanted::Filter(filter)),
+            (Step::AttachToEverything, _) => self.attach(place, Wanted::Everything),
+            (Step::Change(add, drop), Some(edge)) => {
+                let follow = follow::change(next(&self.bus, edge), &add, &drop);
+                let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
+                let kept = &mut self.edges.get_mut(&place).unwrap().1;
+                match reply.keeps() {
+                    Keeps::Nothing => {}
+                    Keeps::Anew => panic!("all of it is kept"),
+                    Keeps::Delta(delta) => kept.push(delta.to_json()),
+                }
                 let wanted = self.wanted.get_mut(&place).unwrap();
-                if let Interest::Filter(filter) = wanted {
+                if let Wanted::Filter(filter) = wanted {
                     *filter = plainly(filter, &add, &drop);
                 }
             }
             (Step::Watch(uris), Some(edge)) => {
                 self.bus.watch(edge, &uris, false).unwrap();
-                let wanted = self.wanted.get_mut(&place).unwrap();
-                *wanted = wanted.with_uris(uris);
+                if let Some(Wanted::Filter(filter)) = self.wanted.get_mut(&place) {
+                    filter.resource_subscriptions = uris;
+                }
                 self.edges.get_mut(&place).unwrap().1 = self.bus.kept(edge);
             }
             (Step::Detach, Some(edge)) => {
@@ -137,7 +171,7 @@ impl Twin {
                 self.bus.disconnect(edge);
                 let (known, kept) = self.edges.get_mut(&place).unwrap();
                 let texts = kept.iter().map(String::as_str);
-                *known = self.bus.restore_kept(texts, None).unwrap();
+                *known = self.bus.restore_kept(texts, None, 7).unwrap();
             }
             (Step::Publish(event), _) => self.publish(&event),
             (_, None) => {}
@@ -145,20 +179,21 @@ impl Twin {
         self.compare();
     }
 
-    fn attach(&mut self, place: usize, interest: Interest) {
+    fn attach(&mut self, place: usize, wanted: Wanted) {
         let known = self.edges.get(&place).map(|(edge, _)| *edge);
         let edge = known.unwrap_or_else(|| self.bus.connect());
-        let message = EdgeMessage::Attach(Attach::new(interest.clone()));
-        let received = self.bus.handle_message(edge, &message.to_json()).unwrap();
-        assert!(matches!(received, Received::Attached { .. }));
+        let topics = wanted.topics().iter().cloned().collect();
+        let follow = Follow::fresh(next(&self.bus, edge), topics);
+        let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
+        assert_eq!(*reply.keeps(), Keeps::Anew);
         self.edges.insert(place, (edge, self.bus.kept(edge)));
-        self.wanted.insert(place, interest);
+        self.wanted.insert(place, wanted);
     }
 
     fn publish(&mut self, event: &ServerEvent) {
         let mut wanted: Vec<EdgeId> = Vec::new();
-        for (place, interest) in &self.wanted {
-            if interest.accepts(event) {
+        for (place, each) in &self.wanted {
+            if each.accepts(event) {
                 wanted.push(self.edges[place].0);
             }
         }
@@ -170,12 +205,12 @@ impl Twin {
     fn compare(&self) {
         let mut names = 0;
         let mut anew = bus();
-        for (place, interest) in &self.wanted {
-            let topics = interest.topics();
-            let held = self.bus.interest(self.edges[place].0).unwrap();
-            assert!(held.topics().iter().eq(topics.iter()));
+        for (place, wanted) in &self.wanted {
+            let topics = wanted.topics();
+            let held = self.bus.topics(self.edges[place].0).unwrap();
+            assert!(held.iter().eq(topics.iter()));
             names += topics.iter().map(Topic::names).sum::<usize>();
-            anew.restore(interest, None);
+            anew.restore(&topics, None, 1);
         }
         assert_eq!(self.bus.names(), names);
         assert_eq!(self.bus.attached(), self.wanted.len());
@@ -183,7 +218,7 @@ impl Twin {
     }
 }
 
-/// The filter after an adjustment, spelled out.
+/// The filter after a change, spelled out.
 fn plainly(
     filter: &SubscriptionFilter,
     add: &SubscriptionFilter,
@@ -268,16 +303,16 @@ fn a_change_costs_what_it_changes_however_much_is_held() {
         let mut bus = bus();
         let edge = bus.connect();
         let names = (0..held).map(|number| uri(&format!("note://{number}")));
-        attach(&mut bus, edge, watching(names));
+        attach(&mut bus, edge, &watching(names));
         let before = bus.operations();
         let one = || watching([uri("note://one-more")]);
-        adjust(&mut bus, edge, one(), SubscriptionFilter::default());
+        change(&mut bus, edge, &one(), &SubscriptionFilter::default());
         assert_eq!(bus.operations() - before, 1);
         let other = watching([uri("note://another")]);
-        adjust(&mut bus, edge, other, one());
+        change(&mut bus, edge, &other, &one());
         assert_eq!(bus.operations() - before, 3);
         // What is there already, or is not, costs nothing.
-        adjust(&mut bus, edge, SubscriptionFilter::default(), one());
+        change(&mut bus, edge, &SubscriptionFilter::default(), &one());
         assert_eq!(bus.operations() - before, 3);
         // Whoever leaves takes out what it held.
         bus.disconnect(edge);
@@ -290,13 +325,15 @@ fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
     let mut bus = bus();
     let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
-    attach(&mut bus, edge, watching(names));
+    attach(&mut bus, edge, &watching(names));
     let kept = bus.kept(edge);
     assert!(kept.len() > 5, "{} parts", kept.len());
     assert!(kept.iter().all(|text| text.len() < 1 << 20));
-    let again = bus.restore_kept(kept.iter().map(String::as_str), None);
-    assert_eq!(bus.interest(again.unwrap()), bus.interest(edge));
-    for broken in [&[][..], &["{}", "{}"], &["{}", r#"{"add":{}}"#], &["[]"]] {
-        bus.restore_kept(broken.iter().copied(), None).unwrap_err();
+    let again = bus.restore_kept(kept.iter().map(String::as_str), None, 1);
+    let [again, wanted] = [again.unwrap(), edge].map(|edge| bus.topics(edge).unwrap());
+    assert!(again.iter().eq(wanted.iter()));
+    for broken in [&[][..], &["{}", "{"], &["{}", r#"{"add":["x"]}"#], &["[]"]] {
+        bus.restore_kept(broken.iter().copied(), None, 1)
+            .unwrap_err();
     }
 }

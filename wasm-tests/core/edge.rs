@@ -1,11 +1,13 @@
 use mcp_listen::{
-    bus::{Bus, Mark, Position, ProtocolError, Received},
+    bus::{Bus, Mark, Position},
     clock::Millis,
+    event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
     listen::{Ending, ServerStream, Stamp},
     message, sse,
     upstream::Past,
+    wire::ProtocolError,
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -14,6 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     alone::{Alone, Frame},
     any::{any_event, any_filter, check},
+    follow,
 };
 
 fn edge(filter: SubscriptionFilter) -> Alone {
@@ -36,9 +39,9 @@ fn an_event_before_the_confirmation_is_out_of_place() {
         ..SubscriptionFilter::default()
     });
     edge.attach_message();
-    let event = r#"{"v":1,"type":"event","position":1,"event":{"kind":"tools_list_changed"}}"#;
+    let event = follow::batch(0, 1, &ServerEvent::ToolsListChanged);
     assert_eq!(
-        edge.handle_bus_message(event, Millis(0)),
+        edge.handle_bus_message(&event, Millis(0)),
         Err(ProtocolError::OutOfPlace)
     );
     assert_eq!(edge.mark(), None);
@@ -54,8 +57,9 @@ fn a_frame_that_is_not_ours_changes_nothing() {
     for text in [
         "",
         "{}",
-        r#"{"v":9,"type":"attached"}"#,
-        r#"{"v":1,"type":"attached","epoch":1,"position":1}"#,
+        r#"{"v":9,"type":"followed"}"#,
+        r#"{"v":1,"type":"followed","seq":1,"epoch":1,"position":1,"after":1}"#,
+        r#"{"v":1,"type":"followed","epoch":"e","position":1,"after":1}"#,
     ] {
         assert!(edge.handle_bus_message(text, Millis(0)).is_err());
     }
@@ -72,15 +76,13 @@ fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
     let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
     let mut edge = Alone::of_session(stream, Past::None, Vec::new());
     edge.attach_message();
-    let mut hear = |text: &str| edge.handle_bus_message(text, Millis(0)).unwrap();
-    hear(r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true}}"#);
-    hear(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#);
-    let event = r#""event":{"kind":"tools_list_changed"}}"#;
-    hear(&format!(
-        r#"{{"v":1,"type":"event","position":1,"previous":0,{event}"#
-    ));
+    let event = ServerEvent::ToolsListChanged;
+    let attached = follow::joined(1, 0, &[]);
+    for frame in [attached, follow::batch(0, 1, &event)] {
+        edge.handle_bus_message(&frame, Millis(0)).unwrap();
+    }
     edge.retire(Ending::Rotated);
-    let later = format!(r#"{{"v":1,"type":"event","position":2,"previous":1,{event}"#);
+    let later = follow::batch(1, 2, &event);
     edge.handle_bus_message(&later, Millis(0)).unwrap();
     let Some(Frame::Bytes(last)) = frames(&mut edge).into_iter().nth(1) else {
         panic!("nothing is written");
@@ -116,11 +118,8 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
             }
             let mut edge = edge(filter.clone());
             let number = bus.connect();
-            let Ok(Received::Attached { answer, .. }) =
-                bus.handle_message(number, &edge.attach_message())
-            else {
-                panic!("not attached");
-            };
+            let reply = follow::taken(&mut bus, number, &edge.attach_message());
+            let answer = follow::answers(&mut bus, reply, &[]).remove(0);
             edge.handle_bus_message(&answer, Millis(0)).unwrap();
             let id = RequestId::from_raw("1", 256).unwrap();
             assert_eq!(
@@ -153,11 +152,9 @@ fn an_edge_filters_what_a_bus_that_does_not_filter_sends() {
         ..SubscriptionFilter::default()
     });
     edge.attach_message();
-    for frame in [
-        r#"{"v":1,"type":"attached","epoch":"e","position":0}"#,
-        r#"{"v":1,"type":"event","position":0,"event":{"kind":"prompts_list_changed"}}"#,
-    ] {
-        edge.handle_bus_message(frame, Millis(0)).unwrap();
+    let unwanted = follow::batch(0, 1, &ServerEvent::PromptsListChanged);
+    for frame in [follow::attached(1, 0, 0), unwanted] {
+        edge.handle_bus_message(&frame, Millis(0)).unwrap();
     }
     let filter = edge.stream().honored().clone();
     let id = RequestId::from_raw("1", 256).unwrap();

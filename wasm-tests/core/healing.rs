@@ -11,6 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::alone::{Alone, Frame};
 use crate::{
     any::{id, task, task_id, updated, uri},
+    follow,
     world::{Door, World},
 };
 
@@ -189,19 +190,20 @@ fn a_frame_that_was_cut_short_is_asked_for_at_once() {
 fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::new(stream);
-    let early =
-        r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
-    let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
+    let early = follow::batch(0, 1, &ServerEvent::ToolsListChanged);
     edge.attach_message();
-    edge.handle_bus_message(early, Millis(0)).unwrap_err();
+    edge.handle_bus_message(&early, Millis(0)).unwrap_err();
     assert_eq!(edge.poll_call(Millis(0)), None);
-    edge.handle_bus_message(attached, Millis(0)).unwrap();
+    edge.handle_bus_message(&follow::attached(1, 0, 0), Millis(0))
+        .unwrap();
     assert_eq!(edge.poll_call(Millis(0)), Some(BusCall::Ask));
     edge.handle_bus_message("{", Millis(0)).unwrap_err();
-    edge.handle_bus_message(attached, Millis(0)).unwrap();
+    edge.handle_bus_message(&follow::attached(2, 0, 0), Millis(0))
+        .unwrap();
     assert_eq!(edge.poll_call(Millis(999)), None);
     assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
-    edge.handle_bus_message(attached, Millis(1_000)).unwrap();
+    edge.handle_bus_message(&follow::attached(3, 0, 0), Millis(1_000))
+        .unwrap();
     assert_eq!(edge.poll_timeout(), None);
 }
 
@@ -237,7 +239,7 @@ fn an_event_of_a_kind_that_is_not_known_leaves_no_gap() {
 fn messages_of_a_newer_bus_are_none_of_ours() {
     let mut world = world();
     for frame in [
-        r#"{"v":2,"type":"event"}"#,
+        r#"{"v":2,"type":"batch"}"#,
         r#"{"v":1,"type":"unheard-of"}"#,
     ] {
         world.wire.push_back(frame.to_owned());
@@ -247,22 +249,22 @@ fn messages_of_a_newer_bus_are_none_of_ours() {
 }
 
 #[test]
-fn a_mark_that_nobody_asked_for_is_asked_about_unless_it_is_known_or_of_another_log() {
+fn an_answer_that_nobody_waits_for_says_nothing() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
-    for (frame, calls) in [
-        (r#"{"v":1,"type":"attached","epoch":"e0","position":0}"#, 0),
-        (r#"{"v":1,"type":"attached","epoch":"e0","position":1}"#, 0),
-        (r#"{"v":1,"type":"attached","epoch":"e0","position":2}"#, 1),
-        (r#"{"v":1,"type":"attached","epoch":"e9","position":1}"#, 1),
-    ] {
-        world.wire.push_back(frame.to_owned());
+    let before = world.edge.mark().cloned();
+    for (seq, after) in [(1, 0), (1, 1), (1, 2), (2, 1), (9, 1)] {
+        let answer = follow::attached(seq, after, after);
+        world.wire.push_back(answer.replace("\"e\"", "\"e0\""));
+        world.wire.push_back(answer);
         world.pass(1_000);
-        assert_eq!(world.calls.len(), calls, "{frame}");
     }
-    // Another log: what was missed is not known.
-    assert_eq!(counts(&world).2, 1);
+    assert_eq!(world.calls, []);
+    assert_eq!(counts(&world), (0, 0, 0));
+    assert_eq!(world.edge.mark().cloned(), before);
+    world.publish(&updated("a"));
+    assert_eq!(said(&mut world), [cue(&updated("a"))]);
 }
 
 #[test]
@@ -361,9 +363,9 @@ fn a_bus_that_means_what_nobody_wants_is_asked_once() {
     let mut world = World::of_session(filter());
     world.watch(filter().resource_subscriptions);
     world.settle();
-    let unwanted = r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"prompts_list_changed"}}"#;
+    let unwanted = follow::batch(0, 1, &ServerEvent::PromptsListChanged);
     for _ in 0..3 {
-        world.wire.push_back(unwanted.to_owned());
+        world.wire.push_back(unwanted.clone());
         world.pass(60_000);
     }
     assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
@@ -381,8 +383,8 @@ fn the_answer_to_an_earlier_attach_that_comes_twice_is_not_taken_for_the_one_awa
     for _ in 0..3 {
         world.publish(&ServerEvent::PromptsListChanged);
     }
-    let late = r#"{"v":1,"type":"attached","epoch":"e0","position":3,"head":3,"adjust":true,"since":null}"#;
-    world.wire.extend([late.to_owned(), late.to_owned()]);
+    let late = follow::attached(1, 3, 3).replace("\"e\"", "\"e0\"");
+    world.wire.extend(["{".to_owned(), late.clone(), late]);
     let event = task(r#"{"taskId":"t","status":"working"}"#);
     assert_eq!(said(&mut world), [""; 0]);
     assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);

@@ -8,6 +8,7 @@ use mcp_listen::{
     listen::{Ending, Output, ServerStream, Stamp},
     message,
     upstream::{BusCall, Past},
+    wire::Watched,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -15,6 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, updated, uri};
+use crate::follow;
 
 const T0: Millis = Millis(0);
 
@@ -74,9 +76,18 @@ impl Joined {
         frame
     }
 
-    fn attached(&mut self) {
-        let frame = r#"{"v":1,"type":"attached","epoch":"e","position":7}"#;
-        self.edge.handle_bus_message(frame, T0).unwrap();
+    /// The bus answers what the stream asked last: these are what its session watches.
+    fn attached(&mut self, uris: &[&str], is_held: bool) {
+        let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
+        self.bus.watch(self.number, &uris, is_held).unwrap();
+        let session = "s".into();
+        let watched = Watched {
+            session,
+            uris,
+            is_held,
+        };
+        let frame = follow::joined_as(1, 7, watched);
+        self.edge.handle_bus_message(&frame, T0).unwrap();
     }
 
     fn publish(&mut self, event: &ServerEvent) {
@@ -97,20 +108,19 @@ impl Joined {
 }
 
 #[test]
-fn an_attach_is_not_confirmed_before_it_is_told_what_the_session_watches() {
+fn an_attach_is_not_confirmed_where_it_is_not_told_what_the_session_watches() {
     let mut joined = Joined::new(&[]);
-    joined.attached();
+    let frame = follow::attached(1, 7, 7);
+    joined.edge.handle_bus_message(&frame, T0).unwrap();
     assert!(joined.edge.stream().is_opening());
-    joined.watch(&["a"], true);
-    joined.attached();
+    joined.attached(&["a"], true);
     assert!(!joined.edge.stream().is_opening());
 }
 
 #[test]
 fn a_held_stream_asks_when_something_comes_whether_it_is_held_still() {
     let mut joined = Joined::new(&[]);
-    joined.watch(&[], true);
-    joined.attached();
+    joined.attached(&[], true);
     joined.bus.watch(joined.number, &[], false);
     assert_eq!(joined.edge.poll_call(T0), None);
     joined.publish(&ServerEvent::ToolsListChanged);
@@ -186,16 +196,16 @@ fn nothing_goes_out_while_it_is_held_and_everything_after_that() {
 #[test]
 fn the_bus_says_whether_a_stream_is_held() {
     let mut joined = Joined::new(&[]);
+    joined.attached(&[], false);
     assert_eq!(
         joined.watch(&["a"], true),
-        r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"resourceSubscriptions":["a"]},"held":true}"#
+        r#"{"v":1,"type":"watched","uris":["a"],"held":true}"#
     );
-    joined.attached();
     joined.publish(&updated("a"));
     assert_eq!(joined.text(), "id: 7-e\ndata: \n\n");
     assert_eq!(
         joined.watch(&["a", "b"], false),
-        r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"resourceSubscriptions":["a","b"]}}"#
+        r#"{"v":1,"type":"watched","uris":["a","b"]}"#
     );
     let change = message::plain_notification(&updated("a"));
     assert_eq!(
@@ -208,12 +218,9 @@ fn the_bus_says_whether_a_stream_is_held() {
 fn whatever_else_says_that_it_is_held_is_ignored() {
     for held in ["false", "1", "\"true\"", "null"] {
         let mut joined = Joined::new(&[]);
-        joined.watch(&[], false);
-        joined.attached();
+        joined.attached(&[], false);
         joined.text();
-        let frame = format!(
-            r#"{{"v":1,"type":"interest","interest":{{"toolsListChanged":true}},"held":{held}}}"#
-        );
+        let frame = format!(r#"{{"v":1,"type":"watched","held":{held}}}"#);
         joined.edge.handle_bus_message(&frame, T0).unwrap();
         joined.publish(&ServerEvent::ToolsListChanged);
         assert!(joined.text().contains("tools/list_changed"), "{held}");
@@ -223,8 +230,7 @@ fn whatever_else_says_that_it_is_held_is_ignored() {
 #[test]
 fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() {
     let mut joined = Joined::new(&["a", "never watched"]);
-    joined.watch(&["a", "b"], false);
-    joined.attached();
+    joined.attached(&["a", "b"], false);
     joined.text();
     for event in [updated("a"), updated("b"), ServerEvent::ToolsListChanged] {
         joined.publish(&event);
@@ -241,8 +247,7 @@ fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() 
 #[test]
 fn what_is_watched_anew_is_heard_again() {
     let mut joined = Joined::new(&["a"]);
-    joined.watch(&["a"], false);
-    joined.attached();
+    joined.attached(&["a"], false);
     joined.watch(&["a", "b"], false);
     joined.publish(&updated("a"));
     assert!(!joined.text().contains("updated"));

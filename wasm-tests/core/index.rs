@@ -1,9 +1,9 @@
 use mcp_listen::{
-    bus::{EdgeId, Interest},
+    bus::EdgeId,
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
-    topic::Index,
+    topic::{Index, Topic},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -15,8 +15,8 @@ fn label(text: &str) -> Label {
 }
 
 /// Tools, for a caller and its audiences.
-fn wants(principal: &str, audiences: &[&str], revocations: bool) -> Interest {
-    Interest::Filter(SubscriptionFilter {
+fn wants(principal: &str, audiences: &[&str], revocations: bool) -> Vec<Topic> {
+    let filter = SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
             audiences: audiences.iter().map(|text| label(text)).collect(),
@@ -24,20 +24,21 @@ fn wants(principal: &str, audiences: &[&str], revocations: bool) -> Interest {
             revocations,
         },
         ..SubscriptionFilter::default()
-    })
+    };
+    filter.topics()
 }
 
 #[test]
 fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
     let mut index = Index::default();
-    let mut enter = |edges: &[u32], interest: &Interest| {
+    let mut enter = |edges: &[u32], topics: &[Topic]| {
         for edge in edges {
-            for topic in interest.topics().iter().cloned() {
-                index.insert(EdgeId(*edge), topic);
+            for topic in topics {
+                index.insert(EdgeId(*edge), topic.clone());
             }
         }
     };
-    enter(&[5, 3], &Interest::Everything);
+    enter(&[5, 3], &[Topic::Everything]);
     enter(&[9, 1], &wants("ann", &["acme"], false));
     enter(&[10, 11, 12, 13, 14, 15], &wants("ben", &[], false));
     enter(&[4], &wants("ann", &[], true));

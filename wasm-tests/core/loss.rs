@@ -13,7 +13,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::Alone;
-use crate::any::id;
+use crate::{any::id, follow};
 
 const T0: Millis = Millis(0);
 
@@ -84,21 +84,17 @@ fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
     let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
     let mut edge = Alone::new(stream);
     edge.attach_message();
-    edge.handle_bus_message(r#"{"v":1,"type":"attached","epoch":"e","position":0}"#, T0)
+    edge.handle_bus_message(&follow::attached(1, 0, 0), T0)
         .unwrap();
     let scope = filter("ann", &["acme"]).scope;
     edge.handle_scope(scope, T0);
     assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
     // One for the new audience came before, of which a bus that was not asked yet does not tell.
-    let event =
-        r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"tools_list_changed"}}"#;
-    edge.handle_bus_message(event, T0).unwrap();
+    let event = follow::batch(0, 2, &ServerEvent::ToolsListChanged);
+    edge.handle_bus_message(&event, T0).unwrap();
     edge.handle_bus_lost(T0, 0.5, false);
     let now = Millis(60_000);
     assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
     let attach = edge.attach_message();
-    assert!(
-        attach.ends_with(r#""since":{"epoch":"e","position":0}}"#),
-        "{attach}"
-    );
+    assert!(attach.ends_with(r#""since":0,"epoch":"e"}"#), "{attach}");
 }

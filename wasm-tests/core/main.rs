@@ -38,6 +38,7 @@ mod event;
 mod fanout;
 mod fanout_twins;
 mod filter;
+mod follow;
 mod front;
 mod grant;
 mod healing;

@@ -1,37 +1,42 @@
 use mcp_listen::{
-    bus::{Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position},
+    bus::{Bus, EdgeId, Mark, Position},
     event::ServerEvent,
+    topic::Topic,
+    wire::Follow,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, any_filter, check};
+use crate::{
+    any::{any_event, any_filter, check},
+    follow,
+};
 
-fn attached(bus: &mut Bus, interest: &Interest) -> EdgeId {
-    let edge = bus.connect();
-    let attach = EdgeMessage::Attach(Attach::new(interest.clone()));
-    bus.handle_message(edge, &attach.to_json()).unwrap();
-    edge
-}
-
-/// The frames of a replay of these events.
+/// What an edge that comes back from `after` is sent: of these events what it wants.
 fn replayed<'a>(
     bus: &mut Bus,
-    edge: EdgeId,
-    events: impl Iterator<Item = (Position, &'a ServerEvent)>,
+    topics: &[Topic],
+    after: Position,
+    events: impl FnOnce(&Bus, EdgeId) -> Vec<(Position, &'a ServerEvent)>,
 ) -> Vec<String> {
-    let mut replay = bus.replay(edge).unwrap();
-    for (position, event) in events {
-        replay.push(position, event);
+    let edge = bus.connect();
+    let since = Mark {
+        position: after,
+        ..bus.mark().clone()
+    };
+    let text = Follow::fresh(1, topics.to_vec()).since(&since).to_json();
+    let mut reply = follow::taken(bus, edge, &text);
+    for (position, event) in events(bus, edge) {
+        reply.push_event(bus, position, event);
     }
-    bus.finish_replay(edge, replay)
+    reply.finish(bus)
 }
 
-fn any_interest() -> impl Strategy<Value = Interest> {
+fn any_topics() -> impl Strategy<Value = Vec<Topic>> {
     prop_oneof![
-        4 => any_filter().prop_map(Interest::Filter),
-        1 => Just(Interest::Everything),
+        4 => any_filter().prop_map(|filter| filter.topics()),
+        1 => Just(vec![Topic::Everything]),
     ]
 }
 
@@ -39,8 +44,8 @@ fn any_interest() -> impl Strategy<Value = Interest> {
 #[test]
 fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
     let places = (0..40_usize, 0..40_usize, 0..40_usize);
-    let case = (vec(any_event(), 1..40), any_interest(), places);
-    check(case, |(log, interest, (read, trimmed, after))| {
+    let case = (vec(any_event(), 1..40), any_topics(), places);
+    check(case, |(log, topics, (read, trimmed, after))| {
         let end = log.len();
         let (read, trimmed) = ((read % end).max(1), trimmed % end);
         let after = trimmed.max(after % end);
@@ -60,15 +65,17 @@ fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
                 bus.recall(Position(at), event);
             }
         }
-        let edge = attached(&mut bus, &interest);
         let last = position(after);
-        let missed = bus.missed(edge, last);
-        assert!(missed.is_sorted() && missed.iter().all(|at| *at > last));
-        let told = missed.iter().map(|at| (*at, event_at(&log, *at)));
-        let told = replayed(&mut bus, edge, told);
-        let edge = attached(&mut bus, &interest);
-        let whole = (1..).map(Position).zip(&log).skip(after);
-        assert_eq!(told, replayed(&mut bus, edge, whole));
+        let told = replayed(&mut bus, &topics, last, |bus, edge| {
+            let missed = bus.missed(edge, last);
+            assert!(missed.is_sorted() && missed.iter().all(|at| *at > last));
+            let missed = missed.into_iter();
+            missed.map(|at| (at, event_at(&log, at))).collect()
+        });
+        let whole = replayed(&mut bus, &topics, last, |_, _| {
+            (1..).map(Position).zip(&log).skip(after).collect()
+        });
+        assert_eq!(told, whole);
     });
 }
 
@@ -78,9 +85,9 @@ fn what_is_missed_costs_what_is_wanted() {
         epoch: "e".into(),
         position: Position(0),
     });
-    let wants_tools = r#"{"v":1,"type":"attach","interest":{"toolsListChanged":true}}"#;
     let edge = bus.connect();
-    bus.handle_message(edge, wants_tools).unwrap();
+    let wants_tools = Follow::fresh(1, vec![Topic::Tools]).to_json();
+    bus.handle_message(edge, &wants_tools).unwrap();
     assert!(!bus.recalls());
     assert_eq!(bus.missed(edge, Position(0)), []);
     bus.recall(Position(0), &ServerEvent::ToolsListChanged);

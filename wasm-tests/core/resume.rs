@@ -1,7 +1,5 @@
 use mcp_listen::{
-    bus::{
-        Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position, Received, Replay,
-    },
+    bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -9,6 +7,7 @@ use mcp_listen::{
     listen::{ServerStream, Stamp},
     message, sse,
     upstream::{BusCall, Past},
+    wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, Watched},
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -16,6 +15,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, task, task_id, updated, uri};
+use crate::follow;
 
 fn mark(epoch: &str, position: u64) -> Mark {
     Mark {
@@ -24,14 +24,12 @@ fn mark(epoch: &str, position: u64) -> Mark {
     }
 }
 
-fn attach(since: Option<Mark>) -> String {
-    let interest = Interest::Filter(SubscriptionFilter::default());
-    EdgeMessage::Attach(Attach {
-        session: Some("s".into()),
-        since,
-        ..Attach::new(interest)
-    })
-    .to_json()
+/// A session's stream that comes back, with nothing else to follow.
+fn coming_back(since: &Mark) -> Follow {
+    Follow {
+        joined: vec!["s".into()],
+        ..Follow::fresh(1, Vec::new()).since(since)
+    }
 }
 
 fn edge(filter: &SubscriptionFilter, past: Past) -> Alone {
@@ -66,27 +64,15 @@ impl Host {
     pub(crate) fn attach(&mut self, edge: &mut Alone) -> EdgeId {
         let number = self.bus.connect();
         let message = edge.attach_message();
-        let Ok(Received::Attached {
-            answer,
-            replay_after,
-            ..
-        }) = self.bus.handle_message(number, &message)
-        else {
-            panic!("not attached");
+        let mut reply = follow::taken(&mut self.bus, number, &message);
+        let watched = Watched {
+            session: "s".into(),
+            uris: edge.stream().honored().resource_subscriptions.clone(),
+            is_held: false,
         };
-        let uris = edge.stream().honored().resource_subscriptions.clone();
-        let interest = self.bus.watch(number, &uris, false).unwrap();
-        for frame in [interest, answer] {
+        reply.push_watch(&mut self.bus, watched);
+        for frame in follow::answers(&mut self.bus, reply, &self.log) {
             edge.handle_bus_message(&frame, Millis(0)).unwrap();
-        }
-        if let Some(Position(missed)) = replay_after {
-            let mut replay = self.bus.replay(number).unwrap();
-            for (position, event) in (1..).zip(&self.log).skip(usize::try_from(missed).unwrap()) {
-                replay.push(Position(position), event);
-            }
-            for frame in self.bus.finish_replay(number, replay) {
-                edge.handle_bus_message(&frame, Millis(0)).unwrap();
-            }
         }
         number
     }
@@ -142,16 +128,15 @@ fn an_event_id_that_says_nothing_is_none() {
 }
 
 #[test]
-fn an_attach_without_a_session_reads_as_before() {
-    let message = EdgeMessage::Attach(Attach::new(Interest::Everything)).to_json();
+fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
     assert_eq!(
-        message,
-        r#"{"v":1,"type":"attach","interest":"everything"}"#
+        follow::everything(1).to_json(),
+        r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}"#
     );
-    let whole = attach(Some(mark("e", 3)));
+    let whole = coming_back(&mark("e", 3)).to_json();
     assert_eq!(
         whole,
-        r#"{"v":1,"type":"attach","interest":{},"session":"s","since":{"epoch":"e","position":3}}"#
+        r#"{"v":1,"type":"follow","seq":1,"fresh":true,"since":3,"epoch":"e","joined":["s"]}"#
     );
     assert_eq!(EdgeMessage::from_json(&whole).unwrap().to_json(), whole);
 }
@@ -167,19 +152,17 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
     ] {
         let mut bus = Bus::new(mark("e", 10)).with_floor(Position(5));
         let number = bus.connect();
-        let Ok(Received::Attached {
-            answer,
-            session,
-            replay_after,
-            ..
-        }) = bus.handle_message(number, &attach(Some(since.clone())))
-        else {
-            panic!("not attached");
-        };
+        let text = coming_back(&since).to_json();
+        let reply = follow::taken(&mut bus, number, &text);
         let from = if goes_on { since.position.0 } else { 10 };
-        assert!(answer.contains(&format!(r#""position":{from},"#)));
-        assert_eq!(session.as_deref(), Some("s"));
-        assert_eq!(replay_after.is_some(), goes_on && from < 10);
+        assert_eq!(*reply.joined(), ["s".into()]);
+        assert_eq!(reply.replay_after().is_some(), goes_on && from < 10);
+        let answer = follow::answers(&mut bus, reply, &[]).remove(0);
+        let Ok(FollowAnswer::Followed(followed)) = FollowAnswer::from_json(&answer) else {
+            panic!("{answer}");
+        };
+        assert_eq!(followed.mark, mark("e", 10));
+        assert_eq!(followed.missed.unwrap().after, Position(from));
     }
 }
 
@@ -190,14 +173,11 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     let number = host.attach(&mut stream);
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     let frame = host.bus.watch(number, &[uri("a")], false).unwrap();
-    assert_eq!(
-        frame,
-        r#"{"v":1,"type":"interest","interest":{"resourceSubscriptions":["a"]}}"#
-    );
+    assert_eq!(frame, r#"{"v":1,"type":"watched","uris":["a"]}"#);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
-    let event = r#"{"v":1,"type":"event","position":2,"previous":0,"event":{"kind":"resource_updated","uri":"a"}}"#;
-    stream.handle_bus_message(event, Millis(0)).unwrap();
+    let event = follow::batch(0, 2, &updated("a"));
+    stream.handle_bus_message(&event, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 1);
     let frame = host.bus.watch(number, &[], false).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
@@ -285,7 +265,7 @@ fn an_id_does_not_cover_what_waits_behind_what_came_later() {
     });
     stream.handle_bus_message(&frames[1], Millis(0)).unwrap();
     assert_eq!(stream.poll_call(Millis(0)), Some(BusCall::Ask));
-    let again = BusMessage::Attached(mark("e", 0)).to_json();
+    let again = follow::joined(2, 0, &["a", "b"]);
     stream.handle_bus_message(&again, Millis(0)).unwrap();
     stream.handle_bus_message(&frames[0], Millis(0)).unwrap();
     let Some(Frame::Bytes(first)) = stream.poll_frame(Millis(0)) else {
@@ -325,26 +305,28 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ..SubscriptionFilter::default()
     };
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
-    let mut replay = Replay::new(&Interest::Filter(filter), Position(0));
-    for (position, event) in (1..).zip([
+    let log = [
         task(r#"{"taskId":"t","status":"working"}"#),
         ServerEvent::ToolsListChanged,
         ServerEvent::PromptsListChanged,
         done.clone(),
-    ]) {
-        replay.push(Position(position), &event);
-    }
-    let frames =
-        [(2, 0, ServerEvent::ToolsListChanged), (4, 2, done)].map(|(position, previous, event)| {
-            BusMessage::Event {
-                position: Position(position),
-                previous: Some(Position(previous)),
-                at: None,
-                event,
-            }
-            .to_json()
-        });
-    assert_eq!(replay.frames(), (frames.to_vec(), Position(4)));
+    ];
+    let mut bus = Bus::new(mark("e", 4)).with_floor(Position(0));
+    let edge = bus.connect();
+    let back = follow::fresh(1, &filter).since(&mark("e", 0));
+    let reply = follow::taken(&mut bus, edge, &back.to_json());
+    let frames = follow::answers(&mut bus, reply, &log);
+    assert_eq!(frames[0], follow::attached(1, 0, 4));
+    let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&frames[1]) else {
+        panic!("{}", frames[1]);
+    };
+    let tools = ServerEvent::ToolsListChanged;
+    assert_eq!(batch.events, [(Position(2), tools), (Position(4), done)]);
+    assert_eq!(
+        (batch.previous, batch.through),
+        (Some(Position(0)), Position(4))
+    );
+    assert_eq!((frames.len(), bus.last(edge)), (2, Some(Position(4))));
 }
 
 /// Reads a stream up to any event, drops it, and reads on from that event's id.

@@ -1,8 +1,9 @@
 //! What edges hold is bounded in bytes: a few that want much take no room from many that want little.
 
 use mcp_listen::{
-    bus::{Bus, BusMessage, EdgeId, Received, Room},
+    bus::{Bus, EdgeId, Keeps, Received, Room},
     filter::SubscriptionFilter,
+    wire::FollowAnswer,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -10,7 +11,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{check, updated, uri},
-    delta::{adjust, attach, bus, watching},
+    delta::{attach, bus, change, watching},
+    follow,
 };
 
 /// What a name counts beside its bytes.
@@ -94,31 +96,30 @@ fn bus_with_room(most: usize, edges: usize) -> Bus {
     bus
 }
 
-fn refused_at(bus: &mut Bus, edge: EdgeId, add: SubscriptionFilter) -> bool {
-    let Received::Adjusted { answer, .. } = adjust(bus, edge, add, NOTHING) else {
-        panic!("not answered");
-    };
-    matches!(BusMessage::from_json(&answer), Ok(BusMessage::Refused(1)))
+fn refused_at(bus: &mut Bus, edge: EdgeId, add: &SubscriptionFilter) -> bool {
+    let answer = change(bus, edge, add, &NOTHING);
+    matches!(answer, FollowAnswer::Full { .. })
 }
 
 #[test]
 fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
-    let Received::Attached { answer, .. } = attach(&mut bus, edge, counting(2_000, "a")) else {
-        panic!("not attached");
+    let all = follow::fresh(1, &counting(2_000, "a"));
+    let FollowAnswer::Followed(followed) = follow::answered(&mut bus, edge, &all) else {
+        panic!("not followed");
     };
-    assert_eq!(BusMessage::room_in(&answer), Some(10_000));
+    assert_eq!(followed.room, Some(10_000));
     for mark in ["b", "h"] {
-        assert!(!refused_at(&mut bus, edge, counting(2_000, mark)));
+        assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
     }
-    assert!(!refused_at(&mut bus, edge, counting(1_999, "c")));
-    assert!(!refused_at(&mut bus, edge, counting(1_000, "d")));
+    assert!(!refused_at(&mut bus, edge, &counting(1_999, "c")));
+    assert!(!refused_at(&mut bus, edge, &counting(1_000, "d")));
     assert_eq!(bus.names(), 8_999);
     // One byte below, at, and beyond the room.
-    assert!(refused_at(&mut bus, edge, counting(1_002, "e")));
-    assert!(!refused_at(&mut bus, edge, counting(1_000, "f")));
-    assert!(refused_at(&mut bus, edge, counting(100, "g")));
+    assert!(refused_at(&mut bus, edge, &counting(1_002, "e")));
+    assert!(!refused_at(&mut bus, edge, &counting(1_000, "f")));
+    assert!(refused_at(&mut bus, edge, &counting(100, "g")));
     assert_eq!(bus.names(), 9_999);
 }
 
@@ -126,25 +127,29 @@ fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
 fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
-    attach(&mut bus, edge, counting(2_000, "a"));
+    attach(&mut bus, edge, &counting(2_000, "a"));
     for mark in ["b", "c", "d", "e"] {
-        assert!(!refused_at(&mut bus, edge, counting(2_000, mark)));
+        assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
     }
-    let wanted = bus.interest(edge);
-    assert!(refused_at(&mut bus, edge, watching([uri("x")])));
-    assert_eq!(bus.interest(edge), wanted);
+    let wanted = bus.kept(edge);
+    assert!(refused_at(&mut bus, edge, &watching([uri("x")])));
+    assert_eq!(bus.kept(edge), wanted);
     assert_eq!(bus.publish(&updated("x")).edges(), []);
-    let received = adjust(&mut bus, edge, watching([uri("x")]), counting(2_000, "b"));
-    assert!(matches!(received, Received::Adjusted { answer, .. } if answer.contains("adjusted")));
+    let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
+    assert!(matches!(answer, FollowAnswer::Followed(_)));
     assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
     // What is dropped is dropped even where the rest is refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
-    let received = adjust(&mut bus, edge, more, counting(2_000, "c"));
-    let Received::Adjusted { answer, change } = received else {
-        panic!("not answered");
+    let seq = bus.seq(edge).unwrap() + 1;
+    let text = follow::change(seq, &more, &counting(2_000, "c")).to_json();
+    let reply = follow::taken(&mut bus, edge, &text);
+    let Keeps::Delta(kept) = reply.keeps().clone() else {
+        panic!("nothing is dropped");
     };
-    assert!(answer.contains("refused"));
-    assert_eq!(change.add, NOTHING);
+    assert_eq!((kept.add.len(), kept.drop.len()), (0, 1));
+    let answer = FollowAnswer::from_json(&reply.finish(&mut bus)[0]);
+    let room = Some(10_000);
+    assert_eq!(answer, Ok(FollowAnswer::Full { seq, room }));
     assert_eq!(bus.names(), 6_000 + 65);
 }
 
@@ -152,10 +157,10 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
 fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
     let mut bus = bus_with_room(64_000, 8);
     let small = bus.connect();
-    attach(&mut bus, small, watching([uri("note://a")]));
+    attach(&mut bus, small, &watching([uri("note://a")]));
     let greedy = bus.connect();
     let more = watching((0..40).map(|number| uri(&format!("{number}{}", "y".repeat(2_000)))));
-    assert_eq!(attach(&mut bus, greedy, more), Received::Full);
+    assert!(matches!(attach(&mut bus, greedy, &more), Received::Full));
     assert_eq!((bus.attached(), bus.names()), (1, 8 + NAME));
     assert_eq!(bus.publish(&updated("note://a")).edges(), [small]);
 }
@@ -167,14 +172,15 @@ fn greedy_edges_leave_room_for_a_small_one() {
     for number in 0..124 {
         let edge = bus.connect();
         let names = (0..31).map(|place| uri(&format!("{number}/{place}/{}", "z".repeat(1_980))));
-        taken += usize::from(attach(&mut bus, edge, watching(names)) != Received::Full);
+        let received = attach(&mut bus, edge, &watching(names));
+        taken += usize::from(!matches!(received, Received::Full));
     }
     assert!((20..30).contains(&taken), "{taken}");
     assert!(bus.names() < 2_097_152);
     let edge = bus.connect();
     let small = watching([uri("note://a"), uri("note://b")]);
     assert!(matches!(
-        attach(&mut bus, edge, small),
-        Received::Attached { .. }
+        attach(&mut bus, edge, &small),
+        Received::Followed(_)
     ));
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Adjust, Attach, Bus, EdgeId, EdgeMessage, Interest, Mark, Position, Received},
+    bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
     event::{EventError, ServerEvent},
     fanout::Fanout,
@@ -14,12 +14,14 @@ use mcp_listen::{
     topic::Topic,
     upstream::{BusCall, Past, Patience, UpstreamCall},
     uri::Uri,
+    wire::Follow,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::Alone;
 use crate::any::{id, updated};
+use crate::follow;
 
 const T0: Millis = Millis(0);
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
@@ -63,9 +65,9 @@ fn mark(position: u64) -> Mark {
     Mark { epoch, position }
 }
 
-fn attach(bus: &mut Bus, filter: SubscriptionFilter) -> EdgeId {
+fn attach(bus: &mut Bus, filter: &SubscriptionFilter) -> EdgeId {
     let edge = bus.connect();
-    let message = EdgeMessage::Attach(Attach::new(Interest::Filter(filter))).to_json();
+    let message = follow::fresh(1, filter).to_json();
     assert!(bus.handle_message(edge, &message).is_ok());
     edge
 }
@@ -129,9 +131,9 @@ fn no_client_can_ask_for_an_audience_nor_is_told_of_one() {
 #[test]
 fn a_bus_sends_what_is_for_an_audience_to_its_edges_alone() {
     let mut bus = bus();
-    let ann = attach(&mut bus, filter("ann", &["acme"]));
-    let ben = attach(&mut bus, filter("ben", &["acme", "bolt"]));
-    let cid = attach(&mut bus, filter("cid", &[]));
+    let ann = attach(&mut bus, &filter("ann", &["acme"]));
+    let ben = attach(&mut bus, &filter("ben", &["acme", "bolt"]));
+    let cid = attach(&mut bus, &filter("cid", &[]));
     assert_eq!(bus.publish(&of("acme", TOOLS)).edges(), [ann, ben]);
     assert_eq!(bus.publish(&of("bolt", TOOLS)).edges(), [ben]);
     assert_eq!(bus.publish(&of("acme", updated("x"))).edges(), []);
@@ -155,49 +157,29 @@ fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked
         bus.publish(event);
         bus.recall(Position(place), event);
     }
-    let told = |bus: &mut Bus, interest| {
+    let told = |bus: &mut Bus, topics: Vec<Topic>| {
         let edge = bus.connect();
-        let since = Some(mark(0));
-        let attach = Attach {
-            since,
-            ..Attach::new(interest)
-        };
-        let message = EdgeMessage::Attach(attach).to_json();
-        assert!(matches!(
-            bus.handle_message(edge, &message),
-            Ok(Received::Attached { .. })
-        ));
+        let text = Follow::fresh(1, topics).since(&mark(0)).to_json();
+        follow::taken(bus, edge, &text);
         let missed = bus.missed(edge, Position(0)).into_iter();
         missed.map(|position| position.0).collect::<Vec<_>>()
     };
     let mut bus = bus.with_floor(Position(0));
-    let ann = Interest::Filter(filter("ann", &["acme"]));
+    let ann = filter("ann", &["acme"]).topics();
     assert_eq!(told(&mut bus, ann), [1, 2, 5]);
-    let cid = Interest::Filter(filter("cid", &[]));
+    let cid = filter("cid", &[]).topics();
     assert_eq!(told(&mut bus, cid), [1]);
-    assert_eq!(told(&mut bus, Interest::Everything), [1, 2, 3, 4, 5]);
+    assert_eq!(told(&mut bus, vec![Topic::Everything]), [1, 2, 3, 4, 5]);
 }
 
 #[test]
-fn an_adjustment_adds_and_drops_audiences() {
+fn a_change_adds_and_drops_audiences() {
     let scoped = |audiences: &[&str]| filter("ann", audiences);
-    let adjust = Adjust {
-        seq: 1,
-        add: scoped(&["bolt"]),
-        drop: scoped(&["acme"]),
-    };
-    let text = EdgeMessage::Adjust(adjust.clone()).to_json();
-    assert_eq!(
-        EdgeMessage::from_json(&text),
-        Ok(EdgeMessage::Adjust(adjust.clone()))
-    );
-    let mut topics = Interest::Filter(scoped(&["acme"])).topics();
-    adjust.apply(&mut topics);
-    assert!(
-        topics
-            .iter()
-            .eq(Interest::Filter(scoped(&["bolt"])).topics().iter())
-    );
+    let change = follow::change(1, &scoped(&["bolt"]), &scoped(&["acme"]));
+    assert_eq!(Follow::from_json(&change.to_json()), Ok(change.clone()));
+    let mut topics = follow::topics(&scoped(&["acme"]));
+    topics.apply(change.topics);
+    assert!(topics.iter().eq(follow::topics(&scoped(&["bolt"])).iter()));
 }
 
 #[test]
@@ -290,12 +272,11 @@ fn an_isolate_wants_all_audiences_and_revocations_and_tells_each_stream_its_own(
     let Some(UpstreamCall::Attach(text)) = isolate.poll_call(T0) else {
         panic!("no attach");
     };
-    assert!(text.contains(r#""audiences":["acme","bolt"],"revocations":true"#));
+    assert!(text.contains(r#""audience:acme","audience:bolt","revocations""#));
     let mut bus = bus();
     let edge = bus.connect();
-    let Ok(Received::Attached { answer, .. }) = bus.handle_message(edge, &text) else {
-        panic!("not attached");
-    };
+    let reply = follow::taken(&mut bus, edge, &text);
+    let answer = follow::answers(&mut bus, reply, &[]).remove(0);
     isolate.handle_message(&answer, T0).unwrap();
     while isolate.poll_output(T0).is_some() {}
     for stream in [ann, ben] {
@@ -325,22 +306,19 @@ fn resumed() -> Alone {
     let stream = ServerStream::with_stamp(Stamp::None, filter("ann", &[]), T0, T0);
     let mut edge = Alone::of_session(stream, Past::Since(mark(0)), Vec::new());
     edge.attach_message();
-    edge.handle_bus_message(INTEREST, T0).unwrap();
-    let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
-    edge.handle_bus_message(attached, T0).unwrap();
+    edge.handle_bus_message(&follow::joined(1, 0, &[]), T0)
+        .unwrap();
     edge
 }
-
-const INTEREST: &str = r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true}}"#;
-const REVOKED: &str = r#"{"v":1,"type":"event","position":1,"previous":0,"event":{"kind":"revoked","principal":"ann"}}"#;
 
 #[test]
 fn who_was_revoked_before_its_stream_was_opened_was_let_in_again() {
     let mut edge = resumed();
-    edge.handle_bus_message(REVOKED, T0).unwrap();
+    let before = follow::batch(0, 1, &revoked("ann"));
+    edge.handle_bus_message(&before, T0).unwrap();
     assert!(edge.stream().is_open());
-    let live = r#"{"v":1,"type":"event","position":2,"previous":1,"at":5,"event":{"kind":"revoked","principal":"ann"}}"#;
-    edge.handle_bus_message(live, T0).unwrap();
+    let live = follow::batch(1, 2, &revoked("ann")).replace(r#","events""#, r#","at":5,"events""#);
+    edge.handle_bus_message(&live, T0).unwrap();
     assert_eq!(edge.stream().ending(), Some(Ending::Denied));
 }
 
@@ -351,18 +329,19 @@ fn who_is_revoked_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
     let now = Millis(60_000);
     edge.handle_timeout(now, 0.5);
     assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
-    edge.handle_bus_message(INTEREST, now).unwrap();
-    let attached = r#"{"v":1,"type":"attached","epoch":"e","position":0}"#;
-    edge.handle_bus_message(attached, now).unwrap();
-    edge.handle_bus_message(REVOKED, now).unwrap();
+    for frame in [
+        follow::joined(2, 0, &[]),
+        follow::batch(0, 1, &revoked("ann")),
+    ] {
+        edge.handle_bus_message(&frame, now).unwrap();
+    }
     assert_eq!(edge.stream().ending(), Some(Ending::Denied));
 }
 
 #[test]
 fn an_edge_keeps_its_audiences_whatever_its_bus_says_that_it_sends() {
     let mut edge = resumed();
-    let interest =
-        r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true,"audiences":["bolt"]}}"#;
-    edge.handle_bus_message(interest, T0).unwrap();
+    let watched = r#"{"v":1,"type":"watched","audiences":["bolt"],"add":["audience:bolt"]}"#;
+    edge.handle_bus_message(watched, T0).unwrap();
     assert_eq!(edge.stream().honored(), &filter("ann", &[]));
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Bus, Mark, Position, Received},
+    bus::{Bus, Mark, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -14,6 +14,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     alone::Alone,
     any::{id, updated, uri},
+    follow,
 };
 
 /// 1970 is so long before the clock that edges are told.
@@ -32,10 +33,8 @@ fn attached(bus: &mut Bus, tally: &Arc<Tally>) -> Alone {
     let stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::counted(stream, tally.clone(), EPOCH);
     let number = bus.connect();
-    let Ok(Received::Attached { answer, .. }) = bus.handle_message(number, &edge.attach_message())
-    else {
-        panic!("not attached");
-    };
+    let reply = follow::taken(bus, number, &edge.attach_message());
+    let answer = follow::answers(bus, reply, &[]).remove(0);
     edge.handle_bus_message(&answer, Millis(0)).unwrap();
     write(&mut edge, Millis(0));
     edge

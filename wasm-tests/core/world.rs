@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received},
+    bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -11,10 +11,12 @@ use mcp_listen::{
     message,
     upstream::{BusCall, Past, Patience},
     uri::Uri,
+    wire::Watched,
 };
 
 use crate::alone::{Alone, Frame};
 use crate::any::{id, is_of_same_key};
+use crate::follow;
 
 /// How the bus answers an attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +37,6 @@ pub(crate) struct World {
     pub(crate) door: Door,
     /// Frames on their way to the edge.
     pub(crate) wire: VecDeque<String>,
-    /// Whether the bus is of the version that neither says `previous` nor takes a second attach.
-    pub(crate) is_former: bool,
     pub(crate) random: f64,
     /// When the edge called for what.
     pub(crate) calls: Vec<(Millis, BusCall)>,
@@ -84,7 +84,6 @@ impl World {
             now: Millis(0),
             door: Door::Open,
             wire: VecDeque::new(),
-            is_former: false,
             random: 0.5,
             calls: Vec::new(),
             owed: BTreeMap::new(),
@@ -138,10 +137,7 @@ impl World {
         let floor = publication.position.0.saturating_sub(self.window);
         self.bus.handle_trimmed(Position(floor));
         let frame = self.socket.and_then(|edge| publication.message_for(edge));
-        if let Some(frame) = frame {
-            let frame = self.as_said(frame);
-            self.wire.push_back(frame);
-        }
+        self.wire.extend(frame.map(str::to_owned));
     }
 
     /// Delivers and writes whatever can be, without time going on.
@@ -214,7 +210,6 @@ impl World {
             assert!(self.calls.len() < 100_000, "it calls without end");
             match call {
                 BusCall::Leave => self.hang_up(),
-                BusCall::Ask if self.is_former => {}
                 BusCall::Ask => self.say_attach(),
                 BusCall::Attach => self.attach(),
             }
@@ -239,28 +234,17 @@ impl World {
         }
         let edge = self.socket.unwrap();
         let text = self.edge.attach_message();
-        let Ok(Received::Attached {
-            answer,
-            replay_after,
-            ..
-        }) = self.bus.handle_message(edge, &text)
-        else {
-            panic!("{text} is not taken");
-        };
-        self.follow_session();
-        self.wire.push_back(answer);
-        let Some(Position(after)) = replay_after else {
-            return;
-        };
-        let mut replay = self.bus.replay(edge).unwrap();
-        let missed = usize::try_from(after).unwrap();
-        for (position, event) in (after + 1..).zip(self.log.iter().skip(missed)) {
-            replay.push(Position(position), event);
+        let mut reply = follow::taken(&mut self.bus, edge, &text);
+        if let Some(uris) = self.watched.clone() {
+            let watched = Watched {
+                session: reply.joined()[0].clone(),
+                uris,
+                is_held: false,
+            };
+            reply.push_watch(&mut self.bus, watched);
         }
-        for frame in self.bus.finish_replay(edge, replay) {
-            let frame = self.as_said(&frame);
-            self.wire.push_back(frame);
-        }
+        let frames = follow::answers(&mut self.bus, reply, &self.log);
+        self.wire.extend(frames);
     }
 
     fn lose(&mut self, is_overloaded: bool) {
@@ -273,17 +257,6 @@ impl World {
             self.bus.disconnect(edge);
         }
         self.wire.clear();
-    }
-
-    fn as_said(&self, frame: &str) -> String {
-        let Some((head, rest)) = frame
-            .split_once(",\"previous\":")
-            .filter(|_| self.is_former)
-        else {
-            return frame.to_owned();
-        };
-        let (_, rest) = rest.split_once(',').unwrap();
-        format!("{head},{rest}")
     }
 
     fn write(&mut self) {

@@ -75,20 +75,12 @@ export function closed(code?: number): Rule {
   return (_, tunnel) => tunnel.cut(code);
 }
 
-/** An edge's messages as a bus of the version before takes them: a second attach on a socket is dropped. */
-export const olderBusHears: Rule = (frame, tunnel) => {
-  const isAttach = isText(frame) && textOf(frame).includes('"type":"attach"');
-  if (isAttach && tunnel.memory.has('attached')) return;
-  if (isAttach) tunnel.memory.set('attached', true);
-  tunnel.toBus(frame);
-};
-
-/** A bus's messages as the version before sends them: without the position that came before. */
-export const olderBusSays: Rule = (frame, tunnel: Tunnel) => {
+/** A bus's messages as one sends them that has forgotten what it sent before: without the position where that ended. */
+export const forgetfulBusSays: Rule = (frame, tunnel: Tunnel) => {
   if (!isText(frame)) return tunnel.toEdge(frame);
   tunnel.toEdge(textFrame(textOf(frame).replace(/"previous":\d+,?/, '')));
 };
 
 function isEvent(frame: Buffer): boolean {
-  return isText(frame) && textOf(frame).includes('"type":"event"');
+  return isText(frame) && textOf(frame).includes('"type":"batch"');
 }

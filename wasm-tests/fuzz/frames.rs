@@ -1,31 +1,28 @@
 //! Frames and messages as their senders write them.
 
 use mcp_listen::{
-    bus::{
-        Attach, Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Interest, Mark, Position,
-        SessionCall, Taken,
-    },
+    bus::{Mark, Position},
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
-    topic::Topic,
+    topic::{Delta, Topic},
+    wire::{
+        Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken,
+        Watched,
+    },
 };
 
-use crate::any::id;
+use crate::any::{id, uri};
 
-pub fn attach(filter: &SubscriptionFilter) -> String {
-    EdgeMessage::Attach(Attach::new(Interest::Filter(filter.clone()))).to_json()
+/// All that an edge wants.
+pub fn follow(filter: &SubscriptionFilter) -> String {
+    Follow::fresh(1, filter.topics()).to_json()
 }
 
 pub fn event(event: &ServerEvent, position: u64) -> String {
-    let (event, position) = (event.clone(), Position(position));
-    BusMessage::Event {
-        position,
-        previous: position.0.checked_sub(1).map(Position),
-        at: None,
-        event,
-    }
-    .to_json()
+    let previous = position.checked_sub(1).map(Position);
+    let events = [(Position(position), event.to_json())];
+    Batch::for_edge(previous, Position(position), None, events.into_iter())
 }
 
 pub fn acknowledged(raw: &str, honored: &SubscriptionFilter) -> String {
@@ -44,7 +41,10 @@ pub fn result(raw: &str) -> String {
 pub fn others() -> Vec<String> {
     let follow = Follow {
         seq: 3,
-        add: vec![Topic::Tools],
+        topics: Delta {
+            add: vec![Topic::Tools],
+            drop: vec![Topic::Prompts],
+        },
         since: Some(Position(1)),
         joined: vec!["s".into()],
         ..Follow::default()
@@ -53,29 +53,50 @@ pub fn others() -> Vec<String> {
         epoch: "e".into(),
         position: Position(2),
     };
-    let event = ServerEvent::ToolsListChanged.to_json();
-    let batch = Batch::write(
-        &mark,
-        None,
-        None,
-        &[(Position(2), event.as_str().into())],
-        false,
-    );
-    let answer = FollowAnswer::Stale { seq: 2 }.to_json();
+    let events = [(Position(2), ServerEvent::ToolsListChanged.to_json())];
+    let batch = Batch::for_shard(&mark, None, None, events.into_iter(), false);
+    let stale = FollowAnswer::Stale { seq: 2 }.to_json();
+    let room = Some(9);
+    let full = FollowAnswer::Full { seq: 2, room }.to_json();
     let taken = Taken {
         edges: 2,
         is_retired: true,
     };
-    let attached = BusMessage::Attached(mark).to_json();
-    let session = r#"{"v":1,"type":"attach","interest":"everything","session":"s","since":{"epoch":"e","position":3}}"#;
+    let joined = Follow {
+        joined: vec!["s".into()],
+        ..Follow::fresh(1, vec![Topic::Everything]).since(&mark)
+    };
     vec![
         follow.to_json(),
         batch,
-        answer,
+        stale,
+        full,
         taken.to_json(),
         SessionCall::Changed("s".into()).to_json(),
         EdgeMessage::Detach.to_json(),
-        attached,
-        session.to_owned(),
+        joined.to_json(),
+        BusMessage::watched(&[uri("a")], true),
+        followed(1, &mark),
     ]
+}
+
+/// A fresh follow of session `s` is answered.
+pub fn followed(seq: u64, mark: &Mark) -> String {
+    let watched = Watched {
+        session: "s".into(),
+        uris: vec![uri("a")],
+        is_held: false,
+    };
+    FollowAnswer::Followed(Followed {
+        seq,
+        mark: mark.clone(),
+        missed: Some(Missed {
+            after: mark.position,
+            events: Vec::new(),
+        }),
+        is_settled: false,
+        watches: vec![watched],
+        room: None,
+    })
+    .to_json()
 }

@@ -65,7 +65,7 @@ pub fn headers() -> BoxedStrategy<Vec<u8>> {
 
 /// Frames of all the bus's protocols.
 pub fn frames() -> BoxedStrategy<Vec<u8>> {
-    let interest = any_filter().prop_map(|filter| frames::attach(&filter));
+    let interest = any_filter().prop_map(|filter| frames::follow(&filter));
     let event =
         (any_event(), 0u64..5).prop_map(|(event, position)| frames::event(&event, position));
     let other = prop::sample::select(frames::others());

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Attach, Bus, BusMessage, EdgeId, EdgeMessage, Interest, Mark, Position},
+    bus::{Bus, EdgeId, Mark, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Ending, Output, ServerStream},
     message,
+    wire::{BusMessage, EdgeMessage, Follow},
 };
 
 use crate::any::{id, is_of_same_key, task, task_id, updated, uri};
@@ -165,14 +166,14 @@ impl BusLife {
         let rest = usize::from(step / 8);
         match step % 8 {
             0 => self.edges.push(self.bus.connect()),
-            1 | 2 => self.attach(rest),
+            1 | 2 => self.follow(rest),
             3 => self.say(rest, &EdgeMessage::Detach.to_json()),
             4 => self.say(rest, "{\"v\":1}"),
             _ => self.publish(&events()[rest % 7]),
         }
     }
 
-    fn attach(&mut self, rest: usize) {
+    fn follow(&mut self, rest: usize) {
         let wanted = SubscriptionFilter {
             tools_list_changed: rest.is_multiple_of(2),
             resource_subscriptions: vec![uri(["a", "b", "c"][rest % 3])],
@@ -181,9 +182,10 @@ impl BusLife {
         let Some(edge) = self.place(rest) else {
             return;
         };
-        let attach = EdgeMessage::Attach(Attach::new(Interest::Filter(wanted.clone())));
-        let taken = self.bus.handle_message(self.edges[edge], &attach.to_json());
-        assert!(taken.is_ok(), "an attach is refused");
+        let seq = self.bus.seq(self.edges[edge]).unwrap_or_default() + 1;
+        let text = Follow::fresh(seq, wanted.topics()).to_json();
+        let taken = self.bus.handle_message(self.edges[edge], &text);
+        assert!(taken.is_ok(), "a follow is refused");
         self.wants.insert(edge, wanted);
     }
 
@@ -206,11 +208,11 @@ impl BusLife {
         let publication = self.bus.publish(event);
         let mut told: Vec<EdgeId> = Vec::new();
         for delivery in &publication.deliveries {
-            let frame = BusMessage::from_json(&delivery.message);
-            assert!(
-                matches!(&frame, Ok(BusMessage::Event { event: sent, .. }) if sent == event),
-                "another event"
-            );
+            let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&delivery.message) else {
+                panic!("no batch");
+            };
+            let told_of = [(publication.position, event.clone())];
+            assert_eq!(batch.events, told_of, "another event");
             told.extend(&delivery.edges);
         }
         told.sort_unstable();

@@ -1,10 +1,7 @@
 //! What comes over wires: frames of the bus, event streams, lines, and answers of servers.
 
 use mcp_listen::{
-    bus::{
-        Attach, Batch, Bus, BusMessage, EdgeMessage, Follow, FollowAnswer, Interest, Mark,
-        Position, SessionCall, Shard, Taken,
-    },
+    bus::{Bus, Mark, Position, Shard},
     capabilities::{Capabilities, Discovered},
     client::{Options, Output, Subscription},
     clock::Millis,
@@ -17,9 +14,13 @@ use mcp_listen::{
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
     upstream::{Past, Patience},
+    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, SessionCall, Taken},
 };
 
-use crate::any::{id, uri};
+use crate::{
+    any::{id, uri},
+    frames,
+};
 
 /// A frame that is read is written as it reads, whoever it is for; and nobody breaks who is sent any.
 pub fn bus_frames(bytes: &[u8]) {
@@ -27,12 +28,15 @@ pub fn bus_frames(bytes: &[u8]) {
         return;
     };
     round(text, EdgeMessage::from_json, EdgeMessage::to_json);
-    round(text, BusMessage::from_json, BusMessage::to_json);
     round(text, Follow::from_json, Follow::to_json);
     round(text, FollowAnswer::from_json, FollowAnswer::to_json);
     round(text, Taken::from_json, |taken| taken.to_json());
     round(text, SessionCall::from_json, SessionCall::to_json);
-    drop(Batch::from_json(text));
+    drop(BusMessage::from_json(text));
+    // To an edge nobody says that a batch is the last one.
+    if Batch::from_json(text).is_ok_and(|batch| batch.epoch.is_some() || !batch.is_last) {
+        round(text, Batch::from_json, batch_text);
+    }
     everybody_takes(text);
 }
 
@@ -47,11 +51,32 @@ fn round<T: PartialEq + std::fmt::Debug, E>(
     }
 }
 
+fn batch_text(batch: &Batch) -> String {
+    let Batch {
+        previous,
+        through,
+        at,
+        ..
+    } = *batch;
+    let events = batch.events.iter();
+    let events = events.map(|(at, event)| (*at, event.to_json()));
+    match &batch.epoch {
+        None => Batch::for_edge(previous, through, at, events),
+        Some(epoch) => {
+            let mark = Mark {
+                epoch: epoch.clone(),
+                position: through,
+            };
+            Batch::for_shard(&mark, previous, at, events, batch.is_last)
+        }
+    }
+}
+
 fn everybody_takes(text: &str) {
     let mut bus = Bus::new(mark());
     let number = bus.connect();
-    let attach = EdgeMessage::Attach(Attach::new(Interest::Filter(watched()))).to_json();
-    for frame in [text, &attach, text] {
+    let follow = frames::follow(&watched());
+    for frame in [text, &follow, text] {
         drop(bus.handle_message(number, frame));
     }
     let mut alone = Isolate::new(Patience::default(), Millis(0));
@@ -67,8 +92,8 @@ fn everybody_takes(text: &str) {
     let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
     let stream = isolate.open(stream, Millis(0));
     drop(isolate.poll_call(Millis(0)));
-    let attached = BusMessage::Attached(mark()).to_json();
-    for frame in [text, &attached, text, text] {
+    let followed = frames::followed(1, &mark());
+    for frame in [text, &followed, text, text] {
         let _ = alone.handle_message(frame, Millis(1));
         while alone.poll_output(Millis(1)).is_some() {}
         while alone.fanout().poll(session, Millis(1)).is_some() {}

@@ -144,8 +144,8 @@ pub(crate) const BUGS: [(Seeded, &str); 43] = [
         "a shard answers an attach before the root has confirmed",
     ),
     (
-        Seeded::Core(Bug::AdjustsAtAShardTooSoon),
-        "a shard answers an adjustment before the root has confirmed",
+        Seeded::Core(Bug::ChangesAtAShardTooSoon),
+        "a shard answers a change of an edge before the root has confirmed",
     ),
     (
         Seeded::Core(Bug::ForgetsAFailedCall),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Interest, Position, Received},
+    bus::{EdgeId, FollowReply, Keeps, Position, Received},
     clock::Millis,
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Bus {
     disk: Disk,
     life: Life,
     attachments: BTreeMap<SocketId, Attachment>,
-    /// Whether it is of the version before: it tells no previous position and takes one attach a socket.
+    /// Whether it is of the version before: it tells no previous position.
     is_old: bool,
     out: Vec<Out>,
 }
@@ -83,13 +83,6 @@ impl Bus {
         text: &str,
         now: Millis,
     ) -> Result<(), Violation> {
-        let is_second = self
-            .attachments
-            .get(&socket)
-            .is_some_and(|known| !known.kept.is_empty());
-        if self.is_old && is_second && text.contains("\"attach\"") {
-            return Ok(());
-        }
         let Some(memory) = self.memory() else {
             return Ok(());
         };
@@ -97,30 +90,8 @@ impl Bus {
             return Ok(());
         };
         match memory.core.handle_message(edge, text) {
-            Ok(Received::Attached {
-                answer,
-                interest,
-                session,
-                replay_after,
-            }) => {
-                let session = session.and_then(|session| session.parse().ok());
-                if session.is_some_and(|session| self.disk.session(session).is_none()) {
-                    self.leave(socket, Close::Over);
-                    return Ok(());
-                }
-                self.attach(socket, &interest, session, now);
-                self.send(socket, answer, Note::Attached, now);
-                self.replay(socket, edge, replay_after, now)?;
-                let last = self.memory().and_then(|memory| memory.core.last(edge));
-                self.keep_last(socket, last);
-            }
+            Ok(Received::Followed(reply)) => self.answer(socket, edge, *reply, now)?,
             Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost),
-            Ok(Received::Adjusted { answer, change }) => {
-                if let Some(attachment) = self.attachments.get_mut(&socket) {
-                    attachment.kept.push(change.kept());
-                }
-                self.send(socket, answer, Note::Adjusted, now);
-            }
             Err(_) => {}
         }
         Ok(())
@@ -178,7 +149,7 @@ impl Bus {
         for (edge, message) in frames.take(most) {
             let socket = self.memory()?.sockets.get(&edge).copied();
             if let Some(socket) = socket {
-                self.send(socket, message, Note::Event { key, number }, now);
+                self.send(socket, message, Note::Batch, now);
             }
         }
         (cut != Cut::BeforeLog).then_some(publication.position)
@@ -265,12 +236,12 @@ impl Bus {
         if memory.settles_at.is_some_and(|at| at <= now) {
             memory.settles_at = None;
             for socket in std::mem::take(&mut memory.behind) {
-                let last = memory
-                    .edges
-                    .get(&socket)
-                    .and_then(|edge| memory.core.last(*edge));
+                let Some(edge) = memory.edges.get(&socket).copied() else {
+                    continue;
+                };
                 if let Some(attachment) = self.attachments.get_mut(&socket) {
-                    attachment.last = last;
+                    attachment.last = memory.core.last(edge);
+                    attachment.seq = memory.core.seq(edge).unwrap_or_default();
                 }
             }
         }
@@ -281,32 +252,68 @@ impl Bus {
         self.memory().map_or(0, |memory| memory.core.attached())
     }
 
-    fn attach(
+    /// Keeps what an edge follows from now on, and tells it so.
+    fn answer(
         &mut self,
         socket: SocketId,
-        interest: &Interest,
-        session: Option<usize>,
+        edge: EdgeId,
+        mut reply: FollowReply,
         now: Millis,
-    ) {
-        self.attachments.insert(
-            socket,
-            Attachment {
-                kept: vec![interest.to_json()],
-                session,
-                last: None,
-            },
-        );
-        let Some(session) = session else { return };
+    ) -> Result<(), Violation> {
+        let session = reply.joined().first().and_then(|id| id.parse().ok());
+        if session.is_some_and(|session| self.disk.session(session).is_none()) {
+            self.leave(socket, Close::Over);
+            return Ok(());
+        }
+        let Some(memory) = self.memory() else {
+            return Ok(());
+        };
+        let kept = memory.core.kept(edge);
+        let attachment = self.attachments.entry(socket).or_default();
+        match reply.keeps() {
+            Keeps::Nothing => {}
+            Keeps::Anew => (attachment.kept, attachment.session) = (kept, session),
+            Keeps::Delta(delta) => attachment.kept.push(delta.to_json()),
+        }
+        if let Some(session) = session {
+            self.take_over(socket, session, &mut reply);
+        }
+        self.replay(edge, &mut reply)?;
+        let frames = self.memory().map(|memory| reply.finish(&mut memory.core));
+        for (place, text) in frames.unwrap_or_default().into_iter().enumerate() {
+            let note = if place == 0 {
+                Note::Answer
+            } else {
+                self.check_replayed(&text)?;
+                Note::Batch
+            };
+            self.send(socket, text, note, now);
+        }
+        let told = self
+            .memory()
+            .map(|memory| (memory.core.last(edge), memory.core.seq(edge)));
+        if let Some(((last, seq), attachment)) = told.zip(self.attachments.get_mut(&socket)) {
+            (attachment.last, attachment.seq) = (last, seq.unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// The stream of a session is here now, and is told what that watches.
+    fn take_over(&mut self, socket: SocketId, session: usize, reply: &mut FollowReply) {
         let former = self
             .memory()
             .and_then(|memory| memory.streams.insert(session, socket));
         if let Some(former) = former.filter(|former| *former != socket) {
             self.leave(former, Close::Over);
         }
+        let watched = self.disk.session(session).cloned();
+        let may_follow = !slip::has(Slip::FollowsNoSession);
         if let Some(memory) = self.memory() {
             memory.streams.insert(session, socket);
+            if let Some(watched) = watched.filter(|_| may_follow) {
+                reply.push_watch(&mut memory.core, watched.told(session));
+            }
         }
-        self.follow(session, now);
     }
 
     /// A session's stream follows what the session watches.
@@ -324,7 +331,7 @@ impl Bus {
         };
         let edge = memory.edges.get(&socket).copied();
         if let Some(frame) = edge.and_then(|edge| memory.core.watch(edge, &uris, is_held)) {
-            self.send(socket, frame, Note::Interest, now);
+            self.send(socket, frame, Note::Watched, now);
         }
     }
 
@@ -364,12 +371,6 @@ impl Bus {
     pub(crate) fn leave(&mut self, socket: SocketId, how: Close) {
         self.forget(socket);
         self.out.push(Out::Close(socket, how));
-    }
-
-    fn keep_last(&mut self, socket: SocketId, last: Option<Position>) {
-        if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.last = last;
-        }
     }
 
     /// What the bus has in memory; one that sleeps is woken.

@@ -4,6 +4,7 @@ use mcp_listen::{
     bus::{Mark, Position},
     clock::Millis,
     uri::Uri,
+    wire::Watched,
 };
 
 use crate::{
@@ -137,6 +138,15 @@ impl Disk {
 impl Session {
     pub(crate) fn uris(&self) -> Vec<Uri> {
         self.watched.iter().map(Key::uri).collect()
+    }
+
+    /// What the stream of this session is told of it.
+    pub(crate) fn told(&self, id: usize) -> Watched {
+        Watched {
+            session: id.to_string().into(),
+            uris: self.uris(),
+            is_held: self.is_held,
+        }
     }
 }
 

@@ -12,8 +12,7 @@ use crate::{
     driven::{Driven, Frame, frames_of},
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys, number_of},
-    network::Note,
-    pending::Pending,
+    pending::{Pending, Told},
     wire::{Read, Reader, Said},
 };
 
@@ -143,11 +142,11 @@ impl Host {
     }
 
     /// What these frames added waits in its place.
-    pub(crate) fn count(&mut self, notes: &[Note], stream: &ServerStream) -> Result<(), Violation> {
+    pub(crate) fn count(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
         if self.is_of_session {
             self.pending.retain(stream.honored());
         }
-        self.pending.handle(notes, stream)
+        self.pending.handle(told, stream)
     }
 
     /// Whether its client goes on from where it was: then it is told of what was published before it came back.

@@ -26,10 +26,11 @@ pub(crate) struct Memory {
 /// What a sleeping bus keeps with a socket.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachment {
-    /// What the edge attached for, then each change of that; nothing before it attaches.
+    /// What the edge follows, then each change of that; nothing before it follows anything.
     pub(crate) kept: Vec<String>,
     pub(crate) session: Option<usize>,
     pub(crate) last: Option<Position>,
+    pub(crate) seq: u64,
 }
 
 impl Memory {
@@ -61,7 +62,7 @@ impl Memory {
             let texts = attachment.kept.iter().map(String::as_str);
             let last = attachment.last;
             let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-            self.core.restore_kept(texts, last).unwrap()
+            self.core.restore_kept(texts, last, attachment.seq).unwrap()
         };
         self.enter(socket, edge);
         if let Some(session) = attachment.session {

@@ -1,7 +1,5 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::key::Key;
-
 /// The sockets between edges and their bus. A pipe that is held keeps what is sent until it is delivered
 /// by hand; faults meet what waits there, or else what is sent next.
 #[derive(Debug, Default)]
@@ -48,12 +46,11 @@ pub(crate) struct Frame {
 /// What a frame says, for those who watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    Attach,
+    Follow,
     Detach,
-    Attached,
-    Adjusted,
-    Interest,
-    Event { key: Key, number: usize },
+    Answer,
+    Watched,
+    Batch,
     Broken,
 }
 

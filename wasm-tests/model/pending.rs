@@ -5,8 +5,15 @@ use mcp_listen::{filter::SubscriptionFilter, listen::ServerStream};
 use crate::{
     invariant::{Violation, hold},
     key::{KEYS, Key},
-    network::Note,
 };
+
+/// What a stream was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Everything that it honors may have changed.
+    All,
+    Change(Key),
+}
 
 /// What should wait in a stream: at most one cue for each key, in the order in which each key first became pending.
 #[derive(Debug, Default)]
@@ -18,22 +25,18 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Frames were handled: what they added must be at the end, and nothing else may have moved.
-    pub(crate) fn handle(
-        &mut self,
-        notes: &[Note],
-        stream: &ServerStream,
-    ) -> Result<(), Violation> {
-        let note = notes.first().copied().unwrap_or(Note::Broken);
+    pub(crate) fn handle(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
+        let first = told.first().copied();
         let honored = stream.honored();
         let count = stream.pending_cues();
         hold("a backlog has one cue a key at most", count <= KEYS, || {
             format!("{count} cues wait")
         })?;
         let added = count.saturating_sub(self.queue.len());
-        let expected: Vec<Key> = match note {
-            Note::Event { .. } if notes.len() > 1 => self.new_of(notes),
-            Note::Event { key, .. } if added == 1 => vec![key],
-            Note::Attached if added > 0 => {
+        let expected: Vec<Key> = match first {
+            Some(Told::Change(_)) if told.len() > 1 => self.new_of(told),
+            Some(Told::Change(key)) if added == 1 => vec![key],
+            Some(Told::All) if added > 0 => {
                 let subjects = honored.subjects();
                 let keys = subjects.iter().map(Key::of);
                 keys.filter(|key| !self.queue.contains(key)).collect()
@@ -45,7 +48,7 @@ impl Pending {
         let is_right = is_new && (count == self.queue.len() || is_over(stream));
         hold("each key waits once, in its place", is_right, || {
             format!(
-                "{count} cues wait after {note:?}, where {:?} should",
+                "{count} cues wait after {first:?}, where {:?} should",
                 self.queue
             )
         })
@@ -72,10 +75,10 @@ impl Pending {
         stream.pending_cues().saturating_sub(self.queue.len())
     }
 
-    fn new_of(&self, notes: &[Note]) -> Vec<Key> {
-        let keys = notes.iter().filter_map(|note| match note {
-            Note::Event { key, .. } => Some(*key),
-            _ => None,
+    fn new_of(&self, told: &[Told]) -> Vec<Key> {
+        let keys = told.iter().filter_map(|told| match told {
+            Told::Change(key) => Some(*key),
+            Told::All => None,
         });
         keys.filter(|key| !self.queue.contains(key)).collect()
     }

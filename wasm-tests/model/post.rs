@@ -143,7 +143,7 @@ impl World {
             let Some(object) = self.shards.objects.get_mut(&shard) else {
                 continue;
             };
-            let out = object.take_out(self.bus.disk());
+            let out = object.take_out();
             let call = object.poll_call(now);
             self.hand_out(out);
             if let Some(call) = call {

@@ -1,13 +1,13 @@
 use mcp_listen::{
-    bus::{EdgeId, Position},
-    clock::Millis,
+    bus::{EdgeId, FollowReply},
+    wire::BusMessage,
 };
 
 use crate::{
     bus::Bus,
+    disk::Entry,
     invariant::{Violation, hold},
-    network::{Note, SocketId},
-    shard::position_in,
+    key::{Key, number_of},
     slip::{self, Slip},
 };
 
@@ -15,47 +15,57 @@ impl Bus {
     /// Reads the log for an edge, from what it has heard on.
     pub(crate) fn replay(
         &mut self,
-        socket: SocketId,
         edge: EdgeId,
-        after: Option<Position>,
-        now: Millis,
+        reply: &mut FollowReply,
     ) -> Result<(), Violation> {
-        let Some(after) = after else { return Ok(()) };
-        hold(
-            "what is replayed is still there",
-            after >= self.disk().floor(),
-            || {
-                format!(
-                    "{after:?} is below the log's floor {:?}",
-                    self.disk().floor()
-                )
-            },
-        )?;
+        let Some(after) = reply.replay_after() else {
+            return Ok(());
+        };
+        let floor = self.disk().floor();
+        hold("what is replayed is still there", after >= floor, || {
+            format!("{after:?} is below the log's floor {floor:?}")
+        })?;
         let from = if slip::has(Slip::ReplaysTooLate) {
             after.next()
         } else {
             after
         };
-        let entries: Vec<_> = self.disk().after(from).copied().collect();
+        let entries: Vec<Entry> = self.disk().after(floor).copied().collect();
         let Some(memory) = self.memory() else {
             return Ok(());
         };
-        let Some(mut replay) = memory.core.replay(edge) else {
-            return Ok(());
-        };
-        for entry in &entries {
-            replay.push(entry.position, &entry.key.event(entry.number));
+        if !memory.core.recalls() {
+            for entry in &entries {
+                let event = entry.key.event(entry.number);
+                memory.core.recall(entry.position, &event);
+            }
         }
-        for text in memory.core.finish_replay(edge, replay) {
-            let position = position_in(&text);
-            let entry = entries
-                .iter()
-                .find(|entry| Some(entry.position) == position);
-            let entry = entry
-                .ok_or_else(|| Violation::new("only what was logged is replayed", text.clone()))?;
-            let (key, number) = (entry.key, entry.number);
-            self.send(socket, text, Note::Event { key, number }, now);
+        for position in memory.core.missed(edge, from) {
+            let entry = entries.iter().find(|entry| entry.position == position);
+            let entry = entry.ok_or_else(|| unlogged(&format!("{position:?}")))?;
+            reply.push_event(&memory.core, position, &entry.key.event(entry.number));
         }
         Ok(())
     }
+
+    /// Whether a batch tells what stands in the log, and nothing else.
+    pub(crate) fn check_replayed(&self, text: &str) -> Result<(), Violation> {
+        let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
+            return Err(unlogged(text));
+        };
+        for (position, event) in &batch.events {
+            let logged = self.disk().published(*position);
+            let is_told = logged.is_some_and(|(key, number)| {
+                key == Key::of(event) && number_of(event).is_none_or(|told| told == number)
+            });
+            hold("only what was logged is replayed", is_told, || {
+                text.to_owned()
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn unlogged(what: &str) -> Violation {
+    Violation::new("only what was logged is replayed", what.to_owned())
 }

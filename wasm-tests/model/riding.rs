@@ -1,8 +1,9 @@
 use mcp_listen::{
-    bus::{BusMessage, EdgeMessage},
+    bus::Position,
     fanout::StreamId,
     listen::Ending,
     upstream::UpstreamCall,
+    wire::{BusMessage, EdgeMessage, FollowAnswer},
 };
 
 use crate::{
@@ -115,9 +116,9 @@ impl World {
     pub(crate) fn hear_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  isolate {place} hears {}", frame.text));
-        let confirms = matches!(frame.note, Note::Attached | Note::Adjusted);
+        let confirms = frame.note == Note::Answer;
         let is_current = self.isolates[place].epoch == self.bus.disk().mark().epoch;
-        let head = BusMessage::head_in(&frame.text).filter(|_| confirms && is_current);
+        let head = head_in(&frame.text).filter(|_| confirms && is_current);
         let head = head.and_then(|head| self.bus.disk().published(head));
         if confirms {
             self.tell(place)?;
@@ -238,7 +239,7 @@ impl World {
     fn send_up(&mut self, place: usize, text: String) {
         if let Some(socket) = self.isolates[place].socket {
             self.note(|| format!("  isolate {place} on socket {}: {text}", socket.0));
-            let note = Note::Attach;
+            let note = Note::Follow;
             self.network.send(socket, Way::ToBus, Frame { text, note });
         }
     }
@@ -261,5 +262,13 @@ impl World {
         self.network.send(socket, Way::ToBus, Frame { text, note });
         self.network.close(socket, Way::ToBus, Close::Lost);
         self.network.shut(socket, Way::ToEdge);
+    }
+}
+
+/// Where the log ended, as an answer tells it.
+fn head_in(text: &str) -> Option<Position> {
+    match BusMessage::from_json(text) {
+        Ok(BusMessage::Answer(FollowAnswer::Followed(followed))) => Some(followed.mark.position),
+        _ => None,
     }
 }

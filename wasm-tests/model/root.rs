@@ -68,7 +68,10 @@ impl Bus {
                 }
             }
         }
-        Ok(reply.finish())
+        let texts = self.memory().map(|memory| reply.finish(&mut memory.core));
+        Ok(texts
+            .and_then(|texts| texts.into_iter().next())
+            .unwrap_or_default())
     }
 
     pub(crate) fn handle_taken(

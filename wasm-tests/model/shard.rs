@@ -1,16 +1,14 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{
-        Adjust, Delivery, EdgeId, FollowCall, Interest, Mark, Parting, Position, Shard,
-        ShardOutput, ShardReceived,
-    },
+    bus::{Delivery, EdgeId, FollowCall, Keeps, Mark, Parting, Shard, ShardOutput, ShardReceived},
     clock::Millis,
+    topic::Delta,
+    wire::BusMessage,
 };
 
 use crate::{
     bus::Out,
-    disk::Disk,
     invariant::Violation,
     memory::Attachment,
     network::{Close, Frame, Note, SocketId},
@@ -62,8 +60,11 @@ impl ShardObject {
             return;
         };
         match life.shard.handle_message(edge, text, now) {
-            Ok(ShardReceived::Attaching { interest, .. }) => self.keep(socket, &interest),
-            Ok(ShardReceived::Adjusting { change }) => self.keep_change(socket, &change),
+            Ok(ShardReceived::Followed { keeps, .. }) => match keeps {
+                Keeps::Nothing => {}
+                Keeps::Anew => self.keep(socket, edge),
+                Keeps::Delta(delta) => self.keep_change(socket, &delta),
+            },
             Ok(ShardReceived::Detached) => self.let_go(socket),
             Err(_) => {}
         }
@@ -115,20 +116,20 @@ impl ShardObject {
     }
 
     /// What it wants sent and closed.
-    pub(crate) fn take_out(&mut self, disk: &Disk) -> Vec<Out> {
+    pub(crate) fn take_out(&mut self) -> Vec<Out> {
         let mut out = Vec::new();
         while let Some(output) = self.life.as_mut().and_then(|life| life.shard.poll_output()) {
             match output {
                 ShardOutput::Send(Delivery { message, edges }) => {
-                    let note = note_of(&message, disk);
+                    let note = note_of(&message);
                     for socket in edges.into_iter().filter_map(|edge| self.socket(edge)) {
                         let text = message.clone();
                         out.push(Out::Frame(socket, Frame { text, note }));
                     }
                 }
-                ShardOutput::Keep(edge, interest) => {
+                ShardOutput::Keep(edge) => {
                     if let Some(socket) = self.socket(edge) {
-                        self.keep(socket, &interest);
+                        self.keep(socket, edge);
                     }
                 }
                 ShardOutput::Close(edge, parting) => {
@@ -159,6 +160,7 @@ impl ShardObject {
         for (socket, edge) in &life.edges {
             if let Some(attachment) = self.attachments.get_mut(socket) {
                 attachment.last = life.shard.last(*edge);
+                attachment.seq = life.shard.seq(*edge).unwrap_or_default();
             }
         }
         self.life = None;
@@ -182,15 +184,16 @@ impl ShardObject {
         self.life().shard.attached()
     }
 
-    fn keep(&mut self, socket: SocketId, interest: &Interest) {
+    fn keep(&mut self, socket: SocketId, edge: EdgeId) {
+        let kept = self.life().shard.kept(edge);
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.kept = vec![interest.to_json()];
+            attachment.kept = kept;
         }
     }
 
-    fn keep_change(&mut self, socket: SocketId, change: &Adjust) {
+    fn keep_change(&mut self, socket: SocketId, delta: &Delta) {
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.kept.push(change.kept());
+            attachment.kept.push(delta.to_json());
         }
     }
 
@@ -225,7 +228,8 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
         let edge = if attachment.kept.is_empty() {
             shard.connect()
         } else {
-            shard.restore_kept(texts, attachment.last, None).unwrap()
+            let Attachment { last, seq, .. } = attachment;
+            shard.restore_kept(texts, *last, *seq, None).unwrap()
         };
         (*socket, edge)
     });
@@ -233,15 +237,13 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
     Life { shard, edges }
 }
 
-fn note_of(frame: &str, disk: &Disk) -> Note {
-    if frame.contains("\"attached\"") {
-        return Note::Attached;
+fn note_of(frame: &str) -> Note {
+    match BusMessage::from_json(frame) {
+        Ok(BusMessage::Answer(_)) => Note::Answer,
+        Ok(BusMessage::Batch(_)) => Note::Batch,
+        Ok(BusMessage::Watched { .. }) => Note::Watched,
+        Err(_) => Note::Broken,
     }
-    if frame.contains("\"adjusted\"") {
-        return Note::Adjusted;
-    }
-    let position = position_in(frame).and_then(|position| disk.published(position));
-    position.map_or(Note::Broken, |(key, number)| Note::Event { key, number })
 }
 
 fn close_of(parting: Parting) -> Close {
@@ -250,11 +252,4 @@ fn close_of(parting: Parting) -> Close {
         Parting::Moved => Close::Moved,
         Parting::Over => Close::Over,
     }
-}
-
-/// The place of an event in its frame.
-pub(crate) fn position_in(frame: &str) -> Option<Position> {
-    let (_, rest) = frame.split_once("\"position\":")?;
-    let (number, _) = rest.split_once(',')?;
-    number.parse().ok().map(Position)
 }

@@ -8,9 +8,8 @@ use crate::{
     host::Host,
     invariant::{Violation, hold},
     isolate::Rider,
-    key::{Key, number_of},
-    network::Note,
-    pending::Pending,
+    key::Key,
+    pending::{Pending, Told},
     world::World,
 };
 
@@ -83,8 +82,8 @@ impl World {
             } = self;
             let stream = isolates[place].core.stream(rider.id).unwrap();
             let host = clients[rider.client].host.as_mut().unwrap();
-            let notes = heard_of(&events, host.pending(), stream);
-            host.count(&notes, stream)?;
+            let told = heard_of(&events, host.pending(), stream);
+            host.count(&told, stream)?;
             self.block(place, rider);
             self.pump(rider.client)?;
         }
@@ -123,7 +122,7 @@ impl World {
             } = self;
             let stream = isolates[place].core.stream(*id).unwrap();
             let host = clients[at].host.as_mut().unwrap();
-            host.count(&[Note::Attached], stream)?;
+            host.count(&[Told::All], stream)?;
             self.pump(at)?;
         }
         Ok(())
@@ -169,7 +168,7 @@ impl World {
 }
 
 /// Those of these events that a stream hears of: what stands at or before the head of its acknowledgment is not for it.
-fn heard_of(events: &[Published], pending: &Pending, stream: &ServerStream) -> Vec<Note> {
+fn heard_of(events: &[Published], pending: &Pending, stream: &ServerStream) -> Vec<Told> {
     let honored = stream.honored();
     let mut heard: Vec<&Published> = events
         .iter()
@@ -183,9 +182,6 @@ fn heard_of(events: &[Published], pending: &Pending, stream: &ServerStream) -> V
     }
     heard
         .into_iter()
-        .map(|published| Note::Event {
-            key: Key::of(&published.event),
-            number: number_of(&published.event).unwrap_or_default(),
-        })
+        .map(|published| Told::Change(Key::of(&published.event)))
         .collect()
 }

@@ -9,7 +9,7 @@ import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
 export interface Attempt {
   link: BusLink;
   /** What its first frame says. */
-  attach: { session?: string; since?: { epoch: string; position: number } };
+  follow: { joined?: string[]; since?: number };
 }
 
 /** A bus to which streams have connections, between which and their streams anything can happen. */
@@ -65,7 +65,7 @@ export class BreakableBus implements ListenBus {
   }
 
   connect(frame: string, link: BusLink, of: Connected): BusConnection {
-    const attempt: Attempt = { link, attach: JSON.parse(frame) as Attempt['attach'] };
+    const attempt: Attempt = { link, follow: JSON.parse(frame) as Attempt['follow'] };
     this.attempts.push(attempt);
     return this.inner.connect(frame, this.#between(attempt), of);
   }
@@ -80,7 +80,7 @@ export class BreakableBus implements ListenBus {
   #between({ link }: Attempt): BusLink {
     return {
       receive: (frame) => {
-        if (this.small.muted > 0 && frame.includes('"type":"event"')) this.small.muted -= 1;
+        if (this.small.muted > 0 && frame.includes('"type":"batch"')) this.small.muted -= 1;
         else link.receive(frame);
       },
       lost: (error) => link.lost(error),

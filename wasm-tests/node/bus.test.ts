@@ -1,7 +1,6 @@
 import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
 import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
-import { attachMessage } from '../../dist/wasm.js';
 import { listChanged, updated } from '../host/listen.ts';
 import { listenRequest, open, refusal, serving } from './serving.ts';
 
@@ -197,13 +196,16 @@ describe('a bus written for the SDK', () => {
   });
 });
 
-/** Where an attach that says `since` is confirmed, and how many events come after that. */
+/** Where an edge goes on that has heard everything up to `since`, and how many events come after that. */
 function attachedAt(bus: InMemoryBus, since?: string): { epoch: string; position: number; replayed: number } {
   const frames: string[] = [];
-  const filter = JSON.stringify({ ...TOOLS, promptsListChanged: true });
+  const [, position, epoch] = /^(\d+)-(.+)$/.exec(since ?? '') ?? [];
+  const heard = position === undefined ? {} : { since: Number(position), epoch };
   const link = { receive: (frame: string) => void frames.push(frame), lost: () => {} };
-  bus.connect(attachMessage(filter, undefined, since), link).leave();
-  return { ...JSON.parse(frames[0] ?? ''), replayed: frames.length - 1 };
+  const follow = { v: 1, type: 'follow', seq: 1, fresh: true, add: ['tools', 'prompts'], ...heard };
+  bus.connect(JSON.stringify(follow), link).leave();
+  const [answer, ...batches] = frames.map((frame) => JSON.parse(frame));
+  return { epoch: answer.epoch, position: answer.after, replayed: batches.flatMap(({ events }) => events).length };
 }
 
 function notebook(): McpServer {

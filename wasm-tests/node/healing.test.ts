@@ -25,7 +25,7 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(server.stats()).toMatchObject({ open: 1, away: 0, healed: 1, gaps: 0, resyncs: 0 });
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
-  expect(bus.sockets[1]?.since).toEqual({ epoch: 'epoch', position: 0 });
+  expect(bus.sockets[1]?.since).toBe(0);
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   stream.drop();
@@ -86,10 +86,10 @@ test('a former socket is not heard any more, whatever it still says', async () =
   const { bus, server, stream } = await opened();
   const [former] = bus.sockets;
   bus.lose();
-  former?.hear('{"v":1,"type":"attached","epoch":"x","position":0}');
+  former?.hear('{"v":1,"type":"followed","seq":2,"epoch":"x","position":0,"after":0,"events":[]}');
   await vi.advanceTimersByTimeAsync(2_000);
   former?.break();
-  former?.hear('{"v":1,"type":"event","position":9,"event":{"kind":"tools_list_changed"}}');
+  former?.hear('{"v":1,"type":"batch","through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]}');
   await vi.advanceTimersByTimeAsync(10);
   expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
   await closed(server);
@@ -187,7 +187,7 @@ test('the stream of a session comes back with its session', async () => {
   await server.notify.resourceUpdated('note://a');
   await vi.advanceTimersByTimeAsync(2_000);
   expect(fields(await stream.event())).toMatchObject({ data: { params: { uri: 'note://a' } } });
-  expect(bus.attempts[1]?.attach).toMatchObject({ session: session.id, since: { position: 0 } });
+  expect(bus.attempts[1]?.follow).toMatchObject({ joined: [session.id], since: 0 });
 });
 
 test('the stream of a session that asks its bus stays the one that it is', async () => {

@@ -1,6 +1,6 @@
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { Renewed } from '../../dist/renewed.js';
-import { Bus } from '../../dist/wasm.js';
+import { Bus, type FollowReply } from '../../dist/wasm.js';
 
 /** The resource that its events are about. */
 export const URI = 'note://a';
@@ -65,27 +65,28 @@ export class SmallBus {
     const edge = bus.connect();
     const socket: SmallSocket = new SmallSocket(edge, (frame) => {
       if (bus !== this.#bus) return;
-      const { since } = JSON.parse(frame) as { since?: { epoch: string; position: number } };
+      const { since } = JSON.parse(frame) as { since?: number };
       if (since !== undefined) socket.since ??= since;
       const received = bus.receive(edge, frame);
-      this.#say(edge, received.answer);
-      if (received.replayAfter !== undefined) this.#replay(edge, received.replayAfter);
+      const reply = received.reply();
+      if (reply !== undefined) this.#answer(edge, reply);
       if (received.isDetached) socket.isClosed = true;
     });
     this.sockets.push(socket);
     return socket;
   }
 
-  #replay(edge: number, after: number): void {
-    const replay = this.#bus.replay(edge);
-    if (replay === undefined) return;
-    for (const [place, event] of this.#log.entries()) if (place >= after) replay.push(place + 1, event);
-    for (const frame of this.#bus.finishReplay(edge, replay)) this.#say(edge, frame);
+  #answer(edge: number, reply: FollowReply): void {
+    const after = reply.replayAfter ?? this.#log.length;
+    for (const [place, event] of this.#log.entries()) {
+      if (place >= after) reply.pushEvent(this.#bus, place + 1, event);
+    }
+    for (const frame of reply.finish(this.#bus)) this.#say(edge, frame);
   }
 
   #say(edge: number, frame: string | undefined): void {
     if (frame === undefined) return;
-    if (this.muted > 0 && frame.includes('"type":"event"')) this.muted -= 1;
+    if (this.muted > 0 && frame.includes('"type":"batch"')) this.muted -= 1;
     else this.sockets.findLast((socket) => socket.edge === edge)?.hear(frame);
   }
 }
@@ -102,8 +103,8 @@ export class SmallSocket {
   /** Whether another request than its own has it in its hands. */
   isForeign = false;
   isClosed = false;
-  /** What its first attach said that was heard. */
-  since: { epoch: string; position: number } | undefined;
+  /** Up to where its first follow said that everything was heard. */
+  since: number | undefined;
   #hear: (message: { data: string }) => void = () => {};
 
   constructor(edge: number, send: (frame: string) => void) {

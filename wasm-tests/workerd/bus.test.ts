@@ -65,20 +65,20 @@ test('frames that are not ours are dropped and counted, and the socket is kept',
   for (const frame of [
     '',
     'null',
-    '{"v":2,"type":"attach"}',
+    '{"v":2,"type":"follow"}',
     '{"v":1,"type":"unheard-of"}',
-    '{"v":1,"type":"attach"}',
+    '{"v":1,"type":"follow"}',
   ]) {
     socket.send(frame);
   }
   socket.send(new Uint8Array([1, 2, 3]));
   const answered = nextFrame(socket);
-  socket.send('{"v":1,"type":"attach","interest":{"toolsListChanged":true},"unheard-of":1}');
-  expect(JSON.parse(await answered)).toMatchObject({ v: 1, type: 'attached', position: expect.any(Number) });
+  socket.send('{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"unheard-of":1}');
+  expect(JSON.parse(await answered)).toMatchObject({ v: 1, type: 'followed', seq: 1, position: expect.any(Number) });
   const event = nextFrame(socket);
   await fixture().publish(1, { kind: 'prompts_list_changed' });
   await fixture().publish(1, { kind: 'tools_list_changed' });
-  expect(JSON.parse(await event)).toMatchObject({ type: 'event', event: { kind: 'tools_list_changed' } });
+  expect(JSON.parse(await event)).toMatchObject({ type: 'batch', events: [{ event: { kind: 'tools_list_changed' } }] });
   expect(await fixture().bus('stats')).toMatchObject({ attached: 1, dropped: before.dropped + 6 });
   const closed = new Promise((resolve) => socket.addEventListener('close', resolve));
   socket.send('{"v":1,"type":"detach"}');

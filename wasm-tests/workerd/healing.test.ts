@@ -72,15 +72,15 @@ test('a frame that was lost on an open socket is missed at the next one', async 
 });
 
 test.each([false, true])(
-  'a stream that asks its bus misses nothing for long (former version: %s)',
-  async (isFormer) => {
+  'a stream that asks its bus misses nothing for long (forgetful bus: %s)',
+  async (isForgetful) => {
     const stream = await fixture().subscribeWith(0, { verifyMs: 500 }, FILTER);
     expect(await stream.message()).toBe(acknowledged('1', FILTER));
-    await fixture().post(1, `/bus/former?is=${isFormer}`);
+    await fixture().post(1, `/bus/forgetful?is=${isForgetful}`);
     await fixture().post(1, '/bus/mute?frames=1');
     await fixture().publish(1, TOOLS);
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
-    await fixture().post(1, '/bus/former?is=false');
+    await fixture().post(1, '/bus/forgetful?is=false');
   },
 );
 
@@ -109,15 +109,15 @@ test('the stream of a session that asks its bus stays the one that it is', async
   stream.drop();
 });
 
-test('a bus of the former version that is reset is followed all the same', async () => {
-  await fixture().post(1, '/bus/former?is=true');
+test('a bus that forgets what it sent is followed through a reset all the same', async () => {
+  await fixture().post(1, '/bus/forgetful?is=true');
   const stream = await opened(0);
   await fixture().post(1, '/bus/reset');
   await fixture().publish(1, TOOLS);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   await fixture().publish(1, { kind: 'resource_updated', uri: 'note://a' });
   expect(await stream.message()).toBe(updated('1', 'note://a'));
-  await fixture().post(1, '/bus/former?is=false');
+  await fixture().post(1, '/bus/forgetful?is=false');
 });
 
 test.each([

@@ -96,20 +96,6 @@ test('publishing while streams open loses nothing after the ack, and nothing com
   last?.drop();
 });
 
-test('streams open beside others with a bus that knows of no adjustments', async () => {
-  await fixture().post(1, '/bus/rigid?is=true');
-  await opened(2);
-  for (const name of ['c', 'd']) {
-    const filter = { resourceSubscriptions: [`note://${name}`] };
-    const stream = await fixture().subscribe(0, filter);
-    expect(await stream.message()).toBe(acknowledged('1', filter));
-    await fixture().publish(1, { kind: 'resource_updated', uri: `note://${name}` });
-    expect(await stream.message()).toBe(updated('1', `note://${name}`));
-  }
-  expect(await fixture().bus('stats')).toMatchObject({ sockets: EDGES });
-  await fixture().post(1, '/bus/rigid?is=false');
-});
-
 test('a large filter of a line outlives the hibernation of the bus as it was adjusted', async () => {
   const names = Array.from({ length: 40 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
   const streams = await Promise.all(names.map((uri) => fixture().subscribe(0, { resourceSubscriptions: [uri] })));

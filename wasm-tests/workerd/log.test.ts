@@ -35,14 +35,14 @@ async function epochOfLog(): Promise<string> {
   return id.slice(id.indexOf('-') + 1);
 }
 
-/** The position with which the bus confirms an edge that has heard everything up to `position`. */
+/** From where the bus goes on for an edge that has heard everything up to `position`. */
 async function answerTo(epoch: string, position: number): Promise<number> {
   const socket = await fixture().rawEdge(0);
   const answer = new Promise<string>((resolve) => {
     socket.addEventListener('message', ({ data }) => resolve(data), { once: true });
   });
-  socket.send(JSON.stringify({ v: 1, type: 'attach', interest: {}, since: { epoch, position } }));
-  const attached = JSON.parse(await answer) as { position: number };
+  socket.send(JSON.stringify({ v: 1, type: 'follow', seq: 1, fresh: true, since: position, epoch }));
+  const { after } = JSON.parse(await answer) as { after: number };
   socket.send('{"v":1,"type":"detach"}');
-  return attached.position;
+  return after;
 }

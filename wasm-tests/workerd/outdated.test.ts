@@ -38,7 +38,7 @@ describe.each(['auto', 'each'] as const)('streams of an outdated deployment (soc
     await fixture().post(1, '/bus/outdate?is=true');
     const socket = await fixture().rawEdge(0);
     const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve as never));
-    expect(await closed).toMatchObject({ code: 4_026, reason: 'wire 1 of deployment unknown, not 2' });
+    expect(await closed).toMatchObject({ code: 4_026, reason: 'wire 1 of deployment unknown, not 3' });
     await fixture().post(1, '/bus/outdate?is=false');
     expect(await fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 0, attached: 0 });
   });

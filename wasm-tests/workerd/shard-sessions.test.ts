@@ -59,7 +59,7 @@ test('a stream that was lost with its shard and does not come back frees its ses
   const { shards } = await fixture().bus<BusStats>('stats');
   const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
   const lost = await fixture().rawEdge(0, `?shard=${shard}`);
-  lost.send(`{"v":1,"type":"attach","interest":{"toolsListChanged":true},"session":"${session.id}"}`);
+  lost.send(`{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id}"]}`);
   await new Promise((resolve) => lost.addEventListener('message', resolve, { once: true }));
   expect((await fixture().open(session, 1)).response.status).toBe(409);
   await fixture().post(0, `/bus/reset?shard=${shard}`);

@@ -1,12 +1,9 @@
 use crate::{
-    bus::{
-        protocol::ProtocolError,
-        shard_protocol::{Batch, Taken},
-    },
     clock::Millis,
     event::ServerEvent,
     position::{Mark, Position},
     topic::Topic,
+    wire::{Batch, ProtocolError, Taken},
 };
 
 use super::{Shard, ShardOutput};
@@ -35,7 +32,7 @@ impl Shard {
     /// tells these again.
     pub(super) fn take(&mut self, batch: Batch) {
         let end = Mark {
-            epoch: batch.epoch,
+            epoch: batch.epoch.unwrap_or_default(),
             position: batch.through,
         };
         if self

@@ -1,13 +1,10 @@
 use crate::{
-    bus::{
-        edges::EdgeId,
-        pause::pause,
-        shard_protocol::{Follow, FollowAnswer, Followed, Missed},
-    },
+    bus::{edges::EdgeId, pause::pause},
     clock::Millis,
     position::{Mark, Position},
     seeded::{self, Bug},
     topic::Topic,
+    wire::{Follow, FollowAnswer, Followed, Missed},
 };
 
 use super::{Asked, Flight, FollowCall, Parting, Shard};
@@ -23,22 +20,22 @@ impl Shard {
         let joined = self.join(seq);
         self.kept.clear();
         self.root_room.handle_asked();
-        let turn = self.wants.begin();
+        let topics = self.wants.begin();
         let left = std::mem::take(&mut self.left);
         let follow = Follow {
             seq,
             is_fresh: self.is_fresh,
             edges: self.count(),
             is_low: self.low.is_due(),
-            add: turn.add.clone(),
-            drop: turn.drop.clone(),
+            topics: topics.clone(),
             since: self.oldest_since(),
+            epoch: None,
             joined,
             left: left.clone(),
         };
         self.flight = Some(Flight {
             seq,
-            turn,
+            topics,
             left,
             is_low: follow.is_low,
             is_passed: false,
@@ -59,8 +56,8 @@ impl Shard {
                 self.seq = self.seq.max(seen);
                 self.undo();
             }
-            Ok(FollowAnswer::Full { room }) => {
-                self.root_room.tell(Some(room));
+            Ok(FollowAnswer::Full { room, .. }) => {
+                self.root_room.tell(room);
                 self.refuse();
             }
             Ok(FollowAnswer::Unknown) => self.retire(),
@@ -90,7 +87,7 @@ impl Shard {
         let mut joined = Vec::new();
         for waiting in &mut self.waiting {
             waiting.call = Some(seq);
-            if let Asked::Attach { session, .. } = &waiting.what {
+            if let Asked::All { session, .. } = &waiting.what {
                 joined.extend(session.clone());
             }
         }
@@ -109,8 +106,8 @@ impl Shard {
         let own = self.mark.as_ref().filter(|_| self.is_behind);
         let edges = self.waiting.iter();
         let edges = edges.filter_map(|waiting| match &waiting.what {
-            Asked::Attach { since, .. } => since.as_ref(),
-            Asked::Adjust { .. } => None,
+            Asked::All { since, .. } => since.as_ref(),
+            Asked::More(_) => None,
         });
         edges.chain(own).map(|since| since.position).min()
     }
@@ -119,7 +116,7 @@ impl Shard {
         if let Some(flight) = self.flight.take() {
             if !seeded::has(Bug::ForgetsAFailedCall) {
                 self.wants
-                    .undo(flight.turn, |topic| self.edges.is_wanted(topic));
+                    .undo(flight.topics, |topic| self.edges.is_wanted(topic));
             }
             self.ask_again(flight.left);
         }
@@ -132,7 +129,7 @@ impl Shard {
         };
         self.refuse_waiting(flight.seq);
         self.wants
-            .refuse(flight.turn, |topic| self.edges.is_wanted(topic));
+            .refuse(flight.topics, |topic| self.edges.is_wanted(topic));
         self.ask_again(flight.left);
     }
 
@@ -159,15 +156,16 @@ impl Shard {
         if flight.is_low {
             self.low.tell(self.edges.attached());
         }
-        let has_added = !flight.turn.add.is_empty();
+        let has_added = !flight.topics.add.is_empty();
         let is_wanted = |topic: &Topic| self.edges.is_wanted(topic);
-        self.wants.finish(flight.turn, is_wanted);
+        self.wants.finish(flight.topics, is_wanted);
         let Followed {
             mark,
             is_settled,
             missed,
             watches,
             room,
+            ..
         } = followed;
         self.root_room.tell(room);
         if self

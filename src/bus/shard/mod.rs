@@ -1,8 +1,9 @@
-mod adjust;
-mod attach;
 mod batch;
+mod begin;
 mod call;
+mod change;
 mod output;
+mod restore;
 mod session;
 
 use std::collections::VecDeque;
@@ -12,20 +13,18 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     sorted::Map,
-    topic::{Subject, Topic, Topics},
+    topic::{Delta, Subject, Topic, Topics},
+    wire::{EdgeMessage, FollowAnswer, ProtocolError, SessionCall},
 };
 
 use super::{
     delivery::Delivery,
     edges::{EdgeId, Edges},
-    interest::Interest,
-    kept,
+    follow_reply::Keeps,
     low::Low,
-    protocol::{EdgeMessage, ProtocolError},
     room::Room,
-    shard_protocol::SessionCall,
     told_room::ToldRoom,
-    wants::{Turn, Wants},
+    wants::Wants,
 };
 
 pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
@@ -63,10 +62,12 @@ pub struct Shard {
     outputs: VecDeque<ShardOutput>,
 }
 
-/// An attach or an adjustment that has not been answered.
+/// A follow that has not been answered.
 #[derive(Debug)]
 struct Waiting {
     edge: EdgeId,
+    /// Its number.
+    seq: u64,
     what: Asked,
     /// The call whose answer it waits for; `None`: the next one.
     call: Option<u64>,
@@ -74,12 +75,13 @@ struct Waiting {
 
 #[derive(Debug)]
 enum Asked {
-    Attach {
+    /// A fresh one.
+    All {
         since: Option<Mark>,
         session: Option<Box<str>>,
     },
-    /// With this number, and what it has added.
-    Adjust { seq: u64, added: Vec<Topic> },
+    /// One that has added these.
+    More(Vec<Topic>),
 }
 
 /// A change of what a session watches, of which the root waits to hear that it is followed.
@@ -93,7 +95,7 @@ struct Watch {
 #[derive(Debug)]
 struct Flight {
     seq: u64,
-    turn: Turn,
+    topics: Delta,
     left: Vec<Box<str>>,
     is_low: bool,
     /// A batch was not taken meanwhile, and may have gone further than the answer.
@@ -141,50 +143,14 @@ impl Shard {
         self
     }
 
-    /// A shard that was put aside at `mark` while its connections stayed open: they are to be restored.
-    #[must_use]
-    pub fn woken(mut self, mark: Mark) -> Self {
-        self.mark = Some(mark);
-        // Nobody remembers since when it follows what.
-        self.whole_from = Position(u64::MAX);
-        self.is_fresh = false;
-        self
+    /// What an edge follows.
+    pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
+        self.edges.get(edge).map(super::edges::Attached::topics)
     }
 
-    /// A connection that attached before this shard was put aside.
-    pub fn restore(
-        &mut self,
-        interest: &Interest,
-        last: Option<Position>,
-        session: Option<&str>,
-    ) -> EdgeId {
-        self.restored(&interest.topics(), last, session)
-    }
-
-    /// As [`Shard::restore`], from the texts of [`Shard::kept`] and the changes that were told since.
-    ///
-    /// # Errors
-    /// [`ProtocolError::Malformed`]; nothing is restored then.
-    pub fn restore_kept<'t>(
-        &mut self,
-        texts: impl Iterator<Item = &'t str>,
-        last: Option<Position>,
-        session: Option<&str>,
-    ) -> Result<EdgeId, ProtocolError> {
-        Ok(self.restored(&kept::topics_in(texts)?, last, session))
-    }
-
-    /// What an attached edge wants, as texts of bounded size.
-    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
-        let attached = self.edges.get(edge);
-        attached.map_or_else(Vec::new, |attached| kept::pieces(&attached.interest()))
-    }
-
-    /// Bytes that the names of an attached edge count.
+    /// Bytes that the names of an edge count.
     pub fn held(&self, edge: EdgeId) -> usize {
-        self.edges
-            .get(edge)
-            .map_or(0, |attached| attached.topics().bytes())
+        self.topics(edge).map_or(0, Topics::bytes)
     }
 
     /// Bytes that the names of all edges count.
@@ -212,22 +178,29 @@ impl Shard {
         text: &str,
         now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
-        let message = EdgeMessage::from_json(text)?;
-        if !self.edges.is_connected(edge) && message != EdgeMessage::Detach {
+        let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
+            self.disconnect(edge, now);
+            return Ok(ShardReceived::Detached);
+        };
+        if !self.edges.is_connected(edge) {
             return Err(ProtocolError::OutOfPlace);
         }
-        match message {
-            EdgeMessage::Attach(attach) => {
-                let (interest, session) = (attach.interest.clone(), attach.session.clone());
-                self.attach(edge, attach, now);
-                Ok(ShardReceived::Attaching { interest, session })
-            }
-            EdgeMessage::Adjust(adjust) => self.adjust(edge, adjust, now),
-            EdgeMessage::Detach => {
-                self.disconnect(edge, now);
-                Ok(ShardReceived::Detached)
-            }
+        if let Some(seq) = self.seq(edge).filter(|seq| follow.seq <= *seq) {
+            self.send(edge, FollowAnswer::Stale { seq }.to_json());
+            return Ok(ShardReceived::Followed {
+                keeps: Keeps::Nothing,
+                session: None,
+            });
         }
+        if follow.is_fresh {
+            let session = follow.joined.first().cloned();
+            self.begin_edge(edge, follow, now);
+            return Ok(ShardReceived::Followed {
+                keeps: Keeps::Anew,
+                session,
+            });
+        }
+        self.change_edge(edge, &follow, now)
     }
 
     /// A connection went away.
@@ -293,11 +266,6 @@ impl Shard {
         self.mark.as_ref()
     }
 
-    /// The place of the last frame that an attached edge was sent.
-    pub fn last(&self, edge: EdgeId) -> Option<Position> {
-        self.edges.get(edge)?.last
-    }
-
     /// How many edges have attached.
     pub fn attached(&self) -> usize {
         self.edges.attached()
@@ -311,25 +279,6 @@ impl Shard {
     /// Nothing is under way: it may be put aside.
     pub fn is_settled(&self) -> bool {
         self.flight.is_none() && !self.is_call_due()
-    }
-
-    fn restored(
-        &mut self,
-        topics: &Topics,
-        last: Option<Position>,
-        session: Option<&str>,
-    ) -> EdgeId {
-        let edge = self.edges.connect();
-        for topic in topics.iter() {
-            self.wants.confirm(topic.followed());
-        }
-        if let Some(session) = session {
-            self.sessions.push((session.into(), edge));
-        }
-        self.edges.enter(edge, topics, last, false);
-        self.low
-            .handle_count(self.edges.attached(), Millis::default());
-        edge
     }
 
     /// No edge may want these any more.

@@ -1,19 +1,17 @@
-use crate::bus::{adjust::Adjust, delivery::Delivery, edges::EdgeId, interest::Interest};
+use crate::{
+    bus::{delivery::Delivery, edges::EdgeId, follow_reply::Keeps},
+    topic::Delta,
+};
 
 /// What an edge's frame led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShardReceived {
-    /// The edge attaches; it is answered once what it wants is followed.
-    Attaching {
-        /// What to keep of it, for [`Shard::restore`](super::Shard::restore).
-        interest: Interest,
-        /// The session whose stream it is.
+    /// The edge follows something else from now on; it is answered once that is followed here.
+    Followed {
+        /// What to keep of it.
+        keeps: Keeps,
+        /// The session whose stream it is, where all that it follows is new.
         session: Option<Box<str>>,
-    },
-    /// The edge wants more or less from now on; it is answered once what it wants is followed.
-    Adjusting {
-        /// What has changed, to be kept with what the edge attached for.
-        change: Adjust,
     },
     /// The edge asked to be let go; it is no longer known.
     Detached,
@@ -24,10 +22,10 @@ pub enum ShardReceived {
 pub enum ShardOutput {
     /// A frame to send.
     Send(Delivery),
-    /// What is kept of an edge for [`Shard::restore`](super::Shard::restore) has changed.
-    Keep(EdgeId, Interest),
+    /// All that is kept of an edge, [`Shard::kept`](super::Shard::kept), has changed.
+    Keep(EdgeId),
     /// What is kept of an edge has changed by this.
-    Change(EdgeId, Adjust),
+    Change(EdgeId, Delta),
     /// A connection to close; the shard no longer knows it.
     Close(EdgeId, Parting),
     /// The call with this ticket, of [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.

@@ -1,6 +1,7 @@
 use crate::{
-    bus::{edges::EdgeId, protocol::BusMessage, shard_protocol::Watched},
+    bus::edges::EdgeId,
     topic::Topic,
+    wire::{BusMessage, Watched},
 };
 
 use super::{Parting, Shard, ShardOutput, Watch};
@@ -31,7 +32,7 @@ impl Shard {
         }
     }
 
-    pub(super) fn answer_watches(&mut self, seq: u64, watches: &[Watched]) {
+    pub(super) fn answer_watches(&mut self, seq: u64, joined: &[Watched]) {
         let all = std::mem::take(&mut self.watches).into_iter();
         let (answered, left) = all.partition(|watch: &Watch| watch.call == Some(seq));
         self.watches = left;
@@ -40,40 +41,30 @@ impl Shard {
             ticket, session, ..
         } in answered
         {
-            if let Some(edge) = self.holder(&session)
-                && !self.is_waiting(edge)
-                && !self.watch(edge, &session, watches)
-            {
-                self.close(edge, Parting::Over);
+            let holder = self.holder(&session);
+            if let Some(edge) = holder.filter(|edge| !self.is_waiting(*edge)) {
+                let mut joined = joined.iter();
+                match joined.find(|watched| watched.session == session) {
+                    Some(watched) => {
+                        self.watch(edge, watched);
+                        let frame = BusMessage::watched(&watched.uris, watched.is_held);
+                        self.send(edge, frame);
+                    }
+                    None => self.close(edge, Parting::Over),
+                }
             }
             self.outputs.push_back(ShardOutput::Done(ticket));
         }
     }
 
-    /// The stream of a session follows what the session watches; `false` where the session is over.
-    pub(super) fn watch(&mut self, edge: EdgeId, session: &str, watches: &[Watched]) -> bool {
-        let found = watches.iter().find(|found| *found.session == *session);
-        let Some(Watched { uris, is_held, .. }) = found else {
-            return false;
-        };
-        for uri in uris {
+    /// The stream of a session follows what the session watches.
+    pub(super) fn watch(&mut self, edge: EdgeId, watched: &Watched) {
+        for uri in &watched.uris {
             self.wants.confirm(Topic::Resource(uri.clone()));
         }
-        let Some(delta) = self.edges.watch(edge, uris) else {
-            return true;
-        };
-        self.release(delta.dropped);
-        let attached = self.edges.get(edge);
-        let Some(interest) = attached.map(|attached| attached.interest().with_uris(uris.clone()))
-        else {
-            return true;
-        };
-        let frame = BusMessage::Interest {
-            interest: interest.clone(),
-            is_held: *is_held,
-        };
-        self.outputs.push_back(ShardOutput::Keep(edge, interest));
-        self.send(edge, frame.to_json());
-        true
+        if let Some(delta) = self.edges.watch(edge, &watched.uris) {
+            self.release(delta.drop);
+            self.outputs.push_back(ShardOutput::Keep(edge));
+        }
     }
 }

@@ -31,7 +31,6 @@ enum Step {
     SendOn,
     BeginAnew,
     Shut(bool),
-    Former(bool),
     Draw(f64),
 }
 
@@ -60,7 +59,6 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::SendOn),
         1 => Just(Step::BeginAnew),
         2 => any::<bool>().prop_map(Step::Shut),
-        1 => any::<bool>().prop_map(Step::Former),
         1 => (0.0..1.0).prop_map(Step::Draw),
     ];
     prop_oneof![5 => life, 4 => progress, 3 => faults]
@@ -101,7 +99,6 @@ fn take(world: &mut World, step: Step) {
         Step::SendOn => world.send_on(),
         Step::BeginAnew => world.begin_anew(),
         Step::Shut(is_shut) => world.is_shut = is_shut,
-        Step::Former(is_former) => world.is_former = is_former,
         Step::Draw(random) => world.random = random,
     }
 }

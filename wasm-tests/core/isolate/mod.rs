@@ -12,7 +12,6 @@ mod together;
 mod world;
 
 use mcp_listen::{
-    bus::BusMessage,
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Label, Scope},
@@ -20,7 +19,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{task_id, updated, uri};
+use crate::{
+    any::{task_id, updated, uri},
+    follow,
+};
 
 use world::World;
 
@@ -57,7 +59,7 @@ fn cues(world: &World, stream: usize) -> usize {
 fn one_connection_tells_each_stream_what_it_wants() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"]), tools()]);
     assert_eq!(world.bus.attached(), 1);
-    assert_eq!(world.sent("attach"), 1);
+    assert_eq!(world.sent().0, 1);
     world.publish(&updated("a"));
     assert_eq!(world.down.len(), 1);
     world.settle();
@@ -105,9 +107,7 @@ fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
     world.tend();
-    assert!(
-        world.up[0].contains(r#""type":"adjust","seq":1,"add":{"resourceSubscriptions":["b"]}"#)
-    );
+    assert!(world.up[0].contains(r#""type":"follow","seq":2,"add":["resource:b"]"#));
     assert!(!world.streams[stream].is_acknowledged());
     world.publish(&updated("b"));
     world.take_up();
@@ -116,15 +116,15 @@ fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
     assert!(world.streams[stream].is_acknowledged());
     // What came before the bus knew was none of its business.
     assert_eq!(cues(&world, stream), 1);
-    assert_eq!(world.sent("attach"), 1);
+    assert_eq!(world.sent().0, 1);
 }
 
 #[test]
-fn the_answer_to_another_adjustment_is_none() {
+fn the_answer_to_another_change_is_none() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let stream = world.open(watching(&["c"]));
     world.tend();
-    world.down.push_back(BusMessage::Adjusted(1).to_json());
+    world.down.push_back(follow::confirmed(1, 0));
     world.take_down();
     world.tend();
     assert!(!world.streams[stream].is_acknowledged());
@@ -146,14 +146,14 @@ fn what_nobody_wants_is_not_followed_after_an_attach() {
 }
 
 #[test]
-fn an_adjustment_moves_no_mark() {
+fn a_change_of_what_is_wanted_moves_no_mark() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("z"));
     world.open(watching(&["b"]));
     world.settle();
     world.publish(&updated("b"));
     world.pass(2_000);
-    assert_eq!((world.sent("attach"), world.isolate.counts().gaps), (1, 0));
+    assert_eq!((world.sent().0, world.isolate.counts().gaps), (1, 0));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
         world.tend();
     }
     world.settle();
-    assert_eq!(world.sent("adjust"), 2);
+    assert_eq!(world.sent().1, 2);
     assert!(world.streams.iter().all(stream::Stream::is_acknowledged));
 }
 
@@ -173,12 +173,12 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.leave(1);
     world.settle();
-    assert_eq!(world.sent("adjust"), 1);
+    assert_eq!(world.sent().1, 1);
     for _ in 0..3 {
         world.publish(&updated("b"));
         world.settle();
     }
-    assert_eq!(world.sent("adjust"), 2);
+    assert_eq!(world.sent().1, 2);
     world.publish(&updated("b"));
     assert!(world.down.is_empty());
 }
@@ -331,28 +331,14 @@ fn a_stream_that_is_closed_while_the_bus_is_away_cues_all_before_its_result() {
 }
 
 #[test]
-fn a_bus_of_the_former_version_is_told_anew() {
-    let mut world = World::new();
-    world.is_former = true;
-    world.open(watching(&["a"]));
-    world.settle();
-    let stream = world.open(watching(&["b"]));
-    world.settle();
-    assert_eq!((world.sent("attach"), world.sent("adjust")), (2, 0));
-    world.publish(&updated("b"));
-    world.settle();
-    assert_eq!(cues(&world, stream), 1);
-}
-
-#[test]
-fn an_adjustment_that_is_not_answered_is_made_up_for() {
+fn a_change_that_is_not_answered_is_made_up_for() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
     world.tend();
     world.up.clear();
     world.pass(7_000);
     assert!(world.streams[stream].is_acknowledged());
-    assert_eq!(world.sent("attach"), 2);
+    assert_eq!(world.sent().0, 2);
 }
 
 #[test]

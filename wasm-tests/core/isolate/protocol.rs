@@ -1,70 +1,93 @@
-//! The words in which a line changes what it is sent.
+//! The words in which an isolate changes what it is sent.
 
 use mcp_listen::{
-    bus::{Adjust, BusMessage, EdgeMessage, Interest, ProtocolError},
     filter::SubscriptionFilter,
-    topic::Topic,
+    topic::{Delta, Topic, Topics},
+    wire::{Follow, ProtocolError},
 };
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_filter, check};
+use crate::{
+    any::{any_filter, check},
+    follow,
+};
 
-fn any_adjust() -> impl Strategy<Value = Adjust> {
-    (0..1u64 << 53, any_filter(), any_filter()).prop_map(|(seq, add, drop)| Adjust {
-        seq,
-        add,
-        drop,
-    })
+fn any_delta() -> impl Strategy<Value = Delta> {
+    (any_filter(), any_filter()).prop_map(|(add, drop)| follow::change(1, &add, &drop).topics)
 }
 
-fn keys(filter: &SubscriptionFilter) -> Vec<Topic> {
-    let mut topics = filter.topics();
+fn sorted(mut topics: Vec<Topic>) -> Vec<Topic> {
     topics.sort();
     topics
 }
 
 #[test]
-fn adjustments_are_read_as_they_were_written() {
-    check(any_adjust(), |adjust| {
-        let seq = adjust.seq;
-        let message = EdgeMessage::Adjust(adjust);
-        assert_eq!(EdgeMessage::from_json(&message.to_json()), Ok(message));
-        for answer in [BusMessage::Adjusted(seq), BusMessage::Refused(seq)] {
-            assert_eq!(BusMessage::from_json(&answer.to_json()), Ok(answer));
-        }
-    });
-}
-
-#[test]
 fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
-    check((any_filter(), any_adjust()), |(filter, adjust)| {
-        let mut after = Interest::Filter(filter.clone()).topics();
-        adjust.apply(&mut after);
-        let (add, drop) = (keys(&adjust.add), keys(&adjust.drop));
+    check((any_filter(), any_delta()), |(filter, delta)| {
+        let before = follow::topics(&filter);
+        let mut after = before.clone();
+        after.apply(delta.clone());
+        let (add, drop) = (sorted(delta.add.clone()), &delta.drop);
         let stays = |topic: &Topic| !drop.contains(topic) && !add.contains(topic);
-        let mut wanted: Vec<Topic> = keys(&filter).into_iter().filter(stays).collect();
-        wanted.extend(add);
-        wanted.sort();
+        let mut wanted: Vec<Topic> = before.iter().filter(|it| stays(it)).cloned().collect();
+        wanted.extend(add.clone());
         // Each once, too.
-        assert!(after.iter().eq(&wanted));
-        let mut everything = Interest::Everything.topics();
-        adjust.apply(&mut everything);
+        assert!(after.iter().eq(&sorted(wanted)));
+        // What it comes to does the same, and says nothing that changes nothing.
+        let least = delta.against(&before);
+        let mut again = before.clone();
+        again.apply(least.clone());
+        assert!(again.iter().eq(after.iter()));
+        assert!(least.add.iter().all(|topic| !before.contains(topic)));
+        assert!(least.drop.iter().all(|topic| before.contains(topic)));
+        assert!(least.against(&after).is_empty());
+        let mut everything = Topics::from_iter([Topic::Everything]);
+        assert!(delta.against(&everything).is_empty());
+        everything.apply(delta);
         assert!(everything.iter().eq([&Topic::Everything]));
     });
 }
 
 #[test]
-fn what_is_no_adjustment_is_refused() {
+fn what_is_kept_of_a_change_is_read_as_it_was_written() {
+    check(any_delta(), |delta| {
+        assert_eq!(Delta::from_json(&delta.to_json()), Ok(delta));
+    });
+    let former = r#"{"toolsListChanged":true}"#;
     for text in [
-        r#"{"v":1,"type":"adjust","seq":1,"add":{}}"#,
-        r#"{"v":1,"type":"adjust","seq":-1,"add":{},"drop":{}}"#,
-        r#"{"v":1,"type":"adjust","add":{},"drop":{}}"#,
-        r#"{"v":1,"type":"adjust","seq":1,"add":"everything","drop":{}}"#,
-        r#"{"v":1,"type":"adjust","seq":1,"add":[],"drop":{}}"#,
+        "",
+        "[]",
+        "{}",
+        former,
+        r#"{"add":["tool"]}"#,
+        r#"{"add":[],"drop":[1]}"#,
     ] {
-        let read = EdgeMessage::from_json(text);
+        Delta::from_json(text).unwrap_err();
+    }
+    let nothing = follow::change(
+        1,
+        &SubscriptionFilter::default(),
+        &SubscriptionFilter::default(),
+    );
+    assert_eq!(nothing.topics.to_json(), r#"{"add":[]}"#);
+}
+
+#[test]
+fn what_is_no_follow_is_refused() {
+    for text in [
+        r#"{"v":1,"type":"follow","add":["tools"]}"#,
+        r#"{"v":1,"type":"follow","seq":-1,"add":["tools"]}"#,
+        r#"{"v":1,"type":"follow","seq":1,"add":["tool"]}"#,
+        r#"{"v":1,"type":"follow","seq":1,"drop":[1]}"#,
+        r#"{"v":1,"type":"follow","seq":1,"add":{}}"#,
+        r#"{"v":1,"type":"follow","seq":1,"add":"tools"}"#,
+        r#"{"v":1,"type":"follow","seq":1,"since":"x"}"#,
+        r#"{"v":1,"type":"follow","seq":1,"since":1,"epoch":1}"#,
+        r#"{"v":1,"type":"follow","seq":1,"joined":[1]}"#,
+    ] {
+        let read = Follow::from_json(text);
         assert_eq!(read, Err(ProtocolError::Malformed), "{text}");
     }
 }

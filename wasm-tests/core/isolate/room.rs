@@ -1,10 +1,15 @@
 //! A line knows the room that its bus has for it, and takes no stream for which there is none.
 
-use mcp_listen::{bus::Interest, filter::SubscriptionFilter, isolate::IsolateOutput};
+use mcp_listen::{
+    filter::SubscriptionFilter,
+    isolate::IsolateOutput,
+    topic::{Topic, Topics},
+    uri::Uri,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::updated;
+use crate::{any::updated, follow};
 
 use super::{cues, stream::Stream, watching, world::World};
 
@@ -32,12 +37,12 @@ fn huge() -> SubscriptionFilter {
 
 /// Another connection asks the bus for so many large names.
 fn rival(world: &mut World, number: usize, names: usize) {
-    let name = |place| format!("\"{number}-{place}{}\"", "y".repeat(1_900));
-    let uris: Vec<String> = (0..names).map(name).collect();
-    let interest = format!("{{\"resourceSubscriptions\":[{}]}}", uris.join(","));
-    let attach = format!("{{\"v\":1,\"type\":\"attach\",\"interest\":{interest}}}");
+    let name = |place| format!("{number}-{place}{}", "y".repeat(1_900));
+    let names: Vec<String> = (0..names).map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let edge = world.bus.connect();
-    world.bus.handle_message(edge, &attach).unwrap();
+    let text = follow::fresh(1, &watching(&names)).to_json();
+    world.bus.handle_message(edge, &text).unwrap();
 }
 
 impl World {
@@ -47,13 +52,9 @@ impl World {
             self.bus.disconnect(other);
         }
         self.other = (bytes > 0).then(|| {
-            let taken = Interest::Filter(SubscriptionFilter {
-                resource_subscriptions: vec![
-                    mcp_listen::uri::Uri::new(&"x".repeat(bytes), bytes).unwrap(),
-                ],
-                ..SubscriptionFilter::default()
-            });
-            self.bus.restore(&taken, None)
+            let uri = Uri::new(&"x".repeat(bytes), bytes).unwrap();
+            let taken = Topics::from_iter([Topic::Resource(uri)]);
+            self.bus.restore(&taken, None, 1)
         });
     }
 }
@@ -86,14 +87,14 @@ fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
     let stream = world.open(large("b", 2_000));
     let small = world.open(watching(&["a"]));
     world.settle();
-    assert_eq!(world.sent("adjust"), 1);
+    assert_eq!(world.sent().1, 1);
     assert!(world.streams[stream].has_ended);
     assert!(world.streams[small].is_acknowledged());
     assert_eq!(world.isolate.names(), 65);
     world.publish(&updated("a"));
     world.settle();
     assert_eq!([0, small].map(|stream| cues(&world, stream)), [1, 1]);
-    assert_eq!(world.sent("attach"), 1);
+    assert_eq!(world.sent().0, 1);
 }
 
 #[test]
@@ -174,17 +175,17 @@ fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
     assert!(!has_room(&mut world, &wanted));
     world.settle();
     assert!(has_room(&mut world, &wanted));
-    assert_eq!((world.sent("attach"), world.sent("adjust")), (1, 2));
+    assert_eq!(world.sent(), (1, 2));
     // And not more than once a second, however many streams come.
     for _ in 0..10 {
         assert!(!has_room(&mut world, &huge()));
         world.settle();
     }
-    assert_eq!(world.sent("adjust"), 2);
+    assert_eq!(world.sent().1, 2);
     world.pass(1_000);
     assert!(!has_room(&mut world, &huge()));
     world.settle();
-    assert_eq!(world.sent("adjust"), 3);
+    assert_eq!(world.sent().1, 3);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The caller of a stream has further audiences: the stream goes on in place, and misses nothing.
 
 use mcp_listen::{
-    bus::Received,
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -13,7 +12,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{task, task_id, updated};
+use crate::{
+    any::{task, task_id, updated},
+    follow,
+};
 
 use super::{cues, opened, stream::Stream, watching, world::World};
 
@@ -158,15 +160,9 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
         panic!("it does not attach");
     };
     let edge = world.bus.connect();
-    let Ok(Received::Attached {
-        answer,
-        replay_after,
-        ..
-    }) = world.bus.handle_message(edge, &attach)
-    else {
-        panic!("not attached");
-    };
-    assert_eq!(replay_after.map(|position| position.0), Some(1));
+    let reply = follow::taken(&mut world.bus, edge, &attach);
+    assert_eq!(reply.replay_after().map(|position| position.0), Some(1));
+    let answer = follow::answers(&mut world.bus, reply, &[]).remove(0);
     alone.handle_message(&answer, now).unwrap();
     assert!(alone.stream(id).is_some_and(ServerStream::is_open));
     let counts = alone.counts();

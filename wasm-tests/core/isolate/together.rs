@@ -1,7 +1,6 @@
 //! What the streams of an isolate are written together.
 
 use mcp_listen::{
-    bus::{BusMessage, Mark, Position},
     clock::Millis,
     event::ServerEvent,
     fanout::StreamId,
@@ -14,7 +13,10 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{id, updated};
+use crate::{
+    any::{id, updated},
+    follow,
+};
 
 use super::watching;
 
@@ -29,7 +31,7 @@ fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
     };
     let ids = filters.iter().map(open).collect();
     while isolate.poll_call(NOW).is_some() {}
-    attach(&mut isolate, "e", 0);
+    attach(&mut isolate, 1, "e", 0);
     while let Some(output) = isolate.poll_output(NOW) {
         let IsolateOutput::Poll(attached) = output else {
             panic!("{output:?}");
@@ -41,24 +43,16 @@ fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
     (isolate, ids)
 }
 
-fn attach(isolate: &mut Isolate, epoch: &str, position: u64) {
-    let mark = Mark {
-        epoch: epoch.into(),
-        position: Position(position),
-    };
-    let attached = BusMessage::Attached(mark).to_json();
+fn attach(isolate: &mut Isolate, seq: u64, epoch: &str, position: u64) {
+    let attached = follow::attached(seq, position, position);
+    let attached = attached.replace("\"e\"", &format!("\"{epoch}\""));
     isolate.handle_message(&attached, NOW).unwrap();
 }
 
 fn hear(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEvent)>) {
     for (position, event) in events {
-        let message = BusMessage::Event {
-            position: Position(position),
-            previous: Some(Position(position - 1)),
-            at: None,
-            event,
-        };
-        isolate.handle_message(&message.to_json(), NOW).unwrap();
+        let batch = follow::batch(position - 1, position, &event);
+        isolate.handle_message(&batch, NOW).unwrap();
     }
 }
 
@@ -115,7 +109,7 @@ fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
     hear(&mut isolate, [(1, updated("a"))]);
     isolate.handle_moved(NOW);
     while isolate.poll_call(NOW).is_some() {}
-    attach(&mut isolate, "other", 1);
+    attach(&mut isolate, 2, "other", 1);
     assert_eq!(written(&mut isolate), [vec![(ids[0], 1)]]);
     // The gap was polled after that: everything is cued.
     assert_eq!(

@@ -16,6 +16,7 @@ use mcp_listen::{
 
 use crate::{
     any::{id, is_of_same_key},
+    follow,
     world::mark,
 };
 
@@ -31,8 +32,6 @@ pub(super) struct World {
     pub(super) streams: Vec<Stream>,
     /// Whether connections can be made.
     pub(super) is_shut: bool,
-    /// Whether the bus is of the version that knows of no adjustments.
-    pub(super) is_former: bool,
     pub(super) random: f64,
     /// What the isolate called for.
     pub(super) calls: Vec<UpstreamCall>,
@@ -56,7 +55,6 @@ impl World {
             down: VecDeque::new(),
             streams: Vec::new(),
             is_shut: false,
-            is_former: false,
             random: 0.5,
             calls: Vec::new(),
             log: Vec::new(),
@@ -145,19 +143,11 @@ impl World {
         let (Some(text), Some(edge)) = (self.up.pop_front(), self.socket) else {
             return;
         };
-        if self.is_former && text.contains("\"type\":\"adjust\"") {
-            return;
-        }
         match self.bus.handle_message(edge, &text) {
-            Ok(Received::Attached {
-                answer,
-                replay_after,
-                ..
-            }) => {
-                self.answer(answer);
-                self.replay(edge, replay_after);
+            Ok(Received::Followed(reply)) => {
+                let frames = follow::answers(&mut self.bus, *reply, &self.log);
+                self.down.extend(frames);
             }
-            Ok(Received::Adjusted { answer, .. }) => self.answer(answer),
             // The bus closes the connection.
             Ok(Received::Full) => self.fill(),
             Ok(Received::Detached) | Err(_) => {}
@@ -241,14 +231,17 @@ impl World {
         self.socket.is_some()
     }
 
-    /// Frames of this type that the isolate sent.
-    pub(super) fn sent(&self, kind: &str) -> usize {
-        let kind = format!("\"type\":\"{kind}\"");
-        let is_kind = |call: &&UpstreamCall| match call {
-            UpstreamCall::Leave => false,
-            UpstreamCall::Attach(text) | UpstreamCall::Send(text) => text.contains(&kind),
-        };
-        self.calls.iter().filter(is_kind).count()
+    /// How often the isolate said all that it wants, and how often what has changed.
+    pub(super) fn sent(&self) -> (usize, usize) {
+        let follows = self.calls.iter().filter_map(|call| match call {
+            UpstreamCall::Leave => None,
+            UpstreamCall::Attach(text) | UpstreamCall::Send(text) => Some(text),
+        });
+        let all = follows.clone().count();
+        let fresh = follows
+            .filter(|text| text.contains("\"fresh\":true"))
+            .count();
+        (fresh, all - fresh)
     }
 
     fn deadline(&self) -> Option<Millis> {
@@ -272,24 +265,6 @@ impl World {
         }
         self.up.clear();
         self.down.clear();
-    }
-
-    fn answer(&mut self, answer: String) {
-        let former = answer.replace(",\"adjust\":true", "");
-        self.down
-            .push_back(if self.is_former { former } else { answer });
-    }
-
-    fn replay(&mut self, edge: EdgeId, after: Option<Position>) {
-        let Some(Position(after)) = after else {
-            return;
-        };
-        let mut replay = self.bus.replay(edge).unwrap();
-        let missed = usize::try_from(after).unwrap();
-        for (position, event) in (after + 1..).zip(self.log.iter().skip(missed)) {
-            replay.push(Position(position), event);
-        }
-        self.down.extend(self.bus.finish_replay(edge, replay));
     }
 
     /// Gives the streams what there is for them.

@@ -1,15 +1,13 @@
-//! The frames with which a shard confirms an attach.
+//! The frames with which a shard answers.
 
+pub(super) use crate::follow::{attached as answered, confirmed};
+
+/// An edge that heard nothing before is told where the log ends.
 pub(super) fn attached(position: u64) -> String {
-    attached_before(position, position, "null")
+    answered(1, position, position)
 }
 
-/// The answer to an attach that named its mark.
+/// An edge goes on from where it was.
 pub(super) fn went_on(at: u64, head: u64) -> String {
-    attached_before(at, head, &at.to_string())
-}
-
-pub(super) fn attached_before(at: u64, head: u64, since: &str) -> String {
-    let mark = format!(r#""epoch":"e","position":{at}"#);
-    format!(r#"{{"v":1,"type":"attached",{mark},"head":{head},"adjust":true,"since":{since}}}"#)
+    answered(1, at, head)
 }

@@ -184,8 +184,8 @@ impl World {
                 reply.push_event(&self.bus, Position(position), event);
             }
         }
-        self.shard
-            .handle_answer(seq, &reply.finish(), self.now, 0.5);
+        let answer = reply.finish(&mut self.bus).remove(0);
+        self.shard.handle_answer(seq, &answer, self.now, 0.5);
     }
 
     fn deliver(&mut self, fails: bool) {

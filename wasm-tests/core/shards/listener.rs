@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Attach, BusMessage, EdgeMessage, Interest, Mark, Position, ShardId},
+    bus::{Mark, Position, ShardId},
     event::ServerEvent,
+    filter::SubscriptionFilter,
     topic::Topic,
+    wire::{Batch, BusMessage, FollowAnswer},
 };
 
+use crate::follow;
+
 pub(crate) struct Listener {
-    pub(crate) interest: Interest,
+    pub(crate) filter: SubscriptionFilter,
     pub(crate) continent: &'static str,
     /// The shard that it goes to first.
     pub(crate) home: Option<ShardId>,
@@ -17,6 +21,8 @@ pub(crate) struct Listener {
     pub(crate) heard: Vec<Position>,
     state: State,
     mark: Option<Mark>,
+    /// The number of what it said last.
+    seq: u64,
     /// Of each topic the last event since the first acknowledgment.
     owed: BTreeMap<Topic, Position>,
     told: BTreeMap<Topic, Position>,
@@ -33,26 +39,28 @@ enum State {
 }
 
 impl Listener {
-    pub(crate) fn new(interest: Interest, continent: &'static str) -> Self {
+    pub(crate) fn new(filter: SubscriptionFilter, continent: &'static str) -> Self {
         Self {
-            interest,
+            filter,
             continent,
             home: None,
             heard: Vec::new(),
             state: State::Lost,
             mark: None,
+            seq: 0,
             owed: BTreeMap::new(),
             told: BTreeMap::new(),
             cued: Position(0),
         }
     }
 
-    pub(crate) fn attach(&self) -> String {
-        EdgeMessage::Attach(Attach {
-            since: self.mark.clone(),
-            ..Attach::new(self.interest.clone())
-        })
-        .to_json()
+    pub(crate) fn attach(&mut self) -> String {
+        self.seq += 1;
+        let follow = follow::fresh(self.seq, &self.filter);
+        match &self.mark {
+            Some(mark) => follow.since(mark).to_json(),
+            None => follow.to_json(),
+        }
     }
 
     pub(crate) fn connect(&mut self) {
@@ -76,44 +84,52 @@ impl Listener {
 
     /// An event was published; from the first acknowledgment on it has to be heard.
     pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
-        if self.mark.is_some() && self.interest.accepts(event) {
+        if self.mark.is_some() && self.filter.accepts(event) {
             self.owed.insert(Topic::of(event), position);
         }
     }
 
     pub(crate) fn hear(&mut self, frame: &str) {
         match BusMessage::from_json(frame).unwrap() {
-            BusMessage::Attached(mark) => {
+            BusMessage::Answer(FollowAnswer::Followed(followed)) => {
                 assert!(
-                    self.state == State::Attaching,
+                    self.state == State::Attaching && followed.seq == self.seq,
                     "an answer that nobody waits for"
                 );
                 self.state = State::Attached;
+                let mark = Mark {
+                    position: followed.missed.unwrap().after,
+                    ..followed.mark
+                };
                 if self.mark.as_ref() != Some(&mark) {
                     self.cued = self.cued.max(mark.position);
                 }
                 self.mark = Some(mark);
             }
-            BusMessage::Event {
-                position,
-                previous,
-                event,
-                ..
-            } => {
-                assert!(self.interest.accepts(&event), "nobody asked for {event:?}");
-                // While it asks again on its open socket, frames may still come.
-                assert!(self.state == State::Attached, "a frame before the answer");
-                let mark = self.mark.as_mut().unwrap();
-                assert_eq!(previous, Some(mark.position), "a gap on an open socket");
-                assert!(position > mark.position, "not in order");
-                mark.position = position;
-                self.heard.push(position);
-                self.told.insert(Topic::of(&event), position);
-            }
-            BusMessage::Interest { .. } | BusMessage::Adjusted(_) | BusMessage::Refused(_) => {
-                panic!("it has no session")
+            BusMessage::Batch(batch) => self.take(batch),
+            BusMessage::Answer(_) | BusMessage::Watched { .. } => {
+                panic!("it has no session, and changes nothing")
             }
         }
+    }
+
+    fn take(&mut self, batch: Batch) {
+        // While it asks again on its open socket, batches may still come.
+        assert!(self.state == State::Attached, "a batch before the answer");
+        let mark = self.mark.as_mut().unwrap();
+        assert_eq!(
+            batch.previous,
+            Some(mark.position),
+            "a gap on an open socket"
+        );
+        for (position, event) in batch.events {
+            assert!(self.filter.accepts(&event), "nobody asked for {event:?}");
+            assert!(position > mark.position, "not in order");
+            mark.position = position;
+            self.heard.push(position);
+            self.told.insert(Topic::of(&event), position);
+        }
+        assert_eq!(batch.through, mark.position, "it ends with its last event");
     }
 
     pub(crate) fn check(&self) {

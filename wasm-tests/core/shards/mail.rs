@@ -1,8 +1,9 @@
 //! What is on its way between a root and its shards, and what it leads to.
 
 use mcp_listen::{
-    bus::{Batch, Change, Parting, ShardId, ShardOutput},
+    bus::{Change, Parting, ShardId, ShardOutput},
     topic::Topic,
+    wire::Batch,
 };
 
 use super::world::{Mail, World};
@@ -31,7 +32,7 @@ impl World {
                         reply.push_event(&self.bus, position, &event);
                     }
                 }
-                let text = reply.finish();
+                let text = reply.finish(&mut self.bus).remove(0);
                 self.settle_root();
                 self.mail.push(Mail::Answer { shard, seq, text });
             }
@@ -121,18 +122,14 @@ impl World {
                         self.listeners[object.sockets[&edge]].hear(&delivery.message);
                     }
                 }
-                ShardOutput::Keep(edge, interest) => {
-                    object.kept.insert(edge, interest);
-                }
                 ShardOutput::Close(edge, parting) => {
-                    object.kept.remove(&edge);
                     let listener = object.sockets.remove(&edge).unwrap();
                     self.listeners[listener].lose(parting == Parting::Over);
                     if parting == Parting::Moved {
                         self.listeners[listener].home = None;
                     }
                 }
-                ShardOutput::Change(..) | ShardOutput::Done(_) => {}
+                ShardOutput::Keep(_) | ShardOutput::Change(..) | ShardOutput::Done(_) => {}
             }
         }
         if let Some(call) = object.shard.poll_call(self.now) {

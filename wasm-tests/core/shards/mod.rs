@@ -1,7 +1,8 @@
 //! A root and its shards, back to back.
 
-mod adjust;
+mod again;
 mod answer;
+mod change;
 mod cost;
 mod disk;
 mod faults;

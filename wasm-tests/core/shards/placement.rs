@@ -1,4 +1,7 @@
-use mcp_listen::bus::{Bus, Change, Follow, FollowAnswer, Home, Mark, Position, ShardId};
+use mcp_listen::{
+    bus::{Bus, Change, Home, Mark, Position, ShardId},
+    wire::{Follow, FollowAnswer},
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -35,7 +38,7 @@ fn tell(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
         ..Follow::default()
     };
     let answer = root.handle_follow(ShardId(shard), &follow.to_json());
-    let answer = FollowAnswer::from_json(&answer.unwrap().finish());
+    let answer = FollowAnswer::from_json(&answer.unwrap().finish(root)[0]);
     assert!(matches!(answer, Ok(FollowAnswer::Followed(_))));
 }
 

@@ -1,30 +1,33 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{
-        Batch, Follow, FollowAnswer, Followed, Interest, Mark, Missed, Position, ProtocolError,
-        SessionCall, Taken, Watched,
-    },
+    bus::{Mark, Position},
     clock::Millis,
     event::ServerEvent,
-    topic::Topic,
+    topic::{Delta, Topic},
+    wire::{
+        Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, ProtocolError,
+        SessionCall, Taken, Watched,
+    },
 };
 use proptest::{collection::vec, option, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, any_filter, any_uri, check, task};
+use crate::{
+    any::{any_event, any_filter, any_uri, check, task},
+    follow,
+};
 
 fn any_position() -> impl Strategy<Value = Position> {
     (0..1u64 << 53).prop_map(Position)
 }
 
 fn any_keys() -> impl Strategy<Value = Vec<Topic>> {
-    let interest = prop_oneof![
-        1 => Just(Interest::Everything),
-        4 => any_filter().prop_map(Interest::Filter),
-    ];
-    interest.prop_map(|interest| interest.topics().iter().cloned().collect())
+    prop_oneof![
+        1 => Just(vec![Topic::Everything]),
+        4 => any_filter().prop_map(|filter| filter.topics()),
+    ]
 }
 
 fn any_texts() -> impl Strategy<Value = Vec<Box<str>>> {
@@ -34,16 +37,19 @@ fn any_texts() -> impl Strategy<Value = Vec<Box<str>>> {
 fn any_follow() -> impl Strategy<Value = Follow> {
     let numbers = (0..1u64 << 53, any::<u32>(), any::<[bool; 2]>());
     let sessions = (any_texts(), any_texts());
-    let rest = (any_keys(), any_keys(), option::of(any_position()), sessions);
+    let topics = (any_keys(), any_keys()).prop_map(|(add, drop)| Delta { add, drop });
+    let epoch = option::of("\\PC{0,8}".prop_map(Box::<str>::from));
+    let since = (option::of(any_position()), epoch);
+    let rest = (topics, since, sessions);
     (numbers, rest).prop_map(
-        |((seq, edges, [is_fresh, is_low]), (add, drop, since, (joined, left)))| Follow {
+        |((seq, edges, [is_fresh, is_low]), (topics, (since, epoch), (joined, left)))| Follow {
             seq,
             is_fresh,
             edges,
             is_low,
-            add,
-            drop,
+            topics,
             since,
+            epoch,
             joined,
             left,
         },
@@ -66,8 +72,10 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
     });
     let watches = vec(of_session, 0..3);
     let room = option::of(0..1usize << 31);
-    let followed = (mark, any::<bool>(), missed, watches, room).prop_map(
-        |((epoch, position), is_settled, missed, watches, room)| Followed {
+    let seq = 0..1u64 << 53;
+    let followed = (seq, mark, any::<bool>(), missed, watches, room).prop_map(
+        |(seq, (epoch, position), is_settled, missed, watches, room)| Followed {
+            seq,
             mark: Mark {
                 epoch: epoch.into(),
                 position,
@@ -81,7 +89,7 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
     prop_oneof![
         4 => followed.prop_map(FollowAnswer::Followed),
         1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
-        1 => (0..1usize << 31).prop_map(|room| FollowAnswer::Full { room }),
+        1 => (0..1u64 << 53, option::of(0..1usize << 31)).prop_map(|(seq, room)| FollowAnswer::Full { seq, room }),
         1 => Just(FollowAnswer::Unknown),
     ]
 }
@@ -99,8 +107,15 @@ fn every_message_survives_the_way_to_json_and_back() {
     check(
         all,
         |(follow, answer, (previous, events, through, is_last), taken, sessions)| {
-            assert_eq!(Follow::from_json(&follow.to_json()), Ok(follow));
-            assert_eq!(FollowAnswer::from_json(&answer.to_json()), Ok(answer));
+            let text = follow.to_json();
+            assert_eq!(Follow::from_json(&text), Ok(follow.clone()));
+            assert_eq!(
+                EdgeMessage::from_json(&text),
+                Ok(EdgeMessage::Follow(follow))
+            );
+            let text = answer.to_json();
+            assert_eq!(FollowAnswer::from_json(&text), Ok(answer.clone()));
+            assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Answer(answer)));
             let (edges, is_retired) = taken;
             let taken = Taken { edges, is_retired };
             assert_eq!(Taken::from_json(&taken.to_json()), Ok(taken));
@@ -114,16 +129,24 @@ fn every_message_survives_the_way_to_json_and_back() {
                 epoch: epoch.clone(),
                 position: through,
             };
-            let text = Batch::write(&end, previous, at, &texts, is_last);
+            let told = || texts.iter().map(|(at, text)| (*at, text.clone()));
+            let text = Batch::for_shard(&end, previous, at, told(), is_last);
             let batch = Batch {
-                epoch,
+                epoch: Some(epoch),
                 previous,
                 through,
                 at,
                 events,
                 is_last,
             };
-            assert_eq!(Batch::from_json(&text), Ok(batch));
+            assert_eq!(Batch::from_json(&text), Ok(batch.clone()));
+            let text = Batch::for_edge(previous, through, at, told());
+            let batch = Batch {
+                epoch: None,
+                is_last: false,
+                ..batch
+            };
+            assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Batch(batch)));
             for session in sessions {
                 for call in [
                     SessionCall::Changed(session.clone()),
@@ -139,12 +162,8 @@ fn every_message_survives_the_way_to_json_and_back() {
 #[test]
 fn keys_are_told_apart() {
     check((any_event(), any_filter()), |(event, filter)| {
-        let interest = Interest::Filter(filter);
-        let topics = interest.topics();
-        assert_eq!(
-            topics.contains(&Topic::of(&event)),
-            interest.accepts(&event)
-        );
+        let topics = follow::topics(&filter);
+        assert_eq!(topics.contains(&Topic::of(&event)), filter.accepts(&event));
         for topic in topics.iter() {
             assert_eq!(Topic::from_text(&topic.to_text()).as_ref(), Some(topic));
         }
@@ -184,6 +203,7 @@ fn what_is_not_ours_is_refused_by_name() {
     for text in [
         r#"{"v":1,"type":"batch","epoch":"e","through":1,"previous":"x"}"#,
         r#"{"v":1,"type":"batch","epoch":"e"}"#,
+        r#"{"v":1,"type":"batch","epoch":1,"through":1}"#,
         r#"{"v":1,"type":"batch","epoch":"e","through":1,"events":[{}]}"#,
         r#"{"v":1,"type":"batch","epoch":"e","through":1,"events":[{"event":{"kind":"tools_list_changed"}}]}"#,
     ] {
@@ -224,8 +244,8 @@ fn the_deepest_event_that_is_one_survives_a_batch() {
         epoch: "e".into(),
         position: Position(1),
     };
-    let events = [(Position(1), Arc::from(event.to_json()))];
-    let text = Batch::write(&mark, None, None, &events, false);
+    let events = [(Position(1), event.to_json())];
+    let text = Batch::for_shard(&mark, None, None, events.into_iter(), false);
     assert_eq!(
         Batch::from_json(&text).unwrap().events,
         [(Position(1), event)]

@@ -1,11 +1,12 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Batch, Follow, FollowAnswer, Mark, Position, ShardId},
+    bus::{Mark, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    topic::Topic,
+    topic::{Delta, Topic},
+    wire::{Batch, Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -209,7 +210,10 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
         since,
-        add: vec![Topic::Everything],
+        topics: Delta {
+            add: vec![Topic::Everything],
+            drop: Vec::new(),
+        },
         ..Follow::default()
     };
     let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json());
@@ -229,7 +233,8 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
     for id in 1..=600 {
         reply.push_event(&root, Position(id), &state(id));
     }
-    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish()) else {
+    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    else {
         panic!("not followed");
     };
     let missed = told.missed.unwrap();

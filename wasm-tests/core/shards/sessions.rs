@@ -1,11 +1,9 @@
 use mcp_listen::{
-    bus::{
-        Attach, Bus, EdgeId, EdgeMessage, Follow, FollowCall, Interest, Mark, Position,
-        SessionCall, Shard, ShardId, ShardOutput, Watched,
-    },
+    bus::{Bus, EdgeId, FollowCall, Mark, Position, Shard, ShardId, ShardOutput},
     clock::Millis,
     topic::Topic,
     uri::Uri,
+    wire::{Follow, SessionCall, Watched},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -39,12 +37,13 @@ impl Pair {
 
     fn attach(&mut self, session: &str) -> EdgeId {
         let edge = self.shard.connect();
-        let attach = Attach {
-            session: Some(session.into()),
-            ..Attach::new(Interest::from_json(r#"{"toolsListChanged":true}"#).unwrap())
+        let follow = Follow {
+            joined: vec![session.into()],
+            ..Follow::fresh(1, vec![Topic::Tools])
         };
-        let text = EdgeMessage::Attach(attach).to_json();
-        self.shard.handle_message(edge, &text, NOW).unwrap();
+        self.shard
+            .handle_message(edge, &follow.to_json(), NOW)
+            .unwrap();
         edge
     }
 
@@ -63,7 +62,8 @@ impl Pair {
                 reply.push_watch(&mut self.bus, watched(&session, uris.clone()));
             }
         }
-        self.shard.handle_answer(seq, &reply.finish(), NOW, 0.5);
+        let answer = reply.finish(&mut self.bus).remove(0);
+        self.shard.handle_answer(seq, &answer, NOW, 0.5);
         Follow::from_json(&text).unwrap()
     }
 
@@ -77,8 +77,8 @@ impl Pair {
                     said.extend(delivery.edges.iter().map(|edge| (edge.0, kind.clone())));
                 }
                 ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
-                ShardOutput::Keep(edge, interest) => said.push((edge.0, interest.to_json())),
-                ShardOutput::Change(edge, change) => said.push((edge.0, change.kept())),
+                ShardOutput::Keep(edge) => said.push((edge.0, self.shard.kept(edge).join(""))),
+                ShardOutput::Change(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
             }
         }
@@ -94,16 +94,21 @@ fn watched(session: &str, uris: Vec<Uri>) -> Watched {
     }
 }
 
-fn kept(uris: &str) -> String {
-    format!(r#"{{"toolsListChanged":true,"resourceSubscriptions":[{uris}]}}"#)
+fn kept(names: &[&str]) -> String {
+    let uris: Vec<String> = names
+        .iter()
+        .map(|name| format!("\"resource:{name}\""))
+        .collect();
+    let uris = uris.join(",");
+    format!(r#"{{"add":["tools",{uris}]}}"#)
 }
 
 #[test]
-fn the_stream_of_a_session_hears_what_that_watches_before_it_is_attached() {
+fn the_stream_of_a_session_is_told_what_that_watches() {
     let mut pair = Pair::new();
     pair.attach("s");
     assert_eq!(pair.answer(&[("s", vec![uri("a")])]).joined, ["s".into()]);
-    let expected = [kept("\"a\""), "interest".into(), "attached".into()];
+    let expected = [kept(&["a"]), "followed".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.bus.interested(&updated("a")), [SHARD]);
 }
@@ -128,14 +133,14 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     assert_eq!(pair.done, [8]);
     let follow = pair.answer(&[("s", vec![uri("b")])]);
     assert_eq!(follow.joined, ["s".into()]);
-    let expected = [kept("\"b\""), "interest".into()];
+    let expected = [kept(&["b"]), "watched".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert_eq!(pair.bus.interested(&updated("b")), [SHARD]);
     // What it watched before is dropped with the next call.
     pair.attach("t");
     let follow = pair.answer(&[("t", vec![])]);
-    assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
+    assert_eq!(follow.topics.drop, [Topic::Resource(uri("a"))]);
 }
 
 #[test]
@@ -146,12 +151,12 @@ fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
     pair.say(1, &SessionCall::Changed("s".into()));
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     reply.push_watch(&mut pair.bus, watched("s", vec![uri("a")]));
-    pair.shard
-        .handle_answer(call.seq, &reply.finish(), NOW, 0.5);
+    let answer = reply.finish(&mut pair.bus).remove(0);
+    pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     pair.said();
     assert!(pair.done.is_empty());
     pair.answer(&[("s", vec![uri("a"), uri("b")])]);
-    assert_eq!(pair.said()[0], (0, kept("\"a\",\"b\"")));
+    assert_eq!(pair.said()[0], (0, kept(&["a", "b"])));
     assert_eq!(pair.done, [1]);
 }
 
@@ -207,13 +212,13 @@ fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
         ..watched("s", vec![])
     };
     reply.push_watch(&mut pair.bus, session);
-    pair.shard
-        .handle_answer(call.seq, &reply.finish(), NOW, 0.5);
+    let answer = reply.finish(&mut pair.bus).remove(0);
+    pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     let outputs = std::iter::from_fn(|| pair.shard.poll_output());
     let frames = outputs.filter_map(|output| match output {
         ShardOutput::Send(delivery) => Some(delivery.message),
         _ => None,
     });
-    let held = r#"{"v":1,"type":"interest","interest":{"toolsListChanged":true},"held":true}"#;
-    assert_eq!(frames.collect::<Vec<_>>()[0], held);
+    let held = r#""watches":[{"session":"s","held":true}]"#;
+    assert!(frames.collect::<Vec<_>>()[0].contains(held));
 }

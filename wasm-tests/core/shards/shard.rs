@@ -1,34 +1,49 @@
 use mcp_listen::{
-    bus::{
-        Attach, EdgeId, EdgeMessage, FollowCall, Interest, Mark, Parting, Position, ProtocolError,
-        Shard, ShardOutput, ShardReceived,
-    },
+    bus::{EdgeId, FollowCall, Keeps, Mark, Parting, Position, Shard, ShardOutput, ShardReceived},
     clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    limits::Limits,
+    wire::{Follow, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
-    answer::{attached, attached_before, went_on},
+    answer::{answered, attached, went_on},
     root::sharded,
 };
-use crate::any::updated;
+use crate::{any::updated, follow};
 
 pub(super) const NOW: Millis = Millis(0);
 
-pub(super) fn attach(shard: &mut Shard, interest: &str, since: Option<u64>) -> EdgeId {
+pub(super) fn attach(shard: &mut Shard, filter: &str, since: Option<u64>) -> EdgeId {
+    let filter = SubscriptionFilter::from_json(filter, &Limits::default());
     let edge = shard.connect();
-    let attach = Attach {
-        since: since.map(|position| Mark {
-            epoch: "e".into(),
-            position: Position(position),
-        }),
-        ..Attach::new(Interest::from_json(interest).unwrap())
+    let follow = follow::fresh(1, &filter.unwrap());
+    let heard = since.map(|position| Mark {
+        epoch: "e".into(),
+        position: Position(position),
+    });
+    let follow = match heard {
+        Some(mark) => follow.since(&mark),
+        None => follow,
     };
-    let text = EdgeMessage::Attach(attach).to_json();
-    let received = shard.handle_message(edge, &text, NOW);
-    assert!(matches!(received, Ok(ShardReceived::Attaching { .. })));
+    take(shard, edge, &follow);
     edge
+}
+
+/// Everything is all that an edge wants.
+fn attach_to_everything(shard: &mut Shard) {
+    let edge = shard.connect();
+    take(shard, edge, &follow::everything(1));
+}
+
+pub(super) fn take(shard: &mut Shard, edge: EdgeId, follow: &Follow) {
+    let received = shard.handle_message(edge, &follow.to_json(), NOW);
+    let keeps = Keeps::Anew;
+    let session = None;
+    assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
 }
 
 pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
@@ -47,7 +62,8 @@ pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
 }
 
 pub(super) fn followed(shard: &mut Shard, call: &FollowCall, members: &str) {
-    let answer = format!(r#"{{"v":1,"type":"followed","epoch":"e",{members}}}"#);
+    let seq = call.seq;
+    let answer = format!(r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e",{members}}}"#);
     shard.handle_answer(call.seq, &answer, NOW, 0.5);
 }
 
@@ -56,9 +72,8 @@ pub(super) fn batch(shard: &mut Shard, members: &str) -> String {
     shard.handle_batch(&text, NOW).unwrap()
 }
 
-fn event(position: u64, previous: u64) -> String {
-    let place = format!(r#""position":{position},"previous":{previous}"#);
-    format!(r#"{{"v":1,"type":"event",{place},"event":{{"kind":"tools_list_changed"}}}}"#)
+pub(super) fn event(position: u64, previous: u64) -> String {
+    follow::batch(previous, position, &ServerEvent::ToolsListChanged)
 }
 
 pub(super) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
@@ -81,7 +96,7 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
     let call = shard.poll_call(NOW).unwrap();
     assert_eq!(
         call.text,
-        r#"{"v":1,"type":"follow","seq":5,"fresh":true,"edges":1,"add":["tools"]}"#
+        r#"{"v":1,"type":"follow","seq":5,"fresh":true,"add":["tools"],"edges":1}"#
     );
     // These want no more than is on its way, and wait for the same answer.
     attach(&mut shard, TOOLS, None);
@@ -94,7 +109,7 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
     );
     assert_eq!(sent(&mut shard), []);
     followed(&mut shard, &call, r#""position":7"#);
-    let expected = [0, 1].map(|edge| [(edge, attached_before(7, 9, "null")), (edge, event(9, 7))]);
+    let expected = [0, 1].map(|edge| [(edge, answered(1, 7, 9)), (edge, event(9, 7))]);
     assert_eq!(sent(&mut shard), expected.concat());
     assert_eq!(shard.poll_call(NOW), None);
 }
@@ -129,14 +144,14 @@ fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
     let call = shard.poll_call(NOW).unwrap();
     attach(&mut shard, TOOLS, Some(3));
     attach(&mut shard, TOOLS, Some(5));
-    attach(&mut shard, r#""everything""#, None);
+    attach_to_everything(&mut shard);
     assert_eq!(shard.poll_call(NOW), None);
     followed(&mut shard, &call, r#""position":8"#);
     assert_eq!(sent(&mut shard), [(1, attached(8))]);
     let call = shard.poll_call(NOW).unwrap();
     assert_eq!(
         call.text,
-        r#"{"v":1,"type":"follow","seq":3,"edges":5,"add":["everything"],"since":3}"#
+        r#"{"v":1,"type":"follow","seq":3,"add":["everything"],"since":3,"edges":5}"#
     );
     let missed = r#""after":3,"events":[{"position":5,"event":{"kind":"tools_list_changed"}}]"#;
     followed(&mut shard, &call, &format!(r#""position":8,{missed}"#));
@@ -156,8 +171,7 @@ fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
     attach(&mut shard, TOOLS, Some(99));
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":8,"after":4,"events":[]"#);
-    let answer = |since| attached_before(8, 8, since);
-    assert_eq!(sent(&mut shard), [(1, answer("2")), (2, answer("99"))]);
+    assert_eq!(sent(&mut shard), [(1, attached(8)), (2, attached(8))]);
 }
 
 #[test]
@@ -172,7 +186,7 @@ fn what_is_missing_before_a_batch_is_asked_for() {
     let call = shard.poll_call(NOW).unwrap();
     assert_eq!(
         call.text,
-        r#"{"v":1,"type":"follow","seq":2,"edges":1,"since":7}"#
+        r#"{"v":1,"type":"follow","seq":2,"since":7,"edges":1}"#
     );
     let missed = r#""after":7,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;
     followed(&mut shard, &call, &format!(r#""position":10,{missed}"#));
@@ -205,7 +219,7 @@ fn a_log_that_began_anew_lets_all_edges_go() {
         if is_answer {
             attach(&mut shard, PROMPTS, None);
             let call = shard.poll_call(NOW).unwrap();
-            let answer = r#"{"v":1,"type":"followed","epoch":"f","position":1}"#;
+            let answer = r#"{"v":1,"type":"followed","seq":2,"epoch":"f","position":1}"#;
             shard.handle_answer(call.seq, answer, NOW, 0.5);
             assert_eq!(sent(&mut shard).len(), 2);
         } else {
@@ -286,7 +300,7 @@ fn nonsense_counts_as_a_failed_call() {
         Err(ProtocolError::Malformed)
     );
     let gone = EdgeId(99);
-    let text = EdgeMessage::Attach(Attach::new(Interest::Everything)).to_json();
+    let text = follow::everything(1).to_json();
     assert_eq!(
         shard.handle_message(gone, &text, NOW),
         Err(ProtocolError::OutOfPlace)
@@ -327,57 +341,6 @@ fn few_edges_are_told_of_once_and_only_when_they_stay_few() {
     );
     followed(&mut shard, &call, r#""position":7"#);
     assert_eq!(shard.poll_timeout(), None);
-}
-
-#[test]
-fn a_woken_shard_goes_on_where_it_was() {
-    let mut before = shard();
-    let mark = before.mark().unwrap().clone();
-    let last = before.last(EdgeId(0));
-    let mut shard = Shard::new(1).woken(mark);
-    shard.restore(&Interest::from_json(TOOLS).unwrap(), last, None);
-    for shard in [&mut before, &mut shard] {
-        batch(
-            shard,
-            r#""previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
-        );
-        assert_eq!(sent(shard), [(0, event(8, 7))]);
-        attach(shard, TOOLS, None);
-        assert_eq!(sent(shard), [(1, attached(8))]);
-        assert_eq!(shard.poll_call(NOW), None);
-    }
-    // Since when it follows what it has forgotten, and so it asks for whoever has a past: once.
-    attach(&mut shard, TOOLS, Some(8));
-    assert_eq!(sent(&mut shard), []);
-    let call = shard.poll_call(NOW).unwrap();
-    assert!(call.text.contains(r#""since":8"#));
-    followed(&mut shard, &call, r#""position":8,"after":8,"events":[]"#);
-    attach(&mut shard, TOOLS, Some(8));
-    assert_eq!(sent(&mut shard), [(2, went_on(8, 8)), (3, went_on(8, 8))]);
-    assert_eq!(shard.poll_call(NOW), None);
-}
-
-#[test]
-fn attaching_again_takes_the_place_of_the_first() {
-    let mut shard = shard();
-    let attach = |interest: &str| {
-        let attach = Attach::new(Interest::from_json(interest).unwrap());
-        EdgeMessage::Attach(attach).to_json()
-    };
-    shard
-        .handle_message(EdgeId(0), &attach(PROMPTS), NOW)
-        .unwrap();
-    let call = shard.poll_call(NOW).unwrap();
-    followed(&mut shard, &call, r#""position":8"#);
-    assert_eq!(sent(&mut shard), [(0, attached(8))]);
-    batch(
-        &mut shard,
-        r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
-    );
-    assert_eq!(sent(&mut shard), []);
-    // And what it wanted before is dropped.
-    let call = shard.poll_call(NOW).unwrap();
-    assert!(call.text.contains(r#""drop":["tools"]"#), "{}", call.text);
 }
 
 #[test]

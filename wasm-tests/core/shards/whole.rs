@@ -3,7 +3,7 @@ use mcp_listen::bus::Shard;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{
-    answer::{attached_before, went_on},
+    answer::{attached, went_on},
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
 
@@ -15,7 +15,7 @@ fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
     let call = shard.poll_call(NOW).unwrap();
     // The root owes a batch up to 9, which has failed; a change of the prompts at 8 is not in it.
     followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);
-    assert_eq!(sent(&mut shard), [(1, attached_before(9, 9, "7"))]);
+    assert_eq!(sent(&mut shard), [(1, attached(9))]);
     attach(&mut shard, PROMPTS, Some(7));
     assert_eq!(sent(&mut shard), []);
     assert!(shard.poll_call(NOW).unwrap().text.contains(r#""since":7"#));
@@ -32,7 +32,7 @@ fn what_is_left_out_before_the_first_answer_is_asked_for() {
     let call = shard.poll_call(NOW).unwrap();
     batch(&mut shard, r#""previous":9,"through":9,"events":[]"#);
     followed(&mut shard, &call, r#""position":7,"after":5,"events":[]"#);
-    assert_eq!(sent(&mut shard), [(0, attached_before(5, 7, "5"))]);
+    assert_eq!(sent(&mut shard), [(0, went_on(5, 7))]);
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""since":7"#));
     followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);

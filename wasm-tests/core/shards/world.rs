@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Interest, Mark, Position, Received, Shard, ShardId, ShardReceived},
+    bus::{Bus, EdgeId, Home, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
 };
+
+use crate::follow;
 
 use super::{disk::Disk, listener::Listener};
 
@@ -34,7 +36,6 @@ pub(crate) struct ShardObject {
     pub(crate) shard: Shard,
     pub(super) seq: u64,
     pub(super) sockets: BTreeMap<EdgeId, usize>,
-    pub(super) kept: BTreeMap<EdgeId, Interest>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,15 +91,14 @@ impl World {
 
     pub(crate) fn listen(&mut self, filter: SubscriptionFilter, continent: &'static str) -> usize {
         let listener = self.listeners.len();
-        self.listeners
-            .push(Listener::new(Interest::Filter(filter), continent));
+        self.listeners.push(Listener::new(filter, continent));
         self.come(listener);
         listener
     }
 
     /// A listener whose isolate knows a shard goes there first.
     pub(crate) fn listen_at(&mut self, filter: SubscriptionFilter, home: ShardId) {
-        let mut listener = Listener::new(Interest::Filter(filter), "EU");
+        let mut listener = Listener::new(filter, "EU");
         listener.home = Some(home);
         self.listeners.push(listener);
         self.come(self.listeners.len() - 1);
@@ -135,24 +135,15 @@ impl World {
         self.own.insert(edge, listener);
         self.listeners[listener].home = None;
         let attach = self.listeners[listener].attach();
-        let Ok(Received::Attached {
-            answer,
-            replay_after,
-            ..
-        }) = self.bus.handle_message(edge, &attach)
-        else {
-            panic!("not attached");
-        };
+        let mut reply = follow::taken(&mut self.bus, edge, &attach);
         self.listeners[listener].connect();
-        self.listeners[listener].hear(&answer);
-        if let Some(after) = replay_after {
-            let mut replay = self.bus.replay(edge).unwrap();
+        if let Some(after) = reply.replay_after() {
             for (position, event) in self.disk.after(after) {
-                replay.push(position, &event);
+                reply.push_event(&self.bus, position, &event);
             }
-            for frame in self.bus.finish_replay(edge, replay) {
-                self.listeners[listener].hear(&frame);
-            }
+        }
+        for frame in reply.finish(&mut self.bus) {
+            self.listeners[listener].hear(&frame);
         }
     }
 
@@ -175,12 +166,10 @@ impl World {
     fn attach(&mut self, listener: usize, shard: ShardId, edge: EdgeId) {
         let attach = self.listeners[listener].attach();
         let object = self.shards.get_mut(&shard).unwrap();
-        match object.shard.handle_message(edge, &attach, self.now) {
-            Ok(ShardReceived::Attaching { interest, .. }) => {
-                object.kept.insert(edge, interest);
-            }
-            other => panic!("{other:?}"),
-        }
+        let received = object.shard.handle_message(edge, &attach, self.now);
+        let keeps = Keeps::Anew;
+        let session = None;
+        assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
         self.settle_shard(shard);
     }
 
@@ -212,7 +201,6 @@ impl World {
             let edge = sockets.find(|(_, holder)| **holder == listener);
             if let Some(edge) = edge.map(|(edge, _)| *edge) {
                 object.sockets.remove(&edge);
-                object.kept.remove(&edge);
                 object.shard.disconnect(edge, self.now);
             }
             self.settle_shard(shard);
@@ -276,18 +264,17 @@ impl World {
             .own
             .iter()
             .map(|(edge, listener)| {
-                (
-                    self.bus.interest(*edge).unwrap().clone(),
-                    self.bus.last(*edge),
-                    *listener,
-                )
+                let kept = self.bus.kept(*edge);
+                let seq = self.bus.seq(*edge).unwrap();
+                (kept, self.bus.last(*edge), seq, *listener)
             })
             .collect();
         self.bus = self.disk.bus(mark);
         self.own.clear();
-        for (interest, last, listener) in kept {
+        for (kept, last, seq, listener) in kept {
             if keeps_sockets {
-                let edge = self.bus.restore(&interest, last);
+                let texts = kept.iter().map(String::as_str);
+                let edge = self.bus.restore_kept(texts, last, seq).unwrap();
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
@@ -325,12 +312,12 @@ impl World {
             woken.shard = Shard::new(former.seq).woken(mark);
         }
         for (edge, listener) in former.sockets {
-            let interest = former.kept[&edge].clone();
-            let restored = woken
-                .shard
-                .restore(&interest, former.shard.last(edge), None);
-            woken.sockets.insert(restored, listener);
-            woken.kept.insert(restored, interest);
+            let kept = former.shard.kept(edge);
+            let texts = kept.iter().map(String::as_str);
+            let last = former.shard.last(edge);
+            let seq = former.shard.seq(edge).unwrap();
+            let restored = woken.shard.restore_kept(texts, last, seq, None);
+            woken.sockets.insert(restored.unwrap(), listener);
         }
         self.shards.insert(shard, woken);
     }
@@ -387,7 +374,6 @@ impl ShardObject {
             shard: Shard::new(seq),
             seq,
             sockets: BTreeMap::new(),
-            kept: BTreeMap::new(),
         }
     }
 }

@@ -107,7 +107,7 @@ function asking(chance: () => number): Rule {
 function answering(chance: () => number): Rule {
   return (frame, tunnel) => {
     const lot = isText(frame) ? chance() : 1;
-    if (lot < 0.01 && !textOf(frame).includes('"type":"event')) return;
+    if (lot < 0.01 && !textOf(frame).includes('"type":"batch')) return;
     tunnel.toEdge(frame);
     if (lot < 0.1) globalThis.setTimeout(() => tunnel.toEdge(frame), chance() * 2 * LEAST_MS);
   };

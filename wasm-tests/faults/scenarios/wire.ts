@@ -5,8 +5,7 @@ import {
   delayed,
   dropped,
   duplicated,
-  olderBusHears,
-  olderBusSays,
+  forgetfulBusSays,
   some,
   swapped,
   swappedFar,
@@ -97,11 +96,11 @@ export const WIRE: Scenario[] = [
     },
   },
   {
-    name: 'edges meet a bus of the version before, and lose it',
+    name: 'edges meet a bus that has forgotten what it sent, and lose it',
     promise: 'P1',
     streams: 300,
     run: async (stage) => {
-      stage.world.wire.faults = { toBus: olderBusHears, toEdge: olderBusSays };
+      stage.world.wire.faults = { toEdge: forgetfulBusSays };
       stage.world.wire.cut();
       await stage.healed();
       stage.world.wire.cut();

@@ -12,10 +12,10 @@ import { opened, upgradeStatus } from '../../host/upgrade.ts';
 const ROOT = 'mcp-listen';
 const SHARD = 'mcp-listen/shard-1';
 const TOOLS = { kind: 'tools_list_changed' };
-/** What an edge of the version before sent, and what one of this version looks like. */
-const OLD = { 'mcp-listen-bus': '2' };
-const WRONG = { ...OLD, 'mcp-listen-key': 'f'.repeat(64) };
-const CROWDED = { ...OLD, 'mcp-listen-continent': 'EU', 'mcp-listen-full': 'mcp-listen/shard-1' };
+/** What an edge without a key looks like, and one with a wrong one. */
+const BARE = { 'mcp-listen-bus': '3' };
+const WRONG = { ...BARE, 'mcp-listen-key': 'f'.repeat(64) };
+const CROWDED = { ...BARE, 'mcp-listen-continent': 'EU', 'mcp-listen-full': 'mcp-listen/shard-1' };
 let workerd: Workerd;
 let disk: string;
 
@@ -25,7 +25,6 @@ beforeAll(async () => {
     bundle: await bundled('wasm-tests/workerd/attacks/routed'),
     durableObjects: [
       { binding: 'MCP_BUS', className: 'RoutedBus' },
-      { binding: 'FORMER_BUS', className: 'FormerBus' },
       { binding: 'IDLE', className: 'Idle' },
     ],
     compatibilityFlags: ['nodejs_compat'],
@@ -50,13 +49,13 @@ describe.each([
     const url = at(0, route, object);
     // The object is awake, and knows its key.
     await key(object);
-    for (const headers of [{}, OLD, WRONG, CROWDED, { ...OLD, 'mcp-listen-key': '' }]) {
+    for (const headers of [{}, BARE, WRONG, CROWDED, { ...BARE, 'mcp-listen-key': '' }]) {
       expect(await upgradeStatus(url, headers)).toBe(403);
     }
   });
 
   test('no listener to everything is attached', async () => {
-    const frames = await overheard(at(0, route, ROOT), OLD);
+    const frames = await overheard(at(0, route, ROOT), BARE);
     await publish(0, TOOLS);
     expect(await frames()).toEqual([]);
   });
@@ -72,8 +71,8 @@ describe.each([
     const before = await databases('RoutedBus');
     for (const object of ['probe', 'probe/shard-1']) {
       const url = at(0, route, `${route.replace('/', '-')}-${object}`);
-      for (const headers of [{}, OLD, WRONG, CROWDED]) expect(await upgradeStatus(url, headers)).toBe(403);
-      expect((await fetch(url, { headers: OLD })).status).toBe(403);
+      for (const headers of [{}, BARE, WRONG, CROWDED]) expect(await upgradeStatus(url, headers)).toBe(403);
+      expect((await fetch(url, { headers: BARE })).status).toBe(403);
     }
     const made = (await databases('RoutedBus')).filter(({ file }) => !before.some((known) => known.file === file));
     // workerd opens an empty database for every object that is asked anything (2026-11).
@@ -101,7 +100,7 @@ test('an object that hibernates knows its key without its storage', async () => 
   await calls(1);
   // Objects hibernate after ten seconds without anything to do.
   await setTimeout(11_000);
-  for (const headers of [OLD, WRONG]) expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(403);
+  for (const headers of [BARE, WRONG]) expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(403);
   await attached(1);
   // An object that did not know its key would refuse the edge, which would then ask for the key.
   const { door, fetch: fetches } = await calls(1);
@@ -110,14 +109,8 @@ test('an object that hibernates knows its key without its storage', async () => 
   stream.drop();
 });
 
-test('an edge attaches to an object of a version before keys', async () => {
-  const stream = await listen(`${workerd.edges[0]}/former`, { toolsListChanged: true });
-  expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
-  stream.drop();
-});
-
 test('the key of an object opens that object alone', async () => {
-  const headers = { ...OLD, 'mcp-listen-key': await key(ROOT) };
+  const headers = { ...BARE, 'mcp-listen-key': await key(ROOT) };
   expect(await upgradeStatus(at(0, 'raw', 'mcp-listen-other'), headers)).toBe(403);
   expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(101);
   expect(await key('mcp-listen-other')).not.toBe(headers['mcp-listen-key']);
@@ -138,7 +131,7 @@ async function overheard(url: string, headers: Record<string, string>): Promise<
   const frames: unknown[] = [];
   const socket = await opened(url, headers).catch(() => undefined);
   socket?.addEventListener('message', ({ data }) => frames.push(JSON.parse(data as string)));
-  socket?.send('{"v":1,"type":"attach","interest":"everything"}');
+  socket?.send('{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}');
   return async () => {
     if (socket !== undefined) await expect.poll(() => frames.length).toBeGreaterThan(1);
     socket?.close();

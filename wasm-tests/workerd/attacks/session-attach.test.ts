@@ -32,7 +32,7 @@ describe.each([
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await stream.event()).toContain('tools/list_changed');
     const { frames } = await attached(`${session.id} ann`);
-    expect(frames.join()).toContain('"type":"attached"');
+    expect(frames.join()).toContain('"type":"followed"');
     expect(await stream.event()).toBeUndefined();
   });
 
@@ -44,10 +44,10 @@ describe.each([
       socket.addEventListener('close', ({ code }) => resolve({ code, frames }));
       socket.addEventListener('message', ({ data }) => {
         frames.push(data as string);
-        if (frames.join().includes('"type":"attached"')) socket.close();
+        if (frames.join().includes('"type":"followed"')) socket.close();
       });
-      const attach = { v: 1, type: 'attach', interest: { toolsListChanged: true }, session: claim };
-      socket.send(JSON.stringify(attach));
+      const follow = { v: 1, type: 'follow', seq: 1, fresh: true, add: ['tools'], joined: [claim] };
+      socket.send(JSON.stringify(follow));
     });
   }
 

@@ -11,7 +11,6 @@ beforeAll(async () => {
     bundle: await bundled('wasm-tests/workerd/attacks/routed'),
     durableObjects: [
       { binding: 'MCP_BUS', className: 'RoutedBus' },
-      { binding: 'FORMER_BUS', className: 'FormerBus' },
       { binding: 'IDLE', className: 'Idle' },
     ],
     compatibilityFlags: ['nodejs_compat'],

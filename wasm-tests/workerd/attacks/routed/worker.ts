@@ -19,17 +19,6 @@ export class RoutedBus extends SubscriptionBus {
   }
 }
 
-/** A bus object of a version before keys: it accepts whatever carries the header field of that time. */
-export class FormerBus extends DurableObject {
-  override fetch({ headers }: Request): Response {
-    if (headers.get('mcp-listen-bus') !== '2') return new Response(null, { status: 403 });
-    const { 0: client, 1: server } = new WebSocketPair();
-    server.accept();
-    server.addEventListener('message', () => server.send('{"v":1,"type":"attached","epoch":"former","position":0}'));
-    return new Response(null, { status: 101, webSocket: client });
-  }
-}
-
 /** An object that does nothing, to see what the runtime itself writes. */
 export class Idle extends DurableObject {
   override fetch(): Response {
@@ -37,8 +26,7 @@ export class Idle extends DurableObject {
   }
 }
 
-const { FORMER_BUS, IDLE, MCP_BUS } = env as unknown as {
-  FORMER_BUS: DurableObjectNamespace;
+const { IDLE, MCP_BUS } = env as unknown as {
   IDLE: DurableObjectNamespace<Idle>;
   MCP_BUS: DurableObjectNamespace<RoutedBus>;
 };
@@ -63,7 +51,6 @@ const server = serveListen(behind(INITIALIZED), { ...options, bus: busOf('mcp-li
 const others = new Map(
   ['other', 'lost'].map((name) => [name, serveListen(behind(INITIALIZED), { ...options, bus: busOf(name) })]),
 );
-const former = serveListen(behind(INITIALIZED), { ...options, bus: durableObjectBus(FORMER_BUS, { sockets: 'each' }) });
 
 export default {
   async fetch(request: Request): Promise<Response> {
@@ -77,8 +64,6 @@ export default {
         return await stub.fetch(request);
       case 'copied':
         return await stub.fetch('https://mcp-listen.internal/attach', { headers: request.headers });
-      case 'former':
-        return former.fetch(request);
       case 'idle':
         return await IDLE.getByName(names.join('/')).fetch(request);
       case 'key':

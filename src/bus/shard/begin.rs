@@ -1,30 +1,29 @@
 use crate::{
-    bus::{
-        edges::EdgeId,
-        frames::attached_frame,
-        protocol::Attach,
-        replay::Replay,
-        shard_protocol::{Missed, Watched},
-    },
+    bus::{edges::EdgeId, replay::Replay},
     clock::Millis,
     position::Mark,
     seeded::{self, Bug},
-    topic::Topic,
+    topic::{Topic, Topics},
+    wire::{Follow, FollowAnswer, Followed, Missed, Watched},
 };
 
 use super::{Asked, Parting, Shard, Waiting};
 
 impl Shard {
-    pub(super) fn attach(&mut self, edge: EdgeId, attach: Attach, now: Millis) {
+    /// This is all that an edge follows: it is answered once that is followed here.
+    pub(super) fn begin_edge(&mut self, edge: EdgeId, follow: Follow, now: Millis) {
         if self.is_retired {
             return self.close(edge, Parting::Moved);
         }
-        let Attach {
-            interest,
-            session,
-            since,
-        } = attach;
-        let wanted = interest.topics();
+        let since = follow.heard();
+        let Follow {
+            seq,
+            topics,
+            joined,
+            ..
+        } = follow;
+        let session = joined.into_iter().next();
+        let wanted: Topics = topics.add.into_iter().collect();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
             self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));
@@ -34,7 +33,7 @@ impl Shard {
         if let Some(former) = self.edges.leave(edge) {
             self.release(former.followed());
         }
-        self.edges.enter(edge, &wanted, None, true);
+        self.edges.enter(edge, &wanted, seq, None, true);
         self.low.handle_count(self.edges.attached(), now);
         let topics: Vec<Topic> = wanted.iter().map(Topic::followed).collect();
         for topic in &topics {
@@ -47,10 +46,15 @@ impl Shard {
         let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
         let call = self.call_that_serves(&topics, session.as_deref(), since.as_ref());
         if is_current {
-            self.answer(edge, since, None);
+            self.answer(edge, seq, since, None, Vec::new());
         } else {
-            let what = Asked::Attach { since, session };
-            self.waiting.push(Waiting { edge, what, call });
+            let what = Asked::All { since, session };
+            self.waiting.push(Waiting {
+                edge,
+                seq,
+                what,
+                call,
+            });
         }
     }
 
@@ -79,30 +83,46 @@ impl Shard {
         since: Option<&Mark>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;
-        let is_added = |topic| self.wants.is_followed(topic) || flight.turn.add.contains(topic);
+        let is_added = |topic| self.wants.is_followed(topic) || flight.topics.add.contains(topic);
         let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
         is_served.then_some(flight.seq)
     }
 
     pub(super) fn answer_waiting(
         &mut self,
-        seq: u64,
+        call: u64,
         mark: &Mark,
         missed: Option<&Missed>,
-        watches: &[Watched],
+        joined: &[Watched],
     ) {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let (answered, waiting): (Vec<_>, Vec<_>) =
-            waiting.partition(|waiting| waiting.call == Some(seq));
+            waiting.partition(|waiting| waiting.call == Some(call));
         self.waiting = waiting;
-        for Waiting { edge, what, .. } in answered {
-            match what {
-                Asked::Adjust { seq, .. } => self.answer_adjust(edge, seq, mark.position),
-                Asked::Attach {
-                    session: Some(session),
-                    ..
-                } if !self.watch(edge, &session, watches) => self.close(edge, Parting::Over),
-                Asked::Attach { since, .. } => self.answer(edge, since, Some((mark, missed))),
+        for Waiting {
+            edge, seq, what, ..
+        } in answered
+        {
+            let (since, session) = match what {
+                Asked::More(_) => {
+                    self.confirm(edge, seq, mark);
+                    continue;
+                }
+                Asked::All { since, session } => (since, session),
+            };
+            let watched = session.as_ref().map(|session| {
+                let mut joined = joined.iter();
+                joined.find(|watched| watched.session == *session).cloned()
+            });
+            match watched {
+                Some(None) => self.close(edge, Parting::Over),
+                watched => {
+                    let watched: Vec<_> = watched.flatten().into_iter().collect();
+                    for watched in &watched {
+                        self.watch(edge, watched);
+                    }
+                    self.answer(edge, seq, since, Some((mark, missed)), watched);
+                }
             }
         }
     }
@@ -113,30 +133,31 @@ impl Shard {
             .is_some_and(|attached| attached.is_waiting)
     }
 
-    /// Answers an attach, here where the shard is or there where the root was.
-    pub(super) fn answer(
+    /// Answers a fresh follow, here where the shard is or there where the root was.
+    fn answer(
         &mut self,
         edge: EdgeId,
+        seq: u64,
         since: Option<Mark>,
         from: Option<(&Mark, Option<&Missed>)>,
+        watches: Vec<Watched>,
     ) {
         let own = self.mark.clone();
         let Some(end) = from.map(|(mark, _)| mark.clone()).or(own) else {
             return;
         };
         let missed = from.and_then(|(_, missed)| missed);
-        let asked = since.as_ref().map(|since| since.position);
         let since = since.filter(|since| {
             let after = missed.map_or(end.position, |missed| missed.after);
             since.epoch == end.epoch && (after..=end.position).contains(&since.position)
         });
         let is_told = since.is_some();
-        let begin = since.unwrap_or_else(|| end.clone());
-        let room = self.edges.room_of(edge);
+        let after = since.map_or(end.position, |since| since.position);
+        let room = self.edges.told_room(edge);
         let Some(attached) = self.edges.get_mut(edge) else {
             return;
         };
-        let mut replay = Replay::of(attached.topics().clone(), begin.position);
+        let mut replay = Replay::new(after);
         let told = missed.map_or(&[][..], |missed| &missed.events);
         let told = told
             .iter()
@@ -144,14 +165,29 @@ impl Shard {
             .map(|(at, event)| (*at, event));
         let kept = self.kept.values().map(|(at, event)| (*at, event));
         let kept = kept.filter(|(at, _)| from.is_some() && *at > end.position);
-        for (position, event) in told.chain(kept).filter(|(at, _)| *at > begin.position) {
-            replay.push(position, event);
+        for (position, event) in told.chain(kept).filter(|(at, _)| *at > after) {
+            if attached.topics().accepts(event) {
+                replay.push(position, event);
+            }
         }
-        let (frames, heard) = replay.frames();
+        let (batches, heard) = replay.batches();
         attached.last = Some(heard);
         attached.is_waiting = false;
-        let attached = attached_frame(&begin, heard.max(end.position), asked, room);
-        for message in [attached].into_iter().chain(frames) {
+        let answer = FollowAnswer::Followed(Followed {
+            seq,
+            mark: Mark {
+                position: heard.max(end.position),
+                ..end
+            },
+            missed: Some(Missed {
+                after,
+                events: Vec::new(),
+            }),
+            is_settled: false,
+            watches,
+            room,
+        });
+        for message in [answer.to_json()].into_iter().chain(batches) {
             self.send(edge, message);
         }
     }

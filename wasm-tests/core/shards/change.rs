@@ -1,21 +1,19 @@
 //! An edge of a shard says what it wants more and less, as at a bus.
 
 use mcp_listen::{
-    bus::{
-        Adjust, Bus, EdgeId, EdgeMessage, FollowAnswer, Mark, Position, ProtocolError, Shard,
-        ShardId, ShardReceived,
-    },
+    bus::{Bus, EdgeId, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
+    wire::{FollowAnswer, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::bus_with_shards;
 use super::{
-    answer::attached,
+    answer::{attached, confirmed},
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
-use crate::any::uri;
+use crate::{any::uri, follow};
 
 fn watching(names: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
@@ -24,21 +22,20 @@ fn watching(names: &[&str]) -> SubscriptionFilter {
     }
 }
 
-fn adjust(
+fn change(
     shard: &mut Shard,
     edge: u32,
     seq: u64,
     add: &[&str],
     drop: &[&str],
 ) -> Result<ShardReceived, ProtocolError> {
-    let (add, drop) = (watching(add), watching(drop));
-    let text = EdgeMessage::Adjust(Adjust { seq, add, drop }).to_json();
+    let text = follow::change(seq, &watching(add), &watching(drop)).to_json();
     shard.handle_message(EdgeId(edge), &text, NOW)
 }
 
-/// The log ended at 7 when the root followed what the adjustment adds.
-fn adjusted(seq: u64) -> String {
-    format!(r#"{{"v":1,"type":"adjusted","seq":{seq},"head":7}}"#)
+/// The log ended at 7 when the root followed what the change adds.
+fn changed(seq: u64) -> String {
+    confirmed(seq, 7)
 }
 
 const EVENT: &str =
@@ -48,8 +45,11 @@ const EVENT: &str =
 fn what_is_added_is_confirmed_once_the_root_follows_it() {
     let mut shard = shard();
     let before = shard.operations();
-    let received = adjust(&mut shard, 0, 1, &["a"], &[]);
-    assert!(matches!(received, Ok(ShardReceived::Adjusting { .. })));
+    let received = change(&mut shard, 0, 2, &["a"], &[]);
+    let Ok(ShardReceived::Followed { keeps, .. }) = received else {
+        panic!("{received:?}");
+    };
+    assert!(matches!(keeps, Keeps::Delta(_)));
     assert_eq!(shard.operations() - before, 1);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
@@ -59,7 +59,7 @@ fn what_is_added_is_confirmed_once_the_root_follows_it() {
         call.text
     );
     followed(&mut shard, &call, r#""position":7"#);
-    assert_eq!(sent(&mut shard), [(0, adjusted(1))]);
+    assert_eq!(sent(&mut shard), [(0, changed(2))]);
     batch(&mut shard, EVENT);
     assert_eq!(sent(&mut shard).len(), 1);
 }
@@ -71,33 +71,33 @@ fn what_is_followed_already_is_confirmed_at_once() {
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":7"#);
     assert_eq!(sent(&mut shard), [(1, attached(7))]);
-    adjust(&mut shard, 0, 4, &["a"], &[]).unwrap();
-    assert_eq!(sent(&mut shard), [(0, adjusted(4))]);
+    change(&mut shard, 0, 5, &["a"], &[]).unwrap();
+    assert_eq!(sent(&mut shard), [(0, changed(5))]);
     assert_eq!(shard.poll_call(NOW), None);
 }
 
 #[test]
 fn a_call_that_fails_is_made_again_and_confirms_then() {
     let mut shard = shard();
-    adjust(&mut shard, 0, 1, &["a"], &[]).unwrap();
+    change(&mut shard, 0, 2, &["a"], &[]).unwrap();
     let call = shard.poll_call(NOW).unwrap();
     shard.handle_failure(call.seq, false, NOW, 0.5);
     let later = shard.poll_timeout().unwrap();
     let call = shard.poll_call(later).unwrap();
     assert!(call.text.contains("resource:a"));
     followed(&mut shard, &call, r#""position":7"#);
-    assert_eq!(sent(&mut shard), [(0, adjusted(1))]);
+    assert_eq!(sent(&mut shard), [(0, changed(2))]);
 }
 
 #[test]
 fn what_is_dropped_is_sent_no_more_and_told_to_the_root_with_the_next_call() {
     let mut shard = shard();
-    adjust(&mut shard, 0, 1, &["a"], &[]).unwrap();
+    change(&mut shard, 0, 2, &["a"], &[]).unwrap();
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":7"#);
     sent(&mut shard);
-    adjust(&mut shard, 0, 2, &[], &["a"]).unwrap();
-    assert_eq!(sent(&mut shard), [(0, adjusted(2))]);
+    change(&mut shard, 0, 3, &[], &["a"]).unwrap();
+    assert_eq!(sent(&mut shard), [(0, changed(3))]);
     batch(&mut shard, EVENT);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
@@ -109,12 +109,12 @@ fn what_is_dropped_is_sent_no_more_and_told_to_the_root_with_the_next_call() {
 }
 
 #[test]
-fn an_edge_whose_attach_waits_adjusts_nothing() {
+fn an_edge_that_waits_for_its_first_answer_changes_nothing() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
-    let refused = adjust(&mut shard, 0, 1, &["a"], &[]);
+    let refused = change(&mut shard, 0, 2, &["a"], &[]);
     assert_eq!(refused, Err(ProtocolError::OutOfPlace));
-    let stranger = adjust(&mut shard, 9, 1, &["a"], &[]);
+    let stranger = change(&mut shard, 9, 2, &["a"], &[]);
     assert_eq!(stranger, Err(ProtocolError::OutOfPlace));
 }
 
@@ -127,11 +127,11 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
     sent(&mut shard);
     // The small room of one in eight.
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
-    adjust(&mut shard, 0, 1, &[&beyond], &[]).unwrap();
-    let refused = r#"{"v":1,"type":"refused","seq":1,"room":200}"#;
+    change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
+    let refused = r#"{"v":1,"type":"full","seq":2,"room":200}"#;
     assert_eq!(sent(&mut shard), [(0, refused.to_owned())]);
     assert_eq!((shard.names(), shard.poll_call(NOW)), (0, None));
-    adjust(&mut shard, 0, 2, &[&fits], &[]).unwrap();
+    change(&mut shard, 0, 3, &[&fits], &[]).unwrap();
     assert_eq!(shard.names(), 200);
     let names: Vec<String> = (0..40).map(|number| format!("\"n{number}\"")).collect();
     attach(
@@ -162,7 +162,7 @@ fn root(most: usize) -> (Bus, Shard) {
 fn ask(root: &mut Bus, shard: &mut Shard) -> FollowAnswer {
     let call = shard.poll_call(NOW).unwrap();
     let reply = root.handle_follow(ShardId(1), &call.text).unwrap();
-    let answer = reply.finish();
+    let answer = reply.finish(root).remove(0);
     shard.handle_answer(call.seq, &answer, NOW, 0.5);
     FollowAnswer::from_json(&answer).unwrap()
 }
@@ -172,9 +172,9 @@ fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
     // Half of what is left is for other shards.
     let (_, mut shard) = root(400);
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
-    adjust(&mut shard, 0, 1, &[&beyond], &[]).unwrap();
-    assert!(sent(&mut shard)[0].1.contains("refused"));
-    adjust(&mut shard, 0, 2, &[&fits], &[]).unwrap();
+    change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
+    assert!(sent(&mut shard)[0].1.contains(r#""type":"full""#));
+    change(&mut shard, 0, 3, &[&fits], &[]).unwrap();
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(!call.text.contains(&beyond) && call.text.contains(&fits));
@@ -190,7 +190,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         r#"{"resourceSubscriptions":["note://too-much-for-the-root-now"]}"#,
         None,
     );
-    adjust(&mut shard, 0, 1, &["note://another-that-is-too-much"], &[]).unwrap();
+    change(&mut shard, 0, 2, &["note://another-that-is-too-much"], &[]).unwrap();
     assert!(matches!(
         ask(&mut root, &mut shard),
         FollowAnswer::Full { .. }
@@ -201,10 +201,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         told[0].0, 1,
         "it waits for the same call, and may come back"
     );
-    assert!(
-        told[2].1.contains(r#""type":"refused","seq":1"#),
-        "{told:?}"
-    );
+    assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
     assert_eq!((root.shard_names(), shard.names()), (0, 0));
     // Who is there stays, and is told of what it wants.
     batch(
@@ -217,7 +214,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
 #[test]
 fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
     let (mut root, mut shard) = root(usize::MAX);
-    adjust(&mut shard, 0, 1, &["a", "b"], &[]).unwrap();
+    change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
     assert_eq!(root.shard_names(), 2 * 65);
     // A shard that begins anew has said nothing.
@@ -233,14 +230,14 @@ fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
 fn a_shard_that_had_no_room_asks_its_root_whether_there_is_some_by_now() {
     let (mut root, mut shard) = root(100);
     let [first, second] = ["note://a", "note://b"];
-    adjust(&mut shard, 0, 1, &[first], &[]).unwrap();
-    assert!(sent(&mut shard)[0].1.contains("refused"));
+    change(&mut shard, 0, 2, &[first], &[]).unwrap();
+    assert!(sent(&mut shard)[0].1.contains(r#""type":"full""#));
     root.set_room(10_000, 0);
     assert!(matches!(
         ask(&mut root, &mut shard),
         FollowAnswer::Followed(_)
     ));
-    adjust(&mut shard, 0, 2, &[first, second], &[]).unwrap();
+    change(&mut shard, 0, 3, &[first, second], &[]).unwrap();
     ask(&mut root, &mut shard);
-    assert_eq!(sent(&mut shard), [(0, adjusted(2))]);
+    assert_eq!(sent(&mut shard), [(0, changed(3))]);
 }

@@ -1,23 +1,26 @@
-//! The members of the messages between a root and its shards, read and written.
+//! The members of the messages, read and written.
 
 use crate::{
     event::ServerEvent,
     json::{self, Document, Node},
     position::Position,
-    topic::Topic,
+    topic::{Delta, Topic},
     uri::Uri,
 };
 
-use super::{
-    protocol::{EDGE_LIMITS, ProtocolError},
-    shard_protocol::Watched,
-};
+use super::error::ProtocolError;
 
-pub(super) fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
-    let document = json::read(text.as_bytes(), DEPTH)
+/// Any JSON text.
+pub(super) fn parse_text(text: &str) -> Result<Document<'_>, ProtocolError> {
+    json::read(text.as_bytes(), DEPTH)
         .ok()
         .filter(|document| !document.has_duplicate_key)
-        .ok_or(ProtocolError::Malformed)?;
+        .ok_or(ProtocolError::Malformed)
+}
+
+/// A message of the version that is spoken here.
+pub(super) fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
+    let document = parse_text(text)?;
     match number_in(&document.root, "v")? {
         VERSION => Ok(document),
         _ => Err(ProtocolError::UnknownVersion),
@@ -48,8 +51,10 @@ pub(super) fn number_in(node: &Node<'_>, name: &str) -> Result<u64, ProtocolErro
     optional(node, name)?.ok_or(ProtocolError::Malformed)
 }
 
+/// A count that is left out is 0.
 pub(super) fn count_in(node: &Node<'_>, name: &str) -> Result<u32, ProtocolError> {
-    u32::try_from(number_in(node, name)?).map_err(|_| ProtocolError::Malformed)
+    let count = optional(node, name)?.unwrap_or_default();
+    u32::try_from(count).map_err(|_| ProtocolError::Malformed)
 }
 
 pub(super) fn position_in(node: &Node<'_>) -> Result<Position, ProtocolError> {
@@ -66,12 +71,17 @@ pub(super) fn is_set(node: &Node<'_>, name: &str) -> bool {
     node.get(name).and_then(Node::as_bool).unwrap_or_default()
 }
 
-pub(super) fn items_in<'n, 'a>(node: &'n Node<'a>, name: &str) -> &'n [Node<'a>] {
-    node.get(name).and_then(Node::as_array).unwrap_or_default()
+/// A list that is left out is empty.
+pub(super) fn items_in<'n, 'a>(
+    node: &'n Node<'a>,
+    name: &str,
+) -> Result<&'n [Node<'a>], ProtocolError> {
+    let list = node.get(name).map(Node::as_array);
+    list.unwrap_or(Some(&[])).ok_or(ProtocolError::Malformed)
 }
 
 pub(super) fn texts_in(node: &Node<'_>, name: &str) -> Result<Vec<Box<str>>, ProtocolError> {
-    let texts = items_in(node, name).iter();
+    let texts = items_in(node, name)?.iter();
     texts
         .map(|item| {
             item.as_str()
@@ -81,34 +91,43 @@ pub(super) fn texts_in(node: &Node<'_>, name: &str) -> Result<Vec<Box<str>>, Pro
         .collect()
 }
 
-pub(super) fn topics_in(node: &Node<'_>, name: &str) -> Result<Vec<Topic>, ProtocolError> {
-    let items = items_in(node, name).iter();
+fn topics_in(node: &Node<'_>, name: &str) -> Result<Vec<Topic>, ProtocolError> {
+    let items = items_in(node, name)?.iter();
     items
         .map(|item| item.as_str().and_then(Topic::from_text))
         .map(|topic| topic.ok_or(ProtocolError::Malformed))
         .collect()
 }
 
-pub(super) fn events_in(node: &Node<'_>) -> Result<Vec<(Position, ServerEvent)>, ProtocolError> {
-    let event_in = |item: &Node<'_>| {
-        let event = item.get("event").ok_or(ProtocolError::Malformed)?;
-        let event = ServerEvent::from_node(event).map_err(ProtocolError::Event)?;
-        Ok((position_in(item)?, event))
-    };
-    items_in(node, "events").iter().map(event_in).collect()
+pub(super) fn delta_in(node: &Node<'_>) -> Result<Delta, ProtocolError> {
+    Ok(Delta {
+        add: topics_in(node, "add")?,
+        drop: topics_in(node, "drop")?,
+    })
 }
 
-pub(super) fn watch_in(node: &Node<'_>) -> Result<Watched, ProtocolError> {
-    let uris = items_in(node, "uris").iter().map(|item| {
+/// An event that cannot be read is of a kind that is not known here: it has its place, and is left out.
+pub(super) fn events_in(node: &Node<'_>) -> Result<Vec<(Position, ServerEvent)>, ProtocolError> {
+    let mut events = Vec::new();
+    for item in items_in(node, "events")? {
+        let position = position_in(item)?;
+        let event = item.get("event").ok_or(ProtocolError::Malformed)?;
+        events.extend(
+            ServerEvent::from_node(event)
+                .ok()
+                .map(|event| (position, event)),
+        );
+    }
+    Ok(events)
+}
+
+pub(super) fn uris_in(node: &Node<'_>) -> Result<Vec<Uri>, ProtocolError> {
+    let uris = items_in(node, "uris")?.iter().map(|item| {
         let text = item.as_str();
         let uri = text.and_then(|text| Uri::new(text, usize::MAX).ok());
         uri.ok_or(ProtocolError::Malformed)
     });
-    Ok(Watched {
-        session: text_in(node, "session")?.into(),
-        uris: uris.collect::<Result<_, _>>()?,
-        is_held: is_set(node, "held"),
-    })
+    uris.collect()
 }
 
 pub(super) fn opened(kind: &str) -> String {
@@ -134,8 +153,11 @@ pub(super) fn push_number(out: &mut String, name: &str, number: u64) {
     out.push_str(&number.to_string());
 }
 
-pub(super) fn push_room(out: &mut String, room: usize) {
-    push_number(out, "room", room as u64);
+/// Nothing where there are no bounds, or larger ones than a number of JSON can say.
+pub(super) fn push_room(out: &mut String, room: Option<usize>) {
+    if let Some(room) = room.filter(|room| *room as u64 <= MOST_OF_JSON) {
+        push_number(out, "room", room as u64);
+    }
 }
 
 pub(super) fn push_position(out: &mut String, name: &str, position: Option<Position>) {
@@ -167,13 +189,26 @@ pub(super) fn push_texts<'t>(
     }
 }
 
+pub(super) fn push_uris(out: &mut String, uris: &[Uri]) {
+    push_texts(out, "uris", uris.iter().map(|uri| &**uri));
+}
+
+pub(super) fn push_delta(out: &mut String, delta: &Delta) {
+    push_topics(out, "add", &delta.add);
+    push_topics(out, "drop", &delta.drop);
+}
+
 pub(super) fn push_topics(out: &mut String, name: &str, topics: &[Topic]) {
     if !topics.is_empty() {
         push_name(out, name);
-        push_list(out, topics.iter(), |out, topic| {
-            json::push_string(out, &topic.to_text());
-        });
+        push_topic_list(out, topics);
     }
+}
+
+pub(super) fn push_topic_list(out: &mut String, topics: &[Topic]) {
+    push_list(out, topics.iter(), |out, topic| {
+        json::push_string(out, &topic.to_text());
+    });
 }
 
 pub(super) fn push_events<T: AsRef<str>>(
@@ -206,5 +241,7 @@ pub(super) fn push_list<T>(
 }
 
 const VERSION: u64 = 1;
-/// An event stands in an object, in a list, in the message.
-const DEPTH: usize = EDGE_LIMITS.depth + 2;
+/// The largest whole number that every reader of JSON tells from its neighbours.
+const MOST_OF_JSON: u64 = (1 << 53) - 1;
+/// An event, which nests up to 64 deep, stands in an object, in a list, in the message.
+const DEPTH: usize = 67;

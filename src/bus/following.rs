@@ -1,0 +1,168 @@
+use crate::{
+    position::{Mark, Position},
+    topic::{Delta, Topics},
+    uri::Uri,
+    wire::{self, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError},
+};
+
+use super::{
+    Bus,
+    edges::EdgeId,
+    follow_reply::{FollowReply, Keeps},
+};
+
+/// What an edge's frame led to.
+#[derive(Debug)]
+pub enum Received {
+    /// The edge follows something else from now on, or was refused that: the reply has to be completed, and sent before anything
+    /// else is published.
+    Followed(Box<FollowReply>),
+    /// There is no room for what the edge wants: it is no longer known, and its connection is to be closed.
+    Full,
+    /// The edge asked to be let go; it is no longer known.
+    Detached,
+}
+
+/// The edges that follow the bus itself, and go.
+impl Bus {
+    /// A connection came up; it gets nothing until it follows something.
+    pub fn connect(&mut self) -> EdgeId {
+        self.edges.connect()
+    }
+
+    /// An edge of before a restart, with what [`Bus::last`] and [`Bus::seq`] said of it.
+    pub fn restore(&mut self, topics: &Topics, last: Option<Position>, seq: u64) -> EdgeId {
+        let edge = self.connect();
+        self.edges.enter(edge, topics, seq, last, false);
+        edge
+    }
+
+    /// As [`Bus::restore`], from the texts of [`Bus::kept`] and the changes that [`Keeps::Delta`] told since.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]; nothing is restored then.
+    pub fn restore_kept<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t str>,
+        last: Option<Position>,
+        seq: u64,
+    ) -> Result<EdgeId, ProtocolError> {
+        Ok(self.restore(&wire::topics_of(texts)?, last, seq))
+    }
+
+    /// What an edge follows, as texts of bounded size.
+    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
+        self.topics(edge).map_or_else(Vec::new, wire::kept)
+    }
+
+    /// What an edge follows.
+    pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
+        self.edges.get(edge).map(super::edges::Attached::topics)
+    }
+
+    /// Bytes that the names of an edge count.
+    pub fn held(&self, edge: EdgeId) -> usize {
+        self.topics(edge).map_or(0, Topics::bytes)
+    }
+
+    /// The number of what an edge said last.
+    pub fn seq(&self, edge: EdgeId) -> Option<u64> {
+        self.edges.seq(edge)
+    }
+
+    /// The place of the last frame that an edge was sent.
+    pub fn last(&self, edge: EdgeId) -> Option<Position> {
+        self.edges.get(edge)?.last
+    }
+
+    /// A frame came from an edge.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
+    pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
+        let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
+            self.disconnect(edge);
+            return Ok(Received::Detached);
+        };
+        if !self.edges.is_connected(edge) {
+            return Err(ProtocolError::OutOfPlace);
+        }
+        match self.edges.seq(edge).filter(|seq| follow.seq <= *seq) {
+            Some(seq) => Ok(refused(edge, FollowAnswer::Stale { seq }, Delta::default())),
+            None if follow.is_fresh => Ok(self.begin(edge, follow)),
+            None => self.change(edge, follow),
+        }
+    }
+
+    /// A connection went away.
+    pub fn disconnect(&mut self, edge: EdgeId) {
+        self.edges.disconnect(edge);
+    }
+
+    /// The session of an edge watches these URIs now, and while it `is_held` its client is not ready to hear of them; the frame tells
+    /// the edge so.
+    pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_held: bool) -> Option<String> {
+        self.edges.watch(edge, uris)?;
+        Some(BusMessage::watched(uris, is_held))
+    }
+
+    /// This is all that an edge follows; what it was sent before counts no more.
+    fn begin(&mut self, edge: EdgeId, follow: Follow) -> Received {
+        let topics: Topics = follow.topics.add.iter().cloned().collect();
+        let since = follow.heard();
+        let since = since.filter(|since| self.reaches(since));
+        let is_admitted = self.edges.admits(edge, &topics)
+            || (since.is_some() && self.edges.admits_back(edge, &topics));
+        if !is_admitted {
+            self.disconnect(edge);
+            return Received::Full;
+        }
+        let after = since.map_or(self.mark.position, |since| since.position);
+        self.edges
+            .enter(edge, &topics, follow.seq, Some(after), false);
+        Received::Followed(Box::new(FollowReply::to_edge(
+            edge,
+            follow,
+            self.mark.clone(),
+            Some(after),
+            Keeps::Anew,
+        )))
+    }
+
+    /// What was sent before stays sent: the edge goes on from where it is. What is dropped is dropped in any case.
+    fn change(&mut self, edge: EdgeId, mut follow: Follow) -> Result<Received, ProtocolError> {
+        // The stream of a session joins with all that it follows.
+        follow.joined.clear();
+        let topics = self.topics(edge).ok_or(ProtocolError::OutOfPlace)?;
+        let mut delta = follow.topics.against(topics);
+        let is_admitted = self.edges.admits_change(edge, &delta);
+        if !is_admitted {
+            delta.add.clear();
+        }
+        self.edges.change(edge, &delta);
+        self.edges.count(edge, follow.seq);
+        if !is_admitted {
+            let (seq, room) = (follow.seq, self.edges.told_room(edge));
+            return Ok(refused(edge, FollowAnswer::Full { seq, room }, delta));
+        }
+        let mark = self.mark.clone();
+        let keeps = Keeps::of(delta);
+        Ok(Received::Followed(Box::new(FollowReply::to_edge(
+            edge, follow, mark, None, keeps,
+        ))))
+    }
+
+    /// Whether the log still holds everything after `since`.
+    pub(super) fn reaches(&self, since: &Mark) -> bool {
+        since.epoch == self.mark.epoch
+            && (self.floor..=self.mark.position).contains(&since.position)
+    }
+}
+
+fn refused(edge: EdgeId, answer: FollowAnswer, delta: Delta) -> Received {
+    Received::Followed(Box::new(FollowReply::refused_to_edge(
+        edge,
+        answer,
+        Keeps::of(delta),
+    )))
+}

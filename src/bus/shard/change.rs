@@ -1,0 +1,122 @@
+use crate::{
+    bus::{edges::EdgeId, follow_reply::Keeps},
+    clock::Millis,
+    position::Mark,
+    seeded::{self, Bug},
+    topic::{Delta, Topic},
+    wire::{Follow, FollowAnswer, Followed, ProtocolError},
+};
+
+use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
+
+impl Shard {
+    /// What is dropped is dropped at once and in any case; what is added is answered once the root follows it.
+    pub(super) fn change_edge(
+        &mut self,
+        edge: EdgeId,
+        follow: &Follow,
+        now: Millis,
+    ) -> Result<ShardReceived, ProtocolError> {
+        let seq = follow.seq;
+        let topics = self.topics(edge).filter(|_| !self.is_waiting(edge));
+        let topics = topics.ok_or(ProtocolError::OutOfPlace)?;
+        let mut delta = follow.topics.against(topics);
+        let is_admitted =
+            self.edges.admits_change(edge, &delta) && self.root_admits(delta.add.iter(), now);
+        if !is_admitted {
+            delta.add.clear();
+        }
+        self.edges.change(edge, &delta);
+        self.edges.count(edge, seq);
+        self.release(delta.drop.iter().map(Topic::followed));
+        for topic in &delta.add {
+            self.wants.want(topic.followed());
+        }
+        if is_admitted {
+            self.confirm_or_wait(edge, seq, &delta);
+        } else {
+            self.refuse_more(edge, seq);
+        }
+        Ok(ShardReceived::Followed {
+            keeps: Keeps::of(delta),
+            session: None,
+        })
+    }
+
+    /// What an edge has added is followed; the log ended at `mark` when it came to be.
+    pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, mark: &Mark) {
+        let answer = FollowAnswer::Followed(Followed {
+            seq,
+            mark: mark.clone(),
+            missed: None,
+            is_settled: false,
+            watches: Vec::new(),
+            room: self.edges.told_room(edge),
+        });
+        self.send(edge, answer.to_json());
+    }
+
+    /// There is no room for what an edge adds.
+    fn refuse_more(&mut self, edge: EdgeId, seq: u64) {
+        let room = self.edges.told_room(edge);
+        self.send(edge, FollowAnswer::Full { seq, room }.to_json());
+    }
+
+    /// Whether the root has room for what these topics would have it follow too, as far as is known.
+    pub(super) fn root_admits<'k>(
+        &mut self,
+        topics: impl Iterator<Item = &'k Topic>,
+        now: Millis,
+    ) -> bool {
+        let new = self.edges.new_names(topics);
+        self.root_room.admits(self.edges.names(), new, now)
+    }
+
+    /// The root has no room for what a call adds: whoever waits for some of it is refused.
+    pub(super) fn refuse_waiting(&mut self, seq: u64) {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (refused, waiting): (Vec<_>, Vec<_>) =
+            waiting.partition(|waiting| waiting.call == Some(seq) && self.lacks(waiting.edge));
+        self.waiting = waiting;
+        for waiting in refused {
+            match waiting.what {
+                Asked::All { .. } => self.close(waiting.edge, Parting::Full),
+                Asked::More(added) => self.take_back(waiting.edge, waiting.seq, added),
+            }
+        }
+    }
+
+    fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: &Delta) {
+        let topics: Vec<Topic> = delta.add.iter().map(Topic::followed).collect();
+        let is_current = self.is_current(&topics, None) || seeded::has(Bug::ChangesAtAShardTooSoon);
+        if let Some(mark) = self.mark.clone().filter(|_| is_current) {
+            return self.confirm(edge, seq, &mark);
+        }
+        self.waiting.push(Waiting {
+            edge,
+            seq,
+            call: self.call_that_serves(&topics, None, None),
+            what: Asked::More(delta.add.clone()),
+        });
+    }
+
+    /// Whether some of what an edge wants is not followed.
+    fn lacks(&self, edge: EdgeId) -> bool {
+        let attached = self.edges.get(edge);
+        attached.is_some_and(|attached| {
+            let mut topics = attached.followed();
+            topics.any(|topic| !self.wants.is_followed(&topic))
+        })
+    }
+
+    fn take_back(&mut self, edge: EdgeId, seq: u64, drop: Vec<Topic>) {
+        let delta = Delta {
+            add: Vec::new(),
+            drop,
+        };
+        self.edges.change(edge, &delta);
+        self.release(delta.drop.iter().map(Topic::followed));
+        self.outputs.push_back(ShardOutput::Change(edge, delta));
+        self.refuse_more(edge, seq);
+    }
+}

@@ -1,0 +1,40 @@
+use std::fmt;
+
+/// Why a message is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// Not a JSON object with the members that its type needs.
+    Malformed,
+    /// A version that this code does not speak.
+    UnknownVersion,
+    /// A type that this code does not know.
+    UnknownType,
+    /// A message that is out of place: from an edge that is gone, or an event before any follow was answered.
+    OutOfPlace,
+}
+
+impl ProtocolError {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed-frame",
+            Self::UnknownVersion => "unknown-frame-version",
+            Self::UnknownType => "unknown-frame-type",
+            Self::OutOfPlace => "frame-out-of-place",
+        }
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Malformed => "the frame is malformed",
+            Self::UnknownVersion => "the frame's version is not known",
+            Self::UnknownType => "the frame's type is not known",
+            Self::OutOfPlace => "the frame is out of place",
+        })
+    }
+}
+
+impl std::error::Error for ProtocolError {}

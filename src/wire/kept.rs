@@ -1,0 +1,61 @@
+//! What an object keeps of an edge: all that it follows, and each change since then.
+
+use crate::topic::{Delta, Topics};
+
+use super::{
+    error::ProtocolError,
+    member::{closed, delta_in, parse_text, push_topic_list, push_topics},
+};
+
+/// What an edge follows as JSON texts, each of bounded size: each adds to those before it.
+pub fn kept(topics: &Topics) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut topics = topics.iter().cloned().peekable();
+    while pieces.is_empty() || topics.peek().is_some() {
+        let mut bytes = 0;
+        let mut piece = Delta::default();
+        while let Some(topic) = topics.next_if(|_| bytes < PIECE_BYTES) {
+            bytes += topic.names();
+            piece.add.push(topic);
+        }
+        pieces.push(piece.to_json());
+    }
+    pieces
+}
+
+/// Reads what [`kept`] and [`Delta::to_json`] wrote, in that order.
+///
+/// # Errors
+/// [`ProtocolError::Malformed`].
+pub fn topics_of<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Topics, ProtocolError> {
+    let mut topics = Topics::default();
+    let mut texts = texts.peekable();
+    texts.peek().ok_or(ProtocolError::Malformed)?;
+    for text in texts {
+        topics.apply(Delta::from_json(text)?);
+    }
+    Ok(topics)
+}
+
+impl Delta {
+    /// Reads what [`Delta::to_json`] wrote.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`].
+    pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
+        let document = parse_text(text)?;
+        document.root.get("add").ok_or(ProtocolError::Malformed)?;
+        delta_in(&document.root)
+    }
+
+    /// The change as JSON text: `{"add":[TOPIC],"drop":[TOPIC]}`.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from("{\"add\":");
+        push_topic_list(&mut out, &self.add);
+        push_topics(&mut out, "drop", &self.drop);
+        closed(out)
+    }
+}
+
+/// A row of `SQLite` has 2 MB; each character of a name takes six bytes of JSON at most.
+const PIECE_BYTES: usize = 131_072;

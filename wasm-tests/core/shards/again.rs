@@ -1,0 +1,103 @@
+//! A shard that was put aside, and edges that say again what they want.
+
+use mcp_listen::{
+    bus::{EdgeId, Keeps, Shard, ShardReceived},
+    filter::SubscriptionFilter,
+    topic::{Topic, Topics},
+    wire::Follow,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::follow;
+
+use super::{
+    answer::{answered, attached, went_on},
+    root::tools,
+    shard::{NOW, TOOLS, attach, batch, event, followed, sent, shard, take},
+};
+
+#[test]
+fn a_woken_shard_goes_on_where_it_was() {
+    let mut before = shard();
+    let mark = before.mark().unwrap().clone();
+    let last = before.last(EdgeId(0));
+    let mut shard = Shard::new(1).woken(mark);
+    shard.restore(&Topics::from_iter([Topic::Tools]), last, 1, None);
+    for shard in [&mut before, &mut shard] {
+        batch(
+            shard,
+            r#""previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
+        );
+        assert_eq!(sent(shard), [(0, event(8, 7))]);
+        attach(shard, TOOLS, None);
+        assert_eq!(sent(shard), [(1, attached(8))]);
+        assert_eq!(shard.poll_call(NOW), None);
+    }
+    // Since when it follows what it has forgotten, and so it asks for whoever has a past: once.
+    attach(&mut shard, TOOLS, Some(8));
+    assert_eq!(sent(&mut shard), []);
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""since":8"#));
+    followed(&mut shard, &call, r#""position":8,"after":8,"events":[]"#);
+    attach(&mut shard, TOOLS, Some(8));
+    assert_eq!(sent(&mut shard), [(2, went_on(8, 8)), (3, went_on(8, 8))]);
+    assert_eq!(shard.poll_call(NOW), None);
+}
+
+#[test]
+fn a_second_fresh_follow_takes_the_place_of_the_first() {
+    let mut shard = shard();
+    take(
+        &mut shard,
+        EdgeId(0),
+        &Follow::fresh(2, vec![Topic::Prompts]),
+    );
+    let call = shard.poll_call(NOW).unwrap();
+    followed(&mut shard, &call, r#""position":8"#);
+    assert_eq!(sent(&mut shard), [(0, answered(2, 8, 8))]);
+    batch(
+        &mut shard,
+        r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
+    );
+    assert_eq!(sent(&mut shard), []);
+    // And what it wanted before is dropped.
+    let call = shard.poll_call(NOW).unwrap();
+    assert!(call.text.contains(r#""drop":["tools"]"#), "{}", call.text);
+}
+
+#[test]
+fn what_comes_after_something_later_changes_nothing() {
+    let mut before = shard();
+    take(
+        &mut before,
+        EdgeId(0),
+        &Follow::fresh(3, vec![Topic::Tools]),
+    );
+    sent(&mut before);
+    let (mark, last) = (before.mark().unwrap().clone(), before.last(EdgeId(0)));
+    let mut woken = Shard::new(1).woken(mark);
+    let kept = before.kept(EdgeId(0));
+    let texts = kept.iter().map(String::as_str);
+    let seq = before.seq(EdgeId(0)).unwrap();
+    woken.restore_kept(texts, last, seq, None).unwrap();
+    let stale = r#"{"v":1,"type":"stale","seq":3}"#;
+    for shard in [&mut before, &mut woken] {
+        for follow in [
+            Follow::fresh(2, vec![Topic::Prompts]),
+            Follow::fresh(3, Vec::new()),
+            follow::change(2, &SubscriptionFilter::default(), &tools()),
+        ] {
+            let received = shard.handle_message(EdgeId(0), &follow.to_json(), NOW);
+            let keeps = Keeps::Nothing;
+            let session = None;
+            assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+            assert_eq!(sent(shard), [(0, stale.to_owned())]);
+        }
+        assert_eq!(
+            (shard.kept(EdgeId(0)), shard.seq(EdgeId(0))),
+            (kept.clone(), Some(3))
+        );
+        assert_eq!(shard.poll_call(NOW), None);
+    }
+}
