@@ -44,6 +44,7 @@
 //! assert!(stream.poll_output(Millis(1)).is_none());
 //! ```
 
+mod backoff;
 pub mod bus;
 pub mod capabilities;
 pub mod client;

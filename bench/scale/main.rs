@@ -17,9 +17,8 @@ mod sharded;
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, Interest, Mark, Position, ShardId},
+    bus::{Bus, Mark, Position, ShardId},
     event::ServerEvent,
-    filter::SubscriptionFilter,
     topic::Topic,
     uri::Uri,
 };
@@ -72,7 +71,7 @@ fn row(streams: u32, shards: u32, watching: Watching) -> String {
     let mut bus = Sharded::new(shards, per_shard + 10);
     for stream in 0..streams {
         let shard = (stream / per_shard) as usize;
-        bus.begin(shard, interest(watching, stream));
+        bus.begin(shard, topics(watching, stream));
         if (stream + 1) % 100 == 0 {
             bus.settle(shard);
         }
@@ -149,18 +148,18 @@ fn publish(bus: &mut Sharded, event: &ServerEvent) -> String {
 /// What an attach costs whose topics are followed already, and one with a new topic.
 fn attaches(bus: &mut Sharded, watching: Watching, streams: u32) -> String {
     const ROUNDS: u32 = 1_000;
-    let mut timed = |interest: &dyn Fn(u32) -> Interest| {
+    let mut timed = |topics: &dyn Fn(u32) -> Vec<Topic>| {
         bus.traffic = Traffic::default();
         let started = Instant::now();
         for round in 0..ROUNDS {
-            let edge = bus.attach(0, interest(round));
+            let edge = bus.attach(0, topics(round));
             bus.shards[0].disconnect(edge, mcp_listen::clock::Millis(0));
         }
         let calls = bus.traffic.calls as f64 / f64::from(ROUNDS);
         (micros(started) / f64::from(ROUNDS), calls)
     };
-    let (known, known_calls) = timed(&|_| interest(watching, 0));
-    let (new, new_calls) = timed(&|round| interest(Watching::Own, streams + round));
+    let (known, known_calls) = timed(&|_| topics(watching, 0));
+    let (new, new_calls) = timed(&|round| topics(Watching::Own, streams + round));
     let started = Instant::now();
     for _ in 0..ROUNDS {
         bus.place();
@@ -201,17 +200,16 @@ fn freed<T>(things: &mut Vec<T>) -> usize {
     before - memory::live()
 }
 
-fn interest(watching: Watching, stream: u32) -> Interest {
+fn topics(watching: Watching, stream: u32) -> Vec<Topic> {
     let count = match watching {
         Watching::Shared => 3,
         Watching::Own => 1,
     };
     let watched = (0..count).map(|place| uri(watching, stream.wrapping_mul(count) + place));
-    Interest::Filter(SubscriptionFilter {
-        tools_list_changed: true,
-        resource_subscriptions: watched.collect(),
-        ..SubscriptionFilter::default()
-    })
+    [Topic::Tools]
+        .into_iter()
+        .chain(watched.map(Topic::Resource))
+        .collect()
 }
 
 /// Spread over the documents as by chance, and the same in each run.

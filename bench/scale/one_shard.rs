@@ -3,14 +3,12 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{
-        Attach, Bus, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Shard, ShardId,
-        ShardOutput,
-    },
+    bus::{Bus, EdgeId, Home, Mark, Position, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
-    filter::SubscriptionFilter,
+    topic::{Topic, Topics},
     uri::Uri,
+    wire::Follow,
 };
 
 const SIZES: [u32; 4] = [1_000, 4_000, 16_000, 32_000];
@@ -84,8 +82,8 @@ impl Pair {
     fn settle(&mut self) {
         while let Some(call) = self.shard.poll_call(NOW) {
             let reply = self.bus.handle_follow(ShardId(1), &call.text);
-            let answer = reply.expect("a call").finish();
-            self.shard.handle_answer(call.seq, &answer, NOW, 0.0);
+            let answers = reply.expect("a call").finish(&mut self.bus);
+            self.shard.handle_answer(call.seq, &answers[0], NOW, 0.0);
         }
         frames(&mut self.shard);
         while self.bus.poll_change().is_some() {}
@@ -94,12 +92,13 @@ impl Pair {
 
 /// Microseconds for each stream, of the fastest of some times that a shard wakes with so many.
 fn waking(streams: u32) -> f64 {
-    let kept: Vec<Interest> = (0..streams).map(interest).collect();
+    let kept = (0..streams).map(|stream| topics(stream).into_iter().collect());
+    let kept: Vec<Topics> = kept.collect();
     let times = (0..5).map(|_| {
         let started = Instant::now();
         let mut shard = Shard::new(1).woken(mark());
-        for interest in &kept {
-            shard.restore(interest, Some(Position(0)), None);
+        for topics in &kept {
+            shard.restore(topics, Some(Position(0)), 1, None);
         }
         let spent = started.elapsed().as_secs_f64() * 1e6;
         assert!(shard.attached() == kept.len(), "all are back");
@@ -109,8 +108,8 @@ fn waking(streams: u32) -> f64 {
 }
 
 fn attach(shard: &mut Shard, edge: EdgeId, stream: u32) {
-    let text = EdgeMessage::Attach(Attach::new(interest(stream))).to_json();
-    shard.handle_message(edge, &text, NOW).expect("an attach");
+    let text = Follow::fresh(1, topics(stream)).to_json();
+    shard.handle_message(edge, &text, NOW).expect("a follow");
 }
 
 fn frames(shard: &mut Shard) -> usize {
@@ -123,12 +122,8 @@ fn frames(shard: &mut Shard) -> usize {
     frames
 }
 
-fn interest(stream: u32) -> Interest {
-    Interest::Filter(SubscriptionFilter {
-        tools_list_changed: true,
-        resource_subscriptions: vec![uri(stream)],
-        ..SubscriptionFilter::default()
-    })
+fn topics(stream: u32) -> Vec<Topic> {
+    vec![Topic::Tools, Topic::Resource(uri(stream))]
 }
 
 fn uri(stream: u32) -> Uri {

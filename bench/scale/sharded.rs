@@ -1,12 +1,11 @@
 //! A root and its shards in one process: every call between them is made at once, and counted.
 
 use mcp_listen::{
-    bus::{
-        Attach, Bus, EdgeId, EdgeMessage, Home, Interest, Mark, Position, Shard, ShardId,
-        ShardOutput,
-    },
+    bus::{Bus, EdgeId, Home, Mark, Position, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
+    topic::Topic,
+    wire::Follow,
 };
 
 const NOW: Millis = Millis(0);
@@ -51,18 +50,18 @@ impl Sharded {
     }
 
     /// Attaches an edge at a shard, and lets the shard ask its root.
-    pub(crate) fn attach(&mut self, shard: usize, interest: Interest) -> EdgeId {
-        let edge = self.begin(shard, interest);
+    pub(crate) fn attach(&mut self, shard: usize, topics: Vec<Topic>) -> EdgeId {
+        let edge = self.begin(shard, topics);
         self.settle(shard);
         edge
     }
 
     /// Attaches an edge at a shard, which asks its root later.
-    pub(crate) fn begin(&mut self, shard: usize, interest: Interest) -> EdgeId {
+    pub(crate) fn begin(&mut self, shard: usize, topics: Vec<Topic>) -> EdgeId {
         let shard = &mut self.shards[shard];
         let edge = shard.connect();
-        let text = EdgeMessage::Attach(Attach::new(interest)).to_json();
-        shard.handle_message(edge, &text, NOW).expect("an attach");
+        let text = Follow::fresh(1, topics).to_json();
+        shard.handle_message(edge, &text, NOW).expect("a follow");
         edge
     }
 
@@ -106,10 +105,11 @@ impl Sharded {
         let number = ShardId(u32::try_from(shard).expect("a number") + 1);
         while let Some(call) = self.shards[shard].poll_call(NOW) {
             let reply = self.root.handle_follow(number, &call.text);
-            let answer = reply.expect("a call").finish();
+            let answers = reply.expect("a call").finish(&mut self.root);
+            let answer = &answers[0];
             self.traffic.calls += 1;
             self.traffic.bytes += call.text.len() + answer.len();
-            self.shards[shard].handle_answer(call.seq, &answer, NOW, 0.0);
+            self.shards[shard].handle_answer(call.seq, answer, NOW, 0.0);
         }
         while let Some(output) = self.shards[shard].poll_output() {
             if let ShardOutput::Send(delivery) = output {

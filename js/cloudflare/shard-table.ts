@@ -37,7 +37,7 @@ export class ShardTable {
 
   /** Tells a bus what was kept. */
   restore(core: Bus): void {
-    const shards = this.#sql.exec<{ number: number; continent: string; seq: number; state: number }>(
+    const shards = this.#sql.exec<Shard>(
       'SELECT number, continent, seq, state FROM shard WHERE state <> ?',
       State.Closed,
     );
@@ -75,6 +75,16 @@ export class ShardTable {
     }
   }
 
+  /** Deletes everything else that the object has stored. The shards have to let their edges go, and are closed then. */
+  async outlive(storage: DurableObjectStorage): Promise<void> {
+    const shards = this.#sql.exec<Shard>('SELECT number, continent, seq, state FROM shard').toArray();
+    await storage.deleteAll();
+    this.#sql.exec(SCHEMA);
+    for (const { number, continent, seq, state } of shards) {
+      this.#sql.exec('INSERT INTO shard VALUES (?, ?, ?, ?)', number, continent, seq, state || State.Leaving);
+    }
+  }
+
   #follow({ add, drop, isFresh, seq, shard }: Change): void {
     this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', seq ?? 0, shard);
     if (isFresh) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
@@ -82,6 +92,8 @@ export class ShardTable {
     for (const topic of add) this.#sql.exec('INSERT OR IGNORE INTO shard_topic VALUES (?, ?)', shard, topic);
   }
 }
+
+type Shard = { number: number; continent: string; seq: number; state: number };
 
 const State = { Open: 0, Leaving: 1, Closed: 2 };
 

@@ -11,6 +11,7 @@ import { type BusStats, RootBus } from './root-bus.js';
 import type { RootSessions } from './root-sessions.js';
 import { ShardBus } from './shard-bus.js';
 import { shardAddress } from './shard-name.js';
+import { Start } from './start.js';
 import { servesEdge, turnedAway } from './wire.js';
 
 /**
@@ -27,11 +28,13 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Brings changes from elsewhere to each bus of this class, as `watchUpstream` does; nothing does by default. */
   static watcher: WatcherMaker | undefined = undefined;
   readonly #key: BusKey;
+  readonly #start: Start;
   #made: Role | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#key = new BusKey(ctx);
+    this.#start = new Start(ctx);
   }
 
   /** Accepts the socket of an edge that has the key, or names the shard where it has to go. */
@@ -165,7 +168,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   /** What the object is, made when it is first used: a request that is refused makes no tables. */
   get #role(): Role {
-    this.#made ??= this.#make();
+    this.#made ??= this.#start.from(() => this.#make());
     return this.#made;
   }
 
@@ -186,7 +189,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Resets the object in its own context, whichever one has called the core. */
   #whenTrapped(): void {
     const lapsed = deferred();
-    void lapsed.promise.then(() => this.ctx.abort('the core has trapped'));
+    void lapsed.promise.then(() => this.#start.reset('the core has trapped'));
     whenBusTraps(this.ctx.id.toString(), lapsed.resolve);
   }
 

@@ -8,7 +8,6 @@ mod following;
 mod follows;
 mod low;
 mod outbox;
-mod pause;
 mod placement;
 mod post;
 mod recent;

@@ -1,12 +1,11 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
+    backoff,
     clock::Millis,
     position::{Mark, Position},
     wire::Batch,
 };
-
-use super::pause::pause;
 
 /// What one shard has yet to take: one batch is on its way at a time, so that batches form by
 /// themselves where events come faster than answers.
@@ -131,7 +130,7 @@ impl Outbox {
         if let Some(flight) = self.flight.take_if(|flight| flight.call == call) {
             self.is_owed |= flight.was_owed;
             self.failures = self.failures.saturating_add(1);
-            self.not_before = now + pause(self.failures, is_overloaded, random);
+            self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
         }
     }
 

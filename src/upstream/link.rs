@@ -1,9 +1,8 @@
 use crate::{
+    backoff,
     clock::Millis,
     seeded::{self, Bug},
 };
-
-use super::backoff;
 
 /// The connection of an edge to its bus: up, asked something, or lost and waiting to be made again.
 #[derive(Debug)]
@@ -143,7 +142,7 @@ impl Link {
     pub(super) fn handle_parted(&mut self, now: Millis, random: f64) {
         self.is_doubted = false;
         self.state = State::Lost {
-            until: now + backoff::wait(Millis(0), false, random),
+            until: now + backoff::after_absence(Millis(0), false, random),
         };
     }
 
@@ -154,7 +153,7 @@ impl Link {
         let away = now - *self.away_since.get_or_insert(now);
         self.is_doubted = false;
         self.state = State::Lost {
-            until: now + backoff::wait(away, is_overloaded, random),
+            until: now + backoff::after_absence(away, is_overloaded, random),
         };
     }
 

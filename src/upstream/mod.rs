@@ -1,6 +1,5 @@
 //! Following the log of a bus, over one connection after another.
 
-mod backoff;
 mod call;
 mod claim;
 mod counts;

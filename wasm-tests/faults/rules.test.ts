@@ -22,6 +22,6 @@ function passed(rule: Rule, events: string[]): string[] {
   const heard: string[] = [];
   const toEdge = (frame: Buffer) => heard.push((JSON.parse(textOf(frame)) as { name: string }).name);
   const tunnel = { memory: new Map(), toEdge } as unknown as Tunnel;
-  for (const name of events) rule(textFrame(JSON.stringify({ type: 'event', name }).replace(' ', '')), tunnel);
+  for (const name of events) rule(textFrame(JSON.stringify({ type: 'batch', name }).replace(' ', '')), tunnel);
   return heard;
 }

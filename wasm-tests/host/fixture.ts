@@ -132,9 +132,9 @@ export class Fixture {
   }
 
   /** Resolves once the bus knows just so many streams and has no other socket. */
-  async attached(count: number): Promise<void> {
+  async attached(count: number, timeout = 20_000): Promise<void> {
     const stats = () => this.bus('stats');
-    await expect.poll(stats, { timeout: 20_000 }).toMatchObject({ attached: count, sockets: count, shards: [] });
+    await expect.poll(stats, { timeout }).toMatchObject({ attached: count, sockets: count, shards: [] });
   }
 
   /** Has the bus object, or a shard, hibernate, as it does after ten seconds without anything to do: once no timer keeps it awake. */
@@ -144,11 +144,14 @@ export class Fixture {
     expect((await this.post(1, `/bus/evict${query}`)).status).toBe(200);
   }
 
-  /** Drops all streams; resolves once the bus has forgotten them. */
+  /** Drops all streams; resolves once the bus has forgotten them: of a shard that was reset it learns so with the next event. */
   async dropAll(): Promise<void> {
     for (const stream of this.#streams) stream.drop();
     this.#streams = [];
-    await this.attached(0);
+    await this.attached(0, 10_000).catch(async () => {
+      for (const list of ['tools', 'prompts', 'resources']) await this.publish(0, { kind: `${list}_list_changed` });
+      await this.attached(0);
+    });
   }
 }
 

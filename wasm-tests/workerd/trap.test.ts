@@ -7,6 +7,7 @@ const alone = useFixture({ SOCKETS: 'each' });
 const shared = useFixture();
 const sharded = useFixture({ EDGES_PER_SHARD: '1' });
 const TOOLS = { toolsListChanged: true };
+const WAIT = { timeout: 15_000 };
 const CHANGED = { kind: 'tools_list_changed' };
 
 test.each([
@@ -51,6 +52,32 @@ test('a trap behind shards restarts them from their disks: streams stay, and hea
   await sharded().publish(1, CHANGED);
   await expect.poll(() => sharded().shard<number>(first, 'wakes')).toBe(before + 1);
   await expect.poll(() => sharded().publish(1, CHANGED)).toBe(200);
+  for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+});
+
+test('an object that its disk keeps from starting three times begins anew, and every stream is told', async () => {
+  const streams: WireStream[] = [];
+  for (let place = 0; place < 4; place += 1) streams.push(await acknowledgedStream(sharded, place % 2));
+  for (let count = 0; count < 2; count += 1) {
+    await sharded().publish(1, CHANGED);
+    for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  }
+  await sharded().post(1, '/bus/garble');
+  await sharded().post(1, '/bus/reset');
+  const refused: string[] = [];
+  const isPublished = async () => {
+    const response = await sharded().post(1, '/publish', JSON.stringify(CHANGED));
+    if (!response.ok) refused.push(((await response.json()) as { code: string }).code);
+    return response.ok;
+  };
+  await expect.poll(isPublished, WAIT).toBe(true);
+  expect(refused).toEqual(['bus-unavailable', 'bus-unavailable', 'bus-unavailable']);
+  expect((await sharded().bus<BusStats>('stats')).position).toBe(1);
+  // Nobody knows what was missed.
+  for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  // Both isolates are back, each with the one socket that its streams share.
+  await expect.poll(async () => (await sharded().bus<BusStats>('stats')).attached, WAIT).toBe(2);
+  await sharded().publish(1, CHANGED);
   for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 

@@ -1,5 +1,6 @@
 use crate::{
-    bus::{edges::EdgeId, pause::pause},
+    backoff,
+    bus::edges::EdgeId,
     clock::Millis,
     position::{Mark, Position},
     seeded::{self, Bug},
@@ -70,7 +71,7 @@ impl Shard {
         if self.flight.as_ref().is_some_and(|flight| flight.seq == seq) {
             self.undo();
             self.failures = self.failures.saturating_add(1);
-            self.not_before = now + pause(self.failures, is_overloaded, random);
+            self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
         }
     }
 
