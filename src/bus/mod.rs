@@ -15,8 +15,6 @@ mod replay;
 mod room;
 mod shard;
 mod shards;
-mod told_room;
-mod wants;
 
 pub use crate::position::{Mark, Position};
 pub use change::{BatchCall, Change};
@@ -28,8 +26,6 @@ pub use following::Received;
 pub use placement::{Home, ShardId};
 pub use room::Room;
 pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
-pub(crate) use told_room::ToldRoom;
-pub(crate) use wants::Wants;
 
 use std::collections::BTreeSet;
 

@@ -1,12 +1,11 @@
 use crate::{
-    bus::Wants,
     clock::Millis,
     seeded::{self, Bug},
     topic::{Index, Topic},
     wire::Follow,
 };
 
-use super::{BusCall, Flight, Upstream};
+use super::{BusCall, Upstream};
 
 /// What is to be done about the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +31,8 @@ impl Upstream {
         if let Some(call) = self.follower.poll_call(now) {
             return Some(self.called(call, wanted));
         }
-        let is_idle = self.flight.is_none() && self.follower.is_certain();
-        if !is_idle || !(self.wants.is_changed() || self.room.is_due()) {
+        let is_idle = !self.wants.is_asking() && self.follower.is_certain();
+        if !is_idle || !self.wants.is_changed() {
             return None;
         }
         Some(self.follow_more(now, wanted))
@@ -42,46 +41,36 @@ impl Upstream {
     /// The connection that there was is none any more.
     pub(super) fn part(&mut self) {
         self.is_connected = false;
-        self.flight = None;
+        self.change = None;
+        self.wants.forget();
     }
 
     /// The bus has confirmed what it was asked for last.
     pub(super) fn confirm<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
-        if let Some(flight) = self.flight.take() {
-            self.wants
-                .finish(flight.topics, |topic| wanted.contains(topic));
-        }
+        self.change = None;
+        self.wants.finish(|topic| wanted.contains(topic));
     }
 
     /// Nobody knows whether the bus has heard of what was asked for last.
     pub(super) fn undo<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
-        if let Some(flight) = self.flight.take() {
-            self.wants
-                .undo(flight.topics, |topic| wanted.contains(topic));
-        }
+        self.change = None;
+        self.wants.undo(|topic| wanted.contains(topic));
     }
 
     /// The bus has refused what was asked for last. Returns what that would have added.
     pub(super) fn refuse<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> Vec<Topic> {
-        let Some(flight) = self.flight.take() else {
-            return Vec::new();
-        };
-        let refused = flight.topics.add.clone();
-        self.wants
-            .refuse(flight.topics, |topic| wanted.contains(topic));
-        refused
+        self.change = None;
+        self.wants.refuse(|topic| wanted.contains(topic))
     }
 
     /// Whether the answer to the follow of this number is awaited, which said only what changes.
     pub(super) fn awaits(&self, seq: u64) -> bool {
-        let more = self.flight.as_ref().and_then(|flight| flight.more);
-        more.is_some_and(|(number, _)| number == seq)
+        self.change.is_some_and(|(number, _)| number == seq)
     }
 
     /// How long the answer to that may take.
     pub(super) fn waits_until(&self) -> Option<Millis> {
-        let (_, until) = self.flight.as_ref()?.more?;
-        Some(until)
+        self.change.map(|(_, until)| until)
     }
 
     fn called<Id: Copy + Ord>(&mut self, call: BusCall, wanted: &Index<Id>) -> UpstreamCall {
@@ -104,12 +93,10 @@ impl Upstream {
             None => wanted.topics().cloned().collect(),
         };
         let topics = self.seeded_topics(topics);
-        self.wants = Wants::default();
+        self.change = None;
+        self.wants.forget();
         self.want(&topics);
-        self.flight = Some(Flight {
-            topics: self.wants.begin(),
-            more: None,
-        });
+        self.wants.begin();
         let mut follow = self.follower.follow(topics);
         let session = self.claim.as_ref().map(|claim| claim.session.clone());
         follow.joined.extend(session);
@@ -129,16 +116,12 @@ impl Upstream {
 
     /// Says only what changes.
     fn follow_more<Id: Copy + Ord>(&mut self, now: Millis, wanted: &Index<Id>) -> UpstreamCall {
-        self.room.handle_asked();
         let follow = Follow {
             seq: self.follower.next_seq(),
             topics: self.wants.begin(),
             ..Follow::default()
         };
-        self.flight = Some(Flight {
-            topics: follow.topics.clone(),
-            more: Some((follow.seq, now + self.patience.attach)),
-        });
+        self.change = Some((follow.seq, now + self.patience.attach));
         if seeded::has(Bug::AdjustsTooSoon) {
             self.confirm(wanted);
         }

@@ -9,6 +9,8 @@ mod link;
 mod news;
 mod past;
 mod settling;
+mod told_room;
+mod wants;
 
 pub use call::UpstreamCall;
 pub use counts::Counts;
@@ -18,16 +20,16 @@ pub use link::{BusCall, Patience};
 pub use past::Past;
 
 pub(crate) use news::{News, Watching};
+pub(crate) use wants::Wants;
 
 use claim::Claim;
 
 use crate::{
-    bus::{ToldRoom, Wants},
     clock::Millis,
     filter::SubscriptionFilter,
     position::{Mark, Position},
     scope::Scope,
-    topic::{Delta, Index, Topic},
+    topic::{Index, Topic},
     uri::Uri,
     wire::ProtocolError,
 };
@@ -41,25 +43,16 @@ pub struct Upstream {
     follower: Follower,
     patience: Patience,
     wants: Wants,
-    /// Bytes that the names of all that is wanted may count, as the bus told last.
-    room: ToldRoom,
     /// How many times in a row the bus refused the connection for want of room.
     refusals: u32,
     /// Where the log ended when the bus last answered.
     head: Position,
-    flight: Option<Flight>,
+    /// The number of the follow on its way that says only what changes, and how long it may stay unanswered.
+    change: Option<(u64, Millis)>,
     /// Where it is for the stream of a session.
     claim: Option<Claim>,
     is_connected: bool,
     former: Counts,
-}
-
-/// What the bus was asked for and has not confirmed.
-#[derive(Debug)]
-struct Flight {
-    topics: Delta,
-    /// The number of a follow that says only what changes, and how long it may stay unanswered; `None` for an attach.
-    more: Option<(u64, Millis)>,
 }
 
 impl Upstream {
@@ -70,11 +63,10 @@ impl Upstream {
         Self {
             follower,
             patience,
-            wants: Wants::default(),
-            room: ToldRoom::new(FIRST_ROOM),
+            wants: Wants::new(FIRST_ROOM),
             refusals: 0,
             head: Position::default(),
-            flight: None,
+            change: None,
             claim: None,
             is_connected: false,
             former: Counts::default(),
@@ -191,7 +183,7 @@ impl Upstream {
                 room,
                 watched,
             } => {
-                self.room.tell(room);
+                self.wants.room().tell(room);
                 self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
@@ -199,7 +191,7 @@ impl Upstream {
                 News::Confirmed { is_whole, watched }
             }
             Heard::Followed { seq, head, room } => {
-                self.room.tell(room);
+                self.wants.room().tell(room);
                 self.head = self.head.max(head);
                 if !self.awaits(seq) {
                     return Ok(News::Nothing);
@@ -211,7 +203,7 @@ impl Upstream {
                 }
             }
             Heard::Refused { seq, room } => {
-                self.room.tell(room);
+                self.wants.room().tell(room);
                 if !self.awaits(seq) {
                     return Ok(News::Nothing);
                 }
@@ -269,7 +261,7 @@ impl Upstream {
 
     /// The bus has refused the connection for want of room. Returns whether it goes on refusing.
     pub(crate) fn handle_full(&mut self) -> bool {
-        self.room.tell(Some(0));
+        self.wants.room().tell(Some(0));
         self.refusals += 1;
         let goes_on = self.refusals >= MOST_REFUSALS;
         if goes_on {
@@ -320,13 +312,13 @@ impl Upstream {
     ) -> bool {
         let new = topics.into_iter().filter(|topic| !wanted.contains(topic));
         let new = new.map(Topic::followed_names).sum();
-        if self.room.admits(wanted.names(), new, now) {
+        if self.wants.admits(wanted.names(), new, now) {
             return true;
         }
         // Where nothing is wanted, nothing asks the bus but the next attach.
-        let asks = wanted.is_empty() && self.room.is_due();
+        let asks = wanted.is_empty() && self.wants.room().is_due();
         if asks {
-            self.room.handle_asked();
+            self.wants.room().handle_asked();
         }
         asks
     }
@@ -379,12 +371,12 @@ impl Upstream {
 
     /// Bytes that the names of all that is wanted may count, as far as is known.
     pub(crate) fn room(&self) -> usize {
-        self.room.bytes()
+        self.wants.room_bytes()
     }
 
     /// Forgets what the bus is known to follow, which nothing allows.
     pub(crate) fn forget_what_is_followed(&mut self) {
-        self.wants = Wants::default();
+        self.wants.forget();
     }
 }
 

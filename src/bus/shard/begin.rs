@@ -83,7 +83,7 @@ impl Shard {
         since: Option<&Mark>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;
-        let is_added = |topic| self.wants.is_followed(topic) || flight.topics.add.contains(topic);
+        let is_added = |topic| self.wants.is_followed(topic) || self.wants.is_asked(topic);
         let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
         is_served.then_some(flight.seq)
     }

@@ -4,7 +4,6 @@ use crate::{
     clock::Millis,
     position::{Mark, Position},
     seeded::{self, Bug},
-    topic::Topic,
     wire::{Follow, FollowAnswer, Followed, Missed},
 };
 
@@ -20,15 +19,13 @@ impl Shard {
         let seq = self.seq;
         let joined = self.join(seq);
         self.kept.clear();
-        self.root_room.handle_asked();
-        let topics = self.wants.begin();
         let left = std::mem::take(&mut self.left);
         let follow = Follow {
             seq,
             is_fresh: self.is_fresh,
             edges: self.count(),
             is_low: self.low.is_due(),
-            topics: topics.clone(),
+            topics: self.wants.begin(),
             since: self.oldest_since(),
             epoch: None,
             joined,
@@ -36,7 +33,6 @@ impl Shard {
         };
         self.flight = Some(Flight {
             seq,
-            topics,
             left,
             is_low: follow.is_low,
             is_passed: false,
@@ -58,7 +54,7 @@ impl Shard {
                 self.undo();
             }
             Ok(FollowAnswer::Full { room, .. }) => {
-                self.root_room.tell(room);
+                self.wants.room().tell(room);
                 self.refuse();
             }
             Ok(FollowAnswer::Unknown) => self.retire(),
@@ -78,8 +74,7 @@ impl Shard {
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
             || self.watches.iter().any(|watch| watch.call.is_none());
-        let is_due =
-            self.is_behind || self.wants.is_due() || self.low.is_due() || self.root_room.is_due();
+        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
 
@@ -116,8 +111,7 @@ impl Shard {
     pub(super) fn undo(&mut self) {
         if let Some(flight) = self.flight.take() {
             if !seeded::has(Bug::ForgetsAFailedCall) {
-                self.wants
-                    .undo(flight.topics, |topic| self.edges.is_wanted(topic));
+                self.wants.undo(|topic| self.edges.is_wanted(topic));
             }
             self.ask_again(flight.left);
         }
@@ -129,8 +123,7 @@ impl Shard {
             return;
         };
         self.refuse_waiting(flight.seq);
-        self.wants
-            .refuse(flight.topics, |topic| self.edges.is_wanted(topic));
+        self.wants.refuse(|topic| self.edges.is_wanted(topic));
         self.ask_again(flight.left);
     }
 
@@ -157,9 +150,7 @@ impl Shard {
         if flight.is_low {
             self.low.tell(self.edges.attached());
         }
-        let has_added = !flight.topics.add.is_empty();
-        let is_wanted = |topic: &Topic| self.edges.is_wanted(topic);
-        self.wants.finish(flight.topics, is_wanted);
+        let has_added = self.wants.finish(|topic| self.edges.is_wanted(topic));
         let Followed {
             mark,
             is_settled,
@@ -168,7 +159,7 @@ impl Shard {
             room,
             ..
         } = followed;
-        self.root_room.tell(room);
+        self.wants.room().tell(room);
         if self
             .mark
             .as_ref()

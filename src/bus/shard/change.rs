@@ -69,7 +69,7 @@ impl Shard {
         now: Millis,
     ) -> bool {
         let new = self.edges.new_names(topics);
-        self.root_room.admits(self.edges.names(), new, now)
+        self.wants.admits(self.edges.names(), new, now)
     }
 
     /// The root has no room for what a call adds: whoever waits for some of it is refused.

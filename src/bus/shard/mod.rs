@@ -13,7 +13,8 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     sorted::Map,
-    topic::{Delta, Subject, Topic, Topics},
+    topic::{Subject, Topic, Topics},
+    upstream::Wants,
     wire::{EdgeMessage, FollowAnswer, ProtocolError, SessionCall},
 };
 
@@ -23,8 +24,6 @@ use super::{
     follow_reply::Keeps,
     low::Low,
     room::Room,
-    told_room::ToldRoom,
-    wants::Wants,
 };
 
 pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
@@ -43,9 +42,8 @@ pub struct Shard {
     /// The root may believe what an earlier life of this shard has told it.
     is_fresh: bool,
     edges: Edges,
+    /// What it follows at the root.
     wants: Wants,
-    /// What the root has room for.
-    root_room: ToldRoom,
     waiting: Vec<Waiting>,
     sessions: Vec<(Box<str>, EdgeId)>,
     left: Vec<Box<str>>,
@@ -95,7 +93,6 @@ struct Watch {
 #[derive(Debug)]
 struct Flight {
     seq: u64,
-    topics: Delta,
     left: Vec<Box<str>>,
     is_low: bool,
     /// A batch was not taken meanwhile, and may have gone further than the answer.
@@ -112,8 +109,7 @@ impl Shard {
             seq,
             is_fresh: true,
             edges: Edges::default(),
-            wants: Wants::default(),
-            root_room: ToldRoom::new(usize::MAX),
+            wants: Wants::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
@@ -322,7 +318,7 @@ impl Shard {
     /// The log is another one: nothing that was known holds.
     fn begin_anew(&mut self) {
         self.close_all(Parting::Lost);
-        self.wants = Wants::default();
+        self.wants.forget();
         self.mark = None;
         self.is_fresh = true;
         self.is_behind = false;
