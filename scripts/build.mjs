@@ -61,17 +61,18 @@ async function compileSides() {
  * @param {Side} side
  * @param {NodeJS.ProcessEnv} env
  */
-function compileSide({ feature, profile }, env) {
+function compileSide({ features, profile }, env) {
   const args = [
-    ...['build', '--profile', profile, '--lib', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
-    ...['--no-default-features', '--features', feature],
+    ...['build', '--profile', profile, '--package', 'mcp-listen-bindings'],
+    ...['--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
+    ...['--no-default-features', '--features', features],
   ];
   return run('cargo', args, { env });
 }
 
 /** @param {Side} side */
 async function bindSide({ profile, folder, name }) {
-  const compiled = `target/wasm32-unknown-unknown/${profile}/mcp_listen.wasm`;
+  const compiled = `target/wasm32-unknown-unknown/${profile}/mcp_listen_bindings.wasm`;
   await mkdir(join(root, folder), { recursive: true });
   await run('wasm-bindings', [compiled, folder, name]);
   const file = `${folder}/${name}_bg.wasm`;
@@ -138,16 +139,16 @@ async function emptied(folder) {
 /**
  * The server and the client are modules of their own, so that a page loads no server.
  * @typedef {object} Side
- * @property {string} feature of cargo whose bindings it has
+ * @property {string} features of the crate `bindings` that it has
  * @property {string} profile of Cargo.toml
  * @property {string} folder
  * @property {string} name of its files
  */
 
 /** @type {Side} */
-const server = { feature: 'server', profile: 'release', folder: 'pkg', name: 'mcp_listen' };
+const server = { features: 'edge,bus,stdio', profile: 'release', folder: 'pkg', name: 'mcp_listen' };
 /** @type {Side} */
-const client = { feature: 'client', profile: 'client', folder: 'pkg/client', name: 'mcp_listen_client' };
+const client = { features: 'client', profile: 'client', folder: 'pkg/client', name: 'mcp_listen_client' };
 
 /** @type {import('./estimate.mjs').Cost} */
 const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80, least: 45 };
@@ -156,7 +157,7 @@ const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80
 const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build.mjs', 'package-lock.json'];
-const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'tools/wasm-bindgen'];
+const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'];
 const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
 const glue = ['scripts/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];
 const page = ['scripts/console.mjs', 'package.json', 'console', 'dist', 'pkg'];

@@ -38,7 +38,7 @@ export const costs = [
 
 function compileCore() {
   const profile = ['--profile', 'start', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'];
-  return run('cargo', ['build', '--locked', '--lib', ...profile]);
+  return run('cargo', ['build', '--locked', '--package', 'mcp-listen-bindings', ...profile]);
 }
 
 async function buildWorker() {
@@ -55,7 +55,7 @@ async function writeBindings() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });
   await mkdir(join(root, pkg, 'client'), { recursive: true });
-  await run('wasm-bindings', ['target/wasm32-unknown-unknown/start/mcp_listen.wasm', pkg, 'mcp_listen']);
+  await run('wasm-bindings', ['target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm', pkg, 'mcp_listen']);
   for (const file of ['.js', '_bg.wasm'])
     await cp(join(root, pkg, `mcp_listen${file}`), join(root, pkg, 'client', `mcp_listen_client${file}`));
 }
@@ -71,7 +71,7 @@ async function copySources() {
 const copied = ['js', 'console', 'examples/notebook', 'tsconfig.base.json', 'wrangler.toml'];
 const tools = ['scripts/demo.mjs', 'package-lock.json'];
 const corePaths = {
-  inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'tools/wasm-bindgen'],
+  inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'],
   outputs: [join(folder, 'pkg')],
 };
 const workerPaths = {

@@ -142,15 +142,19 @@ function place(path, pattern) {
 const CHANGELOG = 'CHANGELOG.md';
 const UNRELEASED = 'Unreleased';
 const onlyUnreleased = ', only "Unreleased": --prepare gives it that title';
-const inLock = /(^name = "mcp-listen"\nversion = ")([^"]+)(")/m;
+/** @param {string} name of a crate */
+const inLockOf = (name) => new RegExp(`(^name = "${name}"\nversion = ")([^"]+)(")`, 'm');
+const inLock = inLockOf('mcp-listen');
+const onCore = /(^mcp-listen = \{ version = ")([^"]+)(")/m;
 const ofTower = /(^name = "mcp-listen-tower"\nversion = ")([^"]+)(")/m;
 const places = [
   place('package.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
-  place('Cargo.toml', /(^\[package\]\nname = "mcp-listen"\nversion = ")([^"]+)(")/m),
-  place('Cargo.lock', inLock),
+  place('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
+  ...['', '-bindings', '-browser'].map((name) => place('Cargo.lock', inLockOf(`mcp-listen${name}`))),
+  place('browser/Cargo.toml', onCore),
   place('tower/Cargo.toml', ofTower),
-  place('tower/Cargo.toml', /(^mcp-listen = \{ version = ")([^"]+)(")/m),
+  place('tower/Cargo.toml', onCore),
   ...['tower/Cargo.lock', 'examples/axum/Cargo.lock'].flatMap((path) => [place(path, inLock), place(path, ofTower)]),
 ];

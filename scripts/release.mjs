@@ -130,6 +130,7 @@ function commands(version, { tarball }) {
   return [
     ['npm', 'publish', tarball, '--provenance', '--access', 'public', ...tag],
     ['cargo', 'publish', '--locked'],
+    ['cargo', 'publish', '--locked', '--package', 'mcp-listen-browser'],
     ['cargo', 'publish', '--locked', '--manifest-path', 'tower/Cargo.toml'],
     ['git', 'tag', '--annotate', `v${version}`, '--message', `mcp-listen ${version}`],
     ['git', 'push', 'origin', `v${version}`],

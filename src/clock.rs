@@ -6,6 +6,28 @@ use std::ops::{Add, Sub};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(pub u64);
 
+impl Millis {
+    /// A host's time as a number; what is no time counts as zero.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, and fractions of a millisecond do not matter"
+    )]
+    pub fn from_f64(millis: f64) -> Self {
+        Self(millis as u64)
+    }
+
+    /// As the number that hosts take.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a clock stays far below 2^53 ms"
+    )]
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+}
+
 impl Add for Millis {
     type Output = Self;
 

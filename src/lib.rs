@@ -23,8 +23,8 @@
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
 //! - [`probe`]: what a gateway asks the server behind it on behalf of one caller
-//! - `wasm` (wasm32 only): the bindings for JavaScript, and with the feature `browser` the module
-//!   `browser`: listening from a page, in Rust
+//!
+//! The crate `mcp-listen-browser` listens from a page, in Rust; `mcp-listen-tower` is a layer for servers.
 //!
 //! `examples/axum` of the repository is a whole server around it. In short:
 //!
@@ -79,9 +79,4 @@ pub mod task;
 pub mod topic;
 pub mod upstream;
 pub mod uri;
-#[cfg(target_arch = "wasm32")]
-mod wasm;
 pub mod wire;
-
-#[cfg(all(target_arch = "wasm32", feature = "browser"))]
-pub use wasm::browser;

@@ -20,4 +20,4 @@ async function commit(): Promise<string> {
   return changed === '' ? head : `${head}+`;
 }
 
-const MEASURED = ['src', 'js', 'bench/*.ts', 'Cargo.lock', 'package-lock.json'];
+const MEASURED = ['src', 'bindings', 'js', 'bench/*.ts', 'Cargo.lock', 'package-lock.json'];

@@ -24,6 +24,11 @@ impl<'s> Tended<'s> {
         self.0.handle_blocked(now);
     }
 
+    /// As [`ServerStream::handle_timeout`].
+    pub fn handle_timeout(&mut self, now: Millis) {
+        self.0.handle_timeout(now);
+    }
+
     /// As [`ServerStream::grant_for`].
     pub fn grant_for(&mut self, span: Millis, now: Millis) {
         self.0.grant_for(span, now);

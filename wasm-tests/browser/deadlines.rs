@@ -1,8 +1,5 @@
-use mcp_listen::{
-    browser::{ListenError, listen},
-    client::Loss,
-    event::ServerEvent,
-};
+use mcp_listen::{client::Loss, event::ServerEvent};
+use mcp_listen_browser::{ListenError, listen};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{ACKNOWLEDGED, CHANGED, Stage, next, patience, sleep, tools, until};

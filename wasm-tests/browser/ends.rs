@@ -1,10 +1,10 @@
 use std::{future::poll_fn, pin::pin, task::Poll};
 
 use mcp_listen::{
-    browser::{ListenError, ListenOptions, listen},
     client::{Approach, Loss},
     event::ServerEvent,
 };
+use mcp_listen_browser::{ListenError, ListenOptions, listen};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{ACKNOWLEDGED, CHANGED, RESULT, Stage, next, patience, tools, until};

@@ -1,10 +1,10 @@
 use mcp_listen::{
-    browser::{ListenError, ListenOptions, listen},
     client::{Loss, Refusal},
     clock::Millis,
     filter::SubscriptionFilter,
     uri::Uri,
 };
+use mcp_listen_browser::{ListenError, ListenOptions, listen};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{ACKNOWLEDGED, RESULT, Stage, next, tools};

@@ -1,8 +1,5 @@
-use mcp_listen::{
-    browser::{ListenOptions, WatchEvent, listen, watch},
-    client::Approach,
-    event::ServerEvent,
-};
+use mcp_listen::{client::Approach, event::ServerEvent};
+use mcp_listen_browser::{ListenOptions, WatchEvent, listen, watch};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{NOTE_UPDATED, Stage, next, note_updated, tools, tools_and_note, until};

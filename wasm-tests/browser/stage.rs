@@ -2,10 +2,8 @@ use std::{future::poll_fn, pin::Pin};
 
 use futures_core::Stream;
 use js_sys::{Promise, encode_uri_component};
-use mcp_listen::{
-    browser::ListenOptions, client, clock::Millis, event::ServerEvent, filter::SubscriptionFilter,
-    uri::Uri,
-};
+use mcp_listen::{client, clock::Millis, event::ServerEvent, filter::SubscriptionFilter, uri::Uri};
+use mcp_listen_browser::ListenOptions;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Request, RequestInit, Response, Window};

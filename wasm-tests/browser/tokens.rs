@@ -1,6 +1,6 @@
 use std::{cell::Cell, rc::Rc};
 
-use mcp_listen::browser::{ListenError, ListenOptions, Token, listen};
+use mcp_listen_browser::{ListenError, ListenOptions, Token, listen};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{NOTE_UPDATED, Stage, next, note_updated, sleep, tools, tools_and_note, until};

@@ -1,8 +1,8 @@
 use mcp_listen::{
-    browser::{ListenError, ListenOptions, WatchEvent, watch},
     client::{Loss, State},
     event::ServerEvent,
 };
+use mcp_listen_browser::{ListenError, ListenOptions, WatchEvent, watch};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{Stage, next, note_updated, tools, tools_and_note};

@@ -1,8 +1,5 @@
-use mcp_listen::{
-    browser::{ListenOptions, listen},
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-};
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
+use mcp_listen_browser::{ListenOptions, listen};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{NOTE_UPDATED, Stage, next, note_updated, tools, tools_and_note, until};

@@ -7,9 +7,9 @@ import { unserved, unverified } from '../../scripts/lock.mjs';
 const elsewhere = ['', 'home', 'me', 'clone'].join('/');
 
 test.each([
-  ['only src/wasm names the bindings of JavaScript', 'src/uri.rs', 'use js_sys::Date;'],
-  ['only src/wasm reads a clock or a random source', 'src/uri.rs', 'use std::time::{Duration, Instant};'],
-  ['only src/wasm reads a clock or a random source', 'src/uri.rs', 'let seed = rand::random();'],
+  ['src/ names no bindings of JavaScript', 'src/uri.rs', 'use js_sys::Date;'],
+  ['src/ reads no clock and no random source', 'src/uri.rs', 'use std::time::{Duration, Instant};'],
+  ['src/ reads no clock and no random source', 'src/uri.rs', 'let seed = rand::random();'],
   [
     'in js/ only cli/, node/ and the node.ts of runtime/ import node:',
     'js/http.ts',
@@ -30,7 +30,7 @@ test.each([
 });
 
 test.each([
-  ['src/wasm/clock.rs', 'use js_sys::Date;'],
+  ['browser/src/host.rs', 'use js_sys::Date;'],
   ['src/clock.rs', '// An Instant would panic on wasm32.'],
   ['src/clock.rs', 'use std::time::Duration;'],
   ['js/runtime/node.ts', "import { readFileSync } from 'node:fs';"],

@@ -8,7 +8,7 @@ import { prepare, problems } from '../../scripts/release-checks.mjs';
 
 const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
-  ...['tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
+  ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
 ];
 
 let folder: string;
@@ -26,7 +26,6 @@ beforeEach(async () => {
   await prepare(folder, '1.2.0', '2026-11-30');
   await replace('package.json', /^{/, '{ "repository": { "url": "git+https://example.com/mcp-listen.git" },');
   await replace('Cargo.toml', '[package]', '[package]\nrepository = "https://example.com/mcp-listen"');
-  await replace('Cargo.toml', /(repository = .*)\n(name = .*)\n(version = .*)/, '$2\n$3\n$1');
   await git('init', '--quiet', '--initial-branch', 'main');
   await commit();
 });

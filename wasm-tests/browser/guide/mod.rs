@@ -6,11 +6,8 @@ mod page_once;
 use std::{cell::Cell, pin::pin, rc::Rc};
 
 use futures_util::future::{Either, join, select};
-use mcp_listen::{
-    browser::{ListenError, Token},
-    client::Loss,
-    event::ServerEvent,
-};
+use mcp_listen::{client::Loss, event::ServerEvent};
+use mcp_listen_browser::{ListenError, Token};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::stage::{Stage, until};

@@ -1,9 +1,7 @@
 // page.rs
 use futures_util::StreamExt;
-use mcp_listen::{
-    browser::{ListenError, ListenOptions, Token, WatchEvent, watch},
-    filter::SubscriptionFilter,
-};
+use mcp_listen::filter::SubscriptionFilter;
+use mcp_listen_browser::{ListenError, ListenOptions, Token, WatchEvent, watch};
 
 pub async fn watch_tools(
     url: &str,

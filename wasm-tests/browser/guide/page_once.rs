@@ -1,10 +1,7 @@
 // page_once.rs
 use futures_util::StreamExt;
-use mcp_listen::{
-    browser::{ListenError, ListenOptions, listen},
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-};
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
+use mcp_listen_browser::{ListenError, ListenOptions, listen};
 
 pub async fn first_change(url: &str) -> Result<Option<ServerEvent>, ListenError> {
     let filter = SubscriptionFilter {

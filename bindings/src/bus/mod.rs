@@ -1,0 +1,23 @@
+//! A bus, and the shards of one.
+
+mod listener;
+mod log;
+mod publish;
+mod shard;
+mod shards;
+
+use mcp_listen::position::Position;
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positions are whole numbers below 2^53, and the cast saturates"
+)]
+fn at(position: f64) -> Position {
+    Position(position as u64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
+fn number(position: Position) -> f64 {
+    position.0 as f64
+}

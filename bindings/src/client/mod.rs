@@ -1,0 +1,64 @@
+//! The client's side: what a page, a Worker or a process loads to listen.
+
+mod listener;
+mod renewal;
+mod transferring;
+
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{client::Options, filter::SubscriptionFilter, limits::Limits};
+
+use crate::{error::coded, number::millis};
+
+/// One event for each list and resource that the filter names, as JSON texts.
+#[wasm_bindgen(js_name = subjectsOf)]
+pub fn subjects_of(filter: &str) -> Result<Vec<String>, JsValue> {
+    let subjects = filter_of(filter)?.subjects();
+    Ok(subjects
+        .iter()
+        .map(mcp_listen::event::ServerEvent::to_json)
+        .collect())
+}
+
+/// The filter as compact JSON text, as it is asked for; throws with the `code` `invalid-filter`.
+#[wasm_bindgen(js_name = normalizeFilter)]
+pub fn normalize_filter(filter: &str) -> Result<String, JsValue> {
+    Ok(filter_of(filter)?.to_json())
+}
+
+fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
+    SubscriptionFilter::from_json(text, &Limits::default())
+        .map_err(|error| coded("invalid-filter", &error.to_string()))
+}
+
+/// Names and values of the header fields of a request, one field a line.
+fn lines_of(headers: &[(&'static str, String)]) -> String {
+    let mut lines = String::new();
+    for (name, value) in headers {
+        lines.push_str(name);
+        lines.push_str(": ");
+        lines.push_str(value);
+        lines.push('\n');
+    }
+    lines
+}
+
+fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> Options {
+    Options {
+        client_info,
+        acknowledgment: millis(ack_ms),
+        silence: millis(silence_ms),
+        ..Options::default()
+    }
+}
+
+/// A message for people and logs: what is no UTF-8 is replaced.
+fn lossy(message: Vec<u8>) -> String {
+    String::from_utf8(message)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A seed from a number drawn from [0, 1).
+fn seed(random: f64) -> u64 {
+    random.to_bits()
+}

@@ -1,0 +1,52 @@
+use wasm_bindgen::JsValue;
+
+use mcp_listen::{clock::Millis, fanout::Tended, scope::Scope};
+
+use crate::{error::coded, number::millis};
+
+use super::accept::read_filter;
+
+/// What came of an answer about what a caller may hear.
+#[derive(Default)]
+pub(crate) struct Renewed {
+    /// What was wrong with it.
+    pub(crate) wrong: Option<String>,
+    /// The scope of the stream, where the caller has further audiences now.
+    pub(crate) scope: Option<Scope>,
+}
+
+/// Somebody has said what the caller may hear; without it, or where it is no filter, that is nothing.
+pub(crate) fn renew(stream: &mut Tended<'_>, authorized: Option<&str>, now: Millis) -> Renewed {
+    match authorized.map(read_filter) {
+        Some(Ok(mut allowed)) => {
+            allowed.scope = authorized.and_then(Scope::from_json).unwrap_or_default();
+            stream.handle_granted(&allowed, now);
+            Renewed {
+                wrong: None,
+                scope: stream.wider_scope(&allowed),
+            }
+        }
+        refused => {
+            stream.handle_denied();
+            let error = refused.and_then(Result::err);
+            Renewed {
+                wrong: error.map(|error| error.to_string()),
+                scope: None,
+            }
+        }
+    }
+}
+
+/// A stream ends at that moment; `None`: never.
+pub(crate) fn expire(stream: &mut Tended<'_>, at: Option<f64>) {
+    match at {
+        Some(at) => stream.expire_at(millis(at)),
+        None => stream.never_expire(),
+    }
+}
+
+/// What a caller hears of what is not for everybody.
+pub(crate) fn scope_of(text: &str) -> Result<Scope, JsValue> {
+    let wrong = "a name of a caller or an audience is empty, too long, or holds control characters";
+    Scope::from_json(text).ok_or_else(|| coded("authorizer-failed", wrong))
+}

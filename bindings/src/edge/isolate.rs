@@ -1,0 +1,276 @@
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    isolate::{Isolate, IsolateOutput},
+    upstream::{Patience, UpstreamCall},
+};
+
+use crate::{number::millis, number::time};
+
+use super::{
+    fanout::{Core, Fanout, packed, slots_of},
+    stream::Stream,
+};
+
+/// What is to be done about the bus.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum BusCallKind {
+    /// Give up the connection that there is.
+    Leave,
+    /// Make a new connection, and send `text` on it first.
+    Attach,
+    /// Send `text` on the connection that there is.
+    Send,
+}
+
+/// One thing to be done about the bus.
+#[wasm_bindgen]
+pub struct BusErrand(UpstreamCall);
+
+/// What is to be done for streams.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum ToldKind {
+    /// Write what `takeFan` has, as that of `publish`.
+    Write,
+    /// Poll them.
+    Poll,
+    /// The stream cannot be opened: there is no bus.
+    Refused,
+    /// The stream cannot be opened: the bus has no room for it.
+    Full,
+    /// The stream is held here no longer: what `takeParted` has is for another one to `adopt`.
+    Parted,
+}
+
+/// One thing to be done for streams.
+#[wasm_bindgen]
+pub struct Told {
+    /// What it is.
+    #[wasm_bindgen(readonly)]
+    pub kind: ToldKind,
+    streams: Vec<u32>,
+    fan: Vec<u8>,
+    parted: Option<Stream>,
+}
+
+/// Streams that share a connection to a bus. A fan-out that is fed does nothing of this.
+#[wasm_bindgen]
+impl Fanout {
+    /// A fan-out without streams, which follows a bus. `epoch` is when the clock of the other calls began, in milliseconds since 1970.
+    pub fn following(epoch: f64) -> Self {
+        let isolate = Isolate::new(Patience::default(), millis(epoch));
+        Self::of(Core::Following(Box::new(isolate)))
+    }
+
+    /// How long an attach may stay unanswered, and how often a silent bus is asked (0: never).
+    #[wasm_bindgen(js_name = setPatience)]
+    pub fn set_patience(
+        &mut self,
+        #[wasm_bindgen(js_name = attachMs)] attach_ms: f64,
+        #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
+    ) {
+        if let Some(isolate) = self.isolate() {
+            isolate.set_patience(Patience {
+                attach: millis(attach_ms),
+                verify: millis(verify_ms),
+            });
+        }
+    }
+
+    /// Holds a stream that was parted with elsewhere. It is alone here; `random` is drawn from [0, 1).
+    pub fn adopt(&mut self, parted: Stream, now: f64, random: f64) -> Option<u32> {
+        let Stream { inner, since, .. } = parted;
+        let id = self.isolate()?.adopt(inner, since, millis(now), random);
+        Some(id.slot())
+    }
+
+    /// Whether the bus has room for one more stream, as far as is known.
+    #[wasm_bindgen(js_name = hasRoomFor)]
+    pub fn has_room_for(&mut self, stream: &Stream, now: f64) -> bool {
+        let honored = stream.inner.honored();
+        self.isolate()
+            .is_none_or(|isolate| isolate.has_room_for(honored, millis(now)))
+    }
+
+    /// Takes a bus frame; the answer is the code of the error if it had to be dropped.
+    pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
+        let handled = self.isolate()?.handle_message(message, millis(now));
+        handled.err().map(|error| error.code().to_owned())
+    }
+
+    /// The bus is gone; `random` is drawn from [0, 1).
+    pub fn lose(
+        &mut self,
+        now: f64,
+        random: f64,
+        #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
+    ) {
+        if let Some(isolate) = self.isolate() {
+            isolate.handle_lost(millis(now), random, is_overloaded);
+        }
+    }
+
+    /// The bus has refused the connection for want of room; `lose` follows.
+    pub fn full(&mut self) {
+        if let Some(isolate) = self.isolate() {
+            isolate.handle_full();
+        }
+    }
+
+    /// The bus let the connection go, for a shard has the streams from now on; `random` is drawn from [0, 1).
+    #[wasm_bindgen(js_name = sentOn)]
+    pub fn sent_on(&mut self, now: f64, random: f64) {
+        if let Some(isolate) = self.isolate() {
+            isolate.handle_sent_on(millis(now), random);
+        }
+    }
+
+    /// The connection went away with the request that held it.
+    pub fn moved(&mut self, now: f64) {
+        if let Some(isolate) = self.isolate() {
+            isolate.handle_moved(millis(now));
+        }
+    }
+
+    /// The moment of `busDeadline` has come; `random` is drawn from [0, 1).
+    #[wasm_bindgen(js_name = busTimeout)]
+    pub fn bus_timeout(&mut self, now: f64, random: f64) {
+        if let Some(isolate) = self.isolate() {
+            isolate.handle_timeout(millis(now), random);
+        }
+    }
+
+    /// When to call `busTimeout`, on the clock of the other calls; undefined: not now.
+    #[wasm_bindgen(getter, js_name = busDeadline)]
+    pub fn bus_deadline(&mut self) -> Option<f64> {
+        self.isolate()?.poll_timeout().map(time)
+    }
+
+    /// What is to be done about the bus; undefined: nothing now.
+    pub fn call(&mut self, now: f64) -> Option<BusErrand> {
+        self.isolate()?.poll_call(millis(now)).map(BusErrand)
+    }
+
+    /// The next thing to do for streams; undefined: nothing now.
+    pub fn output(&mut self, now: f64) -> Option<Told> {
+        self.isolate()?.poll_output(millis(now)).map(Told::of)
+    }
+
+    /// Whether everything comes, as far as is known.
+    #[wasm_bindgen(getter, js_name = isCertain)]
+    pub fn is_certain(&mut self) -> bool {
+        self.isolate().is_none_or(|isolate| isolate.is_certain())
+    }
+
+    /// Asks the bus for everything that was published before this call.
+    pub fn settle(&mut self, now: f64) {
+        if let Some(isolate) = self.isolate() {
+            isolate.settle(millis(now));
+        }
+    }
+
+    /// Whether everything that was published before `settle` has been received.
+    #[wasm_bindgen(getter, js_name = isSettled)]
+    pub fn is_settled(&mut self) -> bool {
+        self.isolate().is_none_or(|isolate| isolate.is_settled())
+    }
+
+    /// Whether the bus was lost, and has not confirmed again yet.
+    #[wasm_bindgen(getter, js_name = isAway)]
+    pub fn is_away(&mut self) -> bool {
+        self.isolate().is_some_and(|isolate| isolate.is_away())
+    }
+
+    /// Bytes that the names of all that its streams want count.
+    #[wasm_bindgen(getter)]
+    pub fn names(&mut self) -> usize {
+        self.isolate().map_or(0, |isolate| isolate.names())
+    }
+
+    /// How often the bus was lost, how often it confirmed again after that, how often frames were missing on a connection that stayed
+    /// open, and nobody could tell what was missed.
+    #[wasm_bindgen(getter)]
+    pub fn counts(&mut self) -> Vec<u32> {
+        let counts = self.isolate().map(|isolate| isolate.counts());
+        let counts = counts.unwrap_or_default();
+        vec![counts.outages, counts.healed, counts.gaps, counts.resyncs]
+    }
+}
+
+#[wasm_bindgen]
+impl BusErrand {
+    /// What it is.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> BusCallKind {
+        match self.0 {
+            UpstreamCall::Leave => BusCallKind::Leave,
+            UpstreamCall::Attach(_) => BusCallKind::Attach,
+            UpstreamCall::Send(_) => BusCallKind::Send,
+        }
+    }
+
+    /// The frame that goes with it.
+    #[wasm_bindgen(getter)]
+    pub fn text(&self) -> String {
+        match &self.0 {
+            UpstreamCall::Leave => String::new(),
+            UpstreamCall::Attach(text) | UpstreamCall::Send(text) => text.clone(),
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Told {
+    /// Whom it is about.
+    #[wasm_bindgen(getter)]
+    pub fn streams(&self) -> Vec<u32> {
+        self.streams.clone()
+    }
+
+    /// What to write to whom, once.
+    #[wasm_bindgen(js_name = takeFan)]
+    pub fn take_fan(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.fan)
+    }
+
+    /// The stream that is held no longer, once.
+    #[wasm_bindgen(js_name = takeParted)]
+    pub fn take_parted(&mut self) -> Option<Stream> {
+        self.parted.take()
+    }
+}
+
+impl Told {
+    fn of(output: IsolateOutput) -> Self {
+        let told = |kind, streams| Self {
+            kind,
+            streams,
+            fan: Vec::new(),
+            parted: None,
+        };
+        match output {
+            IsolateOutput::Write(fan) => Self {
+                fan: packed(&fan),
+                ..told(ToldKind::Write, Vec::new())
+            },
+            IsolateOutput::Poll(ids) => told(ToldKind::Poll, slots_of(ids)),
+            IsolateOutput::Refused { id, is_full } => {
+                let kind = if is_full {
+                    ToldKind::Full
+                } else {
+                    ToldKind::Refused
+                };
+                told(kind, vec![id.slot()])
+            }
+            IsolateOutput::Parted(parted) => {
+                let streams = vec![parted.id.slot()];
+                Self {
+                    parted: Some((*parted).into()),
+                    ..told(ToldKind::Parted, streams)
+                }
+            }
+        }
+    }
+}

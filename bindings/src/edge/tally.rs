@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::tally;
+
+/// What the streams of one server went through, counted together.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Tally(pub(crate) Arc<tally::Tally>);
+
+#[wasm_bindgen]
+impl Tally {
+    /// Nothing has happened yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Events, notifications written, events that collapsed; milliseconds that notifications took together, then
+    /// how many took how long: up to 5, 20, 100, 500, 2,000, 10,000 ms, and longer.
+    #[wasm_bindgen(getter)]
+    pub fn counts(&self) -> Vec<f64> {
+        let counted = self.0.read();
+        let counts = [
+            counted.events,
+            counted.frames,
+            counted.collapsed,
+            counted.waited,
+        ];
+        counts.into_iter().chain(counted.waits).map(count).collect()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nothing happens 2^53 times")]
+fn count(count: u64) -> f64 {
+    count as f64
+}

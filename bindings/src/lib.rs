@@ -1,0 +1,36 @@
+//! The bindings for JavaScript: text, bytes and numbers only, never an object per event.
+//!
+//! Every handle is freed by its owner; JavaScript that forgets leaves it to the host's
+//! finalizers. Errors are JavaScript `Error`s with a stable `code`.
+
+#![allow(
+    unreachable_pub,
+    clippy::float_cmp,
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    clippy::missing_errors_doc,
+    reason = "wasm_bindgen dictates signatures and generates code"
+)]
+
+#[cfg(feature = "bus")]
+mod bus;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "edge")]
+mod edge;
+mod error;
+mod number;
+#[cfg(feature = "stdio")]
+mod stdio;
+#[cfg(any(feature = "edge", feature = "bus"))]
+mod text;
+
+#[cfg(feature = "edge")]
+use wasm_bindgen::prelude::*;
+
+/// The version of the package.
+#[cfg(feature = "edge")]
+#[wasm_bindgen(js_name = packageVersion)]
+pub fn package_version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}

@@ -1,0 +1,60 @@
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    event::ServerEvent,
+    position::Position,
+    topic::Topic,
+    uri::Uri,
+    wire::{BusMessage, EdgeMessage, Follow},
+};
+
+use crate::error::coded;
+
+/// The event as compact JSON text; throws with a `code` where it is none.
+#[wasm_bindgen(js_name = normalizeEvent)]
+pub fn normalize_event(event: &str) -> Result<String, JsValue> {
+    event_of(event).map(|event| event.to_json())
+}
+
+/// Whether events, each a line of compact JSON text, may be published again where it is not known whether they were; a line
+/// that is no event may not.
+#[wasm_bindgen(js_name = areRepeatable)]
+pub fn are_repeatable(events: &str) -> bool {
+    let mut events = events.lines().map(ServerEvent::from_json);
+    events.all(|event| event.is_ok_and(|event| event.is_repeatable()))
+}
+
+/// The frame with which an edge follows everything.
+#[wasm_bindgen(js_name = followEverything)]
+pub fn follow_everything() -> String {
+    Follow::fresh(1, vec![Topic::Everything]).to_json()
+}
+
+/// The frame with which an edge takes its leave.
+#[wasm_bindgen(js_name = detachMessage)]
+pub fn detach_message() -> String {
+    EdgeMessage::Detach.to_json()
+}
+
+/// The events in a bus frame, each as JSON text.
+#[wasm_bindgen(js_name = eventsIn)]
+pub fn events_in(message: &str) -> Vec<String> {
+    match BusMessage::from_json(message) {
+        Ok(BusMessage::Batch(batch)) => texts_of(&batch.events),
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn texts_of(events: &[(Position, ServerEvent)]) -> Vec<String> {
+    events.iter().map(|(_, event)| event.to_json()).collect()
+}
+
+pub(crate) fn event_of(text: &str) -> Result<ServerEvent, JsValue> {
+    ServerEvent::from_json(text).map_err(|error| coded(error.code(), &error.to_string()))
+}
+
+/// The URIs among these texts; what is none watches nothing.
+pub(crate) fn uris_of(texts: &[String]) -> Vec<Uri> {
+    let uris = texts.iter().map(|text| Uri::new(text, usize::MAX));
+    uris.filter_map(Result::ok).collect()
+}

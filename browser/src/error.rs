@@ -1,0 +1,58 @@
+use std::fmt;
+
+use mcp_listen::{
+    client::{End, Loss, Refusal},
+    clock::Millis,
+};
+
+/// Why there is no subscription, or why it is over before the server closed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The URL, or a header field, is none that a page can send.
+    InvalidOptions,
+    /// It broke off, or never came to be: listen again, and read anew what is watched.
+    Lost(Loss),
+    /// The server refused it.
+    Refused {
+        /// How.
+        refusal: Refusal,
+        /// How long the server asks to wait before another attempt.
+        retry_after: Option<Millis>,
+    },
+}
+
+impl ListenError {
+    /// What `end` means to a caller; `None` where the server closed the subscription and nothing was lost.
+    pub(super) fn of(end: End, retry_after: Option<Millis>) -> Option<Self> {
+        match end {
+            End::Graceful => None,
+            End::Lost(loss) => Some(Self::Lost(loss)),
+            End::Refused(refusal) => Some(Self::Refused {
+                refusal,
+                retry_after,
+            }),
+        }
+    }
+
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidOptions => "invalid-options",
+            Self::Lost(loss) => loss.code(),
+            Self::Refused { .. } => "refused",
+        }
+    }
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidOptions => formatter.write_str("the url or a header field is none"),
+            Self::Lost(loss) => loss.fmt(formatter),
+            Self::Refused { .. } => formatter.write_str("the server refused the subscription"),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}

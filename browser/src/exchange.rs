@@ -1,0 +1,242 @@
+use std::{
+    cell::RefCell,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    AbortController, Headers, ReadableStreamDefaultReader, ReadableStreamReadResult, Request,
+    RequestCache, RequestInit, RequestRedirect, Response,
+};
+
+use mcp_listen::client::HttpRequest;
+
+use super::{
+    host,
+    options::ListenOptions,
+    token::{Asked, Token},
+};
+
+/// Where requests go, and what goes with them.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) url: String,
+    pub(super) options: ListenOptions,
+    /// The token of the last request: a farewell asks for no other.
+    given: RefCell<Option<String>>,
+}
+
+/// One request and its answer, as far as it has come; dropped, both are given up.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    target: Rc<Target>,
+    request: HttpRequest,
+    sent: Option<Sent>,
+    awaited: Awaited,
+    is_asked_anew: bool,
+}
+
+#[derive(Debug)]
+enum Awaited {
+    Token(Asked),
+    Head(JsFuture),
+    Chunk(ReadableStreamDefaultReader, JsFuture),
+    /// There is no body, and nobody was told yet.
+    End,
+    Nothing,
+}
+
+/// What came of a request.
+pub(super) enum Arrival {
+    /// The answer begins: status, and header fields as lines `name: value`.
+    Head(u16, String),
+    /// More of its body.
+    Bytes(Vec<u8>),
+    /// Its body came to its end or broke off, or there was no answer.
+    End,
+}
+
+/// A request under way, which is aborted when this is dropped.
+#[derive(Debug)]
+struct Sent(AbortController);
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Target {
+    pub(super) fn new(url: &str, options: ListenOptions) -> Self {
+        Self {
+            url: url.to_owned(),
+            options,
+            given: RefCell::default(),
+        }
+    }
+
+    /// Sends what nobody awaits the answer of.
+    pub(super) fn bid_farewell(&self, request: &HttpRequest) {
+        if let Ok(request) = self.request(request, None) {
+            // The future takes whatever comes of it, so that the page hears of no unhandled rejection.
+            drop(JsFuture::from(host::fetch(&request)));
+        }
+    }
+
+    /// Fails where the URL or a header field is none.
+    fn request(
+        &self,
+        request: &HttpRequest,
+        controller: Option<&AbortController>,
+    ) -> Result<Request, JsValue> {
+        let init = RequestInit::new();
+        init.set_method(request.method);
+        init.set_headers_headers(&self.headers(request)?);
+        // A DELETE that Chromium (156) finds the stream of its session in the cache for, it may send twice.
+        init.set_cache(RequestCache::NoStore);
+        // Wherever a redirect leads, it is not where the credentials are for.
+        if self.holds_credentials() {
+            init.set_redirect(RequestRedirect::Manual);
+        }
+        if let Some(controller) = controller {
+            init.set_signal(Some(&controller.signal()));
+        }
+        if let Some(body) = &request.body {
+            init.set_body(&body.into());
+        }
+        Request::new_with_str_and_init(&self.url, &init)
+    }
+
+    fn holds_credentials(&self) -> bool {
+        self.options.token.is_some() || !self.options.headers.is_empty()
+    }
+
+    /// The caller's header fields, and over them those of the protocol.
+    fn headers(&self, request: &HttpRequest) -> Result<Headers, JsValue> {
+        let headers = Headers::new()?;
+        for (name, value) in &self.options.headers {
+            headers.append(name, value)?;
+        }
+        if let Some(token) = &*self.given.borrow() {
+            headers.set("Authorization", &["Bearer ", token].concat())?;
+        }
+        for (name, value) in &request.headers {
+            headers.set(name, value)?;
+        }
+        Ok(headers)
+    }
+}
+
+impl Exchange {
+    /// A request that is sent as soon as its token is there.
+    pub(super) fn new(target: &Rc<Target>, request: HttpRequest) -> Self {
+        Self {
+            awaited: Awaited::Token(Asked::of(target.options.token.as_ref())),
+            target: Rc::clone(target),
+            request,
+            sent: None,
+            is_asked_anew: false,
+        }
+    }
+
+    /// What came next; nothing follows the end. Fails where the URL or a header field is none.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Arrival, JsValue>> {
+        loop {
+            let settled = match &mut self.awaited {
+                Awaited::Token(asked) => {
+                    let token = ready!(asked.poll(context));
+                    self.send(token)?;
+                    continue;
+                }
+                Awaited::Head(promised) | Awaited::Chunk(_, promised) => {
+                    ready!(Pin::new(promised).poll(context)).ok()
+                }
+                Awaited::End => None,
+                Awaited::Nothing => return Poll::Pending,
+            };
+            let awaited = std::mem::replace(&mut self.awaited, Awaited::Nothing);
+            return Poll::Ready(Ok(match (awaited, settled) {
+                (Awaited::Head(_), Some(response)) => {
+                    let response = response.unchecked_into();
+                    if self.asks_anew(&response) {
+                        continue;
+                    }
+                    self.begin(&response)
+                }
+                (Awaited::Chunk(reader, _), Some(read)) => {
+                    self.go_on(reader, &read.unchecked_into())
+                }
+                _ => Arrival::End,
+            }));
+        }
+    }
+
+    fn send(&mut self, token: Option<String>) -> Result<(), JsValue> {
+        self.awaited = Awaited::Nothing;
+        self.target.given.replace(token);
+        let controller = AbortController::new()?;
+        let request = self.target.request(&self.request, Some(&controller))?;
+        self.awaited = Awaited::Head(host::fetch(&request).into());
+        self.sent = Some(Sent(controller));
+        Ok(())
+    }
+
+    /// Whether the request is made once more, for the token may have been too old.
+    fn asks_anew(&mut self, response: &Response) -> bool {
+        let token = self.target.options.token.as_ref();
+        let may_change = token.is_some_and(Token::may_change);
+        if response.status() != UNAUTHORIZED || !may_change || self.is_asked_anew {
+            return false;
+        }
+        self.is_asked_anew = true;
+        self.sent = None;
+        self.awaited = Awaited::Token(Asked::of(token));
+        true
+    }
+
+    fn begin(&mut self, response: &Response) -> Arrival {
+        self.awaited = response.body().map_or(Awaited::End, |body| {
+            Awaited::next(body.get_reader().unchecked_into())
+        });
+        Arrival::Head(response.status(), lines_of(&response.headers()))
+    }
+
+    fn go_on(
+        &mut self,
+        reader: ReadableStreamDefaultReader,
+        read: &ReadableStreamReadResult,
+    ) -> Arrival {
+        if read.get_done() == Some(true) {
+            return Arrival::End;
+        }
+        self.awaited = Awaited::next(reader);
+        Arrival::Bytes(Uint8Array::new(&read.get_value()).to_vec())
+    }
+}
+
+impl Awaited {
+    fn next(reader: ReadableStreamDefaultReader) -> Self {
+        let chunk = reader.read().into();
+        Self::Chunk(reader, chunk)
+    }
+}
+
+/// Only what CORS lets a page read.
+fn lines_of(headers: &Headers) -> String {
+    let mut lines = String::new();
+    for entry in headers.entries().into_iter().flatten() {
+        let field: Array = entry.unchecked_into();
+        lines.push_str(&field.get(0).as_string().unwrap_or_default());
+        lines.push_str(": ");
+        lines.push_str(&field.get(1).as_string().unwrap_or_default());
+        lines.push('\n');
+    }
+    lines
+}
+
+const UNAUTHORIZED: u16 = 401;

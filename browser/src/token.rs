@@ -1,0 +1,78 @@
+use std::{
+    fmt,
+    future::{Future, ready},
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+/// A bearer token, or what is asked for one.
+#[derive(Clone)]
+pub struct Token(Source);
+
+#[derive(Clone)]
+enum Source {
+    Fixed(String),
+    Provider(Rc<dyn Fn() -> Answer>),
+}
+
+type Answer = Pin<Box<dyn Future<Output = Option<String>>>>;
+
+impl Token {
+    /// Asks `provider` before each request, and once more where the answer is a 401. `None`: the
+    /// request goes without a token.
+    ///
+    /// ```
+    /// use mcp_listen_browser::Token;
+    ///
+    /// let token = Token::provider(async || Some("eyJhbGciOi...".to_owned()));
+    /// ```
+    pub fn provider<F>(provider: impl Fn() -> F + 'static) -> Self
+    where
+        F: Future<Output = Option<String>> + 'static,
+    {
+        Self(Source::Provider(Rc::new(move || Box::pin(provider()))))
+    }
+
+    /// Whether asking anew may give another one.
+    pub(super) fn may_change(&self) -> bool {
+        matches!(self.0, Source::Provider(_))
+    }
+}
+
+impl<T: Into<String>> From<T> for Token {
+    fn from(token: T) -> Self {
+        Self(Source::Fixed(token.into()))
+    }
+}
+
+/// What is given away shows in no log.
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token")
+    }
+}
+
+/// A token that is awaited.
+pub(super) struct Asked(Answer);
+
+impl Asked {
+    /// Asks `token`, where there is one to ask.
+    pub(super) fn of(token: Option<&Token>) -> Self {
+        Self(match token.map(|token| &token.0) {
+            Some(Source::Provider(provider)) => provider(),
+            Some(Source::Fixed(token)) => Box::pin(ready(Some(token.clone()))),
+            None => Box::pin(ready(None)),
+        })
+    }
+
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
+        self.0.as_mut().poll(context)
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Asked")
+    }
+}
