@@ -171,7 +171,7 @@ async function outcomesWith(file, tests) {
  */
 function mutantsOf(args) {
   const env = { ...process.env, ...lean, PATH: [cargoBin, process.env['PATH']].join(delimiter) };
-  const common = ['mutants', '--no-config', '--exclude', 'bindings/**', '--exclude', 'browser/**', '--exclude', 'src/seeded.rs'];
+  const common = ['mutants', '--no-config', '--exclude', 'bindings/**', '--exclude', 'browser/**'];
   const child = spawn('cargo', [...common, ...args], {
     cwd: MutantTree.path,
     env,

@@ -1,17 +1,14 @@
 //! How long to wait before something is tried again that failed: any span between the shortest and a ceiling, drawn with
 //! `random` from [0, 1), so that many who failed at the same moment come back spread over it.
 
-use crate::{
-    clock::Millis,
-    seeded::{self, Bug},
-};
+use crate::clock::Millis;
 
 /// Before the next attempt to reach a bus that has been away for so long.
 ///
 /// The ceiling grows with the absence alone, not with the number of attempts: edges that lost the
 /// same bus come back spread over it, whenever each of them noticed.
 pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> Millis {
-    let ceiling = if is_overloaded || seeded::has(Bug::WaitsTooLong) {
+    let ceiling = if is_overloaded {
         LONGEST
     } else {
         (away.0 / SHARE).clamp(SHORT, LONGEST)

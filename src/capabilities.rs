@@ -1,6 +1,7 @@
 //! What the server says that it notifies about.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
@@ -49,7 +50,7 @@ impl Discovered {
     /// The answer is fresh for its `ttlMs`, yet never longer than an hour, and belongs to one
     /// caller unless its `cacheScope` is public (2026-07-28, Caching).
     pub fn from_answer(body: &[u8], now: Millis) -> Option<Self> {
-        let messages = sse::data(std::str::from_utf8(body).ok()?);
+        let messages = sse::data(core::str::from_utf8(body).ok()?);
         Self::from_message(body, now).or_else(|| {
             messages
                 .iter()

@@ -1,6 +1,6 @@
 //! Time as the caller tells it.
 
-use std::ops::{Add, Sub};
+use core::ops::{Add, Sub};
 
 /// Milliseconds of the host's monotonic clock: a moment, or the span between two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

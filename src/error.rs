@@ -1,6 +1,7 @@
 //! Refusals: what a client is told when its listen request is not served.
 
-use std::fmt;
+use alloc::string::String;
+use core::fmt;
 
 use crate::id::RequestId;
 
@@ -274,6 +275,6 @@ impl fmt::Display for Reason {
     }
 }
 
-impl std::error::Error for Reason {}
+impl core::error::Error for Reason {}
 
 const RETRY_AFTER_SECONDS: u32 = 2;

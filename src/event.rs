@@ -1,6 +1,7 @@
 //! What the bus carries: typed change events, never JSON-RPC.
 
-use std::fmt;
+use alloc::{boxed::Box, string::String};
+use core::fmt;
 
 use crate::{
     json::{self, Node},
@@ -224,7 +225,7 @@ impl fmt::Display for EventError {
     }
 }
 
-impl std::error::Error for EventError {}
+impl core::error::Error for EventError {}
 
 const TOOLS: &str = "tools_list_changed";
 const PROMPTS: &str = "prompts_list_changed";

@@ -1,6 +1,7 @@
 //! The notification filter: what a client asks to hear, and what of it is honored.
 
-use std::{fmt, ops::Deref};
+use alloc::{string::String, vec::Vec};
+use core::{fmt, ops::Deref};
 
 use crate::{
     capabilities::Capabilities,
@@ -316,7 +317,7 @@ impl fmt::Display for FilterError {
     }
 }
 
-impl std::error::Error for FilterError {}
+impl core::error::Error for FilterError {}
 
 const TOOLS: &str = "toolsListChanged";
 const PROMPTS: &str = "promptsListChanged";

@@ -1,6 +1,8 @@
 //! Request ids, exactly as they were written.
 
-use std::{fmt, sync::Arc};
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
 
 use crate::json::{self, Node, Value};
 

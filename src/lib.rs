@@ -44,6 +44,11 @@
 //! assert!(stream.poll_output(Millis(1)).is_none());
 //! ```
 
+#![no_std]
+
+#[macro_use]
+extern crate alloc;
+
 mod backoff;
 pub mod bus;
 pub mod capabilities;
@@ -68,10 +73,7 @@ pub mod position;
 pub mod probe;
 pub mod publish;
 pub mod scope;
-#[doc(hidden)]
-pub mod seeded;
-#[doc(hidden)]
-pub mod sorted;
+mod sorted;
 pub mod sse;
 pub mod stdio;
 pub mod tally;

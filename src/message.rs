@@ -1,5 +1,7 @@
 //! Every JSON-RPC message that this crate writes; no other place writes one.
 
+use alloc::{borrow::ToOwned, string::String};
+
 use crate::{
     error::{Reason, Rejection},
     event::ServerEvent,

@@ -1,6 +1,7 @@
 //! The rule for texts that name a subject: opaque, compared code point by code point.
 
-use std::{fmt, sync::Arc};
+use alloc::sync::Arc;
+use core::fmt;
 
 /// Why a text names nothing that can be listened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,4 +42,4 @@ impl fmt::Display for NameError {
     }
 }
 
-impl std::error::Error for NameError {}
+impl core::error::Error for NameError {}

@@ -1,5 +1,7 @@
 //! What a server behind us offers, as far as others will announce its changes.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+
 use crate::{
     capabilities::Capabilities,
     json::{self, Node},
@@ -23,7 +25,7 @@ pub fn withheld(body: &[u8]) -> Option<String> {
 /// An answer with other capabilities, which `known` makes from those that it has.
 fn changed(body: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
     changed_message(body, known).or_else(|| {
-        let messages = sse::data(std::str::from_utf8(body).ok()?);
+        let messages = sse::data(core::str::from_utf8(body).ok()?);
         let mut messages = messages.iter();
         messages.find_map(|message| changed_message(message.as_bytes(), known))
     })

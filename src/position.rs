@@ -1,5 +1,7 @@
 //! Places in the log of a bus.
 
+use alloc::boxed::Box;
+
 /// An event's number in the bus log: 1 for the first, 0 before any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(pub u64);

@@ -1,5 +1,7 @@
 //! What a gateway asks the server behind it on behalf of one caller, and what the answers say.
 
+use alloc::string::String;
+
 use crate::{
     client::RpcError, filter::SubscriptionFilter, id::RequestId, legacy::VERSIONS, limits::Limits,
     listen::Incoming, message, sse,
@@ -41,7 +43,7 @@ pub fn acknowledged(body: &[u8]) -> Option<SubscriptionFilter> {
 pub fn is_unknown(body: &[u8]) -> bool {
     let says_so =
         |message: &[u8]| RpcError::read(message).is_some_and(|error| UNKNOWN.contains(&error.code));
-    let messages = || sse::data(std::str::from_utf8(body).unwrap_or_default());
+    let messages = || sse::data(core::str::from_utf8(body).unwrap_or_default());
     says_so(body) || messages().iter().any(|message| says_so(message.as_bytes()))
 }
 

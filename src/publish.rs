@@ -1,6 +1,7 @@
 //! What a publisher posts: one event, or several that belong together.
 
-use std::fmt;
+use alloc::{boxed::Box, vec::Vec};
+use core::fmt;
 
 use crate::{
     event::{EventError, ServerEvent},
@@ -125,4 +126,4 @@ impl fmt::Display for PublishError {
     }
 }
 
-impl std::error::Error for PublishError {}
+impl core::error::Error for PublishError {}

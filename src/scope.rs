@@ -1,6 +1,8 @@
 //! Who hears of what is not for everybody: the audiences of a caller, and its name.
 
-use std::{ops::Deref, sync::Arc};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Deref;
 
 use crate::{
     json::{self, Node},

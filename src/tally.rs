@@ -1,6 +1,6 @@
 //! What the streams of one server went through, counted together.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Millis;
 

@@ -1,6 +1,8 @@
 //! The tasks of the Tasks extension (SEP-2663): their ids, and the states that are told of.
 
-use std::{fmt, ops::Deref, sync::Arc};
+use alloc::sync::Arc;
+use alloc::{boxed::Box, string::String};
+use core::{fmt, ops::Deref};
 
 use crate::{
     json::{self, Node, Object},
@@ -123,7 +125,7 @@ impl fmt::Display for TaskError {
     }
 }
 
-impl std::error::Error for TaskError {}
+impl core::error::Error for TaskError {}
 
 const OF_AN_ANSWER: [&str; 2] = ["_meta", "resultType"];
 const BRACES: usize = 2;

@@ -1,6 +1,7 @@
 //! Resource URIs: opaque text, compared code point by code point.
 
-use std::{ops::Deref, sync::Arc};
+use alloc::sync::Arc;
+use core::ops::Deref;
 
 use crate::name;
 pub use crate::name::NameError as UriError;
@@ -27,7 +28,7 @@ impl Deref for Uri {
     }
 }
 
-impl std::borrow::Borrow<str> for Uri {
+impl alloc::borrow::Borrow<str> for Uri {
     fn borrow(&self) -> &str {
         &self.0
     }

@@ -1,3 +1,5 @@
+use alloc::{string::String, vec::Vec};
+
 use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map, wire::Batch};
 
 use super::edges::EdgeId;
@@ -29,7 +31,7 @@ impl Groups {
     }
 
     fn put_away(&mut self) {
-        let (previous, edges) = std::mem::take(&mut self.current);
+        let (previous, edges) = core::mem::take(&mut self.current);
         if !edges.is_empty()
             && let Some(group) = self.by_previous.or_default(previous)
         {

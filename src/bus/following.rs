@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, string::String, vec::Vec};
+
 use crate::{
     position::{Mark, Position},
     topic::{Delta, Topics},

@@ -16,6 +16,8 @@ mod room;
 mod shard;
 mod shards;
 
+use alloc::vec::Vec;
+
 pub use crate::position::{Mark, Position};
 pub use change::{BatchCall, Change};
 pub use delivery::Delivery;
@@ -27,7 +29,7 @@ pub use placement::{Home, ShardId};
 pub use room::Room;
 pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
 
 use crate::{
     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, scope::Scope, topic::Topic,

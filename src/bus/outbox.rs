@@ -1,4 +1,5 @@
-use std::{collections::VecDeque, sync::Arc};
+use alloc::{collections::VecDeque, sync::Arc};
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     backoff,
@@ -83,7 +84,7 @@ impl Outbox {
         self.flight = Some(Flight {
             call,
             through,
-            was_owed: std::mem::take(&mut self.is_owed),
+            was_owed: core::mem::take(&mut self.is_owed),
             deadline,
         });
         let epoch = mark.epoch.clone();

@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, vec::Vec};
+
 /// One shard of a bus, as its root numbers them, from 1; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(pub u32);

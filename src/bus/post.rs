@@ -1,9 +1,9 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
     position::{Mark, Position},
-    seeded::{self, Bug},
 };
 
 use super::{change::BatchCall, outbox::Outbox, placement::ShardId};
@@ -122,9 +122,7 @@ impl Post {
                     self.ready.push_back(*shard);
                 }
                 // The shard may have begun anew, and need nothing of a call that failed.
-                if !seeded::has(Bug::CountsLateCalls) {
-                    self.busy -= usize::from(outbox.is_settled());
-                }
+                self.busy -= usize::from(outbox.is_settled());
             }
             next = earlier(next, outbox.poll_timeout());
         }

@@ -1,10 +1,10 @@
-use std::{collections::VecDeque, sync::Arc};
+use alloc::vec::Vec;
+use alloc::{collections::VecDeque, sync::Arc};
 
 use crate::{
     clock::Millis,
     event::ServerEvent,
     position::Position,
-    seeded::{self, Bug},
     topic::Topic,
     wire::{Follow, ProtocolError, Taken},
 };
@@ -191,12 +191,11 @@ impl Bus {
         for topic in &follow.topics.drop {
             self.shards.follows.remove(shard, topic);
         }
-        let is_entered = follow.is_fresh || !seeded::has(Bug::EntersTheFirstNamesOnly);
-        let add = follow.topics.add.iter().filter(|_| is_entered);
+        let add = follow.topics.add.iter();
         let add = add.filter(|topic| self.shards.follows.insert(shard, (*topic).clone()));
         let add = add.cloned().collect();
         self.shards.placement.count(shard, follow.seq);
-        if follow.is_fresh || seeded::has(Bug::ClearsWhatIsOwed) {
+        if follow.is_fresh {
             self.shards.post.clear(shard);
         }
         self.shards.changes.push_back(Change::Follows {

@@ -1,4 +1,5 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
     capabilities::Capabilities,
@@ -157,10 +158,10 @@ impl ChannelListener {
 
     /// Gives the subscription up: the server is told, and nothing more is told of it.
     pub fn cancel(&mut self) {
-        match std::mem::replace(&mut self.step, Step::Ended) {
+        match core::mem::replace(&mut self.step, Step::Ended) {
             Step::Modern(mut stream) => self.messages.extend(stream.cancel()),
             Step::Session(_) => {
-                for uri in std::mem::take(&mut self.honored.resource_subscriptions) {
+                for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
                     let id = self.ids.mint();
                     let request = message::resource_request(&id, UNSUBSCRIBE, &uri);
                     self.messages.push_back(request);
@@ -255,7 +256,7 @@ impl ChannelListener {
     /// The answer to the question about the server; `None`: there was none in time.
     fn judge(&mut self, answer: Option<&[u8]>, now: Millis) {
         self.since = now;
-        match std::mem::replace(&mut self.step, Step::Ended) {
+        match core::mem::replace(&mut self.step, Step::Ended) {
             Step::Discovering { tried, .. } => self.choose(answer, tried),
             Step::Initializing(_) => self.begin(answer.unwrap_or_default()),
             step => self.step = step,
@@ -368,7 +369,7 @@ impl ChannelListener {
     /// What a session told before is told after.
     fn acknowledge(&mut self, honored: SubscriptionFilter) {
         let fresh = Pending::new(honored.clone(), self.options.limits.uris);
-        let mut held = std::mem::replace(&mut self.pending, fresh);
+        let mut held = core::mem::replace(&mut self.pending, fresh);
         while let Some(event) = held.pop() {
             if concerns(&honored, &event) {
                 self.pending.push(&event);

@@ -1,4 +1,5 @@
-use std::fmt;
+use alloc::string::String;
+use core::fmt;
 
 use crate::sse::DecodeError;
 
@@ -96,4 +97,4 @@ impl fmt::Display for Loss {
     }
 }
 
-impl std::error::Error for Loss {}
+impl core::error::Error for Loss {}

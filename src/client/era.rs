@@ -3,6 +3,8 @@
 //!
 //! Nothing here looks at what a server calls itself.
 
+use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
+
 use crate::{
     id::RequestId,
     json::{self, Node},
@@ -153,7 +155,7 @@ fn is_passing(status: u16) -> bool {
 }
 
 fn events_in(body: &[u8]) -> Vec<Vec<u8>> {
-    let events = sse::data(std::str::from_utf8(body).unwrap_or_default());
+    let events = sse::data(core::str::from_utf8(body).unwrap_or_default());
     events.into_iter().map(String::into_bytes).collect()
 }
 

@@ -1,3 +1,5 @@
+use alloc::{borrow::ToOwned, boxed::Box, vec::Vec};
+
 use crate::{
     clock::Millis,
     filter::SubscriptionFilter,
@@ -302,7 +304,7 @@ impl Listener {
 
     /// The answer to the question is whole.
     fn judge(&mut self, now: Millis) {
-        let asked = std::mem::replace(&mut self.step, Step::Ended(None));
+        let asked = core::mem::replace(&mut self.step, Step::Ended(None));
         let Step::Asking {
             question, reply, ..
         } = asked

@@ -1,3 +1,5 @@
+use alloc::string::String;
+
 use crate::{clock::Millis, limits::Limits, sse::Bounds};
 
 /// How a client listens.

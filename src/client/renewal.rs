@@ -41,7 +41,7 @@ impl Renewal {
             since: now,
             is_empty,
         });
-        std::mem::replace(&mut self.was_live, true)
+        core::mem::replace(&mut self.was_live, true)
     }
 
     /// The subscription has ended, where the server asked to wait for `asked`. The answer is when to

@@ -1,3 +1,5 @@
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+
 use crate::{clock::Millis, listen::Headers};
 
 use super::{

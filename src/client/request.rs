@@ -1,3 +1,5 @@
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+
 /// An HTTP request to send; what authorizes it, and where it goes, is its sender's to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {

@@ -1,6 +1,7 @@
 //! What a client says to a server of 2025-11-25 or earlier, and what it takes from its answers.
 
-use std::fmt;
+use alloc::{borrow::ToOwned, boxed::Box, string::String};
+use core::fmt;
 
 use crate::{
     capabilities::Capabilities,
@@ -100,8 +101,8 @@ pub(super) fn answered(message: &[u8], limits: &Limits) -> Option<RequestId> {
 
 /// Whether the answer to a request, a JSON body or an event stream, is a result.
 pub(super) fn is_taken(body: &[u8]) -> bool {
-    let messages = sse::data(std::str::from_utf8(body).unwrap_or_default());
-    let of_body = std::iter::once(body);
+    let messages = sse::data(core::str::from_utf8(body).unwrap_or_default());
+    let of_body = core::iter::once(body);
     of_body
         .chain(messages.iter().map(String::as_bytes))
         .any(|message| {
@@ -120,8 +121,8 @@ impl Session {
         headers: &Headers<'_>,
         body: &[u8],
     ) -> Result<Self, SessionError> {
-        let messages = sse::data(std::str::from_utf8(body).unwrap_or_default());
-        let of_body = std::iter::once(body);
+        let messages = sse::data(core::str::from_utf8(body).unwrap_or_default());
+        let of_body = core::iter::once(body);
         let mut bodies = of_body.chain(messages.iter().map(String::as_bytes));
         let answer = bodies.find_map(Answer::read);
         match answer {
@@ -255,7 +256,7 @@ impl fmt::Display for SessionError {
     }
 }
 
-impl std::error::Error for SessionError {}
+impl core::error::Error for SessionError {}
 
 const PING: &str = "ping";
 const SESSION: &str = "Mcp-Session-Id";

@@ -1,3 +1,5 @@
+use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
@@ -349,7 +351,7 @@ impl SessionListener {
     fn open(&mut self, wire: &mut Wire) {
         self.is_open = true;
         let narrowed = Pending::new(self.honored.clone(), self.options.limits.uris);
-        let mut held = std::mem::replace(&mut self.pending, narrowed);
+        let mut held = core::mem::replace(&mut self.pending, narrowed);
         while let Some(change) = held.pop() {
             self.push(&change);
         }

@@ -1,4 +1,5 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::{listen::Headers, uri::Uri};
 

@@ -1,3 +1,5 @@
+use alloc::{string::String, vec::Vec};
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
@@ -131,7 +133,7 @@ impl Subscription {
 
     /// The answer's body came to its end or broke off, or no answer came at all.
     pub fn handle_end(&mut self) {
-        match std::mem::replace(&mut self.body, Body::Ignored) {
+        match core::mem::replace(&mut self.body, Body::Ignored) {
             Body::Json(bytes) => self.read_json(&bytes),
             Body::Awaited | Body::Events(_) => self.settle(End::Lost(Loss::Disconnected)),
             Body::Ignored => {}

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use crate::{
     listen::Headers,
     sse::{Bounds, Decoder, Item},
@@ -44,7 +46,7 @@ impl Tap {
 
     /// The body came to its end: the message that it is, if it is one.
     pub fn handle_end(&mut self) -> Option<Vec<u8>> {
-        match std::mem::replace(&mut self.body, Body::Ignored) {
+        match core::mem::replace(&mut self.body, Body::Ignored) {
             Body::Text(text) if !text.is_empty() => Some(text),
             _ => None,
         }

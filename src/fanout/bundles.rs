@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use super::{Fan, StreamId};
 
 /// What several events come to for each stream: streams of one stamp that hear the same of them share one chunk.

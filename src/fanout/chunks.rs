@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 /// Which chunk each group gets, forgotten at no cost: a group has one if the chunk that it remembers is its own.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {

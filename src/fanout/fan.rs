@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use super::StreamId;
 
 /// What is to be written now: chunks, and which stream gets which. Streams that get the same share a chunk.

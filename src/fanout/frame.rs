@@ -1,3 +1,5 @@
+use alloc::{string::String, vec::Vec};
+
 use crate::{event::ServerEvent, listen::Stamp, message, sse};
 
 /// The frames of one event; but for their ids they are written once.

@@ -11,7 +11,8 @@ mod resume;
 mod slots;
 mod tended;
 
-use std::{collections::BTreeSet, sync::Arc};
+use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     bus::Mark,
@@ -20,7 +21,6 @@ use crate::{
     listen::{Ending, Output, ServerStream, Stamp},
     position::Position,
     scope::Scope,
-    seeded::{self, Bug},
     tally::Tally,
     topic::{Index, Topics},
 };
@@ -172,7 +172,7 @@ impl Fanout {
             let takes = held.stream.is_opening() || held.stream.is_open();
             held.is_polled = true;
             let resume = held.resume.get_or_insert_default();
-            if takes || seeded::has(Bug::HearsWhileDraining) {
+            if takes {
                 resume.handle_given(mark);
             }
         }
@@ -291,9 +291,6 @@ impl Fanout {
 
     /// Takes a stream off the lists of what it honored, but for what it honors now.
     fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter, now: &SubscriptionFilter) {
-        if seeded::has(Bug::KeepsWhoLeftInTheIndex) {
-            return;
-        }
         let stays: Topics = now.topics().into_iter().collect();
         for topic in honored.topics() {
             if !stays.contains(&topic) {

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use crate::sorted::Map;
 
 /// Names as small numbers, while they are in use; a number that is free is given again.

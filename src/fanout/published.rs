@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use crate::{
     clock::Millis, event::ServerEvent, position::Position, sorted::Map, tally::Tally, topic::Topic,
@@ -83,7 +84,7 @@ impl Told {
     }
 
     fn flush(&mut self) {
-        let streams = std::mem::take(&mut self.streams);
+        let streams = core::mem::take(&mut self.streams);
         if let Some(tally) = &self.tally {
             tally.count_told(streams, self.wait);
         }

@@ -1,9 +1,6 @@
-use crate::{
-    clock::Millis,
-    event::ServerEvent,
-    listen::Stamp,
-    seeded::{self, Bug},
-};
+use alloc::vec::Vec;
+
+use crate::{clock::Millis, event::ServerEvent, listen::Stamp};
 
 use super::{
     Fan, Fanout, Published, StreamId,
@@ -36,9 +33,7 @@ impl Fanout {
     pub(crate) fn publish_heard(&mut self, mut events: Vec<Published>, now: Millis) -> Fan {
         match events.pop() {
             None => Fan::default(),
-            Some(event) if events.is_empty() || seeded::has(Bug::FansOutTheLastOnly) => {
-                self.publish_one(event, now)
-            }
+            Some(event) if events.is_empty() => self.publish_one(event, now),
             Some(last) => {
                 events.push(last);
                 self.publish_many(events, now)
@@ -48,15 +43,10 @@ impl Fanout {
 
     fn publish_one(&mut self, published: Published, now: Millis) -> Fan {
         let mut fan = Fan::default();
-        let mut chunks = std::mem::take(&mut self.chunks);
+        let mut chunks = core::mem::take(&mut self.chunks);
         let mut frame = Frame::new(&published.event);
         chunks.forget();
         self.each_hearer((&published, 0), now, &mut |group, id, stamp| {
-            let group = if seeded::has(Bug::StampsAllAlike) {
-                0
-            } else {
-                group
-            };
             let chunk = chunks.get(group).unwrap_or_else(|| {
                 chunks.push(group);
                 frame.push(&mut fan.bytes, stamp);
@@ -84,10 +74,7 @@ impl Fanout {
 
     /// These streams had no room for what the last publish answered: their cues wait.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
-        if seeded::has(Bug::ForgetsTheMissed) {
-            return;
-        }
-        let events = std::mem::take(&mut self.last);
+        let events = core::mem::take(&mut self.last);
         for id in streams {
             let Some(held) = self.slots.get_mut(id) else {
                 continue;
@@ -112,7 +99,7 @@ impl Fanout {
     /// The streams that what was published last is not written to and that are to be polled: they are polled always, have ended, or
     /// whether they may still hear it has to be asked, as [`Fanout::poll_question`] says.
     pub fn take_due(&mut self) -> Vec<StreamId> {
-        std::mem::take(&mut self.due)
+        core::mem::take(&mut self.due)
     }
 
     /// Each stream that hears the event and can be written to; for every other that hears it the cue waits.

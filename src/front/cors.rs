@@ -1,5 +1,7 @@
 //! What a browser is told, so that a page of another origin may ask and read the answer.
 
+use alloc::{borrow::ToOwned, vec::Vec};
+
 use super::policy::Field;
 
 /// Goes with every answer to a page of `origin`.

@@ -1,5 +1,7 @@
 //! Hosts and origins as text says them, compared in one normal form.
 
+use alloc::string::String;
+
 /// A host name or address, and its port where that is not the scheme's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {

@@ -1,4 +1,5 @@
-use std::fmt;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use core::fmt;
 
 use crate::{error::Reason, listen::Headers};
 
@@ -232,7 +233,7 @@ impl fmt::Display for PolicyError {
     }
 }
 
-impl std::error::Error for PolicyError {}
+impl core::error::Error for PolicyError {}
 
 /// Whether a browser says that a page of another origin asks: it sends no `Origin` with the GET of an image or a link
 /// (Fetch Metadata Request Headers, Section 2.3).

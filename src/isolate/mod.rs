@@ -5,7 +5,8 @@ mod output;
 mod scope;
 mod session;
 
-use std::{collections::VecDeque, sync::Arc};
+use alloc::vec::Vec;
+use alloc::{collections::VecDeque, sync::Arc};
 
 use crate::{
     clock::Millis,
@@ -14,7 +15,6 @@ use crate::{
     filter::SubscriptionFilter,
     listen::{Ending, ServerStream},
     position::{Mark, Position},
-    seeded::{self, Bug},
     topic::Topic,
     upstream::{Counts, News, Patience, Upstream, UpstreamCall},
     wire::ProtocolError,
@@ -110,17 +110,11 @@ impl Isolate {
     pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         let index = self.fanout.index();
         let handled = self.upstream.handle_message(text, now, index);
-        if seeded::has(Bug::EndsAtAGap) && self.counts().gaps > 0 {
-            self.seeded_end();
-        }
         match handled? {
             News::Nothing => {}
             News::Confirmed { is_whole, watched } => {
                 if let Some(watching) = watched {
                     self.watch(watching);
-                }
-                if seeded::has(Bug::EndsAtANewEpoch) && !is_whole {
-                    self.seeded_end();
                 }
                 if self.confirm_session(is_whole) {
                     return Ok(());
@@ -147,9 +141,6 @@ impl Isolate {
     /// are refused where the bus was away already, or is overloaded; otherwise they wait for one more attempt, for a
     /// connection that ends with the request that held it may look just the same.
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        if seeded::has(Bug::EndsWithItsBus) {
-            self.seeded_end();
-        }
         let is_news = self.upstream.handle_lost(now, random, is_overloaded);
         if !is_news {
             self.refuse_waiting();
@@ -163,9 +154,6 @@ impl Isolate {
 
     /// The connection went away with the request that held it: another one is called for, and at once where streams wait.
     pub fn handle_moved(&mut self, now: Millis) {
-        if seeded::has(Bug::HandsOverWithoutTheWaiting) {
-            self.refuse_waiting();
-        }
         self.upstream.handle_moved(now);
         if !self.waiting.is_empty() {
             self.upstream.handle_wish(now);
@@ -201,9 +189,6 @@ impl Isolate {
         let call = self.upstream.poll_call(now, self.fanout.index());
         if call.is_some() {
             self.handle_asked();
-        }
-        if seeded::has(Bug::AdjustsTooSoon) {
-            self.serve_waiting();
         }
         call
     }
@@ -255,12 +240,7 @@ impl Isolate {
 
     /// Nobody knows what was missed: each open stream cues everything that it honors.
     fn resync(&mut self) {
-        if seeded::has(Bug::ResyncForgetsWhatIsFollowed) {
-            self.upstream.forget_what_is_followed();
-        }
-        if !seeded::has(Bug::ResyncTellsNobody) {
-            self.steps.push_back(Step::Gap);
-        }
+        self.steps.push_back(Step::Gap);
     }
 
     fn hear(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
@@ -311,13 +291,6 @@ impl Isolate {
 
     fn honored(&self, id: StreamId) -> Option<Arc<SubscriptionFilter>> {
         Some(self.fanout.stream(id)?.shared_honored().clone())
-    }
-
-    /// A bug that is planted: the open streams end.
-    fn seeded_end(&mut self) {
-        for id in self.open_streams() {
-            self.fanout.touch(id, ServerStream::abort);
-        }
     }
 
     fn release<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {

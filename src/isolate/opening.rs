@@ -1,10 +1,5 @@
 use crate::{
-    bus::Mark,
-    clock::Millis,
-    fanout::StreamId,
-    filter::SubscriptionFilter,
-    listen::ServerStream,
-    seeded::{self, Bug},
+    bus::Mark, clock::Millis, fanout::StreamId, filter::SubscriptionFilter, listen::ServerStream,
 };
 
 use super::{Isolate, output::Step};
@@ -24,7 +19,6 @@ impl Isolate {
         }
         let topics = stream.honored().topics();
         let id = self.fanout.open_waiting(stream);
-        self.seeded_acknowledge(id);
         self.upstream.want(&topics);
         if !self.serve(id) {
             self.waiting.push(id);
@@ -57,15 +51,8 @@ impl Isolate {
         self.upstream.has_room_for(&honored.topics(), now, index)
     }
 
-    /// A bug that is planted: it does not wait for the bus.
-    pub(super) fn seeded_acknowledge(&mut self, id: StreamId) {
-        if seeded::has(Bug::AcknowledgesUnregistered) {
-            self.fanout.handle_attached(id, Millis(0));
-        }
-    }
-
     pub(super) fn serve_waiting(&mut self) {
-        for id in std::mem::take(&mut self.waiting) {
+        for id in core::mem::take(&mut self.waiting) {
             if !self.serve(id) {
                 self.waiting.push(id);
             }
@@ -86,7 +73,7 @@ impl Isolate {
     }
 
     pub(super) fn refuse_waiting(&mut self) {
-        for id in std::mem::take(&mut self.waiting) {
+        for id in core::mem::take(&mut self.waiting) {
             self.refuse(id, false);
         }
     }

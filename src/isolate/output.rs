@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, vec::Vec};
+
 use crate::{
     bus::{Mark, Position},
     clock::Millis,

@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, vec::Vec};
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
@@ -52,7 +54,6 @@ impl Isolate {
         self.upstream.begin_session(session, past, stream.honored());
         let id = self.fanout.open_waiting(stream);
         self.fanout.handle_given(id, None);
-        self.seeded_acknowledge(id);
         self.upstream.want(&topics);
         self.session = Some(Session {
             id,

@@ -1,4 +1,5 @@
-use std::borrow::Cow;
+use alloc::borrow::Cow;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 use crate::sorted::Set;
 
@@ -23,7 +24,7 @@ pub enum ReadError {
 /// # Errors
 /// The first [`ReadError`] from the left.
 pub fn read(bytes: &[u8], max_depth: usize) -> Result<Document<'_>, ReadError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| ReadError::Encoding)?;
+    let text = core::str::from_utf8(bytes).map_err(|_| ReadError::Encoding)?;
     let mut reader = Reader {
         text,
         at: 0,

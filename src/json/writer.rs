@@ -1,4 +1,5 @@
-use std::fmt::Write as _;
+use alloc::string::String;
+use core::fmt::Write as _;
 
 use super::node::{Node, Value};
 

@@ -1,5 +1,7 @@
 //! The ids of the events on a session's stream (2025-11-25, Transports: Resumability).
 
+use alloc::{borrow::ToOwned, string::String};
+
 use crate::position::{Mark, Position};
 
 /// The id that says "everything up to `mark`": visible ASCII, to be taken as opaque. Where no

@@ -1,3 +1,5 @@
+use alloc::{borrow::ToOwned, string::String, vec};
+
 use crate::{
     capabilities::Capabilities,
     id::RequestId,
@@ -36,7 +38,7 @@ pub fn initialized(
     body: &[u8],
     known: Option<Capabilities>,
 ) -> Option<Initialized> {
-    let of_stream = || sse::data(std::str::from_utf8(body).unwrap_or_default());
+    let of_stream = || sse::data(core::str::from_utf8(body).unwrap_or_default());
     from_message(id, body, known, spoken).or_else(|| {
         let messages = of_stream();
         let mut answers = messages.iter();

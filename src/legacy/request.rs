@@ -1,3 +1,5 @@
+use alloc::boxed::Box;
+
 use crate::{
     error::{Reason, Rejection},
     id::RequestId,

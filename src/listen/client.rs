@@ -1,3 +1,5 @@
+use alloc::string::String;
+
 use crate::{
     capabilities::Capabilities, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
     message,
@@ -99,7 +101,7 @@ impl ClientStream {
     /// Gives the subscription up: nothing more is told of it. The answer is the notification for the
     /// server, on transports that want one; `None` where it has ended already.
     pub fn cancel(&mut self) -> Option<String> {
-        let was = std::mem::replace(&mut self.state, State::Ended);
+        let was = core::mem::replace(&mut self.state, State::Ended);
         (!matches!(was, State::Ended)).then(|| message::cancelled(&self.id))
     }
 

@@ -1,13 +1,6 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
-use crate::{
-    clock::Millis,
-    event::ServerEvent,
-    position::Position,
-    seeded::{self, Bug},
-    sorted::Map,
-    topic::Topic,
-};
+use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map, topic::Topic};
 
 /// The pending cues of one stream: at most one for each topic, however many events came, in the order in which each
 /// topic first became pending. What waits for a topic is its latest event.
@@ -40,10 +33,6 @@ impl Cues {
     /// Returns whether one waited.
     pub(crate) fn push(&mut self, event: &ServerEvent, at: Since) -> bool {
         let topic = Topic::of(event);
-        if seeded::has(Bug::LosesItsPlace) && self.has(&topic) {
-            self.queue.retain(|(waiting, _)| *waiting != topic);
-            self.queue.push_back((topic.clone(), at));
-        }
         let former = self.waiting.insert(topic.clone(), event.clone());
         if former.is_none() {
             self.queue.push_back((topic, at));
@@ -64,9 +53,6 @@ impl Cues {
 
     /// Forgets what is not to be told any more.
     pub(crate) fn retain(&mut self, is_honored: impl Fn(&ServerEvent) -> bool) {
-        if seeded::has(Bug::KeepsWhatIsNotHonored) {
-            return;
-        }
         let waiting = &mut self.waiting;
         self.queue.retain(|(topic, _)| {
             let is_kept = waiting.get(topic).is_some_and(&is_honored);
@@ -80,9 +66,6 @@ impl Cues {
     /// The position up to which nothing is pending or missing, where nothing is missing up to `latest`;
     /// `None` while that cannot be told. What came after something missing may wait at any place.
     pub(crate) fn covered(&self, latest: Position) -> Option<Position> {
-        if seeded::has(Bug::CoversWhatWaits) {
-            return Some(latest);
-        }
         let mut covered = latest;
         for (_, at) in &self.queue {
             covered = covered.min(at.position?.previous());

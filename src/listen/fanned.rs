@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use crate::{clock::Millis, event::ServerEvent, filter::SubscriptionFilter, tally::Tally};
 

@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use crate::{
     clock::Millis,
@@ -79,10 +80,10 @@ impl ServerStream {
         let Some(grant) = &mut self.grant else {
             return;
         };
-        let Question::Asked(asked) = std::mem::replace(&mut grant.question, Question::None) else {
+        let Question::Asked(asked) = core::mem::replace(&mut grant.question, Question::None) else {
             return;
         };
-        let is_doubted = std::mem::take(&mut grant.is_doubted);
+        let is_doubted = core::mem::take(&mut grant.is_doubted);
         grant.until = if is_doubted {
             Millis(0)
         } else {

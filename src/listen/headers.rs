@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 /// The header fields of one HTTP request, as lines `name: value`.
 #[derive(Clone, Copy, Debug)]
 pub struct Headers<'a> {

@@ -1,3 +1,5 @@
+use alloc::{borrow::ToOwned, string::String};
+
 use crate::{
     event::ServerEvent,
     filter::SubscriptionFilter,

@@ -1,5 +1,3 @@
-use crate::seeded::{self, Bug};
-
 use super::{cues::Since, ending::Ending, stream::ServerStream};
 
 /// What a stream does where events were lost.
@@ -22,7 +20,7 @@ impl ServerStream {
         if self.is_named() && !self.renew_grant() {
             return self.handle_denied();
         }
-        if self.honored.task_ids.is_empty() || seeded::has(Bug::PassesOverTasks) {
+        if self.honored.task_ids.is_empty() {
             self.handle_gap();
         } else {
             self.retire(Ending::Lost);

@@ -1,5 +1,7 @@
 //! The parts of a listen request's body, each checked with its own refusal.
 
+use alloc::borrow::ToOwned;
+
 use crate::{
     capabilities,
     error::Reason,

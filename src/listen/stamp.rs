@@ -1,3 +1,5 @@
+use alloc::string::String;
+
 use crate::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId, message};
 
 /// What the messages of a stream carry beside their own content.

@@ -1,13 +1,9 @@
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::{boxed::Box, string::String};
 
 use crate::{
-    clock::Millis,
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    id::RequestId,
-    position::Position,
-    seeded::{self, Bug},
-    tally::Tally,
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
+    position::Position, tally::Tally,
 };
 
 use super::{
@@ -286,8 +282,7 @@ impl ServerStream {
     }
 
     fn pending(&mut self, is_acknowledged: bool, now: Millis) -> Option<Output> {
-        let is_early = seeded::has(Bug::CuesBeforeAcknowledging) && self.pending_cues() > 0;
-        if !is_acknowledged && !is_early {
+        if !is_acknowledged {
             return Some(self.opened());
         }
         if self.is_held || self.withhold(now) {
@@ -321,9 +316,6 @@ impl ServerStream {
         match self.state {
             State::Opening => self.abort_for(why),
             State::Open { is_acknowledged } => {
-                if seeded::has(Bug::EndsWithoutDraining) {
-                    self.cues = None;
-                }
                 self.ending = Some(why);
                 self.state = State::Draining {
                     is_acknowledged,

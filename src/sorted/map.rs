@@ -1,10 +1,11 @@
-use std::borrow::Borrow;
+use alloc::borrow::Borrow;
+use alloc::vec::Vec;
 
 use super::order::{Order, Place};
 
 /// A map whose keys are in order.
 #[derive(Clone, Debug)]
-pub struct Map<K, V> {
+pub(crate) struct Map<K, V> {
     order: Order,
     entries: Vec<Option<(K, V)>>,
     /// The numbers of the entries that hold nothing.
@@ -13,22 +14,22 @@ pub struct Map<K, V> {
 
 impl<K: Ord, V> Map<K, V> {
     /// An empty one.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// How many keys there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether the key is in it.
-    pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -36,7 +37,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// The value of `key`.
-    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -45,7 +46,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// The value of `key`, to be changed.
-    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
     {
@@ -54,7 +55,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// The key as it was put in.
-    pub fn key<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
+    pub(crate) fn key<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
     where
         K: Borrow<Q>,
     {
@@ -63,12 +64,12 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// Puts the value in; the one before is the answer.
-    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(place) => {
                 let number = self.order.get(place)?;
                 let present = self.value_mut(number)?;
-                Some(std::mem::replace(present, value))
+                Some(core::mem::replace(present, value))
             }
             Err(place) => {
                 self.put(place, key, value);
@@ -78,7 +79,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// The value of `key`, put in first where there is none.
-    pub fn or_default(&mut self, key: K) -> Option<&mut V>
+    pub(crate) fn or_default(&mut self, key: K) -> Option<&mut V>
     where
         V: Default,
     {
@@ -90,7 +91,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// Takes the key out; its value is the answer.
-    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -102,7 +103,7 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// Takes out what `keep` does not say to keep, in order.
-    pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         let (entries, free) = (&mut self.entries, &mut self.free);
         self.order.retain(&mut |number| {
             let Some(entry) = entries.get_mut(number as usize) else {
@@ -118,24 +119,24 @@ impl<K: Ord, V> Map<K, V> {
     }
 
     /// Keys and values, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.order
             .iter()
             .filter_map(|number| self.entry(number).map(|(key, value)| (key, value)))
     }
 
     /// The keys, in order.
-    pub fn keys(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
 
     /// The values, in any order.
-    pub fn values(&self) -> impl Iterator<Item = &V> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.iter().flatten().map(|(_, value)| value)
     }
 
     /// The values, in any order.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().flatten().map(|(_, value)| value)
     }
 
@@ -173,12 +174,12 @@ impl<K: Ord, V> Map<K, V> {
 
 impl<K, V> Map<K, V> {
     /// Takes everything out.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
     /// What is in it, in order.
-    pub fn into_entries(self) -> impl Iterator<Item = (K, V)> {
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (K, V)> {
         let mut entries = self.entries;
         self.order
             .into_iter()

@@ -7,5 +7,5 @@ mod map;
 mod order;
 mod set;
 
-pub use map::Map;
-pub use set::Set;
+pub(crate) use map::Map;
+pub(crate) use set::Set;

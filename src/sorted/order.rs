@@ -1,4 +1,5 @@
-use std::cmp::Ordering;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 /// Numbers in an order that its owner knows: in runs of bounded length, so that to insert one moves
 /// few, however many there are.

@@ -1,45 +1,37 @@
-use std::borrow::Borrow;
+use alloc::borrow::Borrow;
 
 use super::map::Map;
 
 /// Keys in order.
 #[derive(Clone, Debug)]
-pub struct Set<K>(Map<K, ()>);
+pub(crate) struct Set<K>(Map<K, ()>);
 
 impl<K: Ord> Set<K> {
     /// How many keys there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether the key is in it.
-    pub fn contains<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    pub(crate) fn contains<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
         self.0.contains_key(key)
     }
 
-    /// The key as it was put in.
-    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
-    where
-        K: Borrow<Q>,
-    {
-        self.0.key(key)
-    }
-
     /// Whether the key was not in it before.
-    pub fn insert(&mut self, key: K) -> bool {
+    pub(crate) fn insert(&mut self, key: K) -> bool {
         self.0.insert(key, ()).is_none()
     }
 
     /// Whether the key was in it.
-    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> bool
+    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -47,12 +39,12 @@ impl<K: Ord> Set<K> {
     }
 
     /// The keys, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &K> {
         self.0.keys()
     }
 
     /// The keys, in order.
-    pub fn into_keys(self) -> impl Iterator<Item = K> {
+    pub(crate) fn into_keys(self) -> impl Iterator<Item = K> {
         self.0.into_entries().map(|(key, ())| key)
     }
 }

@@ -1,3 +1,5 @@
+use alloc::{string::String, vec::Vec};
+
 /// The data of each whole event in `body`, its lines joined by line feeds; comments and other fields are passed over.
 pub fn data(body: &str) -> Vec<String> {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");

@@ -1,4 +1,6 @@
-use std::{collections::VecDeque, fmt};
+use alloc::collections::VecDeque;
+use alloc::{boxed::Box, vec::Vec};
+use core::fmt;
 
 use crate::clock::Millis;
 
@@ -114,7 +116,7 @@ impl Decoder {
 
     fn read(&mut self) -> Result<Option<Item>, DecodeError> {
         while let Some(byte) = self.bytes.pop_front() {
-            let is_paired = std::mem::replace(&mut self.is_after_return, byte == b'\r');
+            let is_paired = core::mem::replace(&mut self.is_after_return, byte == b'\r');
             match byte {
                 b'\n' if is_paired => {}
                 b'\n' | b'\r' => {
@@ -132,9 +134,9 @@ impl Decoder {
     }
 
     fn finish_line(&mut self) -> Result<Option<Item>, DecodeError> {
-        let line = std::mem::take(&mut self.line);
+        let line = core::mem::take(&mut self.line);
         let mut text = line.as_slice();
-        if std::mem::take(&mut self.is_first_line) {
+        if core::mem::take(&mut self.is_first_line) {
             text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         }
         if text.is_empty() {
@@ -152,7 +154,7 @@ impl Decoder {
             b"retry" => return Ok(retry_of(value).map(Item::Retry)),
             // One that is no text could not be sent back.
             b"id" if !value.contains(&0) => {
-                if let Ok(id) = std::str::from_utf8(value) {
+                if let Ok(id) = core::str::from_utf8(value) {
                     self.last_event_id = Some(id.into());
                 }
             }
@@ -180,7 +182,7 @@ impl Unfinished {
 
     /// An event without a line of data is none.
     fn finish(&mut self) -> Option<Event> {
-        let Self { kind, data } = std::mem::take(self);
+        let Self { kind, data } = core::mem::take(self);
         let kind = if kind.is_empty() {
             b"message".to_vec()
         } else {
@@ -201,7 +203,7 @@ fn field_of(line: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn retry_of(value: &[u8]) -> Option<Millis> {
-    let digits = std::str::from_utf8(value).ok()?;
+    let digits = core::str::from_utf8(value).ok()?;
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_number).map(Millis)
 }
@@ -225,6 +227,6 @@ impl fmt::Display for DecodeError {
     }
 }
 
-impl std::error::Error for DecodeError {}
+impl core::error::Error for DecodeError {}
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 /// One message as an event of type `message`; each line of the message becomes a `data:` line.
 pub fn event(message: &str) -> Vec<u8> {
     let mut frame = Vec::with_capacity(message.len() + 24);

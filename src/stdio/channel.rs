@@ -1,4 +1,5 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     capabilities::Discovered,

@@ -1,3 +1,5 @@
+use alloc::{string::String, vec::Vec};
+
 use crate::{
     filter::SubscriptionFilter,
     id::{Ids, RequestId},
@@ -81,7 +83,7 @@ impl ClientChannel {
 
     /// The server's process has ended: so has every subscription, without a word.
     pub fn handle_exit(&mut self) -> Vec<(RequestId, Notice)> {
-        let streams = std::mem::take(&mut self.streams);
+        let streams = core::mem::take(&mut self.streams);
         streams
             .into_entries()
             .filter_map(|(id, mut stream)| Some((id, stream.handle_lost()?)))
@@ -94,7 +96,7 @@ impl ClientChannel {
     /// instead of [`ClientChannel::handle_exit`], before the first bytes of the new process.
     pub fn handle_restart(&mut self, ids: &mut Ids, client_info: Option<&str>) -> Vec<Renewed> {
         self.lines = Lines::new(self.line_bytes);
-        let streams = std::mem::take(&mut self.streams);
+        let streams = core::mem::take(&mut self.streams);
         let mut renewed = Vec::new();
         for (former, stream) in streams.into_entries() {
             let id = ids.mint();

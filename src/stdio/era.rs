@@ -1,3 +1,5 @@
+use alloc::borrow::ToOwned;
+
 use crate::{
     error::Reason,
     json::Node,

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 /// Bytes cut into lines; no line longer than a bound is ever held.
 #[derive(Debug)]
 pub struct Lines {
@@ -56,7 +58,7 @@ impl Lines {
                 Line::Whole(line.to_vec())
             };
             self.start = self.searched;
-            if !std::mem::take(&mut self.is_skipping) {
+            if !core::mem::take(&mut self.is_skipping) {
                 return Some(taken);
             }
         }

@@ -1,3 +1,5 @@
+use alloc::string::String;
+
 use crate::{
     capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, json, legacy, message,
     sorted::Map, uri::Uri,
@@ -88,7 +90,7 @@ impl Session {
     pub(super) fn lists(&mut self) -> Option<SubscriptionFilter> {
         let told = self.told.filter(|_| self.is_initialized)?;
         let lists = SubscriptionFilter::lists(told);
-        let is_news = !std::mem::replace(&mut self.has_lists, true);
+        let is_news = !core::mem::replace(&mut self.has_lists, true);
         (is_news && !lists.is_empty()).then_some(lists)
     }
 

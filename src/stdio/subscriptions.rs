@@ -1,4 +1,5 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     capabilities::{Capabilities, Discovered},
@@ -171,7 +172,7 @@ impl Subscriptions {
     /// The subscription, to be changed: it gets a turn, for it may have something to say after that.
     pub(super) fn change(&mut self, number: Number) -> Option<&mut Subscription> {
         let subscription = self.by_number.get_mut(&number)?;
-        if !std::mem::replace(&mut subscription.has_turn, true) {
+        if !core::mem::replace(&mut subscription.has_turn, true) {
             self.turns.push_back(number);
         }
         Some(subscription)

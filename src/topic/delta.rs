@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use super::{Topic, Topics};
 
 /// A change of what is wanted.

@@ -4,6 +4,8 @@ mod delta;
 mod index;
 mod set;
 
+use alloc::string::String;
+
 use crate::{event::ServerEvent, scope::Label, task::TaskId, uri::Uri};
 
 pub use delta::Delta;

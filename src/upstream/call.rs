@@ -1,6 +1,7 @@
+use alloc::{string::String, vec::Vec};
+
 use crate::{
     clock::Millis,
-    seeded::{self, Bug},
     topic::{Index, Topic},
     wire::Follow,
 };
@@ -35,7 +36,7 @@ impl Upstream {
         if !is_idle || !self.wants.is_changed() {
             return None;
         }
-        Some(self.follow_more(now, wanted))
+        Some(self.follow_more(now))
     }
 
     /// The connection that there was is none any more.
@@ -88,11 +89,10 @@ impl Upstream {
 
     /// An attach says everything that is wanted: what the bus was told before does not matter.
     fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
-        let topics = match &self.claim {
+        let topics: Vec<Topic> = match &self.claim {
             Some(claim) => claim.asked.topics(),
             None => wanted.topics().cloned().collect(),
         };
-        let topics = self.seeded_topics(topics);
         self.change = None;
         self.wants.forget();
         self.want(&topics);
@@ -100,31 +100,17 @@ impl Upstream {
         let mut follow = self.follower.follow(topics);
         let session = self.claim.as_ref().map(|claim| claim.session.clone());
         follow.joined.extend(session);
-        if seeded::has(Bug::HandsOverWithoutSince) {
-            follow.since = None;
-        }
         follow.to_json()
     }
 
-    /// All that is wanted, but for a bug that is planted.
-    fn seeded_topics(&self, mut topics: Vec<Topic>) -> Vec<Topic> {
-        if seeded::has(Bug::AttachesWithoutNames) && self.follower.since().is_some() {
-            topics.retain(|topic| !topic.is_resource());
-        }
-        topics
-    }
-
     /// Says only what changes.
-    fn follow_more<Id: Copy + Ord>(&mut self, now: Millis, wanted: &Index<Id>) -> UpstreamCall {
+    fn follow_more(&mut self, now: Millis) -> UpstreamCall {
         let follow = Follow {
             seq: self.follower.next_seq(),
             topics: self.wants.begin(),
             ..Follow::default()
         };
         self.change = Some((follow.seq, now + self.patience.attach));
-        if seeded::has(Bug::AdjustsTooSoon) {
-            self.confirm(wanted);
-        }
         UpstreamCall::Send(follow.to_json())
     }
 

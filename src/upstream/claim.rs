@@ -1,3 +1,5 @@
+use alloc::boxed::Box;
+
 use crate::filter::SubscriptionFilter;
 
 /// The session whose stream an upstream is for. What it watches is not asked for: the bus knows, and tells.

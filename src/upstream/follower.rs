@@ -1,9 +1,10 @@
+use alloc::vec::Vec;
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     position::{Mark, Position},
-    seeded::{self, Bug},
     task::TaskId,
     topic::Topic,
     wire::{Batch, BusMessage, Follow, FollowAnswer, Followed, ProtocolError},
@@ -270,9 +271,9 @@ impl Follower {
             position: missed.after,
             ..followed.mark
         };
-        let is_whole = match std::mem::replace(&mut self.past, Past::None) {
+        let is_whole = match core::mem::replace(&mut self.past, Past::None) {
             Past::None => true,
-            Past::Since(since) => since == mark || seeded::has(Bug::TakesAnyMarkForWhole),
+            Past::Since(since) => since == mark,
             Past::Unknown => false,
         };
         self.counts.resyncs += u32::from(!is_whole);
@@ -327,7 +328,7 @@ impl Follower {
             self.doubt(now);
             return None;
         };
-        let Some(previous) = previous.filter(|_| !seeded::has(Bug::IgnoresPrevious)) else {
+        let Some(previous) = previous else {
             // What is in doubt is asked for from before the doubt.
             if self.link.is_certain() {
                 mark.position = through;
@@ -338,9 +339,6 @@ impl Follower {
             return Some(true);
         }
         if previous != mark.position {
-            if seeded::has(Bug::MovesTheMarkOverAGap) {
-                mark.position = through;
-            }
             // Once the bus is asked, its answer goes back to the mark: what comes before that is no news.
             if self.link.is_attached() {
                 self.doubt(now);
@@ -365,7 +363,7 @@ impl Follower {
         let reached = self.mark.as_ref().map(|mark| mark.position);
         if let ServerEvent::TaskStatus { task } = event.change() {
             let is_told = |(id, told): &(TaskId, Position)| id == task.id() && position < *told;
-            if self.early.iter().any(is_told) && !seeded::has(Bug::TellsWhatWasOvertaken) {
+            if self.early.iter().any(is_told) {
                 return false;
             }
             self.early.retain(|(id, _)| id != task.id());

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use crate::{clock::Millis, event::ServerEvent, position::Position, uri::Uri};
 
 /// What a frame of the bus said.

@@ -1,8 +1,4 @@
-use crate::{
-    backoff,
-    clock::Millis,
-    seeded::{self, Bug},
-};
+use crate::{backoff, clock::Millis};
 
 /// The connection of an edge to its bus: up, asked something, or lost and waiting to be made again.
 #[derive(Debug)]
@@ -93,7 +89,7 @@ impl Link {
 
     /// The bus has confirmed; the answer is whether it had been away.
     pub(super) fn handle_attached(&mut self, now: Millis) -> bool {
-        let is_doubted = std::mem::take(&mut self.is_doubted);
+        let is_doubted = core::mem::take(&mut self.is_doubted);
         self.state = State::Attached {
             ask_at: is_doubted.then(|| self.next_ask(now)),
         };
@@ -115,7 +111,7 @@ impl Link {
                 };
                 true
             }
-            State::Asking { .. } => !std::mem::replace(&mut self.is_doubted, true),
+            State::Asking { .. } => !core::mem::replace(&mut self.is_doubted, true),
             State::Attached { .. } | State::Lost { .. } => false,
         }
     }
@@ -172,14 +168,12 @@ impl Link {
     }
 
     pub(super) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
-        if std::mem::take(&mut self.is_stale) {
+        if core::mem::take(&mut self.is_stale) {
             return Some(BusCall::Leave);
         }
         let call = match self.state {
             State::Attached { ask_at: Some(at) } if at <= now => BusCall::Ask,
-            State::Lost { until } if until <= now && !seeded::has(Bug::StaysAway) => {
-                BusCall::Attach
-            }
+            State::Lost { until } if until <= now => BusCall::Attach,
             _ => return None,
         };
         if call == BusCall::Ask {
@@ -199,7 +193,6 @@ impl Link {
             State::Attached { ask_at } => {
                 ask_at.or_else(|| self.verify_at().filter(|_| may_verify))
             }
-            State::Lost { .. } if seeded::has(Bug::StaysAway) => None,
             State::Asking { until } | State::Lost { until } => Some(until),
         }
     }

@@ -12,6 +12,8 @@ mod settling;
 mod told_room;
 mod wants;
 
+use alloc::{boxed::Box, vec::Vec};
+
 pub use call::UpstreamCall;
 pub use counts::Counts;
 pub use follower::Follower;
@@ -372,11 +374,6 @@ impl Upstream {
     /// Bytes that the names of all that is wanted may count, as far as is known.
     pub(crate) fn room(&self) -> usize {
         self.wants.room_bytes()
-    }
-
-    /// Forgets what the bus is known to follow, which nothing allows.
-    pub(crate) fn forget_what_is_followed(&mut self) {
-        self.wants.forget();
     }
 }
 

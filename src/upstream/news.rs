@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use crate::{
     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, position::Position, topic::Topic,
 };

@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
@@ -126,11 +128,11 @@ impl Wants {
     pub(crate) fn begin(&mut self) -> Delta {
         self.is_noisy = false;
         self.room.handle_asked();
-        let drop: Vec<Topic> = std::mem::take(&mut self.unwanted).into_keys().collect();
+        let drop: Vec<Topic> = core::mem::take(&mut self.unwanted).into_keys().collect();
         for topic in &drop {
             self.followed.remove(topic);
         }
-        let add = std::mem::take(&mut self.missing).into_keys().collect();
+        let add = core::mem::take(&mut self.missing).into_keys().collect();
         let asked = Delta { add, drop };
         self.asked = Some(asked.clone());
         asked

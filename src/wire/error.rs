@@ -1,4 +1,4 @@
-use std::fmt;
+use core::fmt;
 
 /// Why a message is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,4 +37,4 @@ impl fmt::Display for ProtocolError {
     }
 }
 
-impl std::error::Error for ProtocolError {}
+impl core::error::Error for ProtocolError {}

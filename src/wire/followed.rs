@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, string::String, vec::Vec};
+
 use crate::{
     event::ServerEvent,
     json::{self, Node},

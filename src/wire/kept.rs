@@ -1,5 +1,7 @@
 //! What an object keeps of an edge: all that it follows, and each change since then.
 
+use alloc::{string::String, vec::Vec};
+
 use crate::topic::{Delta, Topics};
 
 use super::{

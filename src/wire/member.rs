@@ -1,5 +1,11 @@
 //! The members of the messages, read and written.
 
+use alloc::{
+    boxed::Box,
+    string::{String, ToString},
+    vec::Vec,
+};
+
 use crate::{
     event::ServerEvent,
     json::{self, Document, Node},

@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, string::String};
+
 use super::{
     error::ProtocolError,
     member::{closed, opened, parse, push_text, text_in},

@@ -12,6 +12,8 @@
     reason = "tests say what went wrong by panicking"
 )]
 
+extern crate alloc;
+
 mod accept;
 mod alone;
 mod answers;

@@ -1,5 +1,5 @@
 //! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with 1, and the trace, where
-//! a promise is broken. With the feature `seeded-bugs`, `--bug N` plants one: a trace to look at.
+//! a promise is broken. Where `scripts/planted.mjs` has put the bugs in, `--bug N` plants one: a trace to look at.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,7 +14,7 @@
 mod absence;
 mod acts;
 mod answer;
-#[cfg(feature = "seeded-bugs")]
+#[cfg(feature = "planted")]
 mod bugs;
 mod bus;
 mod calm;
@@ -101,21 +101,21 @@ impl Asked {
         asked.is_possible().then_some(asked)
     }
 
-    #[cfg(feature = "seeded-bugs")]
+    #[cfg(feature = "planted")]
     fn is_possible(&self) -> bool {
         self.bug.is_none_or(|bug| bug < bugs::BUGS.len())
     }
 
-    #[cfg(not(feature = "seeded-bugs"))]
+    #[cfg(not(feature = "planted"))]
     fn is_possible(&self) -> bool {
         self.bug.is_none()
     }
 }
 
-#[cfg(feature = "seeded-bugs")]
+#[cfg(feature = "planted")]
 fn plant(bug: Option<usize>) {
     bugs::plant(bug.map(|bug| bugs::BUGS[bug].0));
 }
 
-#[cfg(not(feature = "seeded-bugs"))]
+#[cfg(not(feature = "planted"))]
 fn plant(_: Option<usize>) {}

@@ -13,7 +13,7 @@
 mod absence;
 mod acts;
 mod answer;
-#[cfg(feature = "seeded-bugs")]
+#[cfg(feature = "planted")]
 mod bugs;
 mod bus;
 mod calm;
@@ -59,7 +59,7 @@ fn ten_thousand_schedules_keep_every_promise() {
 }
 
 /// Each bug is found among the seeds that are always tried.
-#[cfg(feature = "seeded-bugs")]
+#[cfg(feature = "planted")]
 #[test]
 fn every_seeded_bug_is_found_as_the_table_says() {
     let table: String = bugs::BUGS
@@ -74,7 +74,7 @@ fn every_seeded_bug_is_found_as_the_table_says() {
     );
 }
 
-#[cfg(feature = "seeded-bugs")]
+#[cfg(feature = "planted")]
 fn row(bug: bugs::Seeded, what: &str) -> String {
     let found = search(0..SEEDS, || bugs::plant(Some(bug)));
     bugs::plant(None);

@@ -26,7 +26,7 @@ pub(crate) fn has(slip: Slip) -> bool {
 }
 
 /// Plants a bug in this thread, in place of any other.
-#[cfg(feature = "seeded-bugs")]
+#[cfg(feature = "planted")]
 pub(crate) fn plant(slip: Option<Slip>) {
     PLANTED.set(slip);
 }

@@ -1,8 +1,9 @@
+use alloc::vec::Vec;
+
 use crate::{
     bus::{edges::EdgeId, replay::Replay},
     clock::Millis,
     position::Mark,
-    seeded::{self, Bug},
     topic::{Topic, Topics},
     wire::{Follow, FollowAnswer, Followed, Missed, Watched},
 };
@@ -69,9 +70,6 @@ impl Shard {
         let is_whole =
             |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
         let is_here = since.is_none_or(is_whole);
-        if seeded::has(Bug::AnswersTooSoon) {
-            return self.mark.is_some();
-        }
         self.mark.is_some() && is_here && topics.iter().all(|topic| self.wants.is_followed(topic))
     }
 
@@ -95,7 +93,7 @@ impl Shard {
         missed: Option<&Missed>,
         joined: &[Watched],
     ) {
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let waiting = core::mem::take(&mut self.waiting).into_iter();
         let (answered, waiting): (Vec<_>, Vec<_>) =
             waiting.partition(|waiting| waiting.call == Some(call));
         self.waiting = waiting;

@@ -1,9 +1,10 @@
+use alloc::{boxed::Box, vec::Vec};
+
 use crate::{
     backoff,
     bus::edges::EdgeId,
     clock::Millis,
     position::{Mark, Position},
-    seeded::{self, Bug},
     wire::{Follow, FollowAnswer, Followed, Missed},
 };
 
@@ -19,7 +20,7 @@ impl Shard {
         let seq = self.seq;
         let joined = self.join(seq);
         self.kept.clear();
-        let left = std::mem::take(&mut self.left);
+        let left = core::mem::take(&mut self.left);
         let follow = Follow {
             seq,
             is_fresh: self.is_fresh,
@@ -110,9 +111,7 @@ impl Shard {
 
     pub(super) fn undo(&mut self) {
         if let Some(flight) = self.flight.take() {
-            if !seeded::has(Bug::ForgetsAFailedCall) {
-                self.wants.undo(|topic| self.edges.is_wanted(topic));
-            }
+            self.wants.undo(|topic| self.edges.is_wanted(topic));
             self.ask_again(flight.left);
         }
     }
@@ -146,7 +145,7 @@ impl Shard {
             return;
         };
         self.failures = 0;
-        let is_first = std::mem::replace(&mut self.is_fresh, false);
+        let is_first = core::mem::replace(&mut self.is_fresh, false);
         if flight.is_low {
             self.low.tell(self.edges.attached());
         }

@@ -6,7 +6,8 @@ mod output;
 mod restore;
 mod session;
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
@@ -329,7 +330,7 @@ impl Shard {
 
     fn finish_watches(&mut self) {
         self.left.clear();
-        let watches = std::mem::take(&mut self.watches).into_iter();
+        let watches = core::mem::take(&mut self.watches).into_iter();
         let done = watches.map(|watch| ShardOutput::Done(watch.ticket));
         self.outputs.extend(done);
     }

@@ -1,3 +1,5 @@
+use alloc::{boxed::Box, string::String};
+
 use crate::{
     bus::{delivery::Delivery, edges::EdgeId, follow_reply::Keeps},
     topic::Delta,

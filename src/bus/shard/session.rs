@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use crate::{
     bus::edges::EdgeId,
     topic::Topic,
@@ -33,7 +35,7 @@ impl Shard {
     }
 
     pub(super) fn answer_watches(&mut self, seq: u64, joined: &[Watched]) {
-        let all = std::mem::take(&mut self.watches).into_iter();
+        let all = core::mem::take(&mut self.watches).into_iter();
         let (answered, left) = all.partition(|watch: &Watch| watch.call == Some(seq));
         self.watches = left;
         let answered: Vec<Watch> = answered;
