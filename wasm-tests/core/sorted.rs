@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
-use sorted::{Map, Set};
+use lists::{Map, Set};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 // It is private: compiled into this test once more.
 #[path = "../../src/sorted/mod.rs"]
 #[allow(dead_code, reason = "the core uses the rest")]
-mod sorted;
+mod lists;
 
 #[test]
 fn whatever_is_done_a_map_is_as_a_tree_would_be() {
