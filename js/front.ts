@@ -2,7 +2,7 @@ import { calling, ListenError } from './error.js';
 import { expectLoaded } from './load.js';
 import { Refusals } from './refusals.js';
 import { Renewed } from './renewed.js';
-import { Policy, type Screening } from './wasm.js';
+import { Policy } from './wasm.js';
 
 /** Which hosts and pages are served beside those that are by themselves. */
 export interface FrontOptions {
@@ -85,10 +85,7 @@ export class Front {
 
   /** Answers what goes no further; everything else `inner` answers. */
   async guard(request: Request, { headers, method }: Judged, inner: () => Promise<Response>): Promise<Response> {
-    const screening = this.#policy.value.screen(method, request.url, headers);
-    const fields = fieldsOf(screening);
-    const { body, kind, status } = screening;
-    screening.free();
+    const { body, fields, kind, status } = this.#policy.value.screen(method, request.url, headers);
     if (status === undefined) return marked(await inner(), fields);
     if (kind !== undefined) this.#refusals.count(kind);
     // A body that someone else reads is that one's to cancel.
@@ -107,14 +104,6 @@ function entriesOf(entries: readonly string[]): string {
 }
 
 type Field = [name: string, value: string];
-
-function fieldsOf({ headers }: Screening): Field[] {
-  const lines = headers === '' ? [] : headers.split('\n');
-  return lines.map((line) => {
-    const [name = '', ...value] = line.split(': ');
-    return [name, value.join(': ')];
-  });
-}
 
 /** The answer with these fields, except for those that it has of its own. */
 function marked(response: Response, fields: Field[]): Response {

@@ -6,6 +6,7 @@ export * from '../pkg/mcp_listen.js';
 
 // The methods of classes are watched where the core is loaded; constructors and functions cannot be changed in place.
 export const acknowledgedFilter = serverLife.noticing(core.acknowledgedFilter);
+export const answersQuestion = serverLife.noticing(core.answersQuestion);
 export const areRepeatable = serverLife.noticing(core.areRepeatable);
 export const detachMessage = serverLife.noticing(core.detachMessage);
 export const discoverHeaders = serverLife.noticing(core.discoverHeaders);
@@ -19,7 +20,9 @@ export const listenRequest = serverLife.noticing(core.listenRequest);
 export const listsOf = serverLife.noticing(core.listsOf);
 export const normalizeEvent = serverLife.noticing(core.normalizeEvent);
 export const offersSubscribe = serverLife.noticing(core.offersSubscribe);
+export const posted = serverLife.noticing(core.posted);
 export const packageVersion = serverLife.noticing(core.packageVersion);
+export const questionLine = serverLife.noticing(core.questionLine);
 export const raisedAnswer = serverLife.noticing(core.raisedAnswer);
 export const sessionChanged = serverLife.noticing(core.sessionChanged);
 export const sessionReleased = serverLife.noticing(core.sessionReleased);
@@ -37,10 +40,6 @@ export const Listener = serverLife.made(core.Listener);
 export type Listener = core.Listener;
 export const Policy = serverLife.made(core.Policy);
 export type Policy = core.Policy;
-export const Published = serverLife.made(core.Published);
-export type Published = core.Published;
-export const Question = serverLife.made(core.Question);
-export type Question = core.Question;
 export const Shard = serverLife.made(core.Shard);
 export type Shard = core.Shard;
 export const Tally = serverLife.made(core.Tally);

@@ -20,6 +20,7 @@ mod client;
 mod edge;
 mod error;
 mod number;
+mod object;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(any(feature = "edge", feature = "bus"))]

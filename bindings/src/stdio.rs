@@ -1,3 +1,5 @@
+use js_sys::Uint8Array;
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
@@ -8,6 +10,7 @@ use mcp_listen::{
 use crate::{
     edge::accept::{Refusal, filter_of, limits_of},
     edge::discovered::Discovered,
+    object::optional,
     text::event_of,
 };
 
@@ -15,14 +18,32 @@ use crate::{
 #[wasm_bindgen]
 pub struct Channel(stdio::Channel);
 
-/// What the host has to do with what the client sent: `forward` bytes, serve listen request `number`, or,
-/// where it is of a session, notify a client of an earlier revision.
-#[wasm_bindgen]
-pub struct ChannelInput(Input);
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What the host has to do with what the client sent. */
+export type ChannelInput =
+  /** Bytes for the server behind. */
+  | { kind: 'forward'; bytes: Uint8Array }
+  /** Serve a listen request, or what a client of an earlier revision wants to hear; `requested` is the JSON text of a filter. */
+  | { kind: 'listen' | 'watch'; number: number; requested: string };
+";
 
-/// A question of ours to the server behind a channel.
-#[wasm_bindgen]
-pub struct Question(stdio::Question);
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum ChannelInput {
+    Forward {
+        #[serde(with = "serde_wasm_bindgen::preserve")]
+        bytes: Uint8Array,
+    },
+    Listen {
+        number: u32,
+        requested: String,
+    },
+    Watch {
+        number: u32,
+        requested: String,
+    },
+}
 
 #[wasm_bindgen]
 impl Channel {
@@ -50,8 +71,9 @@ impl Channel {
     }
 
     /// What to do with what the client sent; undefined: nothing until more comes.
-    pub fn input(&mut self) -> Option<ChannelInput> {
-        self.0.poll_input().map(ChannelInput)
+    #[wasm_bindgen(unchecked_return_type = "ChannelInput | undefined")]
+    pub fn input(&mut self) -> JsValue {
+        optional(self.0.poll_input().map(ChannelInput::from))
     }
 
     /// The client's bytes came to their end; the answer is the rest for the server behind.
@@ -150,63 +172,34 @@ impl Channel {
     }
 }
 
-#[wasm_bindgen]
-impl ChannelInput {
-    /// Bytes for the server behind.
-    #[wasm_bindgen(getter)]
-    pub fn forward(&self) -> Option<Vec<u8>> {
-        match &self.0 {
-            Input::Forward(bytes) => Some(bytes.clone()),
-            Input::Listen { .. } | Input::Watch { .. } => None,
-        }
-    }
-
-    /// The number of a listen request, or of what a session is to hear.
-    #[wasm_bindgen(getter)]
-    pub fn number(&self) -> Option<u32> {
-        match &self.0 {
-            Input::Forward(_) => None,
-            Input::Listen { number, .. } | Input::Watch { number, .. } => Some(number.0),
-        }
-    }
-
-    /// Whether it is of a session of an earlier revision.
-    #[wasm_bindgen(getter, js_name = isOfSession)]
-    pub fn is_of_session(&self) -> bool {
-        matches!(self.0, Input::Watch { .. })
-    }
-
-    /// What is asked to be heard, as JSON text.
-    #[wasm_bindgen(getter)]
-    pub fn requested(&self) -> Option<String> {
-        match &self.0 {
-            Input::Forward(_) => None,
-            Input::Listen { requested, .. } | Input::Watch { requested, .. } => {
-                Some(requested.to_json())
-            }
+impl From<Input> for ChannelInput {
+    fn from(input: Input) -> Self {
+        match input {
+            Input::Forward(bytes) => Self::Forward {
+                bytes: bytes.as_slice().into(),
+            },
+            Input::Listen { number, requested } => Self::Listen {
+                number: number.0,
+                requested: requested.to_json(),
+            },
+            Input::Watch { number, requested } => Self::Watch {
+                number: number.0,
+                requested: requested.to_json(),
+            },
         }
     }
 }
 
-#[wasm_bindgen]
-impl Question {
-    /// `token`: what no client could guess.
-    #[wasm_bindgen(constructor)]
-    pub fn new(token: &str) -> Self {
-        Self(stdio::Question::new(token))
-    }
+/// A question of ours to the server behind a channel, as a line; `token` is what no client could guess.
+#[wasm_bindgen(js_name = questionLine)]
+pub fn question_line(token: &str) -> String {
+    stdio::Question::new(token).line()
+}
 
-    /// The line for the server behind.
-    #[wasm_bindgen(getter)]
-    pub fn line(&self) -> String {
-        self.0.line()
-    }
-
-    /// Whether a line of the server behind is the answer: it is then not for the client.
-    #[wasm_bindgen(js_name = isAnsweredBy)]
-    pub fn is_answered_by(&self, line: &[u8]) -> bool {
-        self.0.is_answered_by(line)
-    }
+/// Whether a line of the server behind answers that question: it is then not for the client.
+#[wasm_bindgen(js_name = answersQuestion)]
+pub fn answers_question(token: &str, line: &[u8]) -> bool {
+    stdio::Question::new(token).is_answered_by(line)
 }
 
 /// A write of about this size is worth its cost; what waits beyond it may still collapse.

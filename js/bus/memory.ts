@@ -4,7 +4,7 @@ import { MemorySessions } from '../legacy/memory-sessions.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
-import { Bus, eventsIn, type FollowReply, followEverything } from '../wasm.js';
+import { Bus, eventsIn, followEverything } from '../wasm.js';
 import type { BusConnection, BusLink, Connected, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
@@ -155,12 +155,8 @@ export class InMemoryBus implements ListenBus {
 
   #publish(text: string): void {
     const bus = this.#bus;
-    bus.publish(text, Date.now());
+    const { deliveries } = bus.publish(text, Date.now());
     if (this.#log.append(text)) bus.trimmed(this.#log.floor);
-    const deliveries = Array.from({ length: bus.deliveries }, (_, number) => ({
-      edges: bus.edges(number) ?? [],
-      message: bus.message(number) ?? '',
-    }));
     for (const { edges, message } of deliveries) {
       for (const edge of edges) this.#send(edge, message);
     }
@@ -190,28 +186,25 @@ export class InMemoryBus implements ListenBus {
 
   #take(edge: number, frame: string, session: string | undefined): void {
     const received = this.#bus.receive(edge, frame);
-    const reply = received.reply();
-    received.free();
-    if (reply === undefined) return;
-    if (session !== undefined && reply.isFresh) this.#enter(session, edge, reply);
-    this.#replay(edge, reply);
-    for (const answer of reply.finish(this.#bus)) this.#send(edge, answer);
+    if (received.kind !== 'followed') return;
+    const isEntered = session !== undefined && received.isFresh;
+    if (isEntered) this.#bus.pushWatch(session, this.sessions.uris(session), this.sessions.isHeld(session));
+    if (received.replayAfter !== undefined) this.#replay(edge, received.replayAfter);
+    const answers = this.#bus.finish();
+    if (isEntered) this.#enter(session, edge);
+    for (const answer of answers) this.#send(edge, answer);
   }
 
-  /** The stream of a session is told what the session watches. */
-  #enter(session: string, edge: number, reply: FollowReply): void {
+  /** The stream of a session takes the place of another one. */
+  #enter(session: string, edge: number): void {
     if (this.#streams.get(session) !== edge) this.#release(session, 'another stream of the session has taken over');
     this.#streams.set(session, edge);
-    reply.pushWatch(this.#bus, session, this.sessions.uris(session), this.sessions.isHeld(session));
   }
 
-  #replay(edge: number, reply: FollowReply): void {
-    const { replayAfter } = reply;
-    if (replayAfter === undefined) return;
+  #replay(edge: number, after: number): void {
     const bus = this.#bus;
     this.#recall();
-    for (const { position, event } of this.#log.at(bus.missed(edge, replayAfter)))
-      reply.pushEvent(bus, position, event);
+    for (const { position, event } of this.#log.at(bus.missed(edge, after))) bus.pushEvent(position, event);
   }
 
   /** The log is read once, for the first stream that has missed something. */

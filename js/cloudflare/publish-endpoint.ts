@@ -2,7 +2,7 @@ import { addressOf } from '../address.js';
 import { isBodyTimeout, readStart } from '../body.js';
 import { type FrontOptions, type Screen, screen } from '../front.js';
 import { guarded, report } from '../report.js';
-import { Published } from '../wasm.js';
+import { posted } from '../wasm.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from './bus-name.js';
 import type { BusNamespace } from './durable-object-bus.js';
 import { hex } from './hex.js';
@@ -236,11 +236,10 @@ async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffe
 }
 
 function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
-  const posted = new Published(body);
-  const { code, events, isArray, place, problem } = posted;
-  posted.free();
-  if (code !== undefined) throw new PublishRefusal('no-events', { code, message: problem ?? '', place });
-  return { events, isArray };
+  const found = posted(body);
+  if (found.kind === 'events') return found;
+  const { code, place, problem } = found;
+  throw new PublishRefusal('no-events', { code, message: problem, place });
 }
 
 /** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */

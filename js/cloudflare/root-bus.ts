@@ -1,6 +1,6 @@
 import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { Bus, type FollowReply, normalizeEvent } from '../wasm.js';
+import { Bus, type Following, normalizeEvent, type Publication } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
@@ -139,12 +139,19 @@ export class RootBus implements WatchedBus {
       return;
     }
     const received = this.#core.receive(edge, frame);
-    if (received.dropped !== undefined) this.#dropped += 1;
-    const reply = received.reply();
-    if (reply !== undefined) this.#answer(socket, edge, reply);
-    if (received.isDetached) this.#leave(socket, NORMAL);
-    if (received.isFull) this.#leave(socket, FULL);
-    received.free();
+    switch (received.kind) {
+      case 'followed':
+        this.#answer(socket, edge, received);
+        break;
+      case 'full':
+        this.#leave(socket, FULL);
+        break;
+      case 'detached':
+        this.#leave(socket, NORMAL);
+        break;
+      default:
+        this.#dropped += 1;
+    }
   }
 
   /** The socket of an edge has closed. */
@@ -157,7 +164,7 @@ export class RootBus implements WatchedBus {
     const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
     this.#core.trimmed(this.#log.floor);
     this.#shards?.flush();
-    for (const { edges, message } of logged.flatMap(({ frames }) => frames)) {
+    for (const { edges, message } of logged.flatMap(({ deliveries }) => deliveries)) {
       for (const edge of edges) this.#send(edge, message);
     }
     this.#edges.settle();
@@ -216,25 +223,22 @@ export class RootBus implements WatchedBus {
   }
 
   /** Writes a publish to the log, unless it was made before. */
-  #logged({ events, once }: Publish): { frames: Frame[]; position: PublishedAt } {
+  #logged({ events, once }: Publish): { deliveries: Delivery[]; position: PublishedAt } {
     const now = Date.now();
     const former = once && this.#once.settle(once, now);
-    if (former !== undefined) return { frames: [], position: former };
-    const frames = events.flatMap((event) => this.#append(event));
+    if (former !== undefined) return { deliveries: [], position: former };
+    const deliveries = events.flatMap((event) => this.#append(event));
     const { position } = this.#log;
     if (once !== undefined) this.#once.keep(once, position, now);
-    return { frames, position };
+    return { deliveries, position };
   }
 
   /** Writes one event to the log, and answers with its frames and whom they go to. */
-  #append(event: string): Frame[] {
+  #append(event: string): Delivery[] {
     const now = Date.now();
-    const position = calling(() => this.#core.publish(event, now));
+    const { deliveries, position } = calling(() => this.#core.publish(event, now));
     this.#log.append(position, event, now);
-    return Array.from({ length: this.#core.deliveries }, (_, number) => ({
-      edges: this.#core.edges(number) ?? new Uint32Array(),
-      message: this.#core.message(number) ?? '',
-    }));
+    return deliveries;
   }
 
   /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
@@ -252,27 +256,21 @@ export class RootBus implements WatchedBus {
   }
 
   /** Keeps what an edge follows from now on, before it is told so. */
-  #answer(socket: WebSocket, edge: number, reply: FollowReply): void {
-    const { change, joined, keepsAll } = reply;
+  #answer(socket: WebSocket, edge: number, { change, joined, keepsAll, replayAfter }: Following): void {
     const [session] = joined;
     const kept = (): string[] => this.#core.kept(edge);
     if (change !== undefined) this.#interests.change(socket, change, kept);
     if (keepsAll) this.#interests.put(socket, kept(), session);
-    if (session !== undefined && !this.sessions.takeOver(session, socket, reply)) {
-      reply.free();
-      return;
-    }
-    this.#replay(edge, reply);
-    for (const frame of reply.finish(this.#core)) this.#send(edge, frame);
+    if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
+    if (replayAfter !== undefined) this.#replay(edge, replayAfter);
+    for (const frame of this.#core.finish()) this.#send(edge, frame);
     this.#edges.settle();
   }
 
-  #replay(edge: number, reply: FollowReply): void {
-    const { replayAfter } = reply;
-    if (replayAfter === undefined) return;
+  #replay(edge: number, after: number): void {
     this.#recall();
-    const positions = this.#core.missed(edge, replayAfter);
-    for (const { position, event } of this.#log.at(positions)) reply.pushEvent(this.#core, position, event);
+    for (const { position, event } of this.#log.at(this.#core.missed(edge, after)))
+      this.#core.pushEvent(position, event);
   }
 
   /** The log is read once, for the first edge that has missed something: a thousand may come back at once. */
@@ -301,8 +299,4 @@ export class RootBus implements WatchedBus {
   }
 }
 
-/** What some edges are sent. */
-interface Frame {
-  edges: Uint32Array;
-  message: string;
-}
+type Delivery = Publication['deliveries'][number];

@@ -3,7 +3,7 @@ import { newSessionId } from '../legacy/session-id.js';
 import { surplus } from '../legacy/session-room.js';
 import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
 import { report } from '../report.js';
-import { type Bus, type FollowReply, sessionChanged, sessionReleased } from '../wasm.js';
+import { type Bus, type Following, sessionChanged, sessionReleased } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
 import type { BusKey } from './bus-key.js';
 import { RELEASED } from './close-code.js';
@@ -121,7 +121,7 @@ export class RootSessions {
    * The stream of a session is here now, in place of an earlier one, and is told what the session watches; answers
    * false where the session is over, or belongs to another principal than claimed.
    */
-  takeOver(claim: string, socket: WebSocket, reply: FollowReply): boolean {
+  takeOver(claim: string, socket: WebSocket): boolean {
     const { leave } = this.#host;
     const id = this.#owned(claim);
     if (id === undefined) {
@@ -134,7 +134,7 @@ export class RootSessions {
     if (shard !== undefined) this.#release(shard, id);
     this.#table.settle(id, undefined);
     this.#streams.set(id, socket);
-    reply.pushWatch(this.#host.core, claim, this.#table.uris(id), this.#table.isHeld(id));
+    this.#host.core.pushWatch(claim, this.#table.uris(id), this.#table.isHeld(id));
     return true;
   }
 
@@ -148,22 +148,22 @@ export class RootSessions {
   }
 
   /** What a shard tells of the streams of sessions; it is told what they watch. */
-  join(shard: number, reply: FollowReply): void {
-    if (reply.isFresh) this.forget(shard);
-    for (const claim of reply.left) {
+  join(shard: number, { isFresh, joined, left }: Following): void {
+    if (isFresh) this.forget(shard);
+    for (const claim of left) {
       const id = this.#owned(claim);
       if (id === undefined || this.#table.shard(id) !== shard) continue;
       this.#table.settle(id, undefined);
       this.#table.touch(id);
     }
-    for (const claim of reply.joined) {
+    for (const claim of joined) {
       const id = this.#owned(claim);
       if (id === undefined) continue;
       const former = this.#table.shard(id);
       if (former !== undefined && former !== shard) this.#release(former, id);
       this.#leaveHere(id);
       this.#table.settle(id, shard);
-      reply.pushWatch(this.#host.core, claim, this.#table.uris(id), this.#table.isHeld(id));
+      this.#host.core.pushWatch(claim, this.#table.uris(id), this.#table.isHeld(id));
     }
   }
 

@@ -1,6 +1,6 @@
 import { DeadlineTimer } from '../deadline-timer.js';
 import { calling } from '../error.js';
-import { type BatchCall, type Bus, ChangeKind, type FollowReply } from '../wasm.js';
+import type { BatchCall, Bus, Following } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
 import type { EventLog } from './event-log.js';
 import { objectOf, type ShardStub } from './shard-stub.js';
@@ -77,15 +77,14 @@ export class RootShards {
   }
 
   /** A shard told what it follows; `join` takes in the sessions whose streams have come and gone there. */
-  follow(shard: number, call: string, join: (reply: FollowReply) => void): string {
+  follow(shard: number, call: string, join: (following: Following) => void): string {
     const { core, log } = this.#host;
-    const reply = calling(() => core.follow(shard, call));
-    join(reply);
-    const { replayAfter } = reply;
-    if (replayAfter !== undefined) {
-      for (const { position, event } of log.after(replayAfter)) reply.pushEvent(core, position, event);
+    const following = calling(() => core.follow(shard, call));
+    join(following);
+    if (following.replayAfter !== undefined) {
+      for (const { position, event } of log.after(following.replayAfter)) core.pushEvent(position, event);
     }
-    const [answer = ''] = reply.finish(core);
+    const [answer = ''] = core.finish();
     this.flush();
     return answer;
   }
@@ -108,18 +107,14 @@ export class RootShards {
 
   #keep(): void {
     for (let change = this.#host.core.change(); change !== undefined; change = this.#host.core.change()) {
-      const { kind, shard } = change;
       this.#table.keep(change);
-      change.free();
-      if (kind === ChangeKind.Opened) this.#host.onopened();
-      if (kind === ChangeKind.Closed) this.#host.onclosed(shard);
+      if (change.kind === 'opened') this.#host.onopened();
+      if (change.kind === 'closed') this.#host.onclosed(change.shard);
     }
   }
 
   /** A call that fails is made again when the core says so. */
-  async #call(batch: BatchCall): Promise<void> {
-    const { call, shard, text } = batch;
-    batch.free();
+  async #call({ call, shard, text }: BatchCall): Promise<void> {
     try {
       const answer = await this.#stub(shard).deliver(text);
       this.#host.core.taken(shard, call, answer, performance.now(), Math.random());

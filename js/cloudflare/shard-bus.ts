@@ -2,7 +2,7 @@ import { DeadlineTimer } from '../deadline-timer.js';
 import { type Deferred, deferred } from '../deferred.js';
 import { calling } from '../error.js';
 import { report } from '../report.js';
-import { type FollowCall, Parting, Shard, type ShardOutput, ShardOutputKind } from '../wasm.js';
+import { type FollowCall, type Parting, Shard, type ShardOutput } from '../wasm.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
 import { FULL, MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
@@ -103,12 +103,9 @@ export class ShardBus {
       return;
     }
     const received = this.#shard.receive(edge, frame, performance.now());
-    const { change, dropped, isDetached, keepsAll, session } = received;
-    received.free();
-    if (dropped !== undefined) this.#dropped += 1;
-    if (keepsAll) this.#interests.put(socket, this.#shard.kept(edge), session);
-    if (change !== undefined) this.#interests.change(socket, change, () => this.#shard.kept(edge));
-    if (isDetached) this.#leave(socket, NORMAL);
+    if (received.kind === 'followed') this.#keep(socket, edge, received);
+    else if (received.kind === 'detached') this.#leave(socket, NORMAL);
+    else this.#dropped += 1;
     this.#flush();
   }
 
@@ -152,33 +149,29 @@ export class ShardBus {
   }
 
   #do(output: ShardOutput): void {
-    const { change, edges, kind, message, parting, ticket } = output;
-    output.free();
-    switch (kind) {
-      case ShardOutputKind.Send:
-        for (const edge of edges) this.#send(edge, message ?? '');
-        break;
-      case ShardOutputKind.Done:
-        this.#tickets.get(ticket ?? 0)?.resolve();
-        break;
-      default:
-        this.#doTo(edges[0] ?? 0, change, parting);
+    if (output.kind === 'done') this.#tickets.get(output.ticket)?.resolve();
+    else if (output.kind === 'send') {
+      for (const edge of output.edges) this.#send(edge, output.message);
+    } else {
+      const socket = this.#edges.socket(output.edge);
+      if (socket !== undefined) this.#doTo(socket, output);
     }
   }
 
-  #doTo(edge: number, change: string | undefined, parting: Parting | undefined): void {
-    const socket = this.#edges.socket(edge);
-    if (socket === undefined) return;
+  #doTo(socket: WebSocket, output: Extract<ShardOutput, { edge: number }>): void {
+    if (output.kind === 'close') this.#leave(socket, CODES[output.parting]);
+    else this.#keep(socket, output.edge, { session: this.#interests.session(socket), ...output });
+  }
+
+  /** Keeps how what an edge follows has changed; all of it where no change is told. */
+  #keep(socket: WebSocket, edge: number, { change, keepsAll = change === undefined, session }: Kept): void {
     const kept = (): string[] => this.#shard.kept(edge);
-    if (parting !== undefined) this.#leave(socket, codeOf(parting));
-    else if (change !== undefined) this.#interests.change(socket, change, kept);
-    else this.#interests.put(socket, kept(), this.#interests.session(socket));
+    if (keepsAll) this.#interests.put(socket, kept(), session);
+    if (change !== undefined) this.#interests.change(socket, change, kept);
   }
 
   /** A call that fails is made again when the core says so. */
-  async #call(call: FollowCall): Promise<void> {
-    const { seq, text } = call;
-    call.free();
+  async #call({ seq, text }: FollowCall): Promise<void> {
     // The runtime holds the call back until this is on disk.
     this.#state.count(seq);
     try {
@@ -235,15 +228,11 @@ export class ShardBus {
  */
 const BURST_MS = 50;
 
-function codeOf(parting: Parting): number {
-  switch (parting) {
-    case Parting.Moved:
-      return MOVED;
-    case Parting.Over:
-      return RELEASED;
-    case Parting.Full:
-      return FULL;
-    default:
-      return TRY_AGAIN_LATER;
-  }
+const CODES: Record<Parting, number> = { moved: MOVED, over: RELEASED, full: FULL, lost: TRY_AGAIN_LATER };
+
+/** What has to be kept of an edge. */
+interface Kept {
+  keepsAll?: boolean;
+  change?: string | undefined;
+  session: string | undefined;
 }

@@ -1,4 +1,4 @@
-import { type Bus, type Change, ChangeKind } from '../wasm.js';
+import type { Bus, Change } from '../wasm.js';
 
 /** What a root has to know of its shards after a restart, in SQLite. */
 export class ShardTable {
@@ -53,25 +53,24 @@ export class ShardTable {
 
   /** Keeps one change. */
   keep(change: Change): void {
-    const { kind, shard } = change;
-    switch (kind) {
-      case ChangeKind.Opened:
-        this.#sql.exec('INSERT INTO shard VALUES (?, ?, 0, ?)', shard, change.continent ?? '', State.Open);
+    switch (change.kind) {
+      case 'opened':
+        this.#sql.exec('INSERT INTO shard VALUES (?, ?, 0, ?)', change.shard, change.continent, State.Open);
         break;
-      case ChangeKind.Leaving:
-        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, shard);
+      case 'leaving':
+        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, change.shard);
         break;
-      case ChangeKind.Closed:
-        this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
-        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, shard);
+      case 'closed':
+        this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', change.shard);
+        this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, change.shard);
         // The highest number stays, so that it is not used again.
         this.#sql.exec('DELETE FROM shard WHERE state = ? AND number < ?', State.Closed, this.last);
         break;
-      case ChangeKind.Follows:
+      case 'follows':
         this.#follow(change);
         break;
       default:
-        this.#sql.exec('INSERT OR REPLACE INTO settled VALUES (1, ?)', change.position ?? 0);
+        this.#sql.exec('INSERT OR REPLACE INTO settled VALUES (1, ?)', change.position);
     }
   }
 
@@ -85,13 +84,15 @@ export class ShardTable {
     }
   }
 
-  #follow({ add, drop, isFresh, seq, shard }: Change): void {
-    this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', seq ?? 0, shard);
+  #follow({ add, drop, isFresh, seq, shard }: Follows): void {
+    this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', seq, shard);
     if (isFresh) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
     for (const topic of drop) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ? AND topic = ?', shard, topic);
     for (const topic of add) this.#sql.exec('INSERT OR IGNORE INTO shard_topic VALUES (?, ?)', shard, topic);
   }
 }
+
+type Follows = Extract<Change, { kind: 'follows' }>;
 
 type Shard = { number: number; continent: string; seq: number; state: number };
 

@@ -178,12 +178,10 @@ export class SessionFront {
 
   async #begin(
     legacy: LegacyRequest,
-    initialized: LegacyInitialized,
+    { answer, capabilities }: LegacyInitialized,
     headers: Headers,
     { principal, request }: Asker,
   ): Promise<Response> {
-    const { answer: text, capabilities } = initialized;
-    initialized.free();
     const { limits } = this.#host;
     const session: NewSession = { capabilities, idleMs: limits.sessionIdleMs };
     const behind = headers.get('mcp-session-id');
@@ -195,7 +193,7 @@ export class SessionFront {
     if (id === undefined) return this.#host.refusals.answer(legacy.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', id);
-    return new Response(text, { headers });
+    return new Response(answer, { headers });
   }
 
   async #watching(

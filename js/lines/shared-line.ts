@@ -7,7 +7,7 @@ import { FanoutStreams } from '../fanout-streams.js';
 import type { Opening } from '../opening.js';
 import { Outage } from '../outage.js';
 import { coreLife } from '../trap.js';
-import { BusCallKind, Fanout, Retirement, type Stream, type Told, ToldKind } from '../wasm.js';
+import { Fanout, Retirement, type Stream, type Told } from '../wasm.js';
 import { LineHolder } from './line-holder.js';
 import type { LineOptions } from './line-options.js';
 import { Rider } from './rider.js';
@@ -295,11 +295,9 @@ export class SharedLine {
     if (this.#holder !== holder || !this.isCurrent) return;
     const next = () => this.#core.call(performance.now());
     for (let call = next(); call !== undefined; call = next()) {
-      const { kind, text } = call;
-      call.free();
-      if (kind === BusCallKind.Leave) holder.close();
-      else if (kind === BusCallKind.Attach) holder.open(text);
-      else holder.send(text);
+      if (call.kind === 'leave') holder.close();
+      else if (call.kind === 'attach') holder.open(call.text);
+      else holder.send(call.text);
     }
     this.#tell();
     if (this.#holder !== holder || !this.isCurrent) return;
@@ -316,7 +314,6 @@ export class SharedLine {
       const told = this.#core.output(performance.now());
       if (told === undefined) break;
       this.#count(this.#give(told, why));
-      told.free();
     }
     if (!this.isCurrent || this.#mustRetire) return;
     if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
@@ -324,19 +321,20 @@ export class SharedLine {
 
   /** The answer is how many streams were written to. */
   #give(told: Told, why: Error): number {
-    const { kind } = told;
-    if (kind === ToldKind.Write) return this.#streams.write(told.takeFan());
-    const streams = [...told.streams].map((id) => this.#streams.at(id)).filter((stream) => stream !== undefined);
-    for (const stream of streams) {
-      if (kind === ToldKind.Poll) this.#streams.catchUp(stream);
-      else if (kind === ToldKind.Parted) this.#part(stream, told.takeParted());
-      else stream.refuse(kind === ToldKind.Full ? noRoom() : why);
+    if (told.kind === 'write') return this.#streams.write(told.fan);
+    if (told.kind === 'poll') {
+      const streams = [...told.streams].map((id) => this.#streams.at(id)).filter((stream) => stream !== undefined);
+      for (const stream of streams) this.#streams.catchUp(stream);
+      return streams.length;
     }
-    return streams.length;
+    const stream = this.#streams.at(told.stream);
+    if (stream === undefined) return 0;
+    if (told.kind === 'parted') this.#part(stream, told.parted);
+    else stream.refuse(told.kind === 'full' ? noRoom() : why);
+    return 1;
   }
 
-  #part(stream: FannedStream, parted: Stream | undefined): void {
-    if (parted === undefined) return;
+  #part(stream: FannedStream, parted: Stream): void {
     this.#streams.part(stream);
     this.#options.onparted(stream, parted);
   }

@@ -1,14 +1,14 @@
 import type { Writable } from 'node:stream';
 import { type Deferred, deferred } from '../deferred.js';
 import { ListenError } from '../error.js';
-import { Discovered, Question } from '../wasm.js';
+import { answersQuestion, Discovered, questionLine } from '../wasm.js';
 import { eachLine } from './whole-lines.js';
 
 /** What is known of the server behind: asked between the lines of the client, and again when it no longer holds. */
 export class Discovery {
   readonly #server: Writable;
   #known: Discovered | undefined;
-  #pending: { question: Question; askedAt: number; answer: Deferred<Discovered> } | undefined;
+  #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;
 
   /**
    * @param server - where lines for the server behind go.
@@ -47,22 +47,21 @@ export class Discovery {
 
   #put() {
     const pending = {
-      question: new Question(crypto.randomUUID()),
+      token: crypto.randomUUID(),
       askedAt: performance.now(),
       answer: deferred<Discovered>(),
     };
     // Whoever asked is told; where all of them have given up there is nobody left to tell.
     pending.answer.promise.catch(() => {});
     this.#pending = pending;
-    this.#server.write(pending.question.line);
+    this.#server.write(questionLine(pending.token));
     return pending;
   }
 
   #take(line: Buffer): boolean {
-    if (this.#pending?.question.isAnsweredBy(line) !== true) return false;
-    const { answer, askedAt, question } = this.#pending;
+    if (this.#pending === undefined || !answersQuestion(this.#pending.token, line)) return false;
+    const { answer, askedAt } = this.#pending;
     this.#pending = undefined;
-    question.free();
     const told = Discovered.fromAnswer(line, askedAt);
     if (told === undefined) {
       answer.reject(failure('the server did not answer server/discover with its capabilities'));

@@ -131,12 +131,9 @@ export class Subscriptions implements EventFeed {
   }
 
   #take(input: ChannelInput): Uint8Array | undefined {
-    const { forward, isOfSession, number, requested } = input;
-    input.free();
-    if (number !== undefined) {
-      void this.#serve(number, JSON.parse(requested ?? '{}') as SubscriptionFilter, isOfSession);
-    }
-    return forward;
+    if (input.kind === 'forward') return input.bytes;
+    void this.#serve(input.number, JSON.parse(input.requested) as SubscriptionFilter, input.kind === 'watch');
+    return undefined;
   }
 
   async #serve(number: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {

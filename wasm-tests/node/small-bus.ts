@@ -1,6 +1,6 @@
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { Renewed } from '../../dist/renewed.js';
-import { Bus, type FollowReply } from '../../dist/wasm.js';
+import { Bus } from '../../dist/wasm.js';
 
 /** The resource that its events are about. */
 export const URI = 'note://a';
@@ -43,9 +43,8 @@ export class SmallBus {
 
   publish(event = EVENT): void {
     this.#log.push(event);
-    this.#bus.publish(event, 0);
-    for (let number = 0; number < this.#bus.deliveries; number += 1) {
-      for (const edge of this.#bus.edges(number) ?? []) this.#say(edge, this.#bus.message(number));
+    for (const { edges, message } of this.#bus.publish(event, 0).deliveries) {
+      for (const edge of edges) this.#say(edge, message);
     }
   }
 
@@ -68,20 +67,18 @@ export class SmallBus {
       const { since } = JSON.parse(frame) as { since?: number };
       if (since !== undefined) socket.since ??= since;
       const received = bus.receive(edge, frame);
-      const reply = received.reply();
-      if (reply !== undefined) this.#answer(edge, reply);
-      if (received.isDetached) socket.isClosed = true;
+      if (received.kind === 'followed') this.#answer(edge, received.replayAfter ?? this.#log.length);
+      if (received.kind === 'detached') socket.isClosed = true;
     });
     this.sockets.push(socket);
     return socket;
   }
 
-  #answer(edge: number, reply: FollowReply): void {
-    const after = reply.replayAfter ?? this.#log.length;
+  #answer(edge: number, after: number): void {
     for (const [place, event] of this.#log.entries()) {
-      if (place >= after) reply.pushEvent(this.#bus, place + 1, event);
+      if (place >= after) this.#bus.pushEvent(place + 1, event);
     }
-    for (const frame of reply.finish(this.#bus)) this.#say(edge, frame);
+    for (const frame of this.#bus.finish()) this.#say(edge, frame);
   }
 
   #say(edge: number, frame: string | undefined): void {

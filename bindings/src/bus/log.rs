@@ -1,43 +1,98 @@
+use js_sys::Uint32Array;
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, EdgeId, Mark, Position},
+    bus::{self, EdgeId, Keeps, Mark, Position},
     event::ServerEvent,
     legacy::event_id,
-    wire::ProtocolError,
+    wire::Watched,
 };
 
 use crate::{
     number::millis,
+    object::object,
     text::{event_of, uris_of},
 };
 
-use super::{
-    at, number,
-    shards::{FollowReply, refused},
-};
+use super::{at, number, refused};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What a frame from an edge led to. */
+export type Received =
+  | ({ kind: 'followed' } & Following)
+  /** There is no room for what the edge wants: it is no longer known, and its connection is to be closed. */
+  | { kind: 'full' }
+  /** The edge asked to be let go. */
+  | { kind: 'detached' }
+  /** The frame had to be dropped. */
+  | { kind: 'dropped'; code: string };
+
+/** An edge or a shard follows something else from now on. `Bus.finish` gives the answer, after what it needs was pushed. */
+export interface Following {
+  /** All that `Bus.kept` gives of the edge is to be kept. */
+  keepsAll: boolean;
+  /** How what is kept of the edge has changed, as JSON text. */
+  change: string | undefined;
+  /** The sessions whose streams are there now: `pushWatch` for each that is not over. */
+  joined: string[];
+  /** The sessions whose streams are gone from the shard. */
+  left: string[];
+  /** No other session has its stream at the shard. */
+  isFresh: boolean;
+  /** The events after this position are to be pushed, after the sessions. */
+  replayAfter: number | undefined;
+}
+
+/** One published event. */
+export interface Publication {
+  /** Its place in the log. */
+  position: number;
+  /** Each frame with the numbers of the edges that get it. */
+  deliveries: { message: string; edges: Uint32Array }[];
+}
+";
 
 /// A bus without its I/O.
 #[wasm_bindgen]
 pub struct Bus {
     pub(crate) core: bus::Bus,
-    /// Of what was published last.
-    deliveries: Vec<bus::Delivery>,
-}
-
-/// What a frame from an edge led to.
-#[wasm_bindgen]
-pub struct Received {
-    kind: Kind,
+    /// The answer to what was followed last, while it comes into being.
     reply: Option<bus::FollowReply>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Followed,
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum Received {
+    Followed(Following),
     Full,
     Detached,
-    Dropped(ProtocolError),
+    Dropped { code: &'static str },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Following {
+    keeps_all: bool,
+    change: Option<String>,
+    joined: Vec<String>,
+    left: Vec<String>,
+    is_fresh: bool,
+    replay_after: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Publication {
+    position: f64,
+    deliveries: Vec<Delivery>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Delivery {
+    pub(super) message: String,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    pub(super) edges: Uint32Array,
 }
 
 #[wasm_bindgen]
@@ -51,7 +106,7 @@ impl Bus {
         });
         Self {
             core: core.with_floor(at(floor)),
-            deliveries: Vec::new(),
+            reply: None,
         }
     }
 
@@ -105,15 +160,50 @@ impl Bus {
     }
 
     /// A frame came from an edge.
-    pub fn receive(&mut self, edge: u32, message: &str) -> Received {
+    #[wasm_bindgen(unchecked_return_type = "Received")]
+    pub fn receive(&mut self, edge: u32, message: &str) -> JsValue {
         let received = self.core.handle_message(EdgeId(edge), message);
-        let (kind, reply) = match received {
-            Ok(bus::Received::Followed(reply)) => (Kind::Followed, Some(*reply)),
-            Ok(bus::Received::Full) => (Kind::Full, None),
-            Ok(bus::Received::Detached) => (Kind::Detached, None),
-            Err(error) => (Kind::Dropped(error), None),
+        object(&match received {
+            Ok(bus::Received::Followed(reply)) => Received::Followed(self.follows(*reply)),
+            Ok(bus::Received::Full) => Received::Full,
+            Ok(bus::Received::Detached) => Received::Detached,
+            Err(error) => Received::Dropped { code: error.code() },
+        })
+    }
+
+    /// What a session watches that has joined, and whether its client is not ready yet; one that is
+    /// not pushed is over.
+    #[wasm_bindgen(js_name = pushWatch)]
+    pub fn push_watch(
+        &mut self,
+        session: &str,
+        uris: Vec<String>,
+        #[wasm_bindgen(js_name = isHeld)] is_held: bool,
+    ) {
+        let watched = Watched {
+            session: session.into(),
+            uris: uris_of(&uris),
+            is_held,
         };
-        Received { kind, reply }
+        if let Some(reply) = &mut self.reply {
+            reply.push_watch(&mut self.core, watched);
+        }
+    }
+
+    /// The next event of the log, as JSON text, for who follows.
+    #[wasm_bindgen(js_name = pushEvent)]
+    pub fn push_event(&mut self, position: f64, event: &str) -> Result<(), JsValue> {
+        let event = event_of(event)?;
+        if let Some(reply) = &mut self.reply {
+            reply.push_event(&self.core, at(position), &event);
+        }
+        Ok(())
+    }
+
+    /// What to send to who follows. For a shard one text.
+    pub fn finish(&mut self) -> Vec<String> {
+        let reply = self.reply.take();
+        reply.map_or_else(Vec::new, |reply| reply.finish(&mut self.core))
     }
 
     /// The session of an edge watches these URIs now, and while it `isHeld` its client is not
@@ -156,31 +246,16 @@ impl Bus {
         self.core.disconnect(EdgeId(edge));
     }
 
-    /// An event, as JSON text, was published, `at` so many milliseconds after 1970; the answer is its place in the log. Which edges get
-    /// which frame say `deliveries`, `message` and `edges` until the next one.
-    pub fn publish(&mut self, event: &str, at: f64) -> Result<f64, JsValue> {
+    /// An event, as JSON text, was published, `at` so many milliseconds after 1970.
+    #[wasm_bindgen(unchecked_return_type = "Publication")]
+    pub fn publish(&mut self, event: &str, at: f64) -> Result<JsValue, JsValue> {
         let event: ServerEvent = event_of(event)?;
         let publication = self.core.publish_at(&event, Some(millis(at)));
-        self.deliveries = publication.deliveries;
-        Ok(number(publication.position))
-    }
-
-    /// How many different frames carry what was published last.
-    #[wasm_bindgen(getter)]
-    pub fn deliveries(&self) -> usize {
-        self.deliveries.len()
-    }
-
-    /// One of these frames.
-    pub fn message(&self, delivery: usize) -> Option<String> {
-        let delivery = self.deliveries.get(delivery)?;
-        Some(delivery.message.clone())
-    }
-
-    /// The numbers of the edges that get that frame.
-    pub fn edges(&self, delivery: usize) -> Option<Vec<u32>> {
-        let delivery = self.deliveries.get(delivery)?;
-        Some(delivery.edges.iter().map(|edge| edge.0).collect())
+        let deliveries = publication.deliveries.into_iter();
+        Ok(object(&Publication {
+            position: number(publication.position),
+            deliveries: deliveries.map(Delivery::from).collect(),
+        }))
     }
 
     /// How many edges are attached.
@@ -190,31 +265,37 @@ impl Bus {
     }
 }
 
-#[wasm_bindgen]
-impl Received {
-    /// The answer to what the edge follows from now on, to be completed; once.
-    pub fn reply(&mut self) -> Option<FollowReply> {
-        self.reply.take().map(FollowReply)
+impl Bus {
+    /// What the answer needs, which is kept until `finish`.
+    pub(super) fn follows(&mut self, reply: bus::FollowReply) -> Following {
+        let names = |sessions: &[Box<str>]| sessions.iter().map(|id| (**id).to_owned()).collect();
+        let following = Following {
+            keeps_all: *reply.keeps() == Keeps::Anew,
+            change: change_of(reply.keeps()),
+            joined: names(reply.joined()),
+            left: names(reply.left()),
+            is_fresh: reply.is_fresh(),
+            replay_after: reply.replay_after().map(number),
+        };
+        self.reply = Some(reply);
+        following
     }
+}
 
-    /// Whether there is no room for what the edge wants: it is no longer known, and its connection is to be closed.
-    #[wasm_bindgen(getter, js_name = isFull)]
-    pub fn is_full(&self) -> bool {
-        self.kind == Kind::Full
-    }
-
-    /// Whether the edge asked to be let go.
-    #[wasm_bindgen(getter, js_name = isDetached)]
-    pub fn is_detached(&self) -> bool {
-        self.kind == Kind::Detached
-    }
-
-    /// The code of the error, if the frame had to be dropped.
-    #[wasm_bindgen(getter)]
-    pub fn dropped(&self) -> Option<String> {
-        match self.kind {
-            Kind::Dropped(error) => Some(error.code().to_owned()),
-            _ => None,
+impl From<bus::Delivery> for Delivery {
+    fn from(delivery: bus::Delivery) -> Self {
+        let edges: Vec<u32> = delivery.edges.iter().map(|edge| edge.0).collect();
+        Self {
+            message: delivery.message,
+            edges: edges.as_slice().into(),
         }
+    }
+}
+
+/// How what is kept of an edge has changed, as JSON text.
+pub(super) fn change_of(keeps: &Keeps) -> Option<String> {
+    match keeps {
+        Keeps::Delta(delta) => Some(delta.to_json()),
+        Keeps::Nothing | Keeps::Anew => None,
     }
 }

@@ -6,7 +6,10 @@ mod publish;
 mod shard;
 mod shards;
 
-use mcp_listen::position::Position;
+use mcp_listen::{position::Position, wire::ProtocolError};
+use wasm_bindgen::JsValue;
+
+use crate::error::coded;
 
 #[expect(
     clippy::cast_possible_truncation,
@@ -20,4 +23,8 @@ fn at(position: f64) -> Position {
 #[expect(clippy::cast_precision_loss, reason = "positions stay below 2^53")]
 fn number(position: Position) -> f64 {
     position.0 as f64
+}
+
+fn refused(error: ProtocolError) -> JsValue {
+    coded(error.code(), &error.to_string())
 }

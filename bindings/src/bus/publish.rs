@@ -1,50 +1,50 @@
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{
-    event::ServerEvent,
-    publish::{self, Posted, PublishError},
-};
+use mcp_listen::{event::ServerEvent, publish};
 
-/// What the body of a publish holds.
-#[wasm_bindgen]
-pub struct Published(Result<Posted, PublishError>);
+use crate::object::object;
 
-#[wasm_bindgen]
-impl Published {
-    /// Reads a body.
-    #[wasm_bindgen(constructor)]
-    pub fn new(body: &[u8]) -> Self {
-        Self(publish::events(body))
-    }
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What the body of a publish holds. */
+export type Posted =
+  /** Each event is compact JSON text. */
+  | { kind: 'events'; events: string[]; isArray: boolean }
+  /** `code` is a stable name, `problem` the same in words, `place` which event it is about, counted from 0. */
+  | { kind: 'wrong'; code: string; problem: string; place: number | undefined };
+";
 
-    /// The events, each as compact JSON text; none where something is wrong.
-    #[wasm_bindgen(getter)]
-    pub fn events(&self) -> Vec<String> {
-        let posted = self.0.iter().flat_map(|posted| &posted.events);
-        posted.map(ServerEvent::to_json).collect()
-    }
+#[derive(Serialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+enum Posted {
+    Events {
+        events: Vec<String>,
+        is_array: bool,
+    },
+    Wrong {
+        code: &'static str,
+        problem: String,
+        place: Option<usize>,
+    },
+}
 
-    /// Whether they stood in an array.
-    #[wasm_bindgen(getter, js_name = isArray)]
-    pub fn is_array(&self) -> bool {
-        self.0.as_ref().is_ok_and(|posted| posted.is_array)
-    }
-
-    /// What is wrong: a stable name.
-    #[wasm_bindgen(getter)]
-    pub fn code(&self) -> Option<String> {
-        self.0.as_ref().err().map(|error| error.code().to_owned())
-    }
-
-    /// The same in words.
-    #[wasm_bindgen(getter)]
-    pub fn problem(&self) -> Option<String> {
-        self.0.as_ref().err().map(ToString::to_string)
-    }
-
-    /// Which event it is about, counted from 0.
-    #[wasm_bindgen(getter)]
-    pub fn place(&self) -> Option<usize> {
-        self.0.as_ref().err().and_then(|error| error.place())
-    }
+/// Reads the body of a publish.
+#[wasm_bindgen(unchecked_return_type = "Posted")]
+pub fn posted(body: &[u8]) -> JsValue {
+    object(&match publish::events(body) {
+        Ok(posted) => Posted::Events {
+            events: posted.events.iter().map(ServerEvent::to_json).collect(),
+            is_array: posted.is_array,
+        },
+        Err(error) => Posted::Wrong {
+            code: error.code(),
+            problem: error.to_string(),
+            place: error.place(),
+        },
+    })
 }

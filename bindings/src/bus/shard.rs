@@ -1,59 +1,106 @@
+use js_sys::Uint32Array;
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{
-    bus::{self, EdgeId, Keeps, Mark, Position},
-    wire::ProtocolError,
+use mcp_listen::bus::{self, EdgeId, Keeps, Mark, Position};
+
+use crate::{
+    number::{millis, time},
+    object::{object, optional},
 };
 
-use crate::{number::millis, number::time};
+use super::{
+    at,
+    log::{Delivery, change_of},
+    number, refused,
+};
 
-use super::{at, number, shards::refused};
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What a frame from an edge led to. */
+export type ShardReceived =
+  /** As `Following` says; the edge holds the stream of `session`. */
+  | { kind: 'followed'; keepsAll: boolean; change: string | undefined; session: string | undefined }
+  /** The edge asked to be let go. */
+  | { kind: 'detached' }
+  /** The frame had to be dropped. */
+  | { kind: 'dropped'; code: string };
+
+/** What a shard wants done. */
+export type ShardOutput =
+  | { kind: 'send'; message: string; edges: Uint32Array }
+  /** What `Shard.kept` gives of the edge is to be kept. */
+  | { kind: 'keep'; edge: number }
+  /** What is kept of the edge has changed by this. */
+  | { kind: 'change'; edge: number; change: string }
+  | { kind: 'close'; edge: number; parting: Parting }
+  /** The call with this ticket is done. */
+  | { kind: 'done'; ticket: number };
+
+/**
+ * Why an edge is let go: it may have missed something, and is to come back; it is to ask the root for another shard; there is
+ * no room for what it wants; its stream is over.
+ */
+export type Parting = 'lost' | 'moved' | 'full' | 'over';
+
+/** One call to the root: its number, which has to be durable before it is made, and what to tell. */
+export interface FollowCall {
+  seq: number;
+  text: string;
+}
+";
 
 /// A share of a bus's edges.
 #[wasm_bindgen]
 pub struct Shard(bus::Shard);
 
-/// What a frame from an edge led to.
-#[wasm_bindgen]
-pub struct ShardReceived(Result<bus::ShardReceived, ProtocolError>);
-
-/// What a shard wants done.
-#[wasm_bindgen]
-pub struct ShardOutput(bus::ShardOutput);
-
-/// What kind of output it is.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub enum ShardOutputKind {
-    /// Send `message` to `edges`.
-    Send,
-    /// Keep what `Shard.kept` gives of the only one of `edges`.
-    Keep,
-    /// Keep that what the only one of `edges` wants has changed by `change`.
-    Change,
-    /// Close the only one of `edges`, for the reason `parting`.
-    Close,
-    /// The call with the number `ticket` is done.
-    Done,
+#[derive(Serialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+enum Received {
+    Followed {
+        keeps_all: bool,
+        change: Option<String>,
+        session: Option<String>,
+    },
+    Detached,
+    Dropped {
+        code: &'static str,
+    },
 }
 
-/// Why an edge is let go.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub enum Parting {
-    /// It may have missed something, and is to come back.
-    Lost,
-    /// It is to ask the root for another shard.
-    Moved,
-    /// There is no room for what it wants.
-    Full,
-    /// Its stream is over.
-    Over,
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum Output {
+    Send {
+        message: String,
+        #[serde(with = "serde_wasm_bindgen::preserve")]
+        edges: Uint32Array,
+    },
+    Keep {
+        edge: u32,
+    },
+    Change {
+        edge: u32,
+        change: String,
+    },
+    Close {
+        edge: u32,
+        parting: &'static str,
+    },
+    Done {
+        ticket: u32,
+    },
 }
 
-/// One call to the root.
-#[wasm_bindgen]
-pub struct FollowCall(bus::FollowCall);
+#[derive(Serialize)]
+struct FollowCall {
+    seq: f64,
+    text: String,
+}
 
 #[wasm_bindgen]
 impl Shard {
@@ -113,9 +160,18 @@ impl Shard {
     }
 
     /// A frame came from an edge.
-    pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> ShardReceived {
+    #[wasm_bindgen(unchecked_return_type = "ShardReceived")]
+    pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> JsValue {
         let received = self.0.handle_message(EdgeId(edge), message, millis(now));
-        ShardReceived(received)
+        object(&match received {
+            Ok(bus::ShardReceived::Followed { keeps, session }) => Received::Followed {
+                keeps_all: keeps == Keeps::Anew,
+                change: change_of(&keeps),
+                session: session.map(String::from),
+            },
+            Ok(bus::ShardReceived::Detached) => Received::Detached,
+            Err(error) => Received::Dropped { code: error.code() },
+        })
     }
 
     /// A connection went away.
@@ -134,8 +190,13 @@ impl Shard {
     }
 
     /// The next call to make; undefined: none now.
-    pub fn call(&mut self, now: f64) -> Option<FollowCall> {
-        self.0.poll_call(millis(now)).map(FollowCall)
+    #[wasm_bindgen(unchecked_return_type = "FollowCall | undefined")]
+    pub fn call(&mut self, now: f64) -> JsValue {
+        let call = self.0.poll_call(millis(now));
+        optional(call.map(|bus::FollowCall { seq, text }| FollowCall {
+            seq: number(Position(seq)),
+            text,
+        }))
     }
 
     /// The root answered a call.
@@ -161,8 +222,9 @@ impl Shard {
     }
 
     /// The next thing to do.
-    pub fn output(&mut self) -> Option<ShardOutput> {
-        self.0.poll_output().map(ShardOutput)
+    #[wasm_bindgen(unchecked_return_type = "ShardOutput | undefined")]
+    pub fn output(&mut self) -> JsValue {
+        optional(self.0.poll_output().map(Output::from))
     }
 
     /// The position of the last frame that an edge was sent.
@@ -200,133 +262,28 @@ impl Shard {
     }
 }
 
-#[wasm_bindgen]
-impl ShardReceived {
-    /// Whether all that `Shard.kept` gives of the edge is to be kept.
-    #[wasm_bindgen(getter, js_name = keepsAll)]
-    pub fn keeps_all(&self) -> bool {
-        self.keeps() == Some(&Keeps::Anew)
-    }
-
-    /// How what is kept of the edge has changed, as JSON text, for `restore`.
-    #[wasm_bindgen(getter)]
-    pub fn change(&self) -> Option<String> {
-        match self.keeps()? {
-            Keeps::Delta(delta) => Some(delta.to_json()),
-            _ => None,
-        }
-    }
-
-    /// The session whose stream the edge holds.
-    #[wasm_bindgen(getter)]
-    pub fn session(&self) -> Option<String> {
-        match &self.0 {
-            Ok(bus::ShardReceived::Followed { session, .. }) => {
-                session.as_deref().map(str::to_owned)
+impl From<bus::ShardOutput> for Output {
+    fn from(output: bus::ShardOutput) -> Self {
+        match output {
+            bus::ShardOutput::Send(delivery) => {
+                let Delivery { message, edges } = delivery.into();
+                Self::Send { message, edges }
             }
-            _ => None,
+            bus::ShardOutput::Keep(edge) => Self::Keep { edge: edge.0 },
+            bus::ShardOutput::Change(edge, delta) => Self::Change {
+                edge: edge.0,
+                change: delta.to_json(),
+            },
+            bus::ShardOutput::Close(edge, parting) => Self::Close {
+                edge: edge.0,
+                parting: match parting {
+                    bus::Parting::Lost => "lost",
+                    bus::Parting::Moved => "moved",
+                    bus::Parting::Full => "full",
+                    bus::Parting::Over => "over",
+                },
+            },
+            bus::ShardOutput::Done(ticket) => Self::Done { ticket },
         }
-    }
-
-    /// Whether the edge asked to be let go.
-    #[wasm_bindgen(getter, js_name = isDetached)]
-    pub fn is_detached(&self) -> bool {
-        self.0 == Ok(bus::ShardReceived::Detached)
-    }
-
-    /// The code of the error, if the frame had to be dropped.
-    #[wasm_bindgen(getter)]
-    pub fn dropped(&self) -> Option<String> {
-        self.0.as_ref().err().map(|error| error.code().to_owned())
-    }
-}
-
-impl ShardReceived {
-    fn keeps(&self) -> Option<&Keeps> {
-        match &self.0 {
-            Ok(bus::ShardReceived::Followed { keeps, .. }) => Some(keeps),
-            _ => None,
-        }
-    }
-}
-
-#[wasm_bindgen]
-impl ShardOutput {
-    /// What kind of output it is.
-    #[wasm_bindgen(getter)]
-    pub fn kind(&self) -> ShardOutputKind {
-        match self.0 {
-            bus::ShardOutput::Send(_) => ShardOutputKind::Send,
-            bus::ShardOutput::Keep(_) => ShardOutputKind::Keep,
-            bus::ShardOutput::Change(..) => ShardOutputKind::Change,
-            bus::ShardOutput::Close(..) => ShardOutputKind::Close,
-            bus::ShardOutput::Done(_) => ShardOutputKind::Done,
-        }
-    }
-
-    /// The edges that it is about.
-    #[wasm_bindgen(getter)]
-    pub fn edges(&self) -> Vec<u32> {
-        match &self.0 {
-            bus::ShardOutput::Send(delivery) => delivery.edges.iter().map(|edge| edge.0).collect(),
-            bus::ShardOutput::Keep(edge)
-            | bus::ShardOutput::Change(edge, _)
-            | bus::ShardOutput::Close(edge, _) => vec![edge.0],
-            bus::ShardOutput::Done(_) => Vec::new(),
-        }
-    }
-
-    /// The frame to send.
-    #[wasm_bindgen(getter)]
-    pub fn message(&self) -> Option<String> {
-        match &self.0 {
-            bus::ShardOutput::Send(delivery) => Some(delivery.message.clone()),
-            _ => None,
-        }
-    }
-
-    /// The change to keep.
-    #[wasm_bindgen(getter)]
-    pub fn change(&self) -> Option<String> {
-        match &self.0 {
-            bus::ShardOutput::Change(_, delta) => Some(delta.to_json()),
-            _ => None,
-        }
-    }
-
-    /// Why to close.
-    #[wasm_bindgen(getter)]
-    pub fn parting(&self) -> Option<Parting> {
-        match &self.0 {
-            bus::ShardOutput::Close(_, bus::Parting::Lost) => Some(Parting::Lost),
-            bus::ShardOutput::Close(_, bus::Parting::Moved) => Some(Parting::Moved),
-            bus::ShardOutput::Close(_, bus::Parting::Full) => Some(Parting::Full),
-            bus::ShardOutput::Close(_, bus::Parting::Over) => Some(Parting::Over),
-            _ => None,
-        }
-    }
-
-    /// The call that is done.
-    #[wasm_bindgen(getter)]
-    pub fn ticket(&self) -> Option<u32> {
-        match self.0 {
-            bus::ShardOutput::Done(ticket) => Some(ticket),
-            _ => None,
-        }
-    }
-}
-
-#[wasm_bindgen]
-impl FollowCall {
-    /// The number of the call, which has to be durable before it is made.
-    #[wasm_bindgen(getter)]
-    pub fn seq(&self) -> f64 {
-        number(Position(self.0.seq))
-    }
-
-    /// What to tell the root.
-    #[wasm_bindgen(getter)]
-    pub fn text(&self) -> String {
-        self.0.text.clone()
     }
 }

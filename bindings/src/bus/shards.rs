@@ -1,47 +1,77 @@
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, Home, Keeps, Position, ShardId},
+    bus::{self, Home, Position, ShardId},
     topic::Topic,
-    wire::{ProtocolError, SessionCall, Watched},
+    wire::SessionCall,
 };
 
 use crate::{
-    error::coded,
-    number::millis,
-    number::time,
-    text::{event_of, uris_of},
+    number::{millis, time},
+    object::{object, optional},
+    text::event_of,
 };
 
-use super::{at, log::Bus, number};
+use super::{at, log::Bus, number, refused};
 
-/// One call to a shard.
-#[wasm_bindgen]
-pub struct BatchCall(bus::BatchCall);
-
-/// What has to be made durable.
-#[wasm_bindgen]
-pub struct Change(bus::Change);
-
-/// What kind of change it is.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub enum ChangeKind {
-    /// There is one more shard: `shard`, `continent`.
-    Opened,
-    /// `shard` takes no more edges.
-    Leaving,
-    /// There is one shard less: `shard`.
-    Closed,
-    /// `shard` follows `add` too and `drop` no more, as of the call `seq`; before that nothing, where it `isFresh`.
-    Follows,
-    /// Every shard has taken what was published up to `position`.
-    Settled,
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** One call to a shard: `text` is what to tell it. */
+export interface BatchCall {
+  shard: number;
+  call: number;
+  text: string;
 }
 
-/// The answer to what an edge or a shard follows, while it comes into being.
-#[wasm_bindgen]
-pub struct FollowReply(pub(crate) bus::FollowReply);
+/** What has to be made durable. */
+export type Change =
+  /** There is one more shard, opened for edges of this continent. */
+  | { kind: 'opened'; shard: number; continent: string }
+  /** It takes no more edges. */
+  | { kind: 'leaving'; shard: number }
+  | { kind: 'closed'; shard: number }
+  /** As of the call `seq` it follows `add` too and `drop` no more, and nothing else where it `isFresh`. */
+  | { kind: 'follows'; shard: number; seq: number; isFresh: boolean; add: string[]; drop: string[] }
+  /** Every shard has taken what was published up to here. */
+  | { kind: 'settled'; position: number };
+";
+
+#[derive(Serialize)]
+struct BatchCall {
+    shard: u32,
+    call: u32,
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+enum Change {
+    Opened {
+        shard: u32,
+        continent: String,
+    },
+    Leaving {
+        shard: u32,
+    },
+    Closed {
+        shard: u32,
+    },
+    Follows {
+        shard: u32,
+        seq: f64,
+        is_fresh: bool,
+        add: Vec<String>,
+        drop: Vec<String>,
+    },
+    Settled {
+        position: f64,
+    },
+}
 
 #[wasm_bindgen]
 impl Bus {
@@ -91,8 +121,14 @@ impl Bus {
     }
 
     /// The next call to make; undefined: none now.
-    pub fn batch(&mut self, now: f64) -> Option<BatchCall> {
-        self.core.poll_batch(millis(now)).map(BatchCall)
+    #[wasm_bindgen(unchecked_return_type = "BatchCall | undefined")]
+    pub fn batch(&mut self, now: f64) -> JsValue {
+        let call = self.core.poll_batch(millis(now));
+        optional(call.map(|bus::BatchCall { shard, call, text }| BatchCall {
+            shard: shard.0,
+            call,
+            text,
+        }))
     }
 
     /// A shard answered a call; the answer is the code of the error, if it made no sense.
@@ -141,8 +177,9 @@ impl Bus {
     }
 
     /// The next thing to make durable.
-    pub fn change(&mut self) -> Option<Change> {
-        self.core.poll_change().map(Change)
+    #[wasm_bindgen(unchecked_return_type = "Change | undefined")]
+    pub fn change(&mut self) -> JsValue {
+        optional(self.core.poll_change().map(Change::from))
     }
 
     /// Whether there is any shard.
@@ -159,180 +196,38 @@ impl Bus {
     }
 
     /// A shard told what it follows.
-    pub fn follow(&mut self, shard: u32, text: &str) -> Result<FollowReply, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "Following")]
+    pub fn follow(&mut self, shard: u32, text: &str) -> Result<JsValue, JsValue> {
         let reply = self.core.handle_follow(ShardId(shard), text);
-        reply.map(FollowReply).map_err(refused)
+        Ok(object(&self.follows(reply.map_err(refused)?)))
     }
 }
 
-#[wasm_bindgen]
-impl FollowReply {
-    /// The events after this position are to be pushed, after the sessions; undefined: none.
-    #[wasm_bindgen(getter, js_name = replayAfter)]
-    pub fn replay_after(&self) -> Option<f64> {
-        self.0.replay_after().map(number)
-    }
-
-    /// Whether all that `Bus.kept` gives of the edge is to be kept.
-    #[wasm_bindgen(getter, js_name = keepsAll)]
-    pub fn keeps_all(&self) -> bool {
-        *self.0.keeps() == Keeps::Anew
-    }
-
-    /// How what is kept of the edge has changed, as JSON text.
-    #[wasm_bindgen(getter)]
-    pub fn change(&self) -> Option<String> {
-        match self.0.keeps() {
-            Keeps::Delta(delta) => Some(delta.to_json()),
-            _ => None,
-        }
-    }
-
-    /// The sessions whose streams are there now.
-    #[wasm_bindgen(getter)]
-    pub fn joined(&self) -> Vec<String> {
-        self.0.joined().iter().map(|id| (**id).to_owned()).collect()
-    }
-
-    /// The sessions whose streams are gone from the shard.
-    #[wasm_bindgen(getter)]
-    pub fn left(&self) -> Vec<String> {
-        self.0.left().iter().map(|id| (**id).to_owned()).collect()
-    }
-
-    /// Whether no other session has its stream at the shard.
-    #[wasm_bindgen(getter, js_name = isFresh)]
-    pub fn is_fresh(&self) -> bool {
-        self.0.is_fresh()
-    }
-
-    /// What a session watches that has joined, and whether its client is not ready yet; one that is
-    /// not pushed is over.
-    #[wasm_bindgen(js_name = pushWatch)]
-    pub fn push_watch(
-        &mut self,
-        bus: &mut Bus,
-        session: &str,
-        uris: Vec<String>,
-        #[wasm_bindgen(js_name = isHeld)] is_held: bool,
-    ) {
-        let watched = Watched {
-            session: session.into(),
-            uris: uris_of(&uris),
-            is_held,
-        };
-        self.0.push_watch(&mut bus.core, watched);
-    }
-
-    /// The next event of the log, as JSON text.
-    #[wasm_bindgen(js_name = pushEvent)]
-    pub fn push_event(&mut self, bus: &Bus, position: f64, event: &str) -> Result<(), JsValue> {
-        self.0
-            .push_event(&bus.core, at(position), &event_of(event)?);
-        Ok(())
-    }
-
-    /// What to send; it is over then. For a shard one text.
-    pub fn finish(self, bus: &mut Bus) -> Vec<String> {
-        self.0.finish(&mut bus.core)
-    }
-}
-
-#[wasm_bindgen]
-impl BatchCall {
-    /// To which shard.
-    #[wasm_bindgen(getter)]
-    pub fn shard(&self) -> u32 {
-        self.0.shard.0
-    }
-
-    /// The number of the call.
-    #[wasm_bindgen(getter)]
-    pub fn call(&self) -> u32 {
-        self.0.call
-    }
-
-    /// What to tell it.
-    #[wasm_bindgen(getter)]
-    pub fn text(&self) -> String {
-        self.0.text.clone()
-    }
-}
-
-#[wasm_bindgen]
-impl Change {
-    /// What kind of change it is.
-    #[wasm_bindgen(getter)]
-    pub fn kind(&self) -> ChangeKind {
-        match self.0 {
-            bus::Change::Opened { .. } => ChangeKind::Opened,
-            bus::Change::Leaving(_) => ChangeKind::Leaving,
-            bus::Change::Closed(_) => ChangeKind::Closed,
-            bus::Change::Follows { .. } => ChangeKind::Follows,
-            bus::Change::Settled(_) => ChangeKind::Settled,
-        }
-    }
-
-    /// The shard that it is about; 0 where it is about none.
-    #[wasm_bindgen(getter)]
-    pub fn shard(&self) -> u32 {
-        match self.0 {
-            bus::Change::Opened { shard, .. }
-            | bus::Change::Leaving(shard)
-            | bus::Change::Closed(shard)
-            | bus::Change::Follows { shard, .. } => shard.0,
-            bus::Change::Settled(_) => 0,
-        }
-    }
-
-    /// Where the edges are that a shard was opened for.
-    #[wasm_bindgen(getter)]
-    pub fn continent(&self) -> Option<String> {
-        match &self.0 {
-            bus::Change::Opened { continent, .. } => Some((**continent).to_owned()),
-            _ => None,
-        }
-    }
-
-    /// The position up to which everything is settled.
-    #[wasm_bindgen(getter)]
-    pub fn position(&self) -> Option<f64> {
-        match self.0 {
-            bus::Change::Settled(position) => Some(number(position)),
-            _ => None,
-        }
-    }
-
-    /// The number of the call that changed what a shard follows.
-    #[wasm_bindgen(getter)]
-    pub fn seq(&self) -> Option<f64> {
-        match self.0 {
-            bus::Change::Follows { seq, .. } => Some(number(Position(seq))),
-            _ => None,
-        }
-    }
-
-    /// Whether nothing holds that the shard followed before.
-    #[wasm_bindgen(getter, js_name = isFresh)]
-    pub fn is_fresh(&self) -> bool {
-        matches!(self.0, bus::Change::Follows { is_fresh: true, .. })
-    }
-
-    /// What the shard follows too.
-    #[wasm_bindgen(getter)]
-    pub fn add(&self) -> Vec<String> {
-        match &self.0 {
-            bus::Change::Follows { add, .. } => texts(add),
-            _ => Vec::new(),
-        }
-    }
-
-    /// What the shard follows no more.
-    #[wasm_bindgen(getter)]
-    pub fn drop(&self) -> Vec<String> {
-        match &self.0 {
-            bus::Change::Follows { drop, .. } => texts(drop),
-            _ => Vec::new(),
+impl From<bus::Change> for Change {
+    fn from(change: bus::Change) -> Self {
+        match change {
+            bus::Change::Opened { shard, continent } => Self::Opened {
+                shard: shard.0,
+                continent: continent.into(),
+            },
+            bus::Change::Leaving(shard) => Self::Leaving { shard: shard.0 },
+            bus::Change::Closed(shard) => Self::Closed { shard: shard.0 },
+            bus::Change::Follows {
+                shard,
+                seq,
+                is_fresh,
+                add,
+                drop,
+            } => Self::Follows {
+                shard: shard.0,
+                seq: number(Position(seq)),
+                is_fresh,
+                add: texts(&add),
+                drop: texts(&drop),
+            },
+            bus::Change::Settled(position) => Self::Settled {
+                position: number(position),
+            },
         }
     }
 }
@@ -347,10 +242,6 @@ pub fn session_changed(session: &str) -> String {
 #[wasm_bindgen(js_name = sessionReleased)]
 pub fn session_released(session: &str) -> String {
     SessionCall::Release(session.into()).to_json()
-}
-
-pub(crate) fn refused(error: ProtocolError) -> JsValue {
-    coded(error.code(), &error.to_string())
 }
 
 fn texts(topics: &[Topic]) -> Vec<String> {

@@ -1,16 +1,36 @@
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{error, front, listen::Headers, message};
 
-use crate::error::coded;
+use crate::{error::coded, object::object};
 
 /// Decides by method, host and origin which requests are looked at; made once, with the allow-lists.
 #[wasm_bindgen]
 pub struct Policy(front::Policy);
 
-/// What becomes of one request.
-#[wasm_bindgen]
-pub struct Screening(front::Screening);
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What becomes of one request. */
+export interface Screening {
+  /** The HTTP status of the answer; undefined where the request goes on. */
+  status: number | undefined;
+  /** Which kind of refusal it counts as; undefined where it is none. */
+  kind: string | undefined;
+  /** The body of the answer, a JSON-RPC error, if it has one. */
+  body: string | undefined;
+  /** Names and values of fields that the answer carries, whoever gives it. */
+  fields: [string, string][];
+}
+";
+
+#[derive(Serialize)]
+struct Screening<'s> {
+    status: Option<u16>,
+    kind: Option<&'static str>,
+    body: Option<String>,
+    fields: &'s [(&'static str, String)],
+}
 
 #[wasm_bindgen]
 impl Policy {
@@ -36,54 +56,21 @@ impl Policy {
     }
 
     /// Judges a request by its method, absolute URL and header fields (lines `name: value`).
-    pub fn screen(&self, method: &str, url: &str, headers: &str) -> Screening {
-        Screening(self.0.screen(method, url, &Headers::new(headers)))
-    }
-}
-
-#[wasm_bindgen]
-impl Screening {
-    /// The HTTP status of the answer; undefined where the request goes on.
-    #[wasm_bindgen(getter)]
-    pub fn status(&self) -> Option<u16> {
-        match &self.0 {
-            front::Screening::Passed(_) => None,
-            front::Screening::Preflight(_) => Some(204),
-            front::Screening::Refused(reason, _) => Some(reason.status()),
-        }
-    }
-
-    /// Which kind of refusal it counts as; undefined where it is none.
-    #[wasm_bindgen(getter)]
-    pub fn kind(&self) -> Option<String> {
-        match &self.0 {
-            front::Screening::Refused(reason, _) => Some(reason.kind().to_owned()),
-            _ => None,
-        }
-    }
-
-    /// The body of the answer, a JSON-RPC error, if it has one.
-    #[wasm_bindgen(getter)]
-    pub fn body(&self) -> Option<String> {
-        match &self.0 {
-            // The answer to HEAD has none.
-            front::Screening::Refused(error::Reason::MethodNotAllowed, _) => None,
-            front::Screening::Refused(reason, _) => {
-                Some(message::error(&error::Rejection::new(reason.clone(), None)))
-            }
-            _ => None,
-        }
-    }
-
-    /// Fields that the answer carries, whoever gives it, as lines `name: value`.
-    #[wasm_bindgen(getter)]
-    pub fn headers(&self) -> String {
-        let lines: Vec<String> = self
-            .0
-            .fields()
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect();
-        lines.join("\n")
+    #[wasm_bindgen(unchecked_return_type = "Screening")]
+    pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
+        let screening = self.0.screen(method, url, &Headers::new(headers));
+        let (status, reason) = match &screening {
+            front::Screening::Passed(_) => (None, None),
+            front::Screening::Preflight(_) => (Some(204), None),
+            front::Screening::Refused(reason, _) => (Some(reason.status()), Some(reason)),
+        };
+        // The answer to HEAD has no body.
+        let told = reason.filter(|reason| **reason != error::Reason::MethodNotAllowed);
+        object(&Screening {
+            status,
+            kind: reason.map(error::Reason::kind),
+            body: told.map(|told| message::error(&error::Rejection::new(told.clone(), None))),
+            fields: screening.fields(),
+        })
     }
 }

@@ -1,3 +1,5 @@
+use js_sys::{Uint8Array, Uint32Array};
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
@@ -5,54 +7,62 @@ use mcp_listen::{
     upstream::{Patience, UpstreamCall},
 };
 
-use crate::{number::millis, number::time};
+use crate::{
+    number::{millis, time},
+    object::optional,
+};
 
 use super::{
     fanout::{Core, Fanout, packed, slots_of},
     stream::Stream,
 };
 
-/// What is to be done about the bus.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub enum BusCallKind {
-    /// Give up the connection that there is.
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What is to be done about the bus: give up the connection; make a new one, and send `text` on it first; send it on the one that there is. */
+export type UpstreamCall = { kind: 'leave' } | { kind: 'attach' | 'send'; text: string };
+
+/** What is to be done for streams. */
+export type Told =
+  /** Write this, as what `publish` answers. */
+  | { kind: 'write'; fan: Uint8Array }
+  | { kind: 'poll'; streams: Uint32Array }
+  /** The stream cannot be opened: there is no bus, or no room there. */
+  | { kind: 'refused' | 'full'; stream: number }
+  /** The stream is held here no longer: `parted` is for another one to `adopt`. */
+  | { kind: 'parted'; stream: number; parted: Stream };
+";
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum Call {
     Leave,
-    /// Make a new connection, and send `text` on it first.
-    Attach,
-    /// Send `text` on the connection that there is.
-    Send,
+    Attach { text: String },
+    Send { text: String },
 }
 
-/// One thing to be done about the bus.
-#[wasm_bindgen]
-pub struct BusErrand(UpstreamCall);
-
-/// What is to be done for streams.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub enum ToldKind {
-    /// Write what `takeFan` has, as that of `publish`.
-    Write,
-    /// Poll them.
-    Poll,
-    /// The stream cannot be opened: there is no bus.
-    Refused,
-    /// The stream cannot be opened: the bus has no room for it.
-    Full,
-    /// The stream is held here no longer: what `takeParted` has is for another one to `adopt`.
-    Parted,
-}
-
-/// One thing to be done for streams.
-#[wasm_bindgen]
-pub struct Told {
-    /// What it is.
-    #[wasm_bindgen(readonly)]
-    pub kind: ToldKind,
-    streams: Vec<u32>,
-    fan: Vec<u8>,
-    parted: Option<Stream>,
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum Told {
+    Write {
+        #[serde(with = "serde_wasm_bindgen::preserve")]
+        fan: Uint8Array,
+    },
+    Poll {
+        #[serde(with = "serde_wasm_bindgen::preserve")]
+        streams: Uint32Array,
+    },
+    Refused {
+        stream: u32,
+    },
+    Full {
+        stream: u32,
+    },
+    Parted {
+        stream: u32,
+        #[serde(with = "serde_wasm_bindgen::preserve")]
+        parted: JsValue,
+    },
 }
 
 /// Streams that share a connection to a bus. A fan-out that is fed does nothing of this.
@@ -149,13 +159,19 @@ impl Fanout {
     }
 
     /// What is to be done about the bus; undefined: nothing now.
-    pub fn call(&mut self, now: f64) -> Option<BusErrand> {
-        self.isolate()?.poll_call(millis(now)).map(BusErrand)
+    #[wasm_bindgen(unchecked_return_type = "UpstreamCall | undefined")]
+    pub fn call(&mut self, now: f64) -> JsValue {
+        let isolate = self.isolate();
+        let call = isolate.and_then(|isolate| isolate.poll_call(millis(now)));
+        optional(call.map(Call::from))
     }
 
     /// The next thing to do for streams; undefined: nothing now.
-    pub fn output(&mut self, now: f64) -> Option<Told> {
-        self.isolate()?.poll_output(millis(now)).map(Told::of)
+    #[wasm_bindgen(unchecked_return_type = "Told | undefined")]
+    pub fn output(&mut self, now: f64) -> JsValue {
+        let isolate = self.isolate();
+        let output = isolate.and_then(|isolate| isolate.poll_output(millis(now)));
+        optional(output.map(Told::from))
     }
 
     /// Whether everything comes, as far as is known.
@@ -199,78 +215,31 @@ impl Fanout {
     }
 }
 
-#[wasm_bindgen]
-impl BusErrand {
-    /// What it is.
-    #[wasm_bindgen(getter)]
-    pub fn kind(&self) -> BusCallKind {
-        match self.0 {
-            UpstreamCall::Leave => BusCallKind::Leave,
-            UpstreamCall::Attach(_) => BusCallKind::Attach,
-            UpstreamCall::Send(_) => BusCallKind::Send,
-        }
-    }
-
-    /// The frame that goes with it.
-    #[wasm_bindgen(getter)]
-    pub fn text(&self) -> String {
-        match &self.0 {
-            UpstreamCall::Leave => String::new(),
-            UpstreamCall::Attach(text) | UpstreamCall::Send(text) => text.clone(),
+impl From<UpstreamCall> for Call {
+    fn from(call: UpstreamCall) -> Self {
+        match call {
+            UpstreamCall::Leave => Self::Leave,
+            UpstreamCall::Attach(text) => Self::Attach { text },
+            UpstreamCall::Send(text) => Self::Send { text },
         }
     }
 }
 
-#[wasm_bindgen]
-impl Told {
-    /// Whom it is about.
-    #[wasm_bindgen(getter)]
-    pub fn streams(&self) -> Vec<u32> {
-        self.streams.clone()
-    }
-
-    /// What to write to whom, once.
-    #[wasm_bindgen(js_name = takeFan)]
-    pub fn take_fan(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.fan)
-    }
-
-    /// The stream that is held no longer, once.
-    #[wasm_bindgen(js_name = takeParted)]
-    pub fn take_parted(&mut self) -> Option<Stream> {
-        self.parted.take()
-    }
-}
-
-impl Told {
-    fn of(output: IsolateOutput) -> Self {
-        let told = |kind, streams| Self {
-            kind,
-            streams,
-            fan: Vec::new(),
-            parted: None,
-        };
+impl From<IsolateOutput> for Told {
+    fn from(output: IsolateOutput) -> Self {
         match output {
-            IsolateOutput::Write(fan) => Self {
-                fan: packed(&fan),
-                ..told(ToldKind::Write, Vec::new())
+            IsolateOutput::Write(fan) => Self::Write {
+                fan: packed(&fan).as_slice().into(),
             },
-            IsolateOutput::Poll(ids) => told(ToldKind::Poll, slots_of(ids)),
-            IsolateOutput::Refused { id, is_full } => {
-                let kind = if is_full {
-                    ToldKind::Full
-                } else {
-                    ToldKind::Refused
-                };
-                told(kind, vec![id.slot()])
-            }
-            IsolateOutput::Parted(parted) => {
-                let streams = vec![parted.id.slot()];
-                Self {
-                    parted: Some((*parted).into()),
-                    ..told(ToldKind::Parted, streams)
-                }
-            }
+            IsolateOutput::Poll(ids) => Self::Poll {
+                streams: slots_of(ids).as_slice().into(),
+            },
+            IsolateOutput::Refused { id, is_full: true } => Self::Full { stream: id.slot() },
+            IsolateOutput::Refused { id, .. } => Self::Refused { stream: id.slot() },
+            IsolateOutput::Parted(parted) => Self::Parted {
+                stream: parted.id.slot(),
+                parted: Stream::from(*parted).into(),
+            },
         }
     }
 }

@@ -1,3 +1,4 @@
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
@@ -11,7 +12,7 @@ use mcp_listen::{
     upstream::Past,
 };
 
-use crate::{number::millis, text::uris_of};
+use crate::{number::millis, object::optional, text::uris_of};
 
 use super::{
     accept::{Acceptor, Refusal, Rejection, filter_of},
@@ -50,9 +51,20 @@ pub enum LegacyCall {
     Other,
 }
 
-/// The answer to `initialize`.
-#[wasm_bindgen]
-pub struct LegacyInitialized(legacy::Initialized);
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** The answer to `initialize`, and what the session was told that it is notified about, as JSON texts. */
+export interface LegacyInitialized {
+  answer: string;
+  capabilities: string;
+}
+";
+
+#[derive(Serialize)]
+struct LegacyInitialized {
+    answer: String,
+    capabilities: String,
+}
 
 #[wasm_bindgen]
 impl Acceptor {
@@ -135,9 +147,15 @@ impl LegacyRequest {
 
     /// The answer to `initialize`, made from the body of the handler's; `known` is what the server
     /// really notifies about, as JSON text. Undefined where the handler gave no result.
-    pub fn initialized(&self, body: &[u8], known: Option<String>) -> Option<LegacyInitialized> {
+    #[wasm_bindgen(unchecked_return_type = "LegacyInitialized | undefined")]
+    pub fn initialized(&self, body: &[u8], known: Option<String>) -> JsValue {
         let known = known.as_deref().map(Capabilities::from_json);
-        legacy::initialized(self.0.id.as_ref()?, body, known).map(LegacyInitialized)
+        let id = self.0.id.as_ref();
+        let initialized = id.and_then(|id| legacy::initialized(id, body, known));
+        optional(initialized.map(|initialized| LegacyInitialized {
+            answer: initialized.answer,
+            capabilities: initialized.capabilities.to_json(),
+        }))
     }
 
     /// The empty result.
@@ -222,21 +240,6 @@ impl LegacyRequest {
 impl LegacyRequest {
     fn rejection(&self, reason: Reason) -> Rejection {
         Rejection(error::Rejection::new(reason, self.0.id.clone()))
-    }
-}
-
-#[wasm_bindgen]
-impl LegacyInitialized {
-    /// The JSON-RPC message.
-    #[wasm_bindgen(getter)]
-    pub fn answer(&self) -> String {
-        self.0.answer.clone()
-    }
-
-    /// What the session was told that it is notified about, as JSON text.
-    #[wasm_bindgen(getter)]
-    pub fn capabilities(&self) -> String {
-        self.0.capabilities.to_json()
     }
 }
 
