@@ -31,6 +31,6 @@ function statusOf([command = '', ...args]: string[]): Promise<number> {
 }
 
 /** Where the tests read the origins: wasm-bindgen's runner serves the folder that it runs in. */
-const ADDRESSES = join(root, '.build', 'browser', 'addresses.txt');
+const ADDRESSES = join(root, 'browser', '.build', 'addresses.txt');
 
 await main(import.meta.url, serve);

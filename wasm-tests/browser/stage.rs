@@ -16,7 +16,7 @@ pub struct Stage {
 
 impl Stage {
     pub async fn new() -> Self {
-        let addresses = text("GET", "/.build/browser/addresses.txt", "").await;
+        let addresses = text("GET", "/.build/addresses.txt", "").await;
         let [one, other, player] = addresses.lines().collect::<Vec<_>>().try_into().unwrap();
         Self {
             workers: [one, other].map(str::to_owned),
