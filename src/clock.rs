@@ -2,8 +2,11 @@
 
 use core::ops::{Add, Sub};
 
+use serde::{Deserialize, Serialize};
+
 /// Milliseconds of the host's monotonic clock: a moment, or the span between two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Millis(pub u64);
 
 impl Millis {

@@ -2,8 +2,11 @@
 
 use alloc::boxed::Box;
 
+use serde::{Deserialize, Serialize};
+
 /// An event's number in the bus log: 1 for the first, 0 before any.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Position(pub u64);
 
 impl Position {

@@ -1,7 +1,9 @@
 //! Resource URIs: opaque text, compared code point by code point.
 
-use alloc::sync::Arc;
+use alloc::{borrow::Cow, sync::Arc};
 use core::ops::Deref;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::name;
 pub use crate::name::NameError as UriError;
@@ -31,5 +33,19 @@ impl Deref for Uri {
 impl alloc::borrow::Borrow<str> for Uri {
     fn borrow(&self) -> &str {
         &self.0
+    }
+}
+
+impl Serialize for Uri {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+/// However long it is.
+impl<'de> Deserialize<'de> for Uri {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        Self::new(&text, usize::MAX).map_err(D::Error::custom)
     }
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use mcp_listen::{
     bus::{Bus, EdgeId, Mark, Position, Received},
-    topic::{Delta, Topic},
+    topic::Topic,
     uri::Uri,
     wire::Follow,
 };
@@ -61,17 +61,15 @@ fn following(bus: &mut Bus, names: usize) -> EdgeId {
 /// says what is to be kept and answered.
 fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     let one = topics(&["note://one-more".into()]);
-    let mut delta = Delta::default();
-    if seq.is_multiple_of(2) {
-        delta.add = one;
-    } else {
-        delta.drop = one;
-    }
-    let follow = Follow {
+    let mut follow = Follow {
         seq,
-        topics: delta,
         ..Follow::default()
     };
+    if seq.is_multiple_of(2) {
+        follow.add = one;
+    } else {
+        follow.drop = one;
+    }
     let frame = follow.to_json();
     let began = Instant::now();
     let taken = bus.handle_message(edge, &frame);

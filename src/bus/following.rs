@@ -110,7 +110,7 @@ impl Bus {
 
     /// This is all that an edge follows; what it was sent before counts no more.
     fn begin(&mut self, edge: EdgeId, follow: Follow) -> Received {
-        let topics: Topics = follow.topics.add.iter().cloned().collect();
+        let topics: Topics = follow.add.iter().cloned().collect();
         let since = follow.heard();
         let since = since.filter(|since| self.reaches(since));
         let is_admitted = self.edges.admits(edge, &topics)
@@ -136,7 +136,7 @@ impl Bus {
         // The stream of a session joins with all that it follows.
         follow.joined.clear();
         let topics = self.topics(edge).ok_or(ProtocolError::OutOfPlace)?;
-        let mut delta = follow.topics.against(topics);
+        let mut delta = follow.delta().against(topics);
         let is_admitted = self.edges.admits_change(edge, &delta);
         if !is_admitted {
             delta.add.clear();

@@ -55,15 +55,9 @@ impl Follows {
         let gone: usize = if follow.is_fresh {
             self.names_of(shard)
         } else {
-            follow
-                .topics
-                .drop
-                .iter()
-                .filter(has)
-                .map(Topic::names)
-                .sum()
+            follow.drop.iter().filter(has).map(Topic::names).sum()
         };
-        let new = follow.topics.add.iter();
+        let new = follow.add.iter();
         let new = new.filter(|topic| follow.is_fresh || !has(topic));
         let added: usize = new.map(Topic::names).sum();
         (added > gone).then(|| self.names - gone + added)

@@ -188,10 +188,10 @@ impl Bus {
         if follow.is_fresh {
             self.shards.follows.forget(shard);
         }
-        for topic in &follow.topics.drop {
+        for topic in &follow.drop {
             self.shards.follows.remove(shard, topic);
         }
-        let add = follow.topics.add.iter();
+        let add = follow.add.iter();
         let add = add.filter(|topic| self.shards.follows.insert(shard, (*topic).clone()));
         let add = add.cloned().collect();
         self.shards.placement.count(shard, follow.seq);
@@ -203,7 +203,7 @@ impl Bus {
             seq: follow.seq,
             is_fresh: follow.is_fresh,
             add,
-            drop: follow.topics.drop.clone(),
+            drop: follow.drop.clone(),
         });
         self.count_follows();
         self.shards.placement.report(shard, follow.edges);

@@ -4,10 +4,18 @@
 //! travel exactly as they were written, and notices what lenient readers hide:
 //! duplicate keys, lone surrogates, broken UTF-8, depth.
 
+mod de;
 mod node;
+mod raw;
 mod reader;
+mod ser;
 mod writer;
 
 pub use node::{Document, Node, Object, Value};
 pub use reader::{ReadError, read};
 pub use writer::{push_string, to_compact};
+
+pub use de::Unreadable;
+pub(crate) use de::from_node;
+pub(crate) use raw::Raw;
+pub(crate) use ser::to_text;

@@ -1,13 +1,16 @@
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Topic, Topics};
 
 /// A change of what is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {
     /// What is wanted too.
     pub add: Vec<Topic>,
     /// What is wanted no more; what is added too stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<Topic>,
 }
 

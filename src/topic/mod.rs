@@ -4,7 +4,9 @@ mod delta;
 mod index;
 mod set;
 
-use alloc::string::String;
+use alloc::{borrow::Cow, string::String};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{event::ServerEvent, scope::Label, task::TaskId, uri::Uri};
 
@@ -180,3 +182,16 @@ const AUDIENCE: &str = "audience";
 const REVOCATIONS: &str = "revocations";
 /// What it takes to hold a name, beside its bytes.
 const NAME_BYTES: usize = 64;
+
+impl Serialize for Topic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Topic {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        Self::from_text(&text).ok_or_else(|| D::Error::custom("no topic"))
+    }
+}

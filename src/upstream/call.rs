@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    topic::{Index, Topic},
+    topic::{Delta, Index, Topic},
     wire::Follow,
 };
 
@@ -105,9 +105,11 @@ impl Upstream {
 
     /// Says only what changes.
     fn follow_more(&mut self, now: Millis) -> UpstreamCall {
+        let Delta { add, drop } = self.wants.begin();
         let follow = Follow {
             seq: self.follower.next_seq(),
-            topics: self.wants.begin(),
+            add,
+            drop,
             ..Follow::default()
         };
         self.change = Some((follow.seq, now + self.patience.attach));

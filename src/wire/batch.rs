@@ -1,5 +1,7 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     clock::Millis,
     event::ServerEvent,
@@ -8,15 +10,13 @@ use crate::{
 };
 
 use super::{
+    envelope::{members, message, read},
     error::ProtocolError,
-    member::{
-        closed, count_in, events_in, is_set, number_in, opened, optional, push_events, push_flag,
-        push_number, push_position, push_text, read, text_in,
-    },
+    member::{Entry, entries, events_in, is_unset},
 };
 
 /// What was published, of what is followed. A shard gets one at a time, and answers with [`Taken`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Batch {
     /// Which log, where a shard is told; an edge knows it by its connection.
     pub epoch: Option<Box<str>>,
@@ -28,18 +28,38 @@ pub struct Batch {
     /// When the oldest of its events was published, in milliseconds since 1970 on the clock of the bus; `None`: nobody says.
     pub at: Option<Millis>,
     /// The events. Those of a kind that is not known are left out when it is read.
+    #[serde(skip)]
     pub events: Vec<(Position, ServerEvent)>,
     /// The shard has to let all of its edges go, for good.
+    #[serde(rename = "last", default)]
     pub is_last: bool,
 }
 
 /// What a shard answers to [`Batch`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// How many edges it holds.
+    #[serde(default)]
     pub edges: u32,
     /// It has let its edges go, and takes none.
+    #[serde(rename = "retired", default, skip_serializing_if = "is_unset")]
     pub is_retired: bool,
+}
+
+/// As it is written, of events that are JSON texts already.
+#[derive(Serialize)]
+#[serde(bound(serialize = "T: AsRef<str>"))]
+struct Members<'m, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<&'m str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<Position>,
+    through: Position,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Millis>,
+    events: Vec<Entry<T>>,
+    #[serde(rename = "last", skip_serializing_if = "is_unset")]
+    is_last: bool,
 }
 
 impl Batch {
@@ -53,15 +73,8 @@ impl Batch {
 
     pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
         Ok(Self {
-            epoch: match root.get("epoch") {
-                Some(_) => Some(text_in(root, "epoch")?.into()),
-                None => None,
-            },
-            previous: optional(root, "previous")?.map(Position),
-            through: Position(number_in(root, "through")?),
-            at: optional(root, "at")?.map(Millis),
             events: events_in(root)?,
-            is_last: is_set(root, "last"),
+            ..members(root)?
         })
     }
 
@@ -73,11 +86,15 @@ impl Batch {
         events: impl Iterator<Item = (Position, T)>,
         is_last: bool,
     ) -> String {
-        let mut out = opened(BATCH);
-        push_text(&mut out, "epoch", &mark.epoch);
-        push_members(&mut out, previous, mark.position, at, events);
-        push_flag(&mut out, "last", is_last);
-        closed(out)
+        let members = Members {
+            epoch: Some(&mark.epoch),
+            previous,
+            through: mark.position,
+            at,
+            events: entries(events),
+            is_last,
+        };
+        message(BATCH, &members)
     }
 
     /// The text of a batch for an edge that ends `through` a position, of events that are JSON texts already.
@@ -87,9 +104,15 @@ impl Batch {
         at: Option<Millis>,
         events: impl Iterator<Item = (Position, T)>,
     ) -> String {
-        let mut out = opened(BATCH);
-        push_members(&mut out, previous, through, at, events);
-        closed(out)
+        let members = Members {
+            epoch: None,
+            previous,
+            through,
+            at,
+            events: entries(events),
+            is_last: false,
+        };
+        message(BATCH, &members)
     }
 }
 
@@ -99,35 +122,14 @@ impl Taken {
     /// # Errors
     /// A [`ProtocolError`]; the call counts as failed then.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
-        let document = read(text, "taken")?;
-        Ok(Self {
-            edges: count_in(&document.root, "edges")?,
-            is_retired: is_set(&document.root, "retired"),
-        })
+        members(&read(text, TAKEN)?.root)
     }
 
     /// The answer as text.
     pub fn to_json(self) -> String {
-        let mut out = opened("taken");
-        push_number(&mut out, "edges", self.edges.into());
-        push_flag(&mut out, "retired", self.is_retired);
-        closed(out)
+        message(TAKEN, &self)
     }
-}
-
-fn push_members<T: AsRef<str>>(
-    out: &mut String,
-    previous: Option<Position>,
-    through: Position,
-    at: Option<Millis>,
-    events: impl Iterator<Item = (Position, T)>,
-) {
-    push_position(out, "previous", previous);
-    push_number(out, "through", through.0);
-    if let Some(at) = at {
-        push_number(out, "at", at.0);
-    }
-    push_events(out, events);
 }
 
 pub(super) const BATCH: &str = "batch";
+const TAKEN: &str = "taken";

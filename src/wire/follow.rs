@@ -1,39 +1,49 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
-    json::Node,
     position::{Mark, Position},
     topic::{Delta, Topic},
 };
 
 use super::{
+    envelope::{members, message, read},
     error::ProtocolError,
-    member::{
-        closed, count_in, delta_in, is_set, number_in, opened, optional, push_delta, push_flag,
-        push_number, push_position, push_text, push_texts, read, text_in, texts_in,
-    },
+    member::{is_none, is_unset},
 };
 
 /// What is to be sent from now on. Answered with a [`FollowAnswer`](super::FollowAnswer).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {
     /// Counts what is said on one connection, or by one shard: what comes after something later changes nothing.
     pub seq: u64,
     /// Nothing that was said before holds.
+    #[serde(rename = "fresh", default, skip_serializing_if = "is_unset")]
     pub is_fresh: bool,
-    /// Send me the events of these topics too, and of those no more; what is in both is added.
-    pub topics: Delta,
+    /// Send me the events of these topics too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add: Vec<Topic>,
+    /// Send me those of these no more; what is in both is added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<Topic>,
     /// Tell me what I follow and was published after this position, collapsed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Position>,
     /// Of which log that is a position; `None`: of the one that there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Box<str>>,
     /// The streams of these sessions are here: tell me what they watch. An edge names one at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Box<str>>,
     /// The streams of these sessions were here and are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Box<str>>,
     /// How many edges a shard holds.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub edges: u32,
     /// Those are few, and have been for a while.
+    #[serde(rename = "low", default, skip_serializing_if = "is_unset")]
     pub is_low: bool,
 }
 
@@ -43,10 +53,7 @@ impl Follow {
         Self {
             seq,
             is_fresh: true,
-            topics: Delta {
-                add,
-                drop: Vec::new(),
-            },
+            add,
             ..Self::default()
         }
     }
@@ -72,43 +79,20 @@ impl Follow {
     /// # Errors
     /// A [`ProtocolError`]; nothing has changed then.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
-        Self::from_node(&read(text, FOLLOW)?.root)
-    }
-
-    pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
-        Ok(Self {
-            seq: number_in(root, "seq")?,
-            is_fresh: is_set(root, "fresh"),
-            topics: delta_in(root)?,
-            since: optional(root, "since")?.map(Position),
-            epoch: match root.get("epoch") {
-                Some(_) => Some(text_in(root, "epoch")?.into()),
-                None => None,
-            },
-            joined: texts_in(root, "joined")?,
-            left: texts_in(root, "left")?,
-            edges: count_in(root, "edges")?,
-            is_low: is_set(root, "low"),
-        })
+        members(&read(text, FOLLOW)?.root)
     }
 
     /// The message as text.
     pub fn to_json(&self) -> String {
-        let mut out = opened(FOLLOW);
-        push_number(&mut out, "seq", self.seq);
-        push_flag(&mut out, "fresh", self.is_fresh);
-        push_delta(&mut out, &self.topics);
-        push_position(&mut out, "since", self.since);
-        if let Some(epoch) = &self.epoch {
-            push_text(&mut out, "epoch", epoch);
+        message(FOLLOW, self)
+    }
+
+    /// What it changes.
+    pub fn delta(&self) -> Delta {
+        Delta {
+            add: self.add.clone(),
+            drop: self.drop.clone(),
         }
-        push_texts(&mut out, "joined", self.joined.iter().map(|id| &**id));
-        push_texts(&mut out, "left", self.left.iter().map(|id| &**id));
-        if self.edges > 0 {
-            push_number(&mut out, "edges", self.edges.into());
-        }
-        push_flag(&mut out, "low", self.is_low);
-        closed(out)
     }
 }
 

@@ -1,19 +1,18 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     event::ServerEvent,
-    json::{self, Node},
+    json::Node,
     position::{Mark, Position},
     uri::Uri,
 };
 
 use super::{
+    envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
-    member::{
-        closed, events_in, is_set, items_in, number_in, opened, optional, parse, position_in,
-        push_events, push_flag, push_list, push_name, push_number, push_room, push_text, push_uris,
-        room_in, text_in, uris_in,
-    },
+    member::{Entry, entries, events_in, is_unbounded, is_unset, room},
 };
 
 /// The answer to a [`Follow`](super::Follow).
@@ -56,14 +55,50 @@ pub struct Followed {
 }
 
 /// What a session watches whose stream has joined.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
     /// Which session.
     pub session: Box<str>,
     /// The resources that it watches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uris: Vec<Uri>,
     /// Its client has yet to say that it is ready, and must be sent nothing until then (2025-11-25, Lifecycle: Initialization).
+    #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
     pub is_held: bool,
+}
+
+/// A follow was answered with no more than this.
+#[derive(Serialize, Deserialize)]
+struct Refused {
+    seq: u64,
+    #[serde(
+        default,
+        skip_serializing_if = "is_unbounded",
+        deserialize_with = "room"
+    )]
+    room: Option<usize>,
+}
+
+/// As [`Followed`] is written.
+#[derive(Serialize, Deserialize)]
+struct Members {
+    seq: u64,
+    epoch: Box<str>,
+    position: Position,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<Position>,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<Entry<String>>>,
+    #[serde(rename = "settled", default, skip_serializing_if = "is_unset")]
+    is_settled: bool,
+    #[serde(
+        default,
+        skip_serializing_if = "is_unbounded",
+        deserialize_with = "room"
+    )]
+    room: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    watches: Vec<Watched>,
 }
 
 /// What was published after a position, collapsed: of each topic the last event.
@@ -85,15 +120,16 @@ impl FollowAnswer {
     }
 
     pub(super) fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
-        match text_in(root, "type")? {
+        match kind_of(root)? {
             FOLLOWED => Followed::from_node(root).map(Self::Followed),
-            FULL => Ok(Self::Full {
-                seq: number_in(root, "seq")?,
-                room: room_in(root)?,
-            }),
-            STALE => Ok(Self::Stale {
-                seq: number_in(root, "seq")?,
-            }),
+            FULL => {
+                let Refused { seq, room } = members(root)?;
+                Ok(Self::Full { seq, room })
+            }
+            STALE => {
+                let Refused { seq, .. } = members(root)?;
+                Ok(Self::Stale { seq })
+            }
             UNKNOWN => Ok(Self::Unknown),
             _ => Err(ProtocolError::UnknownType),
         }
@@ -101,80 +137,53 @@ impl FollowAnswer {
 
     /// The answer as text.
     pub fn to_json(&self) -> String {
-        match self {
-            Self::Followed(followed) => followed.to_json(),
-            Self::Full { seq, room } => {
-                let mut out = opened(FULL);
-                push_number(&mut out, "seq", *seq);
-                push_room(&mut out, *room);
-                closed(out)
-            }
-            Self::Stale { seq } => {
-                let mut out = opened(STALE);
-                push_number(&mut out, "seq", *seq);
-                closed(out)
-            }
-            Self::Unknown => closed(opened(UNKNOWN)),
+        match *self {
+            Self::Followed(ref followed) => message(FOLLOWED, &followed.members()),
+            Self::Full { seq, room } => message(FULL, &Refused { seq, room }),
+            Self::Stale { seq } => message(STALE, &Refused { seq, room: None }),
+            Self::Unknown => bare(UNKNOWN),
         }
     }
 }
 
 impl Followed {
     fn from_node(root: &Node<'_>) -> Result<Self, ProtocolError> {
-        let after = optional(root, "after")?.map(Position);
-        let watches = items_in(root, "watches")?.iter().map(Watched::from_node);
+        let Members {
+            seq,
+            epoch,
+            position,
+            after,
+            is_settled,
+            room,
+            watches,
+            ..
+        } = members(root)?;
+        let missed = after.map(|after| events_in(root).map(|events| Missed { after, events }));
         Ok(Self {
-            seq: number_in(root, "seq")?,
-            mark: Mark {
-                epoch: text_in(root, "epoch")?.into(),
-                position: position_in(root)?,
-            },
-            missed: match after {
-                Some(after) => Some(Missed {
-                    after,
-                    events: events_in(root)?,
-                }),
-                None => None,
-            },
-            is_settled: is_set(root, "settled"),
-            watches: watches.collect::<Result<_, _>>()?,
-            room: room_in(root)?,
+            seq,
+            mark: Mark { epoch, position },
+            missed: missed.transpose()?,
+            is_settled,
+            watches,
+            room,
         })
     }
 
-    fn to_json(&self) -> String {
-        let mut out = opened(FOLLOWED);
-        push_number(&mut out, "seq", self.seq);
-        push_text(&mut out, "epoch", &self.mark.epoch);
-        push_number(&mut out, "position", self.mark.position.0);
-        if let Some(missed) = &self.missed {
-            push_number(&mut out, "after", missed.after.0);
+    fn members(&self) -> Members {
+        let events = |missed: &Missed| {
             let events = missed.events.iter();
-            push_events(&mut out, events.map(|(at, event)| (*at, event.to_json())));
+            entries(events.map(|(at, event)| (*at, event.to_json())))
+        };
+        Members {
+            seq: self.seq,
+            epoch: self.mark.epoch.clone(),
+            position: self.mark.position,
+            after: self.missed.as_ref().map(|missed| missed.after),
+            events: self.missed.as_ref().map(events),
+            is_settled: self.is_settled,
+            room: self.room,
+            watches: self.watches.clone(),
         }
-        push_flag(&mut out, "settled", self.is_settled);
-        push_room(&mut out, self.room);
-        if !self.watches.is_empty() {
-            push_name(&mut out, "watches");
-            push_list(&mut out, self.watches.iter(), |out, watched| {
-                out.push_str("{\"session\":");
-                json::push_string(out, &watched.session);
-                push_uris(out, &watched.uris);
-                push_flag(out, "held", watched.is_held);
-                out.push('}');
-            });
-        }
-        closed(out)
-    }
-}
-
-impl Watched {
-    fn from_node(node: &Node<'_>) -> Result<Self, ProtocolError> {
-        Ok(Self {
-            session: text_in(node, "session")?.into(),
-            uris: uris_in(node)?,
-            is_held: is_set(node, "held"),
-        })
     }
 }
 

@@ -2,11 +2,14 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::topic::{Delta, Topics};
+use crate::{
+    json,
+    topic::{Delta, Topics},
+};
 
 use super::{
+    envelope::{members, parse_text},
     error::ProtocolError,
-    member::{closed, delta_in, parse_text, push_topic_list, push_topics},
 };
 
 /// What an edge follows as JSON texts, each of bounded size: each adds to those before it.
@@ -45,17 +48,12 @@ impl Delta {
     /// # Errors
     /// [`ProtocolError::Malformed`].
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
-        let document = parse_text(text)?;
-        document.root.get("add").ok_or(ProtocolError::Malformed)?;
-        delta_in(&document.root)
+        members(&parse_text(text)?.root)
     }
 
     /// The change as JSON text: `{"add":[TOPIC],"drop":[TOPIC]}`.
     pub fn to_json(&self) -> String {
-        let mut out = String::from("{\"add\":");
-        push_topic_list(&mut out, &self.add);
-        push_topics(&mut out, "drop", &self.drop);
-        closed(out)
+        json::to_text(self)
     }
 }
 

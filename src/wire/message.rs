@@ -1,13 +1,16 @@
 use alloc::{string::String, vec::Vec};
 
+use serde::{Deserialize, Serialize};
+
 use crate::uri::Uri;
 
 use super::{
     batch::{BATCH, Batch},
+    envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
     follow::{FOLLOW, Follow},
     followed::FollowAnswer,
-    member::{closed, is_set, opened, parse, push_flag, push_uris, text_in, uris_in},
+    member::is_unset,
 };
 
 /// What an edge tells its bus over its WebSocket.
@@ -35,6 +38,14 @@ pub enum BusMessage {
     },
 }
 
+#[derive(Serialize, Deserialize)]
+struct Watched {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    uris: Vec<Uri>,
+    #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
+    is_held: bool,
+}
+
 impl EdgeMessage {
     /// Reads one frame.
     ///
@@ -42,8 +53,8 @@ impl EdgeMessage {
     /// A [`ProtocolError`]; the frame is then to be dropped.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         let document = parse(text)?;
-        match text_in(&document.root, "type")? {
-            FOLLOW => Follow::from_node(&document.root).map(Self::Follow),
+        match kind_of(&document.root)? {
+            FOLLOW => members(&document.root).map(Self::Follow),
             DETACH => Ok(Self::Detach),
             _ => Err(ProtocolError::UnknownType),
         }
@@ -53,7 +64,7 @@ impl EdgeMessage {
     pub fn to_json(&self) -> String {
         match self {
             Self::Follow(follow) => follow.to_json(),
-            Self::Detach => closed(opened(DETACH)),
+            Self::Detach => bare(DETACH),
         }
     }
 }
@@ -66,22 +77,20 @@ impl BusMessage {
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         let document = parse(text)?;
         let root = &document.root;
-        match text_in(root, "type")? {
+        match kind_of(root)? {
             BATCH => Batch::from_node(root).map(Self::Batch),
-            WATCHED => Ok(Self::Watched {
-                uris: uris_in(root)?,
-                is_held: is_set(root, "held"),
-            }),
+            WATCHED => {
+                let Watched { uris, is_held } = members(root)?;
+                Ok(Self::Watched { uris, is_held })
+            }
             _ => FollowAnswer::from_node(root).map(Self::Answer),
         }
     }
 
     /// The frame that tells the edge of a session what that watches.
     pub fn watched(uris: &[Uri], is_held: bool) -> String {
-        let mut out = opened(WATCHED);
-        push_uris(&mut out, uris);
-        push_flag(&mut out, "held", is_held);
-        closed(out)
+        let uris = uris.to_vec();
+        message(WATCHED, &Watched { uris, is_held })
     }
 }
 

@@ -6,6 +6,7 @@
 //! it does not know, so that either side may be the newer one.
 
 mod batch;
+mod envelope;
 mod error;
 mod follow;
 mod followed;

@@ -1,8 +1,10 @@
 use alloc::{boxed::Box, string::String};
 
+use serde::{Deserialize, Serialize};
+
 use super::{
+    envelope::{kind_of, members, message, parse},
     error::ProtocolError,
-    member::{closed, opened, parse, push_text, text_in},
 };
 
 /// What a root tells a shard of a session whose stream is there.
@@ -14,6 +16,11 @@ pub enum SessionCall {
     Release(Box<str>),
 }
 
+#[derive(Serialize, Deserialize)]
+struct Named {
+    session: Box<str>,
+}
+
 impl SessionCall {
     /// Reads one call.
     ///
@@ -22,8 +29,8 @@ impl SessionCall {
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         let document = parse(text)?;
         let root = &document.root;
-        let session = text_in(root, "session")?.into();
-        match text_in(root, "type")? {
+        let Named { session } = members(root)?;
+        match kind_of(root)? {
             "changed" => Ok(Self::Changed(session)),
             "release" => Ok(Self::Release(session)),
             _ => Err(ProtocolError::UnknownType),
@@ -36,8 +43,7 @@ impl SessionCall {
             Self::Changed(session) => ("changed", session),
             Self::Release(session) => ("release", session),
         };
-        let mut out = opened(kind);
-        push_text(&mut out, "session", session);
-        closed(out)
+        let session = session.clone();
+        message(kind, &Named { session })
     }
 }

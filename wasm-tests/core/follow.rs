@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{Bus, EdgeId, FollowReply, Mark, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
-    topic::{Delta, Topic, Topics},
+    topic::{Topic, Topics},
     wire::{Follow, FollowAnswer, Followed, Missed, Watched},
 };
 
@@ -28,10 +28,8 @@ pub(crate) fn everything(seq: u64) -> Follow {
 pub(crate) fn change(seq: u64, add: &SubscriptionFilter, drop: &SubscriptionFilter) -> Follow {
     Follow {
         seq,
-        topics: Delta {
-            add: add.topics(),
-            drop: drop.topics(),
-        },
+        add: add.topics(),
+        drop: drop.topics(),
         ..Follow::default()
     }
 }

@@ -215,13 +215,19 @@ fn the_bus_says_whether_a_stream_is_held() {
 }
 
 #[test]
-fn whatever_else_says_that_it_is_held_is_ignored() {
-    for held in ["false", "1", "\"true\"", "null"] {
+fn what_says_neither_that_it_is_held_nor_that_it_is_not_is_no_frame() {
+    for (held, is_frame) in [
+        ("false", true),
+        ("1", false),
+        ("\"true\"", false),
+        ("null", false),
+    ] {
         let mut joined = Joined::new(&[]);
         joined.attached(&[], false);
         joined.text();
         let frame = format!(r#"{{"v":1,"type":"watched","held":{held}}}"#);
-        joined.edge.handle_bus_message(&frame, T0).unwrap();
+        let handled = joined.edge.handle_bus_message(&frame, T0);
+        assert_eq!(handled.is_ok(), is_frame, "{held}");
         joined.publish(&ServerEvent::ToolsListChanged);
         assert!(joined.text().contains("tools/list_changed"), "{held}");
     }

@@ -178,7 +178,7 @@ fn a_change_adds_and_drops_audiences() {
     let change = follow::change(1, &scoped(&["bolt"]), &scoped(&["acme"]));
     assert_eq!(Follow::from_json(&change.to_json()), Ok(change.clone()));
     let mut topics = follow::topics(&scoped(&["acme"]));
-    topics.apply(change.topics);
+    topics.apply(change.delta());
     assert!(topics.iter().eq(follow::topics(&scoped(&["bolt"])).iter()));
 }
 

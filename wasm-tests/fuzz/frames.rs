@@ -5,7 +5,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
-    topic::{Delta, Topic},
+    topic::Topic,
     wire::{
         Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken,
         Watched,
@@ -41,10 +41,8 @@ pub fn result(raw: &str) -> String {
 pub fn others() -> Vec<String> {
     let follow = Follow {
         seq: 3,
-        topics: Delta {
-            add: vec![Topic::Tools],
-            drop: vec![Topic::Prompts],
-        },
+        add: vec![Topic::Tools],
+        drop: vec![Topic::Prompts],
         since: Some(Position(1)),
         joined: vec!["s".into()],
         ..Follow::default()

@@ -18,13 +18,10 @@ impl Shard {
         }
         let since = follow.heard();
         let Follow {
-            seq,
-            topics,
-            joined,
-            ..
+            seq, add, joined, ..
         } = follow;
         let session = joined.into_iter().next();
-        let wanted: Topics = topics.add.into_iter().collect();
+        let wanted: Topics = add.into_iter().collect();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
             self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));

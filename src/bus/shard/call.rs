@@ -5,6 +5,7 @@ use crate::{
     bus::edges::EdgeId,
     clock::Millis,
     position::{Mark, Position},
+    topic::Delta,
     wire::{Follow, FollowAnswer, Followed, Missed},
 };
 
@@ -20,13 +21,15 @@ impl Shard {
         let seq = self.seq;
         let joined = self.join(seq);
         self.kept.clear();
+        let Delta { add, drop } = self.wants.begin();
         let left = core::mem::take(&mut self.left);
         let follow = Follow {
             seq,
             is_fresh: self.is_fresh,
             edges: self.count(),
             is_low: self.low.is_due(),
-            topics: self.wants.begin(),
+            add,
+            drop,
             since: self.oldest_since(),
             epoch: None,
             joined,

@@ -21,7 +21,7 @@ impl Shard {
         let seq = follow.seq;
         let topics = self.topics(edge).filter(|_| !self.is_waiting(edge));
         let topics = topics.ok_or(ProtocolError::OutOfPlace)?;
-        let mut delta = follow.topics.against(topics);
+        let mut delta = follow.delta().against(topics);
         let is_admitted =
             self.edges.admits_change(edge, &delta) && self.root_admits(delta.add.iter(), now);
         if !is_admitted {

@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{Mark, Position},
     clock::Millis,
     event::ServerEvent,
-    topic::{Delta, Topic},
+    topic::Topic,
     wire::{
         Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, ProtocolError,
         SessionCall, Taken, Watched,
@@ -37,21 +37,24 @@ fn any_texts() -> impl Strategy<Value = Vec<Box<str>>> {
 fn any_follow() -> impl Strategy<Value = Follow> {
     let numbers = (0..1u64 << 53, any::<u32>(), any::<[bool; 2]>());
     let sessions = (any_texts(), any_texts());
-    let topics = (any_keys(), any_keys()).prop_map(|(add, drop)| Delta { add, drop });
+    let topics = (any_keys(), any_keys());
     let epoch = option::of("\\PC{0,8}".prop_map(Box::<str>::from));
     let since = (option::of(any_position()), epoch);
     let rest = (topics, since, sessions);
     (numbers, rest).prop_map(
-        |((seq, edges, [is_fresh, is_low]), (topics, (since, epoch), (joined, left)))| Follow {
-            seq,
-            is_fresh,
-            edges,
-            is_low,
-            topics,
-            since,
-            epoch,
-            joined,
-            left,
+        |((seq, edges, [is_fresh, is_low]), ((add, drop), (since, epoch), (joined, left)))| {
+            Follow {
+                seq,
+                is_fresh,
+                edges,
+                is_low,
+                add,
+                drop,
+                since,
+                epoch,
+                joined,
+                left,
+            }
         },
     )
 }

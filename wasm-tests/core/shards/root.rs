@@ -5,7 +5,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    topic::{Delta, Topic},
+    topic::Topic,
     wire::{Batch, Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]
@@ -210,10 +210,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
         since,
-        topics: Delta {
-            add: vec![Topic::Everything],
-            drop: Vec::new(),
-        },
+        add: vec![Topic::Everything],
         ..Follow::default()
     };
     let answer = root.handle_follow(ShardId(1), &follow(1, None).to_json());

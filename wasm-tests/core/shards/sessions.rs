@@ -140,7 +140,7 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     // What it watched before is dropped with the next call.
     pair.attach("t");
     let follow = pair.answer(&[("t", vec![])]);
-    assert_eq!(follow.topics.drop, [Topic::Resource(uri("a"))]);
+    assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
 }
 
 #[test]
