@@ -1,7 +1,9 @@
 //! The notification filter: what a client asks to hear, and what of it is honored.
 
 use alloc::{string::String, vec::Vec};
-use core::{fmt, ops::Deref};
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     capabilities::Capabilities,
@@ -18,19 +20,26 @@ use crate::{
 
 /// What one subscription asks for, or the subset that is honored
 /// (2026-07-28, Subscriptions: Notification Filter).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct SubscriptionFilter {
     /// Changes of the list of tools.
+    #[serde(skip_serializing_if = "is_unset")]
     pub tools_list_changed: bool,
     /// Changes of the list of prompts.
+    #[serde(skip_serializing_if = "is_unset")]
     pub prompts_list_changed: bool,
     /// Changes of the list of resources.
+    #[serde(skip_serializing_if = "is_unset")]
     pub resources_list_changed: bool,
     /// Updates of these resources: exact URIs, each once, in the order in which they were first named.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
     pub resource_subscriptions: Vec<Uri>,
     /// States of these tasks (SEP-2663, Task Status Notifications): exact ids, as the URIs above.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
     pub task_ids: Vec<TaskId>,
     /// What its caller hears of what is not for everybody; never read from a request, nor told to a client.
+    #[serde(skip)]
     pub scope: Scope,
 }
 
@@ -194,23 +203,7 @@ impl SubscriptionFilter {
 
     /// The filter as compact JSON; what is not asked for is left out.
     pub fn to_json(&self) -> String {
-        let mut members = Vec::new();
-        for (name, is_asked) in [
-            (TOOLS, self.tools_list_changed),
-            (PROMPTS, self.prompts_list_changed),
-            (RESOURCES, self.resources_list_changed),
-        ] {
-            if is_asked {
-                members.push(format!("\"{name}\":true"));
-            }
-        }
-        if !self.resource_subscriptions.is_empty() {
-            members.push(format!("\"{URIS}\":{}", list(&self.resource_subscriptions)));
-        }
-        if !self.task_ids.is_empty() {
-            members.push(format!("\"{TASKS}\":{}", list(&self.task_ids)));
-        }
-        format!("{{{}}}", members.join(","))
+        json::to_text(self)
     }
 }
 
@@ -235,16 +228,19 @@ impl From<Vec<Topic>> for SubscriptionFilter {
     }
 }
 
-fn list(names: &[impl Deref<Target = str>]) -> String {
-    let mut out = String::from("[");
-    for (place, name) in names.iter().enumerate() {
-        if place > 0 {
-            out.push(',');
-        }
-        json::push_string(&mut out, name);
-    }
-    out.push(']');
-    out
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_unset(flag: &bool) -> bool {
+    !flag
+}
+
+/// Each name once, in its first place.
+fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + Clone + Ord>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let mut names = Vec::<T>::deserialize(deserializer)?;
+    let mut known = Set::default();
+    names.retain(|name| known.insert(name.clone()));
+    Ok(names)
 }
 
 fn flag(object: &Object<'_>, name: &'static str) -> Result<bool, FilterError> {

@@ -1,9 +1,12 @@
 //! How large a listen request may be.
 
-use crate::json::{self, Node};
+use serde::{Deserialize, Serialize};
+
+use crate::json;
 
 /// Upper bounds on one listen request; each is the largest value still accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Limits {
     /// Bytes of the request's body (default 65,536).
     pub body_bytes: usize,
@@ -40,22 +43,7 @@ impl Limits {
     /// `taskIdBytes`, passing over all others; `None` where it is none, or one of them no whole number.
     pub fn from_json(text: &str) -> Option<Self> {
         let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
-        let given = document.root.as_object()?;
-        let mut limits = Self::default();
-        for (name, limit) in [
-            ("bodyBytes", &mut limits.body_bytes),
-            ("depth", &mut limits.depth),
-            ("idBytes", &mut limits.id_bytes),
-            ("uris", &mut limits.uris),
-            ("uriBytes", &mut limits.uri_bytes),
-            ("taskIds", &mut limits.task_ids),
-            ("taskIdBytes", &mut limits.task_id_bytes),
-        ] {
-            if let Some(node) = given.get(name) {
-                *limit = usize::try_from(Node::as_u53(node)?).ok()?;
-            }
-        }
-        Some(limits)
+        json::from_node(&document.root).ok()
     }
 }
 

@@ -43,3 +43,23 @@ impl fmt::Display for NameError {
 }
 
 impl core::error::Error for NameError {}
+
+/// Makes a text of the vocabulary one for `serde`: written as it stands, and read by `$read`, which takes a `&str`.
+macro_rules! serde_text {
+    ($name:ty, $read:expr) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = alloc::borrow::Cow::<str>::deserialize(deserializer)?;
+                $read(&*text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use serde_text;

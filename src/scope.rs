@@ -7,7 +7,7 @@ use core::ops::Deref;
 use crate::{
     json::{self, Node},
     limits::Limits,
-    name::{self, NameError},
+    name::{self, NameError, serde_text},
 };
 
 /// A name that the server gives: to an audience, or to a caller. Compared code point by code point.
@@ -39,6 +39,8 @@ impl Label {
         Self::new(node.as_str()?).ok()
     }
 }
+
+serde_text!(Label, Label::new);
 
 impl Deref for Label {
     type Target = str;

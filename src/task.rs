@@ -7,7 +7,7 @@ use core::{fmt, ops::Deref};
 use crate::{
     json::{self, Node, Object},
     limits::Limits,
-    name::{self, NameError},
+    name::{self, NameError, serde_text},
 };
 
 /// The extension's name among the capabilities of clients and servers.
@@ -51,6 +51,8 @@ impl TaskId {
         name::checked(text, max_bytes).map(Self)
     }
 }
+
+serde_text!(TaskId, |text| TaskId::new(text, usize::MAX));
 
 impl Task {
     /// Reads a state from its JSON object. Only `taskId` and `status` are looked at; `_meta` and

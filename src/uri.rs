@@ -1,12 +1,10 @@
 //! Resource URIs: opaque text, compared code point by code point.
 
-use alloc::{borrow::Cow, sync::Arc};
+use alloc::sync::Arc;
 use core::ops::Deref;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-
-use crate::name;
 pub use crate::name::NameError as UriError;
+use crate::name::{self, serde_text};
 
 /// A resource's URI: not empty, no control characters, never normalised.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,16 +34,5 @@ impl alloc::borrow::Borrow<str> for Uri {
     }
 }
 
-impl Serialize for Uri {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self)
-    }
-}
-
-/// However long it is.
-impl<'de> Deserialize<'de> for Uri {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        Self::new(&text, usize::MAX).map_err(D::Error::custom)
-    }
-}
+// However long it is: how long a request may make it, its limits say.
+serde_text!(Uri, |text| Uri::new(text, usize::MAX));

@@ -64,6 +64,17 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         visitor.visit_enum(BorrowedStrDeserializer::new(text))
     }
 
+    /// What has members is written as an object, and as nothing else.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unreadable> {
+        self.as_object().ok_or(Unreadable)?;
+        self.deserialize_any(visitor)
+    }
+
     /// A member that is not known may hold anything.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
         visitor.visit_unit()
@@ -71,7 +82,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct identifier
+        unit_struct seq tuple tuple_struct map identifier
     }
 }
 

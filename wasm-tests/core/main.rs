@@ -70,6 +70,7 @@ mod request;
 mod resume;
 mod room;
 mod scope;
+mod serde;
 mod server_corpus;
 mod session;
 mod session_host;

@@ -1,0 +1,88 @@
+//! What users of the crate read and write by `serde`.
+
+use mcp_listen::{
+    filter::SubscriptionFilter,
+    scope::Label,
+    task::TaskId,
+    topic::Topic,
+    uri::Uri,
+    wire::{FollowAnswer, ProtocolError},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::uri;
+
+const FILTER: &str =
+    r#"{"toolsListChanged":true,"resourceSubscriptions":["b","a"],"taskIds":["1"]}"#;
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![uri("b"), uri("a")],
+        task_ids: vec![TaskId::new("1", 8).unwrap()],
+        ..SubscriptionFilter::default()
+    }
+}
+
+#[test]
+fn a_filter_is_written_as_clients_send_it() {
+    assert_eq!(filter().to_json(), FILTER);
+    assert_eq!(serde_json::to_string(&filter()).unwrap(), FILTER);
+}
+
+#[test]
+fn a_filter_is_read_with_each_name_once() {
+    let text = r#"{"resourceSubscriptions":["b","a","b"],"toolsListChanged":true,"taskIds":["1","1"],"new":[]}"#;
+    let read: SubscriptionFilter = serde_json::from_str(text).unwrap();
+    assert_eq!(read, filter());
+    let nothing: SubscriptionFilter = serde_json::from_str("{}").unwrap();
+    assert_eq!(nothing, SubscriptionFilter::default());
+}
+
+#[test]
+fn what_is_no_name_is_refused() {
+    for text in ["\"\"", "\"\\n\"", "1", "null"] {
+        assert!(serde_json::from_str::<Uri>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<TaskId>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<Label>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<Topic>(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn names_are_texts() {
+    let topic: Topic = serde_json::from_str("\"resource:a\"").unwrap();
+    assert_eq!(topic, Topic::Resource(uri("a")));
+    assert_eq!(serde_json::to_string(&topic).unwrap(), "\"resource:a\"");
+    assert_eq!(serde_json::to_string(&uri("é\"")).unwrap(), "\"é\\\"\"");
+}
+
+#[test]
+fn what_has_members_is_an_object() {
+    let followed = r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"watches":"#;
+    let read = |watches: &str| FollowAnswer::from_json(&format!("{followed}{watches}}}"));
+    assert!(read(r#"[{"session":"s","uris":["a"]}]"#).is_ok());
+    for watches in [
+        r#"[["s",["a"]]]"#,
+        r#"["s"]"#,
+        r#"{"session":"s"}"#,
+        "null",
+        "[null]",
+    ] {
+        assert_eq!(read(watches), Err(ProtocolError::Malformed), "{watches}");
+    }
+}
+
+#[test]
+fn a_number_is_a_whole_one_that_every_reader_of_json_tells_from_its_neighbours() {
+    let read =
+        |seq: &str| FollowAnswer::from_json(&format!(r#"{{"v":1,"type":"stale","seq":{seq}}}"#));
+    assert_eq!(
+        read("9007199254740991"),
+        Ok(FollowAnswer::Stale { seq: (1 << 53) - 1 })
+    );
+    for seq in ["9007199254740992", "-1", "1.0", "1e2", "\"1\"", "null"] {
+        assert_eq!(read(seq), Err(ProtocolError::Malformed), "{seq}");
+    }
+}
