@@ -3,8 +3,10 @@
 use alloc::{boxed::Box, string::String};
 use core::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
 use crate::{
-    json::{self, Node},
+    json::{self, Node, Text},
     limits::Limits,
     scope::Label,
     task::{Task, TaskError},
@@ -192,6 +194,20 @@ impl ServerEvent {
             Self::ForAudience { .. } => FOR_AUDIENCE,
             Self::Revoked { .. } => REVOKED,
         }
+    }
+}
+
+impl Serialize for ServerEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::serialize(&self.to_json(), serializer)
+    }
+}
+
+/// As [`ServerEvent::from_json`] reads it.
+impl<'de> Deserialize<'de> for ServerEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Text(text) = Text::deserialize(deserializer)?;
+        Self::from_json(&text).map_err(D::Error::custom)
     }
 }
 

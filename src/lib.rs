@@ -24,6 +24,8 @@
 //!   which revision a server speaks
 //! - [`probe`]: what a gateway asks the server behind it on behalf of one caller
 //!
+//! What a publisher, a client or a bus writes as JSON is `serde::Serialize` and `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
+//!
 //! The crate `mcp-listen-browser` listens from a page, in Rust; `mcp-listen-tower` is a layer for servers.
 //!
 //! `examples/axum` of the repository is a whole server around it. In short:

@@ -9,6 +9,7 @@ mod node;
 mod raw;
 mod reader;
 mod ser;
+mod text;
 mod writer;
 
 pub use node::{Document, Node, Object, Value};
@@ -19,3 +20,4 @@ pub use de::Unreadable;
 pub(crate) use de::from_node;
 pub(crate) use raw::Raw;
 pub(crate) use ser::to_text;
+pub(crate) use text::Text;

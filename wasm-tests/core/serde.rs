@@ -1,6 +1,7 @@
 //! What users of the crate read and write by `serde`.
 
 use mcp_listen::{
+    event::{EventError, ServerEvent},
     filter::SubscriptionFilter,
     scope::Label,
     task::TaskId,
@@ -12,6 +13,15 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::uri;
+
+const EVENTS: [&str; 6] = [
+    r#"{"kind":"tools_list_changed"}"#,
+    r#"{"kind":"resource_updated","uri":"note://\"a\""}"#,
+    r#"{"kind":"task_status","task":{"taskId":"1","status":"working","n":[1,-2,0.5,null,true,{}],"o":{"a":"é"}}}"#,
+    r#"{"kind":"for_audience","audience":"x","event":{"kind":"prompts_list_changed"}}"#,
+    r#"{"kind":"revoked","principal":"p"}"#,
+    r#"{"kind":"resources_list_changed"}"#,
+];
 
 const FILTER: &str =
     r#"{"toolsListChanged":true,"resourceSubscriptions":["b","a"],"taskIds":["1"]}"#;
@@ -84,5 +94,34 @@ fn a_number_is_a_whole_one_that_every_reader_of_json_tells_from_its_neighbours()
     );
     for seq in ["9007199254740992", "-1", "1.0", "1e2", "\"1\"", "null"] {
         assert_eq!(read(seq), Err(ProtocolError::Malformed), "{seq}");
+    }
+}
+
+#[test]
+fn an_event_is_written_and_read_as_it_goes_over_the_bus() {
+    for text in EVENTS {
+        let event: ServerEvent = serde_json::from_str(text).unwrap();
+        assert_eq!(ServerEvent::from_json(text), Ok(event.clone()), "{text}");
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_value(&event).unwrap(), value);
+    }
+}
+
+#[test]
+fn what_is_no_event_says_why() {
+    for (text, error) in [
+        ("[]", EventError::Malformed),
+        (r#"{"kind":"new"}"#, EventError::UnknownKind),
+        (r#"{"kind":"resource_updated"}"#, EventError::MissingUri),
+        (
+            r#"{"kind":"for_audience","audience":"x","event":{"kind":"revoked","principal":"p"}}"#,
+            EventError::UnknownKind,
+        ),
+    ] {
+        let refused = serde_json::from_str::<ServerEvent>(text).unwrap_err();
+        assert!(
+            refused.to_string().starts_with(&error.to_string()),
+            "{refused}"
+        );
     }
 }
