@@ -2,8 +2,7 @@ import { readStart } from './body.js';
 import { deferred } from './deferred.js';
 import { ListenError, type ListenErrorCode } from './error.js';
 import { json } from './refusals.js';
-import { Renewed } from './renewed.js';
-import { Acceptor, Refusal } from './wasm.js';
+import { Refusal, refusalOf } from './wasm.js';
 
 /** How much is read of an answer of the handler that is not just passed on. */
 export interface AnswerLimits {
@@ -59,10 +58,7 @@ export function unanswered(error: unknown): Response {
 
 /** Returns the answer of a gateway that refuses a request itself. */
 export function refused(refusal: Refusal): Response {
-  refuser ??= new Renewed(() => new Acceptor());
-  const rejection = refuser.value.refuse(refusal);
-  const { body, retryAfter, status } = rejection;
-  rejection.free();
+  const { body = '', retryAfter, status } = refusalOf(refusal);
   const response = json(body, status);
   if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
   return response;
@@ -117,5 +113,3 @@ function joined(bytes: Uint8Array, more: Uint8Array): Uint8Array<ArrayBuffer> {
 function tooLarge(): ListenError {
   return new ListenError('upstream-too-large', 'the server behind answered more than is read');
 }
-
-let refuser: Renewed<Acceptor> | undefined;

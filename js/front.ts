@@ -2,7 +2,7 @@ import { calling, ListenError } from './error.js';
 import { expectLoaded } from './load.js';
 import { Refusals } from './refusals.js';
 import { Renewed } from './renewed.js';
-import { Policy } from './wasm.js';
+import { Service, type ServiceOptions } from './wasm.js';
 
 /** Which hosts and pages are served beside those that are by themselves. */
 export interface FrontOptions {
@@ -24,13 +24,14 @@ export type Screen = (request: Request, inner: () => Response | Promise<Response
  */
 export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();
-  const front = new Front(options, SERVES_ALL, new Refusals(() => {}));
-  return (request, inner) => {
-    const judged = {
-      method: request.method === 'HEAD' ? 'GET' : request.method,
-      headers: linesOf(judgedHeaders(request)),
-    };
-    return front.guard(request, judged, async () => inner());
+  const service = serviceOf(options, { limits: undefined, holdsStreams: true, earlier: 'behind' });
+  const refusals = new Refusals(() => {});
+  return async (request, inner) => {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const { answer, fields } = service.value.screen(method, request.url, linesOf(judgedHeaders(request)));
+    if (answer === undefined) return marked(await inner(), fields);
+    await leaveBody(request);
+    return marked(refusals.answer(answer), fields);
   };
 }
 
@@ -48,52 +49,23 @@ function judgedHeaders({ headers }: Request): Headers {
   return judged;
 }
 
-/** What of a request the policy judges, beside its URL. */
-export interface Judged {
-  method: string;
-  /** Lines `name: value`. */
-  headers: string;
+/**
+ * What the core holds for all requests of a server.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function serviceOf(
+  { allowedOrigins = [], allowedHosts }: FrontOptions,
+  options: Omit<ServiceOptions, 'hosts' | 'origins'>,
+): Renewed<Service> {
+  const hosts = allowedHosts && entriesOf(allowedHosts);
+  const origins = entriesOf(allowedOrigins);
+  return new Renewed(() => calling(() => new Service(JSON.stringify({ ...options, hosts, origins }))));
 }
 
-/** Which HTTP methods a server has use for. */
-export interface Served {
-  /** Nothing earlier than 2026-07-28 is served, and so neither GET nor DELETE. */
-  isModernOnly: boolean;
-  /** Streams are held; otherwise GET is not served. */
-  holdsStreams: boolean;
-}
-
-/** The front door: lets through what the policy of the core lets through, and tells browsers what they may read. */
-export class Front {
-  readonly #policy: Renewed<Policy>;
-  readonly #refusals: Refusals;
-
-  /**
-   * @param refusals - counts what goes no further.
-   * @throws ListenError `invalid-options`.
-   */
-  constructor(
-    { allowedOrigins = [], allowedHosts }: FrontOptions,
-    { holdsStreams, isModernOnly }: Served,
-    refusals: Refusals,
-  ) {
-    this.#refusals = refusals;
-    const hosts = allowedHosts && entriesOf(allowedHosts);
-    const origins = entriesOf(allowedOrigins);
-    this.#policy = new Renewed(() => calling(() => new Policy(origins, hosts, isModernOnly, holdsStreams)));
-  }
-
-  /** Answers what goes no further; everything else `inner` answers. */
-  async guard(request: Request, { headers, method }: Judged, inner: () => Promise<Response>): Promise<Response> {
-    const { body, fields, kind, status } = this.#policy.value.screen(method, request.url, headers);
-    if (status === undefined) return marked(await inner(), fields);
-    if (kind !== undefined) this.#refusals.count(kind);
-    // A body that someone else reads is that one's to cancel.
-    if (request.body?.locked === false) await request.body.cancel();
-    const response = new Response(body ?? null, { status, headers: fields });
-    if (body !== undefined) response.headers.set('content-type', 'application/json');
-    return response;
-  }
+/** Nobody will read this body; one that someone else reads is that one's to cancel. */
+export async function leaveBody({ body }: Request): Promise<void> {
+  if (body?.locked === false) await body.cancel();
 }
 
 /** An empty entry would be no line. */
@@ -106,7 +78,7 @@ function entriesOf(entries: readonly string[]): string {
 type Field = [name: string, value: string];
 
 /** The answer with these fields, except for those that it has of its own. */
-function marked(response: Response, fields: Field[]): Response {
+export function marked(response: Response, fields: Field[]): Response {
   // A switch of protocols is no answer that a page could read, and cannot be made anew.
   if (fields.length === 0 || response.status < 200) return response;
   // What came from `fetch` has header fields that cannot be changed.
@@ -123,5 +95,3 @@ function varies(present: string, name: string): boolean {
   const names = present.split(',').map((field) => field.trim().toLowerCase());
   return names.includes('*') || names.includes(name.toLowerCase());
 }
-
-const SERVES_ALL: Served = { isModernOnly: false, holdsStreams: true };

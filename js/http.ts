@@ -1,5 +1,4 @@
 import {
-  type Asker,
   type Authorization,
   type Authorize,
   type AuthorizeContext,
@@ -13,29 +12,27 @@ import { asListenBus } from './bus/foreign.js';
 import { InMemoryBus } from './bus/memory.js';
 import { Credentials } from './credentials.js';
 import { Discovery } from './discover.js';
-import { calling, ListenError } from './error.js';
+import { ListenError } from './error.js';
 import type { SubscriptionFilter } from './filter.js';
-import { Front, linesOf } from './front.js';
+import { leaveBody, linesOf, marked, serviceOf } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
-import { type Exchange, pass, refuse } from './legacy/exchange.js';
-import { LegacyFront } from './legacy/legacy-front.js';
+import { type Judged, pass, refuse } from './legacy/inbound.js';
 import { SessionFront } from './legacy/session-front.js';
 import type { SessionStore } from './legacy/session-store.js';
 import { type DEFAULT_LIMITS, limitsOf } from './limits.js';
 import { expectLoaded } from './load.js';
 import { notifierOn } from './notify.js';
-import { OffFront } from './off-front.js';
-import { offering } from './offered.js';
+import { offering, withheld } from './offered.js';
 import { Openings } from './openings.js';
 import type { ListenOptions, ListenServer } from './options.js';
 import { type Caller, callerOf, type Naming, type Principal } from './principal.js';
-import { Refusals } from './refusals.js';
-import { Renewed } from './renewed.js';
+import { type DenialFields, Refusals } from './refusals.js';
+import type { Renewed } from './renewed.js';
 import { onceEach, report } from './report.js';
 import type { ListenStats } from './streams.js';
 import { timesOf } from './times.js';
 import { serverLife } from './trap.js';
-import { type Accepted, Acceptor, type Claim, Refusal } from './wasm.js';
+import { type Exchange, Refusal, refusalOf, type Service, type ServiceOptions } from './wasm.js';
 import { Witness } from './witness.js';
 
 /**
@@ -69,10 +66,9 @@ export function listening(handler: McpHandler, options: ListenOptions = {}): Lis
 
 class ListenFront {
   readonly bus: ListenBus;
-  readonly #front: Front;
+  readonly #service: Renewed<Service>;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
-  readonly #core: Renewed<Acceptor>;
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorizing: Authorizing<AuthorizeContext>;
   readonly #principal: Principal | undefined;
@@ -81,9 +77,8 @@ class ListenFront {
   readonly #witness: Witness;
   readonly #refusals = new Refusals((kind) => this.#witness.refused(kind));
   readonly #openings: Openings;
-  readonly #legacy: LegacyFront | undefined;
-  /** Answers instead of all others where no streams are held. */
-  readonly #off: OffFront | undefined;
+  /** Serves earlier revisions where sessions are kept. */
+  readonly #sessions: SessionFront | undefined;
   /** Requests that are being answered. */
   #underWay = 0;
 
@@ -91,10 +86,7 @@ class ListenFront {
     const { authorize, capabilities, limits, principal, serverInfo } = options;
     const onerror = onceEach(options.onerror ?? report);
     const holdsStreams = expectHolding(options);
-    this.#front = new Front(options, { isModernOnly: options.legacy === 'reject', holdsStreams }, this.#refusals);
     this.#isOffering = capabilities === 'offered' && holdsStreams;
-    const stated = JSON.stringify(limits);
-    this.#core = new Renewed(() => calling(() => new Acceptor(stated)));
     this.#limits = limitsOf(limits);
     this.#handler = this.#isOffering ? offering(handler, { limits: this.#limits, onerror }) : handler;
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
@@ -108,22 +100,25 @@ class ListenFront {
       limits: this.#limits,
     });
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+    const earlier = earlierOf(options, this.bus);
+    this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
     this.#openings = this.#openingsOf(options);
-    this.#legacy = this.#legacyFront(options);
-    const reading = { limits: this.#limits, onerror };
-    this.#off = holdsStreams ? undefined : new OffFront(this.#core, this.#other.bind(this), this.#refusals, reading);
+    this.#sessions = earlier === 'sessions' ? this.#sessionFront() : undefined;
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
-    const { method } = request;
-    const headers = linesOf(request.headers);
+    const { bodyUsed, headers, method, url } = request;
+    let core: Exchange | undefined;
     this.#underWay += 1;
     try {
-      return await this.#front.guard(request, { method, headers }, () => this.#answer({ request, headers, rest }));
+      core = this.#service.value.exchange(method, url, linesOf(headers), !bodyUsed);
+      const { fields } = core;
+      return marked(await this.#answer({ request, core, rest }), fields);
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
       this.#underWay -= 1;
+      core?.free();
     }
   };
 
@@ -144,89 +139,58 @@ class ListenFront {
 
   /** A body that is late is refused. A request that the core cannot go on with, because it has begun anew, may be made again. */
   #afterFailure(error: unknown): Response {
-    if (isBodyTimeout(error)) return this.#refusals.answer(this.#acceptor.refuse(Refusal.BodyTimeout));
+    if (isBodyTimeout(error)) return this.#refusals.answer(refusalOf(Refusal.BodyTimeout));
     if (!serverLife.isOfTrap(error)) throw error;
     this.#onerror(error as Error);
-    return this.#refusals.answer(this.#acceptor.refuse(Refusal.Unavailable));
+    return this.#refusals.answer(refusalOf(Refusal.Unavailable));
   }
 
-  get #acceptor(): Acceptor {
-    return this.#core.value;
-  }
-
-  async #answer(exchange: Exchange): Promise<Response> {
-    const { headers, request } = exchange;
-    if (request.bodyUsed || !this.#acceptor.mayBeListen(request.method, headers)) return this.#other(exchange);
-    if (this.#off !== undefined) return this.#off.fetch(await this.#withBody(exchange));
-    return this.#acceptor.claimsByHeader(headers) ? this.#claimed(exchange) : this.#read(exchange);
-  }
-
-  /** A listen by its header fields: who asks is named, or denied, before a byte of the body is read. */
-  async #claimed(exchange: Exchange): Promise<Response> {
-    const refused = this.#refused(exchange);
-    if (refused !== undefined) {
-      await exchange.request.body?.cancel();
-      return refused;
+  /** Does for a request what the core asks for, until it is answered. */
+  async #answer(inbound: Judged): Promise<Response> {
+    const { core, request } = inbound;
+    let caller: Caller = {};
+    for (;;) {
+      const step = core.step();
+      switch (step.kind) {
+        case 'body':
+          inbound.body = await readStart(request, step.most, this.#limits.bodyMs);
+          core.read(inbound.body.bytes);
+          break;
+        case 'caller':
+          caller = await callerOf(this.#naming, request);
+          if (caller.refusal !== undefined) return this.#denied(inbound, caller.refusal, caller);
+          core.named();
+          break;
+        case 'session': {
+          const refusal = await this.#sessions?.refusalOfId(request);
+          if (refusal !== undefined) return refuse(this.#refusals.answer(core.refuse(refusal)), inbound);
+          core.known();
+          break;
+        }
+        case 'answer':
+          if (step.answer.isUnread) await leaveBody(request);
+          return refuse(this.#refusals.answer(step.answer), inbound);
+        case 'listen':
+          return this.#listen(inbound, step.requested, caller);
+        case 'legacy':
+          return this.#sessions?.serve(inbound, step, caller) ?? pass(this.#handler, inbound);
+        default:
+          return this.#pass(inbound, step.withholds);
+      }
     }
-    const caller = await this.#named(exchange);
-    // Cancelled while its first bytes arrive, the body of a host that makes it with `Readable.toWeb` (Node 24) throws where
-    // nothing catches: what is not read is the host's to discard.
-    if (caller instanceof Response) return caller;
-    const read = await this.#withBody(exchange);
-    return this.#judged(caller, this.#claim(read), read);
   }
 
-  /** What only its body can show to be a listen; its caller is named before that body is judged. */
-  async #read(exchange: Exchange): Promise<Response> {
-    const read = await this.#withBody(exchange);
-    const claim = this.#claim(read);
-    const caller = claim.isListen ? await this.#named(read) : undefined;
-    if (caller !== undefined && !(caller instanceof Response)) return this.#judged(caller, claim, read);
-    const { rejection } = claim;
-    claim.free();
-    const refused = caller ?? (rejection && this.#refusals.answer(rejection));
-    return refused === undefined ? this.#other(read) : refuse(refused, read);
+  /** Who is denied is told nothing of its request. */
+  #denied(inbound: Judged, refusal: Refusal, fields: DenialFields): Promise<Response> {
+    return refuse(this.#refusals.denied(inbound.core.refuse(refusal), fields), inbound);
   }
 
-  /** Judges what is a listen to its end. */
-  async #judged(caller: Caller, claim: Claim, exchange: Exchange): Promise<Response> {
-    const { headers, request, rest } = exchange;
-    const { rejection: ofHttp } = claim;
-    if (ofHttp !== undefined) {
-      claim.free();
-      return refuse(this.#refusals.answer(ofHttp), exchange);
-    }
-    const verdict = this.#acceptor.judge(headers, claim);
-    const { accepted, rejection } = verdict;
-    verdict.free();
-    const { audiences, claims, expiresAt, name } = caller;
-    const asker = { request, principal: name, expiresAt, audiences, claims };
-    if (accepted !== undefined) return this.#listen(accepted, asker, rest);
-    return this.#refusals.answer(rejection ?? this.#acceptor.refuse(Refusal.Unavailable));
-  }
-
-  #claim({ body, headers, request }: Exchange): Claim {
-    return this.#acceptor.claim(request.method, headers, body?.bytes ?? new Uint8Array());
-  }
-
-  /** What HTTP alone refuses of a listen, whose body nobody has read. */
-  #refused(exchange: Exchange): Response | undefined {
-    const claim = this.#claim(exchange);
-    const { rejection } = claim;
-    claim.free();
-    return rejection && this.#refusals.answer(rejection);
-  }
-
-  /** Who asks, or the answer to who is denied. */
-  async #named({ request }: Exchange): Promise<Caller | Response> {
-    const caller = await this.#caller(request);
-    const { refusal, ...fields } = caller;
-    return refusal === undefined ? caller : this.#refusals.denied(this.#acceptor.refuse(refusal), fields);
-  }
-
-  async #withBody(exchange: Exchange): Promise<Exchange> {
-    const body = await readStart(exchange.request, this.#acceptor.bodyBytes, this.#limits.bodyMs);
-    return { ...exchange, body };
+  /** Whatever is not ours. */
+  async #pass(inbound: Judged, withholds: boolean): Promise<Response> {
+    if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
+    const answer = await pass(this.#handler, inbound);
+    if (!withholds || !answer.ok) return answer;
+    return withheld(inbound.request, answer, { limits: this.#limits, onerror: this.#onerror });
   }
 
   #openingsOf(options: ListenOptions): Openings {
@@ -242,26 +206,20 @@ class ListenFront {
     });
   }
 
-  #legacyFront({ legacy, listen }: ListenOptions): LegacyFront | undefined {
-    const keepsSessions = listen !== 'off' && this.bus.sessions?.isShared;
-    const mode = legacy ?? (keepsSessions ? 'sessions' : 'stateless');
-    if (mode === 'stateless') return undefined;
-    const sessions = mode === 'sessions' ? this.#sessionFront() : undefined;
-    return new LegacyFront(this.#core, this.#handler, this.#refusals, sessions);
-  }
-
   #sessionFront(): SessionFront {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
-      limits: { ...this.#limits, uris: this.#acceptor.uris, unnamedShare: this.#principal === undefined ? 1 : 0.5 },
+      limits: {
+        ...this.#limits,
+        uris: this.#service.value.uris,
+        unnamedShare: this.#principal === undefined ? 1 : 0.5,
+      },
       onerror: this.#onerror,
       refusals: this.#refusals,
-      caller: this.#caller.bind(this),
       capabilities: this.#capabilities.bind(this),
       authorize: this.#authorizing.authorize && this.#ask.bind(this, this.#authorizing.authorize),
       open: this.#openings.openSession.bind(this.#openings),
-      refuse: (refusal: Refusal) => this.#acceptor.refuse(refusal),
     };
     return new SessionFront(host, sessionsOf(this.bus));
   }
@@ -270,27 +228,19 @@ class ListenFront {
     return { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
   }
 
-  #caller(request: Request): Promise<Caller> {
-    return callerOf(this.#naming, request);
-  }
-
-  /** Whatever is no listen. */
-  #other(exchange: Exchange): Response | Promise<Response> {
-    return this.#legacy === undefined ? pass(this.#handler, exchange) : this.#legacy.fetch(exchange);
-  }
-
-  async #listen(accepted: Accepted, asker: Asker, rest: unknown[]): Promise<Response> {
-    try {
-      const requested = JSON.parse(accepted.requested) as SubscriptionFilter;
-      const permit = await permitOf(this.#authorizing, { ...asker, requested });
-      if (permit.refusal !== undefined) return this.#refusals.denied(accepted.refuse(permit.refusal), permit);
-      const caller = { ...asker, audiences: permit.audiences };
-      const refusal = this.#openings.refusal(asker);
-      const opened = refusal ?? (await this.#openings.open(accepted, permit.filter, caller, rest));
-      return typeof opened === 'number' ? this.#refusals.answer(accepted.refuse(opened)) : opened;
-    } finally {
-      accepted.free();
-    }
+  async #listen(
+    { core, request, rest }: Judged,
+    text: string,
+    { audiences, claims, expiresAt, name }: Caller,
+  ): Promise<Response> {
+    const asker = { request, principal: name, expiresAt, audiences, claims };
+    const requested = JSON.parse(text) as SubscriptionFilter;
+    const permit = await permitOf(this.#authorizing, { ...asker, requested });
+    if (permit.refusal !== undefined) return this.#refusals.denied(core.refuse(permit.refusal), permit);
+    const caller = { ...asker, audiences: permit.audiences };
+    const refusal = this.#openings.refusal(asker);
+    const opened = refusal ?? (await this.#openings.open(core, permit.filter, caller, rest));
+    return typeof opened === 'number' ? this.#refusals.answer(core.refuse(opened)) : opened;
   }
 
   #ask(authorize: Authorize, context: AuthorizeContext): Promise<Authorization> {
@@ -319,6 +269,13 @@ function expectHolding({ legacy, listen = 'on' }: ListenOptions): boolean {
     throw new ListenError('invalid-options', 'sessions have streams: legacy must not be sessions where listen is off');
   }
   return listen === 'on';
+}
+
+/** What becomes of requests of earlier revisions: a bus whose sessions all see keeps them, unless somebody says otherwise. */
+function earlierOf({ legacy, listen }: ListenOptions, { sessions }: ListenBus): ServiceOptions['earlier'] {
+  if (legacy === 'reject') return 'refused';
+  const keepsSessions = legacy === undefined && listen !== 'off' && sessions?.isShared === true;
+  return keepsSessions || legacy === 'sessions' ? 'sessions' : 'behind';
 }
 
 function sessionsOf({ sessions }: ListenBus): SessionStore {

@@ -17,7 +17,7 @@ import type { Opening } from './opening.js';
 import type { Naming } from './principal.js';
 import { type ListenStats, SETTLE_MS, Streams } from './streams.js';
 import { scattered, type Times } from './times.js';
-import { type Accepted, type Discovered, Fanout, Refusal, Retirement, type Stream } from './wasm.js';
+import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from './wasm.js';
 import type { StreamWitness, Witness } from './witness.js';
 
 /** What streams are opened with. */
@@ -108,19 +108,14 @@ export class Openings {
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
-  async open(
-    accepted: Accepted,
-    permit: string | undefined,
-    asker: Asker,
-    rest: unknown[],
-  ): Promise<Response | Refusal> {
-    const names = accepted.names(scopeOf(asker));
+  async open(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<Response | Refusal> {
+    const names = core.names(scopeOf(asker));
     const refusal = this.refusal(asker, names);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     const seat = this.#callers.enter(asker, names);
     try {
-      const stream = await this.#opened(accepted, permit, asker, rest);
+      const stream = await this.#opened(core, permit, asker, rest);
       this.#hold(stream, seat, this.#options.witness.opened('listen', asker.request));
       return stream.response();
     } catch (error) {
@@ -156,12 +151,10 @@ export class Openings {
     }
   }
 
-  async #opened(accepted: Accepted, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<FannedStream> {
+  async #opened(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<FannedStream> {
     const { bus, discovery, limits } = this.#options;
     if (bus.hold === undefined) await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
-    const opening = await discovery.use(asker.request, rest, (known) =>
-      this.#openingOf(accepted, known, permit, asker),
-    );
+    const opening = await discovery.use(asker.request, rest, (known) => this.#openingOf(core, known, permit, asker));
     const { attachMs } = limits;
     const joining = {
       attachMs,
@@ -207,9 +200,9 @@ export class Openings {
     });
   }
 
-  #openingOf(accepted: Accepted, known: Discovered, permit: string | undefined, asker: Asker): Opening {
+  #openingOf(core: Exchange, known: Discovered, permit: string | undefined, asker: Asker): Opening {
     const made = (): Stream =>
-      accepted.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
+      core.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
     return this.#ownOpening(calling(made), asker);
   }
 

@@ -1,4 +1,4 @@
-import type { Rejection } from './wasm.js';
+import type { Answer } from './wasm.js';
 
 /**
  * What is wrong with a request that is refused: `http`: its method or media types; `origin`: host or page; `size`: a limit;
@@ -37,34 +37,30 @@ export class Refusals {
     this.#onrefused = onrefused;
   }
 
-  /** A refusal that somebody else answers. */
-  count(kind: string): void {
-    this.counts[kind as RefusalKind] += 1;
-    this.#onrefused(kind as RefusalKind);
-  }
-
-  /** A refusal as an HTTP answer; frees it. */
-  answer(rejection: Rejection): Response {
-    const { status, retryAfter } = rejection;
-    const response = this.inBand(rejection, status);
+  /** An answer of the core as an HTTP answer. */
+  answer({ body, refusal, retryAfter, status }: Answer): Response {
+    if (refusal !== undefined) this.#count(refusal as RefusalKind);
+    const response = body === undefined ? new Response(null, { status }) : json(body, status);
     if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
     return response;
   }
 
-  /** A refusal as the JSON-RPC error that answers a request which HTTP itself has nothing against; frees it. */
-  inBand(rejection: Rejection, status = 200): Response {
-    const { body, kind } = rejection;
-    rejection.free();
-    this.count(kind);
-    return json(body, status);
+  /** A refusal as the JSON-RPC error that answers a request which HTTP itself has nothing against. */
+  inBand(refusal: Answer): Response {
+    return this.answer({ ...refusal, status: 200, retryAfter: undefined });
   }
 
-  /** A refusal as the answer to a caller whom `authorize` denied; frees it. */
-  denied(rejection: Rejection, { retryAfter, wwwAuthenticate }: DenialFields): Response {
-    const response = this.answer(rejection);
+  /** A refusal as the answer to a caller whom `authorize` denied. */
+  denied(refusal: Answer, { retryAfter, wwwAuthenticate }: DenialFields): Response {
+    const response = this.answer(refusal);
     if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
     if (retryAfter !== undefined) response.headers.set('retry-after', retryAfter);
     return response;
+  }
+
+  #count(kind: RefusalKind): void {
+    this.counts[kind] += 1;
+    this.#onrefused(kind);
   }
 }
 

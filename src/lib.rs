@@ -14,6 +14,7 @@
 //! - [`publish`], [`offer`]: what a publisher posts, and what a server behind us offers
 //! - [`listen`]: accepting a listen request, and both sides of its stream
 //! - [`front`]: which methods, hosts and origins are served, and what browsers are told
+//! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
 //! - [`upstream`]: following the log of a bus, over one connection after another
@@ -58,6 +59,7 @@ pub mod client;
 pub mod clock;
 pub mod error;
 pub mod event;
+pub mod exchange;
 pub mod fanout;
 pub mod filter;
 pub mod front;

@@ -42,10 +42,6 @@ impl Limits {
     /// Reads an object with any of `bodyBytes`, `depth`, `idBytes`, `uris`, `uriBytes`, `taskIds`,
     /// `taskIdBytes`, passing over all others; `None` where it is none, or one of them no whole number.
     pub fn from_json(text: &str) -> Option<Self> {
-        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
-        json::from_node(&document.root).ok()
+        json::from_text(text)
     }
 }
-
-/// What else an option object holds may nest.
-const MAX_DEPTH: usize = 16;

@@ -8,8 +8,9 @@ use mcp_listen::{
 };
 
 use crate::{
-    edge::accept::{Refusal, filter_of, limits_of},
     edge::discovered::Discovered,
+    edge::options::{filter_of, limits_of},
+    edge::refusal::Refusal,
     object::optional,
     text::event_of,
 };

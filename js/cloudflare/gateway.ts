@@ -1,9 +1,9 @@
 import { refused } from '../answer.js';
 import { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
-import { linesOf, type Screen, screen } from '../front.js';
+import { type Screen, screen } from '../front.js';
 import { type Listening, listening } from '../http.js';
-import { renamed, send } from '../legacy/exchange.js';
+import { renamed, send } from '../legacy/inbound.js';
 import { limitsOf } from '../limits.js';
 import type { ListenOptions, ListenServer } from '../options.js';
 import { type ProxyOptions, proxyTo, upstreamUrl } from '../proxy.js';
@@ -125,7 +125,7 @@ class Gate implements Gateway {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
       const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
       // It is nothing of a session: the server behind hears of none, and the client of none of its own.
-      return renamed(await send(proxy, { request, headers: linesOf(request.headers), rest: [] }, undefined), undefined);
+      return renamed(await send(proxy, { request, rest: [] }, undefined), undefined);
     });
   }
 

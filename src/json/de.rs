@@ -4,13 +4,16 @@ use core::fmt;
 use serde::{
     Deserialize, Deserializer,
     de::{
-        self, IntoDeserializer, Visitor,
+        self, DeserializeOwned, IntoDeserializer, Visitor,
         value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
 };
 
-use super::node::{Node, Value};
+use super::{
+    node::{Node, Value},
+    read,
+};
 
 /// A JSON value is not what was to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,13 @@ pub struct Unreadable;
 /// Reads what derives `Deserialize`. Of numbers whole ones from 0 to 2^53 - 1 are read.
 pub(crate) fn from_node<'n, T: Deserialize<'n>>(node: &'n Node<'_>) -> Result<T, Unreadable> {
     T::deserialize(node)
+}
+
+/// The same from a text; `None` where that is no such value, or names a key twice.
+pub fn from_text<T: DeserializeOwned>(text: &str) -> Option<T> {
+    let document = read(text.as_bytes(), MAX_DEPTH).ok()?;
+    let document = (!document.has_duplicate_key).then_some(document)?;
+    from_node(&document.root).ok()
 }
 
 impl<'de> Deserializer<'de> for &'de Node<'_> {
@@ -118,3 +128,6 @@ impl fmt::Display for Unreadable {
 }
 
 impl core::error::Error for Unreadable {}
+
+/// As deep as options nest, and more.
+const MAX_DEPTH: usize = 16;

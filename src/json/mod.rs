@@ -16,8 +16,8 @@ pub use node::{Document, Node, Object, Value};
 pub use reader::{ReadError, read};
 pub use writer::{push_string, to_compact};
 
-pub use de::Unreadable;
 pub(crate) use de::from_node;
+pub use de::{Unreadable, from_text};
 pub(crate) use raw::Raw;
 pub(crate) use ser::to_text;
 pub(crate) use text::Text;

@@ -1,8 +1,11 @@
 //! What clients send: filters, requests, header fields.
 
+use std::sync::Arc;
+
 use mcp_listen::{
     capabilities::Capabilities,
     event::ServerEvent,
+    exchange::{Earlier, Exchange, Service, Step},
     filter::SubscriptionFilter,
     front::Policy,
     json,
@@ -57,6 +60,54 @@ pub fn request(bytes: &[u8]) {
             }
             Verdict::NotOurs => {}
         }
+    }
+}
+
+/// Any request, with the header fields of a client or with any, is decided after each thing was asked once at most; a listen that is opened
+/// is one that is judged so by itself.
+pub fn exchange(bytes: &[u8]) {
+    let (head, body) = bytes.split_at(bytes.len() / 2);
+    let head = String::from_utf8_lossy(head);
+    for (headers, body) in HEADERS
+        .iter()
+        .map(|headers| (*headers, bytes))
+        .chain([(&*head, body)])
+    {
+        for earlier in [Earlier::Behind, Earlier::Sessions, Earlier::Refused] {
+            let service = Service::new(Policy::default(), Limits::default(), earlier);
+            for service in [service.clone(), service.without_streams()] {
+                decided(Arc::new(service), headers, body);
+            }
+        }
+    }
+}
+
+fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
+    let method = ["POST", "GET", "DELETE"][body.len() % 3];
+    let mut exchange = Exchange::new(service, method, "http://localhost/mcp", headers, true);
+    let mut asked = Vec::new();
+    loop {
+        let step = exchange.poll();
+        assert_eq!(exchange.poll(), step, "it is another one each time");
+        match &step {
+            Step::Body { .. } => exchange.handle_body(body.into()),
+            Step::Caller => exchange.handle_caller(),
+            Step::Session => exchange.handle_session(),
+            Step::Answer(answer) => {
+                let told = answer.body();
+                assert!(told.is_none_or(|told| json::read(told.as_bytes(), 8).is_ok()));
+                break;
+            }
+            Step::Listen(accepted) => {
+                let verdict =
+                    listen::accept(method, &Headers::new(headers), body, &Limits::default());
+                assert_eq!(verdict, Verdict::Accepted(accepted.clone()));
+                break;
+            }
+            _ => break,
+        }
+        assert!(!asked.contains(&step), "it is asked twice");
+        asked.push(step);
     }
 }
 

@@ -46,6 +46,11 @@ pub const ALL: &[Target] = &[
         run: protocol::front,
     },
     Target {
+        name: "exchange",
+        inputs: inputs::requests,
+        run: protocol::exchange,
+    },
+    Target {
         name: "bus-frames",
         inputs: inputs::frames,
         run: wires::bus_frames,

@@ -8,7 +8,7 @@ import {
   serveListen,
 } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
-import { Acceptor, Discovered, Fanout } from '../../dist/wasm.js';
+import { Discovered, Exchange, Fanout } from '../../dist/wasm.js';
 import { callRequest } from '../host/call.ts';
 import { sdkServer } from './legacy-serving.ts';
 import { listenRequest, serving, TOOLS, URL } from './serving.ts';
@@ -120,9 +120,9 @@ test('a refusal asks nobody: not the bus, not the caller, and of the core nothin
   const asked = vi.fn();
   const server = serving({ ...OFF, bus: bus as ListenBus, principal: asked, authorize: asked });
   touched.length = 0;
-  const check = vi.spyOn(Acceptor.prototype, 'judgeOff');
+  const read = vi.spyOn(Exchange.prototype, 'read');
   const others = [
-    ...(['claim', 'judge', 'judgeLegacy'] as const).map((name) => vi.spyOn(Acceptor.prototype, name)),
+    ...(['named', 'known', 'open'] as const).map((name) => vi.spyOn(Exchange.prototype, name)),
     vi.spyOn(Discovered, 'fromAnswer'),
     vi.spyOn(Fanout.prototype, 'open'),
     vi.spyOn(Fanout.prototype, 'publish'),
@@ -130,7 +130,7 @@ test('a refusal asks nobody: not the bus, not the caller, and of the core nothin
   for (let count = 0; count < 10; count += 1) {
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(404);
   }
-  expect(check).toHaveBeenCalledTimes(10);
+  expect(read).toHaveBeenCalledTimes(10);
   for (const other of others) expect(other).not.toHaveBeenCalled();
   expect(asked).not.toHaveBeenCalled();
   expect(touched).toEqual([]);

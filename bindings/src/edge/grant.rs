@@ -4,7 +4,7 @@ use mcp_listen::{clock::Millis, fanout::Tended, scope::Scope};
 
 use crate::{error::coded, number::millis};
 
-use super::accept::read_filter;
+use super::options::read_filter;
 
 /// What came of an answer about what a caller may hear.
 #[derive(Default)]

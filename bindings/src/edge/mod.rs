@@ -1,13 +1,16 @@
-//! Streams over HTTP, on a connection to a bus.
+//! Requests and streams over HTTP, on a connection to a bus.
 
-pub(crate) mod accept;
+mod answer;
 pub(crate) mod discovered;
+mod exchange;
 mod fanout;
-mod front;
 mod grant;
 mod isolate;
-mod legacy;
+mod lists;
+pub(crate) mod options;
 mod probe;
+pub(crate) mod refusal;
 mod retirement;
+mod service;
 mod stream;
 mod tally;

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{message, probe};
 
-use super::accept::filter_of;
+use super::options::filter_of;
 
 /// The `initialize` request that asks a server of 2025 whether it serves a caller, as JSON text.
 #[wasm_bindgen(js_name = initializeRequest)]

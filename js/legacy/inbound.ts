@@ -1,19 +1,23 @@
 import { type BodyStart, replay } from '../body.js';
 import type { FetchHandler } from '../handler.js';
+import type { Exchange } from '../wasm.js';
 
 /** One HTTP request on its way through. */
-export interface Exchange {
+export interface Inbound {
   request: Request;
-  /** Its header fields as lines `name: value`. */
-  headers: string;
   /** Its body, where it was read. */
   body?: BodyStart;
   /** What the host passed beside it. */
   rest: unknown[];
 }
 
+/** One that is judged here. */
+export interface Judged extends Inbound {
+  core: Exchange;
+}
+
 /** Hands a request to the handler behind, as it came. */
-export function pass(handler: FetchHandler, { body, request, rest }: Exchange): Response | Promise<Response> {
+export function pass(handler: FetchHandler, { body, request, rest }: Inbound): Response | Promise<Response> {
   return handler(body === undefined ? request : replay(request, body), ...rest);
 }
 
@@ -22,8 +26,8 @@ export function pass(handler: FetchHandler, { body, request, rest }: Exchange): 
  * as `Mcp-Session-Id`, whatever the client wrote there; undefined: none. `Last-Event-ID` concerns
  * streams of ours and is not forwarded.
  */
-export async function send(handler: FetchHandler, exchange: Exchange, session: string | undefined): Promise<Response> {
-  return handler(readdressed(exchange, session), ...exchange.rest);
+export async function send(handler: FetchHandler, inbound: Inbound, session: string | undefined): Promise<Response> {
+  return handler(readdressed(inbound, session), ...inbound.rest);
 }
 
 /**
@@ -39,12 +43,12 @@ export function renamed(response: Response, session: string | undefined): Respon
 }
 
 /** Refuses a request, whose body may not have been read to its end. */
-export async function refuse(answer: Response, { body }: Exchange): Promise<Response> {
+export async function refuse(answer: Response, { body }: Inbound): Promise<Response> {
   await body?.rest?.cancel();
   return answer;
 }
 
-function readdressed({ body, request }: Exchange, session: string | undefined): Request {
+function readdressed({ body, request }: Inbound, session: string | undefined): Request {
   const asItCame = body === undefined ? request : replay(request, body);
   const { headers: own, method, signal, url } = request;
   const named = [...own.keys()].filter((name) => OF_SESSIONS.test(name));

@@ -1,0 +1,44 @@
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::exchange;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** An answer that is not the server's behind. */
+export interface Answer {
+  /** HTTP status. */
+  status: number;
+  /** Which kind of refusal it counts as; undefined where it is none. */
+  refusal: string | undefined;
+  /** The JSON-RPC error, if the answer has a body. */
+  body: string | undefined;
+  /** Seconds for `Retry-After`, if a later attempt makes sense. */
+  retryAfter: number | undefined;
+  /** The body of the request has not been read, and will not be. */
+  isUnread: boolean;
+}
+";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Answer {
+    status: u16,
+    refusal: Option<&'static str>,
+    body: Option<String>,
+    retry_after: Option<u32>,
+    is_unread: bool,
+}
+
+impl From<exchange::Answer> for Answer {
+    fn from(answer: exchange::Answer) -> Self {
+        let rejection = answer.rejection.as_ref();
+        Self {
+            status: answer.status,
+            refusal: rejection.map(|rejection| rejection.reason.kind()),
+            body: answer.body(),
+            retry_after: answer.retry_after(),
+            is_unread: answer.is_unread,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    exchange::{self, Earlier},
+    front::{self, Policy},
+    json,
+    listen::Headers,
+};
+
+use crate::{error::coded, object::object};
+
+use super::{answer::Answer, exchange::Exchange, options::limits_of, refusal::Refusal};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What holds for all requests of a server. */
+export interface ServiceOptions {
+  /** Origins of pages that may ask, one a line. */
+  origins: string;
+  /** Hosts that requests may name, one a line; undefined: every host but a rebound one. */
+  hosts: string | undefined;
+  /** JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes. */
+  limits: string | undefined;
+  /** Without it whatever would need a stream is refused. */
+  holdsStreams: boolean;
+  /** What becomes of requests of revisions before 2026-07-28: the server behind answers them, their sessions are kept here, or they are refused. */
+  earlier: 'behind' | 'sessions' | 'refused';
+}
+
+/** What the head of a request comes to. */
+export interface Screening {
+  /** The answer; undefined: the request goes on. */
+  answer: Answer | undefined;
+  /** Names and values of fields that the answer carries, whoever gives it. */
+  fields: [string, string][];
+}
+";
+
+/// What holds for all requests of a server; made once.
+#[wasm_bindgen]
+pub struct Service(Arc<exchange::Service>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Options {
+    origins: String,
+    hosts: Option<String>,
+    limits: Option<String>,
+    holds_streams: bool,
+    earlier: Kept,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Kept {
+    Behind,
+    Sessions,
+    Refused,
+}
+
+#[derive(Serialize)]
+struct Screening<'s> {
+    answer: Option<Answer>,
+    fields: &'s [front::Field],
+}
+
+#[wasm_bindgen]
+impl Service {
+    /// `options`: the JSON text of a `ServiceOptions`. Throws with a `code` where one of them is none.
+    #[wasm_bindgen(constructor)]
+    pub fn new(options: &str) -> Result<Self, JsValue> {
+        let options: Options = json::from_text(options)
+            .ok_or_else(|| coded("invalid-options", "the options are none"))?;
+        let policy = Policy::new(&options.origins, options.hosts.as_deref())
+            .map_err(|error| coded("invalid-options", &error.to_string()))?;
+        let limits = limits_of(options.limits)?;
+        let mut service = exchange::Service::new(policy, limits, options.earlier.into());
+        if !options.holds_streams {
+            service = service.without_streams();
+        }
+        Ok(Self(Arc::new(service)))
+    }
+
+    /// The largest number of resource URIs that one stream or session names.
+    #[wasm_bindgen(getter)]
+    pub fn uris(&self) -> usize {
+        self.0.limits().uris
+    }
+
+    /// Judges the head of a request: its method, absolute URL and header fields (lines `name: value`).
+    #[wasm_bindgen(unchecked_return_type = "Screening")]
+    pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
+        let screening = self.0.screen(method, url, &Headers::new(headers));
+        object(&Screening {
+            answer: exchange::Answer::of(&screening).map(Answer::from),
+            fields: screening.fields(),
+        })
+    }
+
+    /// A request on its way; `isReadable`: nobody has read its body.
+    pub fn exchange(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &str,
+        #[wasm_bindgen(js_name = isReadable)] is_readable: bool,
+    ) -> Exchange {
+        let service = self.0.clone();
+        Exchange::from(exchange::Exchange::new(
+            service,
+            method,
+            url,
+            headers,
+            is_readable,
+        ))
+    }
+}
+
+/// The refusal of a request of which nothing is known.
+#[wasm_bindgen(js_name = refusalOf, unchecked_return_type = "Answer")]
+pub fn refusal_of(refusal: Refusal) -> JsValue {
+    object(&Answer::from(exchange::Service::refuse(refusal.reason())))
+}
+
+impl From<Kept> for Earlier {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Behind => Self::Behind,
+            Kept::Sessions => Self::Sessions,
+            Kept::Refused => Self::Refused,
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! One HTTP request on its way through a server: what its host has to find out, in which order, and what becomes of it.
+
+mod service;
+mod step;
+
+pub use service::{Earlier, Service};
+pub use step::{Answer, Step};
+
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+
+use crate::{
+    error::{Reason, Rejection},
+    front::Field,
+    id::RequestId,
+    legacy,
+    listen::{self, Headers},
+    off,
+};
+
+/// One HTTP request, whose header fields are read once. The checks run in the order of this machine, and the first that fails answers.
+///
+/// Poll [`Exchange::poll`] and do what the step says: it is told again until its `handle_*` was called. After
+/// [`Step::Answer`], [`Step::Pass`], [`Step::Listen`] and [`Step::Legacy`] there is nothing more to ask.
+#[derive(Debug)]
+pub struct Exchange {
+    service: Arc<Service>,
+    method: Box<str>,
+    headers: Box<str>,
+    fields: Vec<Field>,
+    body: Option<Box<[u8]>>,
+    is_named: bool,
+    may_be_session: bool,
+    /// The server behind is not announced to have what is not served.
+    withholds: bool,
+    /// Whose refusal it would be.
+    id: Option<RequestId>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Begun,
+    /// No streams are held.
+    Off,
+    /// Its header fields alone call it a listen: its caller is named before its body is read.
+    ByHeader,
+    /// Only its body can show whether it is a listen.
+    ByBody,
+    /// A listen, which is judged once its caller is named.
+    Listen(listen::Verdict),
+    /// No listen.
+    Other,
+    /// A request that sessions have to do with.
+    Session(legacy::Verdict),
+    Answered(Answer),
+}
+
+impl Exchange {
+    /// A request with its absolute URL and header fields (lines `name: value`). `is_readable`: its body has not been read.
+    pub fn new(
+        service: Arc<Service>,
+        method: &str,
+        url: &str,
+        headers: &str,
+        is_readable: bool,
+    ) -> Self {
+        let screening = service.screen(method, url, &Headers::new(headers));
+        let fields = screening.fields().to_vec();
+        let passed = if is_readable {
+            Stage::Begun
+        } else {
+            Stage::Other
+        };
+        let stage = Answer::of(&screening).map_or(passed, Stage::Answered);
+        Self {
+            service,
+            method: method.into(),
+            headers: headers.into(),
+            fields,
+            body: None,
+            is_named: false,
+            may_be_session: false,
+            withholds: false,
+            id: None,
+            stage,
+        }
+    }
+
+    /// Fields that the answer carries, whoever gives it.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Its body was read; one over [`Step::Body`]'s limit may be cut off anywhere beyond it.
+    pub fn handle_body(&mut self, body: Vec<u8>) {
+        self.body = Some(body.into_boxed_slice());
+    }
+
+    /// Its caller was named, or needs no name.
+    pub fn handle_caller(&mut self) {
+        self.is_named = true;
+    }
+
+    /// A session may have the id that it names.
+    pub fn handle_session(&mut self) {
+        self.may_be_session = true;
+    }
+
+    /// The refusal of this request.
+    pub fn refuse(&self, reason: Reason) -> Answer {
+        Answer::refused(Rejection::new(reason, self.id.clone()))
+    }
+
+    /// The next thing to do.
+    pub fn poll(&mut self) -> Step {
+        loop {
+            if let Some(step) = self.advance() {
+                return step;
+            }
+        }
+    }
+
+    /// Goes one stage on, or says what that takes.
+    fn advance(&mut self) -> Option<Step> {
+        match &self.stage {
+            Stage::Begun => {
+                self.stage = self.begun();
+                None
+            }
+            Stage::Off => self.off(),
+            Stage::ByHeader => self.by_header(),
+            Stage::ByBody => self.by_body(),
+            Stage::Listen(_) if !self.is_named => Some(Step::Caller),
+            Stage::Listen(verdict) => match verdict {
+                listen::Verdict::Accepted(accepted) => {
+                    self.id = Some(accepted.id.clone());
+                    Some(Step::Listen(accepted.clone()))
+                }
+                listen::Verdict::Rejected(rejection) => self.reject(rejection.clone()),
+                // A listen by its header fields is one by its body, or wrong.
+                listen::Verdict::NotOurs => self.reject(Rejection::new(Reason::Unavailable, None)),
+            },
+            Stage::Other => self.other(),
+            Stage::Session(_) => self.session(),
+            Stage::Answered(answer) => Some(Step::Answer(answer.clone())),
+        }
+    }
+
+    fn begun(&self) -> Stage {
+        let (headers, limits) = (self.headers(), self.service.limits());
+        if !listen::may_be_listen(&self.method, &headers, limits) {
+            return Stage::Other;
+        }
+        if !self.service.holds_streams() {
+            return Stage::Off;
+        }
+        if listen::claims_by_header(&headers) {
+            return Stage::ByHeader;
+        }
+        Stage::ByBody
+    }
+
+    fn off(&mut self) -> Option<Step> {
+        let Some(body) = &self.body else {
+            return Some(self.body_step());
+        };
+        let limits = self.service.limits();
+        match off::judge(&self.method, &self.headers(), body, limits) {
+            off::Verdict::Listen(rejection) => return self.reject(rejection),
+            off::Verdict::Watch(rejection) => {
+                self.stage = Stage::Answered(Answer::in_band(rejection));
+            }
+            off::Verdict::Capabilities => {
+                self.withholds = true;
+                self.stage = Stage::Other;
+            }
+            off::Verdict::NotOurs => self.stage = Stage::Other,
+        }
+        None
+    }
+
+    fn by_header(&mut self) -> Option<Step> {
+        let body = self.body.as_deref().unwrap_or_default();
+        let (headers, limits) = (self.headers(), self.service.limits());
+        if let listen::Claim::Rejected(rejection) =
+            listen::claim(&self.method, &headers, body, limits)
+        {
+            let is_unread = self.body.is_none();
+            self.stage = Stage::Answered(if is_unread {
+                Answer::unread(rejection)
+            } else {
+                Answer::refused(rejection)
+            });
+            return None;
+        }
+        if !self.is_named {
+            return Some(Step::Caller);
+        }
+        if self.body.is_none() {
+            return Some(self.body_step());
+        }
+        self.stage = Stage::Listen(listen::judge(&headers, body, limits));
+        None
+    }
+
+    fn by_body(&mut self) -> Option<Step> {
+        let Some(body) = &self.body else {
+            return Some(self.body_step());
+        };
+        let (headers, limits) = (self.headers(), self.service.limits());
+        self.stage = match listen::claim(&self.method, &headers, body, limits) {
+            listen::Claim::Read(verdict) => Stage::Listen(verdict),
+            listen::Claim::Unread => Stage::Listen(listen::judge(&headers, body, limits)),
+            listen::Claim::Rejected(rejection) => Stage::Answered(Answer::refused(rejection)),
+            listen::Claim::NotOurs => Stage::Other,
+        };
+        None
+    }
+
+    fn other(&mut self) -> Option<Step> {
+        if self.service.earlier() == Earlier::Behind {
+            return Some(self.pass());
+        }
+        let body = self.body.as_deref().unwrap_or_default();
+        let limits = self.service.limits();
+        let verdict = legacy::judge(&self.method, &self.headers(), body, limits);
+        let is_kept = self.service.earlier() == Earlier::Sessions;
+        match verdict {
+            legacy::Verdict::NotOurs => Some(self.pass()),
+            legacy::Verdict::Rejected(rejection) if !is_kept || rejection.reason.is_of_http() => {
+                self.reject(rejection)
+            }
+            legacy::Verdict::Legacy(request) if !is_kept => {
+                let requested = request.version.into();
+                let reason = Reason::UnsupportedVersion { requested };
+                self.reject(Rejection::new(reason, request.id))
+            }
+            legacy::Verdict::Legacy(request) if !request.is_of_sessions() => Some(self.pass()),
+            verdict => {
+                self.stage = Stage::Session(verdict);
+                None
+            }
+        }
+    }
+
+    /// Its caller is named before anything is said of it, but for an id that no session can have: that is refused at no cost.
+    fn session(&mut self) -> Option<Step> {
+        let Stage::Session(verdict) = &self.stage else {
+            return None;
+        };
+        let names_session = self.headers().get("mcp-session-id").is_some();
+        let step = if names_session && !self.may_be_session {
+            Some(Step::Session)
+        } else if !self.is_named {
+            Some(Step::Caller)
+        } else {
+            None
+        };
+        let request = match verdict {
+            legacy::Verdict::Legacy(request) => Some(request),
+            _ => None,
+        };
+        // A caller who is denied is told nothing of its request.
+        let is_told = step != Some(Step::Caller);
+        self.id = request
+            .filter(|_| is_told)
+            .and_then(|request| request.id.clone());
+        if step.is_some() {
+            return step;
+        }
+        match verdict.clone() {
+            legacy::Verdict::Legacy(request) => Some(Step::Legacy(request)),
+            legacy::Verdict::Rejected(rejection) => self.reject(rejection),
+            legacy::Verdict::NotOurs => Some(self.pass()),
+        }
+    }
+
+    fn headers(&self) -> Headers<'_> {
+        Headers::new(&self.headers)
+    }
+
+    fn body_step(&self) -> Step {
+        Step::Body {
+            most: self.service.limits().body_bytes,
+        }
+    }
+
+    fn pass(&self) -> Step {
+        Step::Pass {
+            withholds: self.withholds,
+        }
+    }
+
+    fn reject(&mut self, rejection: Rejection) -> Option<Step> {
+        self.stage = Stage::Answered(Answer::refused(rejection));
+        None
+    }
+}

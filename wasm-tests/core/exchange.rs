@@ -1,0 +1,207 @@
+//! The order in which a request is judged.
+
+use std::sync::Arc;
+
+use mcp_listen::{
+    error::Reason,
+    exchange::{Answer, Earlier, Exchange, Service, Step},
+    front::Policy,
+    legacy::Call,
+    limits::Limits,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const URL: &str = "https://mcp.example/mcp";
+const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+    mcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen";
+/// The header fields of a client that tells what it asks in the body alone.
+const PLAIN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+    mcp-protocol-version: 2026-07-28";
+const EARLIER: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
+const SESSION: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+    mcp-session-id: s";
+const LISTEN: &str = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#;
+const INITIALIZE: &str =
+    r#"{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+const SUBSCRIBE: &str =
+    r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
+
+fn service(earlier: Earlier) -> Service {
+    Service::new(Policy::default(), Limits::default(), earlier)
+}
+
+fn post(service: Service, headers: &str) -> Exchange {
+    Exchange::new(Arc::new(service), "POST", URL, headers, true)
+}
+
+fn is_body(step: &Step) -> bool {
+    matches!(step, Step::Body { most: 65_536 })
+}
+
+fn answer(step: Step) -> Answer {
+    let Step::Answer(answer) = step else {
+        panic!("{step:?}");
+    };
+    answer
+}
+
+/// What is asked of the host until the request is decided, and what it comes to.
+fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
+    let mut asked = String::new();
+    loop {
+        let step = exchange.poll();
+        assert_eq!(exchange.poll(), step, "the same until it is done");
+        match step {
+            Step::Body { .. } => {
+                asked.push('b');
+                exchange.handle_body(body.into());
+            }
+            Step::Caller => {
+                asked.push('c');
+                exchange.handle_caller();
+            }
+            Step::Session => {
+                asked.push('s');
+                exchange.handle_session();
+            }
+            step => return (asked, step),
+        }
+    }
+}
+
+#[test]
+fn a_listen_by_its_header_fields_names_its_caller_before_its_body_is_read() {
+    let mut exchange = post(service(Earlier::Behind), MODERN);
+    let (asked, step) = steps(&mut exchange, LISTEN);
+    assert_eq!(asked, "cb");
+    let Step::Listen(accepted) = step else {
+        panic!("{step:?}");
+    };
+    assert_eq!(accepted.id.raw(), "7");
+    let refused = exchange.refuse(Reason::Unavailable);
+    assert!(refused.body().unwrap().contains("\"id\":7"));
+    assert_eq!((refused.status, refused.retry_after()), (503, Some(2)));
+}
+
+#[test]
+fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
+    let mut exchange = post(service(Earlier::Behind), PLAIN);
+    let (asked, step) = steps(&mut exchange, &LISTEN.replace("true", "1"));
+    assert_eq!(asked, "bc");
+    assert_eq!(answer(step).status, 400);
+}
+
+#[test]
+fn who_is_denied_hears_nothing_of_its_request() {
+    for headers in [MODERN, PLAIN, SESSION] {
+        let mut exchange = post(service(Earlier::Sessions), headers);
+        loop {
+            match exchange.poll() {
+                Step::Caller => break,
+                Step::Body { .. } => exchange.handle_body(LISTEN.into()),
+                Step::Session => exchange.handle_session(),
+                step => panic!("{step:?}"),
+            }
+        }
+        let denied = exchange.refuse(Reason::Unauthorized);
+        assert_eq!(denied.status, 401);
+        assert!(!denied.body().unwrap().contains("\"id\":7"), "{headers}");
+    }
+}
+
+#[test]
+fn what_http_alone_refuses_asks_nobody() {
+    let headers = MODERN.replace("text/event-stream", "text/html");
+    let refused = answer(post(service(Earlier::Sessions), &headers).poll());
+    assert_eq!((refused.status, refused.is_unread), (406, true));
+    let put = Exchange::new(Arc::new(service(Earlier::Behind)), "PUT", URL, MODERN, true).poll();
+    assert_eq!(
+        (answer(put.clone()).status, answer(put).body()),
+        (405, None)
+    );
+}
+
+#[test]
+fn a_body_that_somebody_has_read_is_passed_on() {
+    let service = Arc::new(service(Earlier::Behind));
+    let mut exchange = Exchange::new(service, "POST", URL, MODERN, false);
+    assert_eq!(exchange.poll(), Step::Pass { withholds: false });
+}
+
+#[test]
+fn earlier_revisions_are_behind_kept_or_refused() {
+    for body in [PING, INITIALIZE, SUBSCRIBE] {
+        let (asked, step) = steps(&mut post(service(Earlier::Behind), EARLIER), body);
+        assert_eq!(
+            (asked.as_str(), step),
+            ("b", Step::Pass { withholds: false })
+        );
+        let (asked, step) = steps(&mut post(service(Earlier::Refused), EARLIER), body);
+        assert_eq!((asked.as_str(), answer(step).status), ("b", 400));
+    }
+    let (asked, step) = steps(&mut post(service(Earlier::Sessions), EARLIER), PING);
+    assert_eq!(
+        (asked.as_str(), step),
+        ("b", Step::Pass { withholds: false })
+    );
+    let (asked, step) = steps(&mut post(service(Earlier::Sessions), EARLIER), INITIALIZE);
+    assert!(matches!(step, Step::Legacy(request) if request.call == Call::Initialize));
+    assert_eq!(asked, "bc");
+}
+
+#[test]
+fn a_session_is_looked_at_before_its_caller_and_the_caller_before_what_is_wrong() {
+    let (asked, step) = steps(&mut post(service(Earlier::Sessions), SESSION), PING);
+    assert!(matches!(step, Step::Legacy(request) if request.call == Call::Ping));
+    assert_eq!(asked, "bsc");
+    let (asked, step) = steps(&mut post(service(Earlier::Sessions), SESSION), "[]");
+    assert_eq!((asked.as_str(), answer(step).status), ("bsc", 400));
+}
+
+#[test]
+fn an_id_that_no_session_can_have_is_refused_with_the_id_of_the_request() {
+    let mut exchange = post(service(Earlier::Sessions), SESSION);
+    assert!(is_body(&exchange.poll()));
+    exchange.handle_body(PING.into());
+    assert_eq!(exchange.poll(), Step::Session);
+    let refused = exchange.refuse(Reason::SessionNotFound);
+    assert!(refused.body().unwrap().contains("\"id\":8"));
+}
+
+#[test]
+fn without_streams_a_listen_and_a_subscription_are_refused_and_capabilities_withheld() {
+    let off = || post(service(Earlier::Behind).without_streams(), MODERN);
+    let (asked, step) = steps(&mut off(), LISTEN);
+    assert_eq!((asked.as_str(), answer(step).status), ("b", 404));
+    let earlier = || post(service(Earlier::Behind).without_streams(), EARLIER);
+    let (_, step) = steps(&mut earlier(), SUBSCRIBE);
+    let in_band = answer(step);
+    assert_eq!((in_band.status, in_band.retry_after()), (200, None));
+    assert!(in_band.body().unwrap().contains("\"id\":10"));
+    let (_, step) = steps(&mut earlier(), INITIALIZE);
+    assert_eq!(step, Step::Pass { withholds: true });
+    let (_, step) = steps(&mut earlier(), PING);
+    assert_eq!(step, Step::Pass { withholds: false });
+}
+
+#[test]
+fn a_browser_is_told_what_it_may_ask_before_it_does() {
+    let policy = Policy::new("https://app.example", None).unwrap();
+    let service = Service::new(policy, Limits::default(), Earlier::Behind);
+    let headers =
+        "host: mcp.example\norigin: https://app.example\naccess-control-request-method: POST";
+    let mut exchange = Exchange::new(Arc::new(service), "OPTIONS", URL, headers, true);
+    let told = answer(exchange.poll());
+    assert_eq!(
+        (told.status, told.body(), told.rejection),
+        (204, None, None)
+    );
+    assert!(
+        exchange
+            .fields()
+            .iter()
+            .any(|(name, _)| *name == "access-control-allow-origin")
+    );
+}
