@@ -161,7 +161,7 @@ const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindin
 const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
 const glue = ['scripts/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];
 const page = ['scripts/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
-const worker = ['wrangler.toml', 'package.json', 'examples', 'dist', 'pkg', '.build/console'];
+const worker = ['wrangler.toml', 'package.json', 'examples/notebook', 'dist', 'pkg', '.build/console'];
 
 /** What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of WebAssembly. */
 const wasmFeatures = [

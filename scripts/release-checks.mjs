@@ -146,7 +146,9 @@ const onlyUnreleased = ', only "Unreleased": --prepare gives it that title';
 const inLockOf = (name) => new RegExp(`(^name = "${name}"\nversion = ")([^"]+)(")`, 'm');
 const inLock = inLockOf('mcp-listen');
 const onCore = /(^mcp-listen = \{ version = ")([^"]+)(")/m;
-const ofTower = /(^name = "mcp-listen-tower"\nversion = ")([^"]+)(")/m;
+const ofTower = inLockOf('mcp-listen-tower');
+const ofRmcp = inLockOf('mcp-listen-rmcp');
+const onTower = /(^mcp-listen-tower = \{ version = ")([^"]+)(")/m;
 const places = [
   place('package.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
@@ -156,5 +158,11 @@ const places = [
   place('browser/Cargo.toml', onCore),
   place('tower/Cargo.toml', ofTower),
   place('tower/Cargo.toml', onCore),
-  ...['tower/Cargo.lock', 'examples/axum/Cargo.lock'].flatMap((path) => [place(path, inLock), place(path, ofTower)]),
+  place('rmcp/Cargo.toml', ofRmcp),
+  place('rmcp/Cargo.toml', onTower),
+  place('rmcp/Cargo.lock', ofRmcp),
+  ...['tower/Cargo.lock', 'rmcp/Cargo.lock', 'examples/axum/Cargo.lock'].flatMap((path) => [
+    place(path, inLock),
+    place(path, ofTower),
+  ]),
 ];

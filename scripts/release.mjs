@@ -132,6 +132,7 @@ function commands(version, { tarball }) {
     ['cargo', 'publish', '--locked'],
     ['cargo', 'publish', '--locked', '--package', 'mcp-listen-browser'],
     ['cargo', 'publish', '--locked', '--manifest-path', 'tower/Cargo.toml'],
+    ['cargo', 'publish', '--locked', '--manifest-path', 'rmcp/Cargo.toml'],
     ['git', 'tag', '--annotate', `v${version}`, '--message', `mcp-listen ${version}`],
     ['git', 'push', 'origin', `v${version}`],
   ];

@@ -18,7 +18,7 @@ use crate::{
     bus::Mark,
     clock::Millis,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{Ending, Next, Output, ServerStream, Stamp},
     position::Position,
     scope::Scope,
     tally::Tally,
@@ -205,6 +205,11 @@ impl Fanout {
     /// As [`ServerStream::poll_output`], of one of the streams.
     pub fn poll_output(&mut self, id: StreamId, now: Millis) -> Option<Output> {
         self.slots.get_mut(id)?.stream.poll_output(now)
+    }
+
+    /// As [`ServerStream::poll_next`], of one of the streams.
+    pub fn poll_next(&mut self, id: StreamId, now: Millis) -> Option<Next> {
+        self.slots.get_mut(id)?.stream.poll_next(now)
     }
 
     /// The moment of [`Fanout::poll_timeout`] has come; the answer names the streams that are to be polled.

@@ -32,6 +32,11 @@ impl Stamp {
         self.id().map(|id| message::listen_result(id, server_info))
     }
 
+    /// Whether a request waits for the result of the stream.
+    pub(super) fn is_subscription(&self) -> bool {
+        self.id().is_some()
+    }
+
     fn id(&self) -> Option<&RequestId> {
         match self {
             Self::Subscription(id) => Some(id),

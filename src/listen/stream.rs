@@ -1,5 +1,4 @@
-use alloc::sync::Arc;
-use alloc::{boxed::Box, string::String};
+use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
@@ -11,21 +10,9 @@ use super::{
     ending::{Ending, Lifetime},
     grant::Grant,
     keep_alive::KeepAlive,
+    output::{Next, Output},
     stamp::Stamp,
 };
-
-/// What a stream wants written next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// The stream is open; an unstamped stream says so without a message.
-    Opened,
-    /// One JSON-RPC message.
-    Message(String),
-    /// A sign of life that carries nothing.
-    KeepAlive,
-    /// The stream ends here; nothing follows.
-    End,
-}
 
 /// The server's side of one stream of notifications, from registration to its end.
 ///
@@ -196,18 +183,24 @@ impl ServerStream {
 
     /// The next thing to write, or `None` until something is handled again.
     pub fn poll_output(&mut self, now: Millis) -> Option<Output> {
-        let output = match self.state {
+        let next = self.poll_next(now)?;
+        Some(self.encode(&next))
+    }
+
+    /// As [`ServerStream::poll_output`], for who writes messages of its own.
+    pub fn poll_next(&mut self, now: Millis) -> Option<Next> {
+        let next = match self.state {
             State::Opening | State::Closed => return None,
             State::Ending => {
                 self.state = State::Closed;
-                return Some(Output::End);
+                return Some(Next::End);
             }
             State::Open { is_acknowledged } => {
                 self.state = State::Open {
                     is_acknowledged: true,
                 };
                 self.pending(is_acknowledged, now)
-                    .or_else(|| self.keep_alive.is_due().then_some(Output::KeepAlive))?
+                    .or_else(|| self.keep_alive.is_due().then_some(Next::KeepAlive))?
             }
             State::Draining {
                 is_acknowledged,
@@ -226,7 +219,7 @@ impl ServerStream {
         };
         self.lifetime.handle_taken();
         self.keep_alive.handle_written(now);
-        Some(output)
+        Some(next)
     }
 
     /// When to call [`ServerStream::handle_timeout`]; `None` while there is nothing to do by time.
@@ -281,9 +274,9 @@ impl ServerStream {
         matches!(self.state, State::Ending | State::Closed)
     }
 
-    fn pending(&mut self, is_acknowledged: bool, now: Millis) -> Option<Output> {
+    fn pending(&mut self, is_acknowledged: bool, now: Millis) -> Option<Next> {
         if !is_acknowledged {
-            return Some(self.opened());
+            return Some(Next::Acknowledged);
         }
         if self.is_held || self.withhold(now) {
             return None;
@@ -292,23 +285,28 @@ impl ServerStream {
         if let Some(tally) = &self.tally {
             tally.count_frame(since.published.map(|published| now - published));
         }
-        Some(Output::Message(self.stamp.notification(&event)))
-    }
-
-    fn opened(&self) -> Output {
-        let acknowledgment = self.stamp.acknowledgment(&self.honored);
-        acknowledgment.map_or(Output::Opened, Output::Message)
+        Some(Next::Changed(event))
     }
 
     /// The result where there is one to send, and otherwise the end.
-    fn last(&mut self, is_graceful: bool) -> Output {
-        let result = self.stamp.result(self.server_info.as_deref());
-        if let Some(result) = result.filter(|_| is_graceful) {
+    fn last(&mut self, is_graceful: bool) -> Next {
+        if is_graceful && self.stamp.is_subscription() {
             self.state = State::Ending;
-            return Output::Message(result);
+            return Next::Result;
         }
         self.state = State::Closed;
-        Output::End
+        Next::End
+    }
+
+    fn encode(&self, next: &Next) -> Output {
+        let message = match next {
+            Next::Acknowledged => self.stamp.acknowledgment(&self.honored),
+            Next::Changed(event) => Some(self.stamp.notification(event)),
+            Next::Result => self.stamp.result(self.server_info.as_deref()),
+            Next::KeepAlive => return Output::KeepAlive,
+            Next::End => return Output::End,
+        };
+        message.map_or(Output::Opened, Output::Message)
     }
 
     /// What waits goes out, then the end.

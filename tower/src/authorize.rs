@@ -47,7 +47,8 @@ impl Grant {
 }
 
 impl Denied {
-    pub(crate) fn reason(self) -> Reason {
+    /// What the client is answered: status, code and text.
+    pub fn reason(self) -> Reason {
         match self {
             Self::Unauthorized => Reason::Unauthorized,
             Self::Forbidden => Reason::Forbidden,

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use mcp_listen::{event::ServerEvent, scope::Label};
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter, scope::Label};
 
-use crate::streams::Streams;
+use crate::{changes::Changes, streams::Streams};
 
 /// The streams of this process, and the way to publish to them. Clones are the same bus.
 ///
@@ -27,6 +27,12 @@ impl Bus {
     /// Tells of several changes: each stream gets what concerns it in one write, and what repeats once.
     pub fn publish_all(&self, events: impl IntoIterator<Item = ServerEvent>) {
         self.streams.publish(events.into_iter().collect());
+    }
+
+    /// The events that `filter` names, from now on, for who delivers them in a way of its own, such as over a WebSocket.
+    /// `None` where the bus is closed.
+    pub fn subscribe(&self, filter: SubscriptionFilter) -> Option<Changes> {
+        Changes::new(&self.streams, filter)
     }
 
     /// A caller may hear nothing any more: streams that were opened with its name in [`Grant::scope`](crate::Grant::scope)

@@ -19,6 +19,7 @@
 mod authorize;
 mod body;
 mod bus;
+mod changes;
 mod layer;
 mod outlet;
 mod request;
@@ -29,6 +30,7 @@ mod streams;
 pub use authorize::{Denied, Grant};
 pub use body::Body;
 pub use bus::Bus;
+pub use changes::Changes;
 pub use layer::ListenLayer;
 pub use mcp_listen::{
     capabilities::Capabilities,

@@ -11,7 +11,8 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     fanout::{Fan, Fanout, StreamId},
-    listen::ServerStream,
+    filter::SubscriptionFilter,
+    listen::{Next, ServerStream},
 };
 use tokio::{
     sync::Notify,
@@ -76,6 +77,26 @@ impl Streams {
             return Err(Full::TooMany);
         }
         let id = shared.fanout.open(make(now), now);
+        self.hold(&mut shared, id, now);
+        Ok(StreamBody::new(id, Arc::clone(self)))
+    }
+
+    /// Opens a stream that is asked for events, not for bytes.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        make: impl FnOnce(Millis) -> ServerStream,
+    ) -> Result<StreamId, Full> {
+        let now = self.now();
+        let mut shared = self.lock();
+        if shared.is_closing {
+            return Err(Full::Closing);
+        }
+        let id = shared.fanout.open_polled(make(now), now);
+        self.hold(&mut shared, id, now);
+        Ok(id)
+    }
+
+    fn hold(self: &Arc<Self>, shared: &mut Shared, id: StreamId, now: Millis) {
         // The bus is this very object: what is held hears everything from here on, and may be told so.
         shared.fanout.handle_attached(id, now);
         shared.outlets.insert(id, Outlet::default());
@@ -84,7 +105,6 @@ impl Streams {
             shared.timer = Some(tokio::spawn(keeping));
         }
         self.planned.notify_one();
-        Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
     /// Tells every stream that honors it of a change. Costs what it reaches.
@@ -146,6 +166,28 @@ impl Streams {
                 Poll::Pending
             }
         }
+    }
+
+    /// What a stream that was opened by [`Streams::subscribe`] says next; otherwise as [`Streams::poll`].
+    pub(crate) fn poll_next(&self, id: StreamId, waker: &Waker) -> Poll<Next> {
+        let now = self.now();
+        let mut shared = self.lock();
+        let Shared {
+            fanout, outlets, ..
+        } = &mut *shared;
+        match (fanout.poll_next(id, now), outlets.get_mut(&id)) {
+            (Some(next), _) => Poll::Ready(next),
+            (None, Some(outlet)) if fanout.stream(id).is_some_and(|held| !held.is_ending()) => {
+                outlet.wait(waker);
+                Poll::Pending
+            }
+            _ => Poll::Ready(Next::End),
+        }
+    }
+
+    /// A stream honors another filter from now on.
+    pub(crate) fn filter(&self, id: StreamId, honored: SubscriptionFilter) {
+        self.lock().fanout.handle_filter(id, honored);
     }
 
     /// Lets a stream go whose response is over, or whose client has left.

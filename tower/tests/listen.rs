@@ -65,6 +65,40 @@ fn todo() -> ServerEvent {
     ServerEvent::ResourceUpdated { uri }
 }
 
+#[tokio::test]
+async fn who_subscribes_in_rust_hears_the_latest_of_each_topic_until_the_bus_is_closed() {
+    let bus = Bus::new();
+    let filter = SubscriptionFilter {
+        tools_list_changed: true,
+        resource_subscriptions: vec![Uri::new("note://todo", 100).unwrap()],
+        ..SubscriptionFilter::default()
+    };
+    let mut changes = bus.subscribe(filter.clone()).unwrap();
+    bus.publish_all([
+        todo(),
+        ServerEvent::PromptsListChanged,
+        ServerEvent::ToolsListChanged,
+        todo(),
+    ]);
+    assert_eq!(changes.next().await, Some(todo()));
+    assert_eq!(changes.next().await, Some(ServerEvent::ToolsListChanged));
+    let waiting = timeout(Duration::from_millis(20), changes.next()).await;
+    assert!(waiting.is_err());
+    bus.publish_all([ServerEvent::ToolsListChanged, todo()]);
+    changes.filter(SubscriptionFilter {
+        tools_list_changed: false,
+        ..filter.clone()
+    });
+    bus.close();
+    assert_eq!(changes.next().await, Some(todo()));
+    assert!(!changes.is_closed());
+    assert_eq!(changes.next().await, None);
+    assert!(changes.is_closed());
+    assert!(bus.subscribe(filter).is_none());
+    drop(changes);
+    assert_eq!(bus.streams(), 0);
+}
+
 /// The next text of a stream; `None` at its end. Fails where nothing comes for a second.
 async fn next(answer: &mut Answer) -> Option<String> {
     let frame = timeout(Duration::from_secs(1), answer.body_mut().frame()).await;

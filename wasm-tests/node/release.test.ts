@@ -9,6 +9,7 @@ import { prepare, problems } from '../../scripts/release-checks.mjs';
 const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
   ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
+  ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock'],
 ];
 
 let folder: string;

@@ -1,0 +1,32 @@
+use std::collections::HashSet;
+
+use mcp_listen_tower::{SubscriptionFilter, Uri};
+use rmcp::model::SubscriptionFilter as Asked;
+
+/// As the bus reads what the SDK has read. What is no URI for the bus, because it is empty or has control characters, is
+/// left out.
+pub(crate) fn filter(asked: &Asked) -> SubscriptionFilter {
+    let mut seen = HashSet::new();
+    let uris = asked.resource_subscriptions.iter().flatten();
+    let uris = uris.filter(|uri| seen.insert(*uri));
+    SubscriptionFilter {
+        tools_list_changed: asked.tools_list_changed == Some(true),
+        prompts_list_changed: asked.prompts_list_changed == Some(true),
+        resources_list_changed: asked.resources_list_changed == Some(true),
+        resource_subscriptions: uris
+            .filter_map(|uri| Uri::new(uri, usize::MAX).ok())
+            .collect(),
+        ..SubscriptionFilter::default()
+    }
+}
+
+/// As the SDK writes what the bus honors.
+pub(crate) fn accepted(honored: &SubscriptionFilter) -> Asked {
+    let uris = honored.resource_subscriptions.iter();
+    let mut accepted = Asked::default();
+    accepted.tools_list_changed = honored.tools_list_changed.then_some(true);
+    accepted.prompts_list_changed = honored.prompts_list_changed.then_some(true);
+    accepted.resources_list_changed = honored.resources_list_changed.then_some(true);
+    accepted.resource_subscriptions = Some(uris.map(|uri| uri.to_string()).collect());
+    accepted
+}

@@ -1,0 +1,139 @@
+use std::{sync::Arc, time::Duration};
+
+use mcp_listen_tower::{Bus, Changes, Scope, ServerEvent};
+use rmcp::{
+    ErrorData,
+    model::SubscriptionFilter,
+    service::{SubscriptionContext, SubscriptionSendError, SubscriptionSink},
+};
+use tokio::time::sleep;
+
+use crate::{
+    filter::{accepted, filter},
+    waiting::Waiting,
+};
+
+/// The subscriptions of a server, fed by a [`Bus`]. Clones are the same; every handler of the server has one.
+#[derive(Clone, Debug)]
+pub struct Subscriptions {
+    bus: Bus,
+    most: usize,
+    waiting: Arc<Waiting>,
+}
+
+impl Subscriptions {
+    /// Those of what is published on `bus`.
+    pub fn new(bus: Bus) -> Self {
+        Self {
+            bus,
+            most: MAX_SUBSCRIPTIONS,
+            waiting: Arc::default(),
+        }
+    }
+
+    /// How many streams the bus may hold (default 4,000), those of a layer on the same bus among them. A subscription beyond
+    /// that ends with an error at once.
+    #[must_use]
+    pub fn max_subscriptions(mut self, most: usize) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// What of `asked` can be heard; `ServerHandler::accepted_subscription_filter` answers it, or less. The SDK takes away
+    /// what the server's capabilities do not offer.
+    pub fn accept(&self, asked: &SubscriptionFilter) -> SubscriptionFilter {
+        let asked = filter(asked);
+        let honored = accepted(&asked);
+        if self.bus.streams() < self.most
+            && let Some(changes) = self.bus.subscribe(asked)
+        {
+            self.waiting.hold(changes);
+        }
+        honored
+    }
+
+    /// Sends a subscription what is published, until its client cancels it or leaves, or the bus is closed: then it ends with
+    /// the result of its request. `ServerHandler::listen` calls it.
+    ///
+    /// # Errors
+    /// An internal error where there are too many subscriptions.
+    pub async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.listen_as(context, Scope::default()).await
+    }
+
+    /// As [`Subscriptions::listen`], for a caller with a name and audiences: it hears what is published for these, too, and
+    /// [`Bus::revoke`] ends its subscription with an error.
+    ///
+    /// # Errors
+    /// An internal error where there are too many subscriptions, or the caller was revoked.
+    pub async fn listen_as(
+        &self,
+        context: SubscriptionContext,
+        scope: Scope,
+    ) -> Result<(), ErrorData> {
+        let held = self.waiting.take();
+        let mut honored = filter(context.accepted());
+        if honored.changes().is_empty() {
+            return Ok(());
+        }
+        honored.scope = scope;
+        let is_held = held.is_some();
+        if !is_held && self.bus.streams() >= self.most {
+            return Err(ErrorData::internal_error("Too many subscriptions", None));
+        }
+        let topics = honored.subjects();
+        let Some(mut changes) = held.or_else(|| self.bus.subscribe(honored.clone())) else {
+            // It is closed.
+            return Ok(());
+        };
+        changes.filter(honored);
+        // What came since the acknowledgment was read, nobody knows then.
+        let missed = if is_held { Vec::new() } else { topics };
+        tokio::select! {
+            () = context.cancelled() => Ok(()),
+            () = left(&context) => Ok(()),
+            outcome = feed(missed, &mut changes, context.sink()) => outcome,
+        }
+    }
+}
+
+/// The SDK cancels no request whose connection is gone, but over HTTP.
+async fn left(context: &SubscriptionContext) {
+    while !context.request_context().peer.is_transport_closed() {
+        sleep(LOOK).await;
+    }
+}
+
+async fn feed(
+    missed: Vec<ServerEvent>,
+    changes: &mut Changes,
+    sink: &SubscriptionSink,
+) -> Result<(), ErrorData> {
+    for event in &missed {
+        send(sink, event).await?;
+    }
+    while let Some(event) = changes.next().await {
+        send(sink, &event).await?;
+    }
+    if changes.is_closed() {
+        return Ok(());
+    }
+    Err(ErrorData::internal_error("Not allowed any more", None))
+}
+
+/// An error ends the subscription: its client has left then, and nobody reads it.
+async fn send(sink: &SubscriptionSink, event: &ServerEvent) -> Result<(), ErrorData> {
+    let sent: Result<(), SubscriptionSendError> = match event.change() {
+        ServerEvent::ToolsListChanged => sink.notify_tool_list_changed().await,
+        ServerEvent::PromptsListChanged => sink.notify_prompt_list_changed().await,
+        ServerEvent::ResourcesListChanged => sink.notify_resource_list_changed().await,
+        ServerEvent::ResourceUpdated { uri } => sink.notify_resource_updated(&**uri).await,
+        // The SDK's filter names no tasks, so nothing of them is subscribed to.
+        _ => Ok(()),
+    };
+    sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+}
+
+const MAX_SUBSCRIPTIONS: usize = 4_000;
+/// How long a subscription may be held whose connection is gone.
+const LOOK: Duration = Duration::from_secs(15);
