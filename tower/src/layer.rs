@@ -4,6 +4,7 @@ use http::request::Parts;
 use mcp_listen::{
     capabilities::{Capabilities, Discovered},
     clock::Millis,
+    exchange::{Earlier, Service},
     filter::SubscriptionFilter,
     front::{Policy, PolicyError},
     limits::Limits,
@@ -27,8 +28,8 @@ pub struct ListenLayer {
 pub(crate) struct Settings {
     pub(crate) bus: Bus,
     pub(crate) told: Discovered,
-    pub(crate) policy: Policy,
-    pub(crate) limits: Limits,
+    policy: Policy,
+    limits: Limits,
     pub(crate) most_streams: usize,
     pub(crate) keep_alive: Millis,
     pub(crate) stall: Millis,
@@ -135,7 +136,9 @@ impl<S> Layer<S> for ListenLayer {
     type Service = Listen<S>;
 
     fn layer(&self, inner: S) -> Listen<S> {
-        Listen::new(inner, Arc::new(self.settings.clone()))
+        let Settings { policy, limits, .. } = self.settings.clone();
+        let service = Service::new(policy, limits, Earlier::Behind);
+        Listen::new(inner, Arc::new(service), Arc::new(self.settings.clone()))
     }
 }
 

@@ -8,16 +8,16 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header, request::Parts};
 use mcp_listen::{
-    error::{Reason, Rejection},
-    front::{Field, Screening},
-    listen::{Accepted, Claim, Headers, Verdict, claim, judge},
-    message,
+    error::Reason,
+    exchange::{self, Answer, Exchange, Step},
+    front::Field,
+    listen::{Accepted, Headers, claims_by_header},
 };
 use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::{
-    authorize::Grant,
+    authorize::{Denied, Grant},
     body::{Body, Own},
     layer::Settings,
     request::{length, lines, read, url},
@@ -31,12 +31,17 @@ use crate::{
 #[derive(Clone)]
 pub struct Listen<S> {
     inner: S,
+    service: Arc<exchange::Service>,
     settings: Arc<Settings>,
 }
 
 impl<S> Listen<S> {
-    pub(crate) fn new(inner: S, settings: Arc<Settings>) -> Self {
-        Self { inner, settings }
+    pub(crate) fn new(inner: S, service: Arc<exchange::Service>, settings: Arc<Settings>) -> Self {
+        Self {
+            inner,
+            service,
+            settings,
+        }
     }
 }
 
@@ -56,22 +61,23 @@ where
     }
 
     fn call(&mut self, request: Request<Sent>) -> Self::Future {
-        let settings = Arc::clone(&self.settings);
+        let (service, settings) = (Arc::clone(&self.service), Arc::clone(&self.settings));
         // The one that is ready is the one that is called.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
         Box::pin(async move {
             let length = length(&request);
             let (parts, body) = request.into_parts();
-            let fields = match settings.screened(&parts) {
-                Ok(fields) => fields,
-                Err(answer) => return Ok(answer.map(Body::own)),
-            };
-            let answer = match settings.judged(parts, body, length).await {
+            let url = url(&parts);
+            let lines = lines(&parts);
+            let is_readable = may_read(&lines, length, service.limits().body_bytes);
+            let mut exchange =
+                Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
+            let answer = match settings.judged(&mut exchange, parts, body).await {
                 Outcome::Answered(answer) => answer.map(Body::own),
                 Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
             };
-            Ok(with(&fields, answer))
+            Ok(with(exchange.fields(), answer))
         })
     }
 }
@@ -84,75 +90,51 @@ enum Outcome<Sent> {
 }
 
 impl Settings {
-    /// The fields that the answer carries, or the answer where the request goes no further.
-    fn screened(&self, parts: &Parts) -> Result<Vec<Field>, Box<Response<Own>>> {
-        let lines = lines(parts);
-        let headers = Headers::new(&lines);
-        match self
-            .policy
-            .screen(parts.method.as_str(), &url(parts), &headers)
-        {
-            Screening::Passed(fields) => Ok(fields),
-            Screening::Preflight(fields) => {
-                let mut answer = Response::new(Own::text(""));
-                *answer.status_mut() = StatusCode::NO_CONTENT;
-                Err(Box::new(with(&fields, answer)))
-            }
-            Screening::Refused(reason, fields) => {
-                let answer = refused(&Rejection::new(reason, None));
-                Err(Box::new(with(&fields, answer)))
-            }
-        }
-    }
-
-    async fn judged<Sent>(&self, parts: Parts, body: Sent, length: Option<u64>) -> Outcome<Sent>
+    async fn judged<Sent>(&self, exchange: &mut Exchange, parts: Parts, body: Sent) -> Outcome<Sent>
     where
         Sent: http_body::Body<Data = Bytes> + From<Bytes>,
     {
-        let lines = lines(&parts);
-        let headers = Headers::new(&lines);
-        let method = parts.method.as_str();
-        let limit = self.limits.body_bytes;
-        match claim(method, &headers, &[], &self.limits) {
-            Claim::Unread => {
-                let verdict = match self.read(body).await {
-                    Ok(bytes) if bytes.len() > limit => rejected(Reason::BodyTooLarge),
-                    Ok(bytes) => judge(&headers, &bytes, &self.limits),
-                    Err(reason) => rejected(reason),
-                };
-                self.answered(verdict, parts).await
-            }
-            Claim::Read(verdict) => self.answered(verdict, parts).await,
-            Claim::Rejected(rejection) => Outcome::Answered(Box::new(refused(&rejection))),
-            Claim::NotOurs => {
-                let may_be = method == "POST"
-                    && headers.declare_json()
-                    && length.is_some_and(|length| (1..=limit as u64).contains(&length));
-                if !may_be {
-                    return Outcome::Passed(Box::new(Request::from_parts(parts, body)));
-                }
-                let bytes = match self.read(body).await {
-                    Ok(bytes) => bytes,
-                    Err(reason) => return self.answered(rejected(reason), parts).await,
-                };
-                match claim(method, &headers, &bytes, &self.limits) {
-                    Claim::Read(verdict) => self.answered(verdict, parts).await,
-                    Claim::Rejected(rejection) => Outcome::Answered(Box::new(refused(&rejection))),
-                    Claim::Unread | Claim::NotOurs => {
-                        let body = Sent::from(bytes);
-                        Outcome::Passed(Box::new(Request::from_parts(parts, body)))
+        let mut body = Some(body);
+        let answer = loop {
+            match exchange.poll() {
+                Step::Body { most } => {
+                    let read = match body.take() {
+                        Some(body) => self.read(body, most).await,
+                        None => Err(Reason::ParseError),
+                    };
+                    match read {
+                        Ok(bytes) => {
+                            exchange.handle_body(bytes.to_vec());
+                            body = Some(Sent::from(bytes));
+                        }
+                        Err(reason) => break refused(&exchange.refuse(reason)),
                     }
                 }
+                // Who it is, `authorize` finds out together with what it may hear.
+                Step::Caller => exchange.handle_caller(),
+                Step::Listen(accepted) => match self.listening(&accepted, parts).await {
+                    Ok(answer) => break answer,
+                    Err(reason) => break refused(&exchange.refuse(reason)),
+                },
+                Step::Pass { .. } => match body {
+                    Some(body) => {
+                        return Outcome::Passed(Box::new(Request::from_parts(parts, body)));
+                    }
+                    None => break refused(&exchange.refuse(Reason::ParseError)),
+                },
+                Step::Answer(answer) => break refused(&answer),
+                // Sessions are the inner service's.
+                _ => break refused(&exchange.refuse(Reason::Unavailable)),
             }
-        }
+        };
+        Outcome::Answered(Box::new(answer))
     }
 
-    async fn read<Sent>(&self, body: Sent) -> Result<Bytes, Reason>
+    async fn read<Sent>(&self, body: Sent, most: usize) -> Result<Bytes, Reason>
     where
         Sent: http_body::Body<Data = Bytes>,
     {
-        let reading = read(body, self.limits.body_bytes);
-        match timeout(self.body_timeout, reading).await {
+        match timeout(self.body_timeout, read(body, most)).await {
             Ok(Ok(bytes)) => Ok(bytes),
             // The client has gone: nobody reads the answer.
             Ok(Err(_)) => Err(Reason::ParseError),
@@ -160,26 +142,12 @@ impl Settings {
         }
     }
 
-    async fn answered<Sent>(&self, verdict: Verdict, parts: Parts) -> Outcome<Sent> {
-        let answer = match verdict {
-            Verdict::Accepted(accepted) => self.listening(&accepted, parts).await,
-            Verdict::Rejected(rejection) => Err(rejection),
-            Verdict::NotOurs => Err(Rejection::new(Reason::MethodNotFound, None)),
-        };
-        Outcome::Answered(Box::new(answer.unwrap_or_else(|error| refused(&error))))
-    }
-
-    async fn listening(
-        &self,
-        accepted: &Accepted,
-        parts: Parts,
-    ) -> Result<Response<Own>, Rejection> {
-        let refused = |reason| Rejection::new(reason, Some(accepted.id.clone()));
+    async fn listening(&self, accepted: &Accepted, parts: Parts) -> Result<Response<Own>, Reason> {
         let grant = match &self.authorize {
             None => None,
             Some(authorize) => {
                 let asked = authorize(parts, accepted.requested.clone()).await;
-                Some(asked.map_err(|denied| refused(denied.reason()))?)
+                Some(asked.map_err(Denied::reason)?)
             }
         };
         let opened = self.bus.streams.open(self.most_streams, |now| {
@@ -191,11 +159,9 @@ impl Settings {
             }
             stream
         });
-        let stream = opened.map_err(|full| {
-            refused(match full {
-                Full::Closing => Reason::Closing,
-                Full::TooMany => Reason::TooManyStreams,
-            })
+        let stream = opened.map_err(|full| match full {
+            Full::Closing => Reason::Closing,
+            Full::TooMany => Reason::TooManyStreams,
         })?;
         let mut answer = Response::new(Own::Stream(stream));
         // Proxies must neither keep the stream back nor change it.
@@ -207,19 +173,25 @@ impl Settings {
     }
 }
 
-fn rejected(reason: Reason) -> Verdict {
-    Verdict::Rejected(Rejection::new(reason, None))
+/// What is for the inner service is passed on unread, unless only its body can show that it is no listen.
+fn may_read(lines: &str, length: Option<u64>, most: usize) -> bool {
+    let is_within = length.is_some_and(|length| (1..=most as u64).contains(&length));
+    is_within || claims_by_header(&Headers::new(lines))
 }
 
 /// Status, text and code of a refusal are the core's.
-fn refused(rejection: &Rejection) -> Response<Own> {
-    let mut answer = Response::new(Own::text(message::error(rejection)));
-    let status = StatusCode::from_u16(rejection.reason.status());
+fn refused(refusal: &Answer) -> Response<Own> {
+    let body = refusal.body();
+    let is_json = body.is_some();
+    let mut answer = Response::new(Own::text(body.unwrap_or_default()));
+    let status = StatusCode::from_u16(refusal.status);
     *answer.status_mut() = status.unwrap_or(StatusCode::BAD_REQUEST);
-    let json = HeaderValue::from_static("application/json");
-    answer.headers_mut().insert(header::CONTENT_TYPE, json);
-    if let Some(seconds) = rejection.reason.retry_after() {
-        let headers = answer.headers_mut();
+    let headers = answer.headers_mut();
+    if is_json {
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+    }
+    if let Some(seconds) = refusal.retry_after() {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
     answer
