@@ -1,4 +1,4 @@
-use alloc::{borrow::ToOwned, boxed::Box, vec::Vec};
+use alloc::boxed::Box;
 
 use crate::{
     clock::Millis,
@@ -9,54 +9,50 @@ use crate::{
 };
 
 use super::{
+    approach::Approach,
+    channel::probe_limit,
     end::{End, Loss},
-    era::{self, Era, Verdict, Versions},
     options::Options,
+    question::{Answer, Next, Question},
     reply::Reply,
-    session::{self, Session, SessionError},
+    session::Session,
     session_listener::SessionListener,
     subscription::{Output, Subscription},
     wire::{Call, Transfer, Wire},
 };
 
-/// One subscription over HTTP to a server of whichever revision: asks which one it speaks, then
-/// listens in its way.
+/// One subscription to a server of whichever revision, over HTTP or on a channel of messages such as stdio: asks which revision
+/// it speaks, then listens in its way.
 ///
-/// Several requests may be under way, so each has a number: what comes of it goes to the `handle_*`
-/// methods with that. After each of them poll [`Listener::poll_transfer`] until it answers `None`,
-/// then [`Listener::poll_output`] whenever its owner has time: what waits there collapses. Once
-/// [`Listener::is_ended`], close every response; what is still to be sent is a farewell.
+/// Over HTTP several requests may be under way, so each has a number: what comes of it goes to [`Listener::handle_head`],
+/// [`Listener::handle_bytes`] and [`Listener::handle_end`] with that. On a channel the bodies of the requests are the messages
+/// to send, and each message of the server goes to [`Listener::handle_message`]. After each `handle_*` call poll
+/// [`Listener::poll_transfer`] until it answers `None`, then [`Listener::poll_output`] whenever its owner has time: what waits
+/// there collapses. Once [`Listener::is_ended`], close every response; what is still to be sent is a farewell.
 #[derive(Debug)]
 pub struct Listener {
     requested: SubscriptionFilter,
-    options: Options,
+    pub(super) options: Options,
     approach: Approach,
+    pub(super) carrier: Carrier,
     seed: u64,
-    wire: Wire,
-    step: Step,
+    pub(super) wire: Wire,
+    pub(super) step: Step,
     retry_after: Option<Millis>,
 }
 
-/// How a server is approached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Approach {
-    /// It is asked with `server/discover`; to a page, no answer at all may come from a server of an
-    /// earlier revision (see [`era::of_no_response`]).
-    Discover {
-        /// Whether a browser stands between.
-        is_page: bool,
-    },
-    /// It is known to speak 2026-07-28.
-    Modern,
-    /// It is known to keep sessions.
-    Legacy,
+pub(super) enum Carrier {
+    Http,
+    Channel,
 }
 
 #[derive(Debug)]
-enum Step {
+pub(super) enum Step {
     /// A question about the server awaits its answer.
     Asking {
         call: Call,
+        id: RequestId,
         question: Question,
         reply: Reply,
         since: Millis,
@@ -70,19 +66,20 @@ enum Step {
     Ended(Option<End>),
 }
 
-#[derive(Debug)]
-enum Question {
-    /// Whether it speaks the last of these versions.
-    Discover {
-        is_page: bool,
-        tried: Vec<Box<str>>,
-    },
-    Initialize,
-}
-
 impl Listener {
-    /// Listens for `requested`; `ids` are for its requests, `seed` is any random number.
+    /// Listens for `requested` over HTTP; `ids` are for its requests, `seed` is any random number.
     pub fn new(
+        requested: SubscriptionFilter,
+        options: Options,
+        approach: Approach,
+        ids: (Ids, u64),
+        now: Millis,
+    ) -> Self {
+        Self::on(Carrier::Http, requested, options, approach, ids, now)
+    }
+
+    pub(super) fn on(
+        carrier: Carrier,
         requested: SubscriptionFilter,
         options: Options,
         approach: Approach,
@@ -93,6 +90,7 @@ impl Listener {
             requested,
             options,
             approach,
+            carrier,
             seed,
             wire: Wire::new(ids),
             step: Step::Ended(None),
@@ -106,11 +104,10 @@ impl Listener {
     pub(super) fn begin(&mut self, now: Millis) {
         self.retry_after = None;
         match self.approach {
-            Approach::Discover { is_page } => {
-                self.discover(is_page, vec![PROTOCOL_VERSION.into()], now);
-            }
+            Approach::Discover { is_page } => self.ask(Question::discover(is_page), now),
             Approach::Modern => self.listen(now),
-            Approach::Legacy => self.initialize(now),
+            Approach::Legacy => self.ask(Question::Initialize, now),
+            Approach::Joined(capabilities) => self.enter(Session::joined(capabilities), now),
         }
     }
 
@@ -171,22 +168,34 @@ impl Listener {
 
     /// The moment of [`Listener::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Millis) {
-        let is_due = self.poll_timeout().is_some_and(|deadline| deadline <= now);
+        if self.poll_timeout().is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        let is_probing = self.is_probing();
         match &mut self.step {
-            Step::Asking { .. } if is_due => self.end(End::Lost(Loss::NotAcknowledged), None),
-            Step::Modern { subscription, .. } => subscription.handle_timeout(now),
-            Step::Session(session) if is_due => session.handle_timeout(&mut self.wire, now),
-            _ => {}
+            Step::Asking { .. } if is_probing => self.judge_line(None, now),
+            Step::Asking { .. } => self.end(End::Lost(Loss::NotAcknowledged), None),
+            Step::Modern { subscription, .. } => {
+                subscription.handle_timeout(now);
+                self.part();
+            }
+            Step::Session(session) => session.handle_timeout(&mut self.wire, now),
+            Step::Ended(_) => {}
         }
     }
 
     /// Gives the subscription up: nothing more is told of it.
     pub fn cancel(&mut self) {
-        if !self.is_ended() {
+        if !self.is_ended() && self.carrier == Carrier::Http {
             self.wire.clear();
         }
-        if let Step::Session(session) = &mut self.step {
-            session.leave(&mut self.wire);
+        match &mut self.step {
+            Step::Modern { subscription, .. } => {
+                subscription.cancel();
+                self.part();
+            }
+            Step::Session(session) => session.leave(&mut self.wire),
+            Step::Asking { .. } | Step::Ended(_) => {}
         }
         self.step = Step::Ended(None);
     }
@@ -219,6 +228,7 @@ impl Listener {
     pub fn poll_timeout(&self) -> Option<Millis> {
         let limit = self.options.acknowledgment;
         match &self.step {
+            Step::Asking { since, .. } if self.is_probing() => Some(*since + probe_limit(limit)),
             Step::Asking { since, .. } => (limit > Millis(0)).then(|| *since + limit),
             Step::Modern { subscription, .. } => subscription.poll_timeout(),
             Step::Session(session) => session.poll_timeout(),
@@ -267,24 +277,12 @@ impl Listener {
         }
     }
 
-    fn discover(&mut self, is_page: bool, tried: Vec<Box<str>>, now: Millis) {
+    fn ask(&mut self, question: Question, now: Millis) {
         let id = self.wire.ids.mint();
-        let version = tried.last().map(|version| &**version).unwrap_or_default();
-        let request = era::probe(&id, version, self.options.client_info.as_deref());
-        let call = self.wire.send(request);
-        self.ask(call, Question::Discover { is_page, tried }, now);
-    }
-
-    fn initialize(&mut self, now: Millis) {
-        let id = self.wire.ids.mint();
-        let request = session::open(&id, self.options.client_info.as_deref());
-        let call = self.wire.send(request);
-        self.ask(call, Question::Initialize, now);
-    }
-
-    fn ask(&mut self, call: Call, question: Question, now: Millis) {
+        let request = question.request(&id, self.options.client_info.as_deref());
         self.step = Step::Asking {
-            call,
+            call: self.wire.send(request),
+            id,
             question,
             reply: Reply::default(),
             since: now,
@@ -302,61 +300,45 @@ impl Listener {
         };
     }
 
+    fn enter(&mut self, session: Session, now: Millis) {
+        let has_begun = !matches!(self.approach, Approach::Joined(_));
+        let options = self.options.clone();
+        let listener = SessionListener::new(session, &self.requested, options, self.seed, now);
+        self.step = Step::Session(Box::new(match self.carrier {
+            Carrier::Http => listener.started(&mut self.wire),
+            Carrier::Channel => listener.started_on_channel(has_begun, &mut self.wire),
+        }));
+    }
+
     /// The answer to the question is whole.
     fn judge(&mut self, now: Millis) {
-        let asked = core::mem::replace(&mut self.step, Step::Ended(None));
-        let Step::Asking {
-            question, reply, ..
-        } = asked
-        else {
-            return;
-        };
-        match question {
-            Question::Discover { is_page, tried } => self.choose(&reply, is_page, tried, now),
-            Question::Initialize => self.enter(&reply, now),
+        if let Some((question, reply)) = self.take_question() {
+            self.follow(question.judge(Answer::Reply(&reply)), now);
         }
     }
 
-    fn choose(&mut self, reply: &Reply, is_page: bool, mut tried: Vec<Box<str>>, now: Millis) {
-        let versions: Vec<&str> = tried.iter().map(|version| &**version).collect();
-        let verdict = reply.status().map_or_else(
-            || era::of_no_response(is_page),
-            |status| {
-                let head = (status, reply.media());
-                era::of_response(head, reply.body(), &versions, Versions::OURS)
-            },
-        );
-        match verdict {
-            Verdict::Settled(Era::Modern(_)) => self.listen(now),
-            Verdict::Settled(Era::Legacy) => self.initialize(now),
-            Verdict::Retry(version) => {
-                tried.push(version);
-                self.discover(is_page, tried, now);
+    pub(super) fn take_question(&mut self) -> Option<(Question, Reply)> {
+        match core::mem::replace(&mut self.step, Step::Ended(None)) {
+            Step::Asking {
+                question, reply, ..
+            } => Some((question, reply)),
+            step => {
+                self.step = step;
+                None
             }
-            Verdict::NoCommonVersion(_) => self.end(no_common_version(reply), None),
-            Verdict::Unknown => self.end(reply.end(), reply.retry_after()),
         }
     }
 
-    fn enter(&mut self, reply: &Reply, now: Millis) {
-        let Some(status) = reply.status() else {
-            return self.end(reply.end(), None);
-        };
-        match Session::from_answer(status, &reply.headers(), reply.body()) {
-            Ok(session) => {
-                let options = self.options.clone();
-                let begun = SessionListener::new(session, &self.requested, options, self.seed, now);
-                self.step = Step::Session(Box::new(begun.started(&mut self.wire)));
-            }
-            Err(SessionError::Refused(refusal)) => {
-                self.end(End::Refused(refusal), reply.retry_after());
-            }
-            Err(SessionError::UnsupportedVersion) => self.end(no_common_version(reply), None),
-            Err(_) => self.end(End::Lost(Loss::InvalidAnswer), None),
+    pub(super) fn follow(&mut self, next: Next, now: Millis) {
+        match next {
+            Next::Ask(question) => self.ask(question, now),
+            Next::Listen => self.listen(now),
+            Next::Enter(session) => self.enter(session, now),
+            Next::End(end, retry_after) => self.end(end, retry_after),
         }
     }
 
-    fn end(&mut self, end: End, retry_after: Option<Millis>) {
+    pub(super) fn end(&mut self, end: End, retry_after: Option<Millis>) {
         self.retry_after = retry_after;
         self.step = Step::Ended(Some(end));
     }
@@ -366,15 +348,3 @@ impl Listener {
 fn is_redirect(status: u16) -> bool {
     matches!(status, 0 | 301 | 302 | 303 | 307 | 308)
 }
-
-/// No version in common is the same tomorrow.
-fn no_common_version(reply: &Reply) -> End {
-    let status = reply.status().unwrap_or_default();
-    End::refused(
-        status,
-        Some(UNSUPPORTED_VERSION),
-        "no version in common".to_owned(),
-    )
-}
-
-const UNSUPPORTED_VERSION: i32 = -32_022;

@@ -1,19 +1,20 @@
-//! The client's side over HTTP: requests, answers and deadlines; whoever drives it only moves bytes.
+//! The client's side: requests, answers and deadlines; whoever drives it only moves bytes.
 //!
 //! [`Subscription`] is one listen request and its answer. [`era`] tells which revision a server speaks,
 //! and [`session`] is what a client says to one of an earlier revision. [`Listener`] puts these
-//! together: one subscription to a server of whichever revision, as [`ChannelListener`] is on stdio.
+//! together: one subscription to a server of whichever revision, over HTTP or a channel such as stdio.
 //! [`Renewal`] says when to open the next, and [`Watch`] opens it, over HTTP.
 
 mod answer;
+mod approach;
 mod backoff;
-mod channel_listener;
+mod channel;
 mod end;
 pub mod era;
-mod joining;
 mod listener;
 mod options;
 mod pending;
+mod question;
 mod renewal;
 mod reply;
 mod request;
@@ -23,14 +24,14 @@ mod stale;
 mod subscribes;
 mod subscription;
 mod tap;
+mod told;
 mod watch;
 mod wire;
 
 pub use answer::{Media, RpcError, media_of};
-pub use channel_listener::ChannelListener;
+pub use approach::Approach;
 pub use end::{End, Loss, Refusal};
-pub use joining::Joining;
-pub use listener::{Approach, Listener};
+pub use listener::Listener;
 pub use options::Options;
 pub use renewal::Renewal;
 pub use request::HttpRequest;

@@ -135,6 +135,16 @@ impl Session {
         }
     }
 
+    /// One that somebody else has begun on a channel.
+    pub(super) fn joined(capabilities: Capabilities) -> Self {
+        let [latest, ..] = VERSIONS;
+        Self {
+            id: None,
+            version: latest,
+            capabilities,
+        }
+    }
+
     /// Posts a message of the session.
     pub(super) fn post(&self, message: String) -> HttpRequest {
         self.add_to(HttpRequest::post(message))

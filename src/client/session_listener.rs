@@ -2,10 +2,10 @@ use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
     filter::SubscriptionFilter,
     listen::{Headers, concerns},
     sse::{Decoder, Event, Item},
+    uri::Uri,
 };
 
 use super::{
@@ -13,16 +13,16 @@ use super::{
     backoff::Backoff,
     end::{End, Loss},
     options::Options,
-    pending::Pending,
     request::HttpRequest,
     session::{self, Heard, Session},
     subscribes::Subscribes,
     subscription::Output,
+    told::Told,
     wire::{Call, Wire},
 };
 
-/// What a session hears of the filter: its stream, and a `resources/subscribe` for each resource
-/// (2025-11-25, Transports: Listening for Messages from the Server; Resources: Subscriptions).
+/// What a session hears of the filter: its stream, or on a channel whatever comes, and a `resources/subscribe` for each
+/// resource (2025-11-25, Transports: Listening for Messages from the Server; Resources: Subscriptions).
 ///
 /// Servers of sessions may close the stream whenever they like: it is opened again from the last
 /// event on. Where events have no ids, all that is honored is told once more.
@@ -33,7 +33,7 @@ pub(super) struct SessionListener {
     farewell: Option<HttpRequest>,
     options: Options,
     honored: SubscriptionFilter,
-    pending: Pending,
+    told: Told,
     subscribes: Subscribes,
     stream: Stream,
     last_event_id: Option<String>,
@@ -42,17 +42,18 @@ pub(super) struct SessionListener {
     failures: u32,
     /// Whether the server has ever given the stream.
     has_streamed: bool,
-    is_open: bool,
-    acknowledged: Option<SubscriptionFilter>,
-    end: Option<End>,
     begun_at: Millis,
     heard_at: Millis,
     /// Only a server that sends keep-alives can be too silent.
     has_pulse: bool,
+    /// Whether nobody else answers the server's questions.
+    answers: bool,
 }
 
 #[derive(Debug)]
 enum Stream {
+    /// Messages come as they come.
+    Channel,
     /// The server is yet to take the notification that the session is in use.
     Confirming(Call),
     Requested(Call),
@@ -80,7 +81,7 @@ impl SessionListener {
             ..honored
         };
         Self {
-            pending: Pending::new(honored.clone(), options.limits.uris),
+            told: Told::new(honored.clone(), options.limits.uris),
             subscribes: Subscribes::new(&honored.resource_subscriptions),
             stream: Stream::Ended,
             last_event_id: None,
@@ -88,12 +89,10 @@ impl SessionListener {
             retry: None,
             failures: 0,
             has_streamed: false,
-            is_open: false,
-            acknowledged: None,
-            end: None,
             begun_at: now,
             heard_at: now,
             has_pulse: false,
+            answers: true,
             farewell: session.end(),
             session,
             options,
@@ -108,6 +107,19 @@ impl SessionListener {
         if self.honored.is_empty() {
             self.open(wire);
         }
+        self
+    }
+
+    /// As [`SessionListener::started`], on a channel; where somebody else has begun the session, that one says so and answers
+    /// the server's questions.
+    pub(super) fn started_on_channel(mut self, has_begun: bool, wire: &mut Wire) -> Self {
+        self.answers = has_begun;
+        self.stream = Stream::Channel;
+        self.subscribes.all_at_once();
+        if has_begun {
+            wire.send(self.session.initialized());
+        }
+        self.ask_more(wire);
         self
     }
 
@@ -151,8 +163,25 @@ impl SessionListener {
         }
     }
 
+    /// A message on a channel came. Changes are everybody's; the answers to our requests are ours, which the answer says.
+    pub(super) fn handle_line(&mut self, message: &[u8], wire: &mut Wire) -> bool {
+        let Some(id) = session::answered(message, &self.options.limits) else {
+            self.handle_message(message, wire);
+            return false;
+        };
+        let asked = self.subscribes.handle_line(&id);
+        let is_ours = asked.is_some();
+        if let Some(uri) = asked {
+            self.handle_subscribed(&uri, session::is_taken(message), wire);
+        }
+        is_ours
+    }
+
     pub(super) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
         if self.opening_ends().is_some_and(|deadline| deadline <= now) {
+            if let Stream::Channel = self.stream {
+                self.leave(wire);
+            }
             return self.settle(End::Lost(Loss::NotAcknowledged));
         }
         match self.stream {
@@ -161,7 +190,7 @@ impl SessionListener {
                 wire.close(call);
                 self.break_off(now);
             }
-            Stream::Confirming(_) | Stream::Ended => {}
+            Stream::Channel | Stream::Confirming(_) | Stream::Ended => {}
         }
     }
 
@@ -171,35 +200,32 @@ impl SessionListener {
             Stream::Waiting { until } => Some(until),
             Stream::Open { .. } if self.has_pulse => after(self.heard_at, self.options.silence),
             Stream::Requested(_) => after(self.heard_at, self.options.acknowledgment),
-            Stream::Open { .. } | Stream::Confirming(_) => None,
+            Stream::Open { .. } | Stream::Confirming(_) | Stream::Channel => None,
         };
         of_stream.into_iter().chain(self.opening_ends()).min()
     }
 
     /// When the subscription has to be open.
     fn opening_ends(&self) -> Option<Millis> {
-        after(self.begun_at, self.options.acknowledgment).filter(|_| !self.is_open)
+        after(self.begun_at, self.options.acknowledgment).filter(|_| !self.told.is_open())
     }
 
     pub(super) fn poll_output(&mut self) -> Option<Output> {
-        if !self.is_open && self.end.is_none() {
-            return None;
-        }
-        let acknowledged = self.acknowledged.take().map(Output::Acknowledged);
-        acknowledged
-            .or_else(|| {
-                let changed = self.is_open.then(|| self.pending.pop()).flatten();
-                changed.map(Output::Changed)
-            })
-            .or_else(|| self.end.take().map(Output::Ended))
+        self.told.poll()
     }
 
     pub(super) fn tell_all(&mut self) {
-        self.pending.push_all();
+        self.told.push_all();
     }
 
-    /// Ends the session, where the server keeps one.
+    /// Ends the session, where the server keeps one; on a channel it goes on, and asks for its resources no longer.
     pub(super) fn leave(&mut self, wire: &mut Wire) {
+        if let Stream::Channel = self.stream {
+            for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
+                let id = wire.ids.mint();
+                wire.send(self.session.unsubscribe(&id, &uri));
+            }
+        }
         if let Some(request) = self.farewell.take() {
             wire.send(request);
         }
@@ -249,8 +275,8 @@ impl SessionListener {
                 decoder: Box::new(Decoder::new(self.options.bounds)),
             };
             // Nothing tells what came between two streams without ids.
-            if self.is_open && self.last_event_id.is_none() {
-                self.pending.push_all();
+            if self.told.is_open() && self.last_event_id.is_none() {
+                self.told.push_all();
             }
             return self.ask_more(wire);
         }
@@ -311,31 +337,31 @@ impl SessionListener {
             return;
         }
         self.backoff.reset();
-        match session::heard(&event.data, &self.options.limits) {
-            Heard::Changed(change) => self.push(&change),
-            Heard::Question(answer) => {
+        self.handle_message(&event.data, wire);
+    }
+
+    fn handle_message(&mut self, message: &[u8], wire: &mut Wire) {
+        match session::heard(message, &self.options.limits) {
+            Heard::Changed(change) if concerns(&self.honored, &change) => self.told.push(&change),
+            Heard::Question(answer) if self.answers => {
                 wire.send(self.session.post(answer));
             }
-            Heard::Malformed => self.pending.push_all(),
-            Heard::Nothing => {}
+            Heard::Malformed => self.told.push_all(),
+            Heard::Question(_) | Heard::Changed(_) | Heard::Nothing => {}
         }
     }
 
-    fn push(&mut self, change: &ServerEvent) {
-        if concerns(&self.honored, change) {
-            self.pending.push(change);
+    fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
+        if let Some((uri, is_taken)) = self.subscribes.handle_end(call) {
+            self.handle_subscribed(&uri, is_taken, wire);
         }
     }
 
     /// The answer to a `resources/subscribe` is whole; what the server refuses is not honored.
-    fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
-        let Some((uri, is_taken)) = self.subscribes.handle_end(call) else {
-            return;
-        };
+    fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, wire: &mut Wire) {
         if !is_taken {
-            self.honored
-                .resource_subscriptions
-                .retain(|honored| *honored != uri);
+            let honored = &mut self.honored.resource_subscriptions;
+            honored.retain(|other| other != uri);
         }
         self.ask_more(wire);
     }
@@ -343,28 +369,22 @@ impl SessionListener {
     /// Once all resources are answered for, the subscription is open.
     fn ask_more(&mut self, wire: &mut Wire) {
         self.subscribes.ask(&self.session, wire);
-        if self.subscribes.is_done() && !self.is_open {
+        if self.subscribes.is_done() && !self.told.is_open() {
             self.open(wire);
         }
     }
 
     fn open(&mut self, wire: &mut Wire) {
-        self.is_open = true;
-        let narrowed = Pending::new(self.honored.clone(), self.options.limits.uris);
-        let mut held = core::mem::replace(&mut self.pending, narrowed);
-        while let Some(change) = held.pop() {
-            self.push(&change);
-        }
-        self.acknowledged = Some(self.honored.clone());
+        self.told.open(self.honored.clone());
         if self.honored.is_empty() {
             self.settle(End::Graceful);
             self.leave(wire);
         }
     }
 
-    fn settle(&mut self, end: End) {
+    pub(super) fn settle(&mut self, end: End) {
         self.stream = Stream::Ended;
-        self.end = Some(end);
+        self.told.end(end);
     }
 }
 

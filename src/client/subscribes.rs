@@ -1,7 +1,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::{listen::Headers, uri::Uri};
+use crate::{id::RequestId, listen::Headers, uri::Uri};
 
 use super::{
     answer::is_success,
@@ -15,11 +15,13 @@ use super::{
 pub(super) struct Subscribes {
     waiting: VecDeque<Uri>,
     asked: Vec<Asked>,
+    at_once: usize,
 }
 
 #[derive(Debug)]
 struct Asked {
     call: Call,
+    id: RequestId,
     uri: Uri,
     reply: Reply,
 }
@@ -29,18 +31,29 @@ impl Subscribes {
         Self {
             waiting: uris.iter().cloned().collect(),
             asked: Vec::new(),
+            at_once: AT_ONCE,
         }
+    }
+
+    /// On a channel requests take no connections: all are under way at once.
+    pub(super) fn all_at_once(&mut self) {
+        self.at_once = usize::MAX;
     }
 
     /// Asks for as many as may be under way.
     pub(super) fn ask(&mut self, session: &Session, wire: &mut Wire) {
-        while self.asked.len() < AT_ONCE
+        while self.asked.len() < self.at_once
             && let Some(uri) = self.waiting.pop_front()
         {
             let id = wire.ids.mint();
             let call = wire.send(session.subscribe(&id, &uri));
             let reply = Reply::default();
-            self.asked.push(Asked { call, uri, reply });
+            self.asked.push(Asked {
+                call,
+                id,
+                uri,
+                reply,
+            });
         }
     }
 
@@ -64,6 +77,12 @@ impl Subscribes {
             && !reply.is_too_large()
             && session::is_taken(reply.body());
         Some((uri, is_taken))
+    }
+
+    /// The answer to a request on a channel came: which resource it is about.
+    pub(super) fn handle_line(&mut self, id: &RequestId) -> Option<Uri> {
+        let place = self.asked.iter().position(|asked| asked.id == *id)?;
+        Some(self.asked.swap_remove(place).uri)
     }
 
     /// Whether all are answered for.

@@ -15,8 +15,8 @@ use super::{
     answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
     end::{End, Loss, Refusal},
     options::Options,
-    pending::Pending,
     request::HttpRequest,
+    told::Told,
 };
 
 /// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable HTTP).
@@ -32,9 +32,9 @@ pub struct Subscription {
     options: Options,
     status: u16,
     body: Body,
-    acknowledged: Option<SubscriptionFilter>,
-    pending: Pending,
-    end: Option<End>,
+    told: Told,
+    /// Tells the server that it was given up, on carriers that want that told.
+    farewell: Option<String>,
     /// When the request was made, or the server last gave a sign of life.
     heard_at: Millis,
     opened_at: Millis,
@@ -74,9 +74,8 @@ impl Subscription {
             stream: ClientStream::new(id, requested),
             status: 0,
             body: Body::Awaited,
-            acknowledged: None,
-            pending: Pending::new(SubscriptionFilter::default(), 0),
-            end: None,
+            told: Told::new(SubscriptionFilter::default(), options.limits.uris),
+            farewell: None,
             heard_at: now,
             opened_at: now,
             retry_after: None,
@@ -156,17 +155,12 @@ impl Subscription {
     /// response is closed.
     pub fn cancel(&mut self) {
         self.settle(End::Lost(Loss::Disconnected));
-        self.acknowledged = None;
-        self.pending = Pending::new(SubscriptionFilter::default(), 0);
-        self.end = None;
+        self.told.clear();
     }
 
     /// The next thing to tell, or `None` until something is handled again.
     pub fn poll_output(&mut self) -> Option<Output> {
-        let acknowledged = self.acknowledged.take().map(Output::Acknowledged);
-        acknowledged
-            .or_else(|| self.pending.pop().map(Output::Changed))
-            .or_else(|| self.end.take().map(Output::Ended))
+        self.told.poll()
     }
 
     /// When to call [`Subscription::handle_timeout`]; `None` while nothing has a limit.
@@ -194,7 +188,23 @@ impl Subscription {
 
     /// Something may have been missed: tells every honored list and resource once.
     pub(super) fn tell_all(&mut self) {
-        self.pending.push_all();
+        self.told.push_all();
+    }
+
+    /// A message on a channel came; the answer is whether it names this subscription.
+    pub(super) fn handle_line(&mut self, message: &[u8]) -> bool {
+        match Incoming::read(message, &self.options.limits) {
+            Some((id, incoming)) if id == *self.stream.id() => {
+                self.handle_message(incoming);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What tells the server, on a channel, that it was given up here.
+    pub(super) fn poll_farewell(&mut self) -> Option<String> {
+        self.farewell.take()
     }
 
     fn read_events(&mut self) {
@@ -241,15 +251,12 @@ impl Subscription {
         };
         match self.stream.handle_message(incoming) {
             None => {}
-            Some(Notice::Acknowledged(honored)) => {
-                self.pending = Pending::new(honored.clone(), self.options.limits.uris);
-                self.acknowledged = Some(honored);
-            }
-            Some(Notice::Changed(event)) => self.pending.push(&event),
+            Some(Notice::Acknowledged(honored)) => self.told.open(honored),
+            Some(Notice::Changed(event)) => self.told.push(&event),
             Some(Notice::Malformed) if was_opening => {
                 self.settle(End::Lost(Loss::MalformedAcknowledgment));
             }
-            Some(Notice::Malformed) => self.pending.push_all(),
+            Some(Notice::Malformed) => self.told.push_all(),
             Some(Notice::Ended(end)) => self.finish(end, loss, was_opening),
         }
     }
@@ -258,9 +265,9 @@ impl Subscription {
     fn finish(&mut self, end: ClientEnd, loss: Loss, was_opening: bool) {
         self.body = Body::Ignored;
         if was_opening && end == ClientEnd::Graceful {
-            self.acknowledged = Some(SubscriptionFilter::default());
+            self.told.open(SubscriptionFilter::default());
         }
-        self.end = Some(match end {
+        self.told.end(match end {
             ClientEnd::Graceful => End::Graceful,
             ClientEnd::Lost => End::Lost(loss),
             ClientEnd::Refused { code, text } => End::Refused(Refusal {
@@ -295,10 +302,11 @@ impl Subscription {
     }
 
     /// Ends the subscription here, whatever the server still sends.
-    fn settle(&mut self, end: End) {
+    pub(super) fn settle(&mut self, end: End) {
         self.body = Body::Ignored;
-        if self.stream.cancel().is_some() {
-            self.end = Some(end);
+        if let Some(farewell) = self.stream.cancel() {
+            self.farewell = Some(farewell);
+            self.told.end(end);
         }
     }
 

@@ -3,8 +3,9 @@ use crate::{
 };
 
 use super::{
+    approach::Approach,
     end::End,
-    listener::{Approach, Listener},
+    listener::Listener,
     options::Options,
     renewal::Renewal,
     subscription::Output,

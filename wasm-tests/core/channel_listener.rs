@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{ChannelListener, End, Joining, Loss, Options, Output},
+    client::{Approach, End, Listener, Loss, Options, Output, Transfer},
     clock::Millis,
     event::ServerEvent,
     id::{Ids, RequestId},
@@ -15,20 +15,33 @@ use crate::{any::updated, subscription::watched};
 
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-fn joined(joining: Joining) -> ChannelListener {
+const ASKED: Approach = Approach::Discover { is_page: false };
+
+fn joined(approach: Approach) -> Listener {
     let ids = Ids::default();
-    ChannelListener::new(watched(&["a"]), Options::default(), joining, ids, Millis(0))
+    Listener::on_channel(
+        watched(&["a"]),
+        Options::default(),
+        approach,
+        ids,
+        Millis(0),
+    )
 }
 
-fn sent(listener: &mut ChannelListener) -> Vec<String> {
-    std::iter::from_fn(|| listener.poll_message()).collect()
+fn sent(listener: &mut Listener) -> Vec<String> {
+    let transfers = std::iter::from_fn(|| listener.poll_transfer());
+    let messages = transfers.filter_map(|transfer| match transfer {
+        Transfer::Send(_, request) => request.body,
+        Transfer::Close(_) => None,
+    });
+    messages.collect()
 }
 
-fn told(listener: &mut ChannelListener) -> Vec<Output> {
+fn told(listener: &mut Listener) -> Vec<Output> {
     std::iter::from_fn(|| listener.poll_output()).collect()
 }
 
-fn say(listener: &mut ChannelListener, message: &str) -> bool {
+fn say(listener: &mut Listener, message: &str) -> bool {
     listener.handle_message(message.as_bytes(), Millis(0))
 }
 
@@ -36,8 +49,8 @@ fn id(number: u64) -> RequestId {
     RequestId::from_text(&format!("mcp-listen:{number}"))
 }
 
-fn open() -> ChannelListener {
-    let mut listener = joined(Joining::Modern);
+fn open() -> Listener {
+    let mut listener = joined(Approach::Modern);
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
     let honored = watched(&["a"]);
     assert!(say(&mut listener, &message::acknowledged(&id(1), &honored)));
@@ -47,7 +60,7 @@ fn open() -> ChannelListener {
 
 #[test]
 fn a_server_on_a_channel_is_asked_first() {
-    let mut listener = joined(Joining::Discover);
+    let mut listener = joined(ASKED);
     let first = sent(&mut listener);
     assert_eq!(first.len(), 1, "{first:?}");
     assert!(first[0].contains("server/discover"));
@@ -59,7 +72,7 @@ fn a_server_on_a_channel_is_asked_first() {
 
 #[test]
 fn a_server_that_does_not_answer_the_question_is_given_a_session() {
-    let mut listener = joined(Joining::Discover);
+    let mut listener = joined(ASKED);
     sent(&mut listener);
     let deadline = listener.poll_timeout().unwrap();
     assert_eq!(deadline, Millis(5_000));
@@ -75,7 +88,7 @@ fn a_server_that_does_not_answer_the_question_is_given_a_session() {
 
 #[test]
 fn a_session_of_somebody_else_is_joined() {
-    let mut listener = joined(Joining::Session(Capabilities::ALL));
+    let mut listener = joined(Approach::Joined(Capabilities::ALL));
     assert!(sent(&mut listener)[0].contains("resources/subscribe"));
     assert!(!say(&mut listener, TOOLS), "changes are everybody's");
     assert_eq!(told(&mut listener), [], "nothing before the acknowledgment");
@@ -91,7 +104,7 @@ fn a_session_of_somebody_else_is_joined() {
 
 #[test]
 fn in_a_session_of_its_own_the_servers_questions_are_answered() {
-    let mut listener = joined(Joining::Legacy);
+    let mut listener = joined(Approach::Legacy);
     sent(&mut listener);
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
     say(&mut listener, answer);
@@ -126,7 +139,7 @@ fn who_leaves_a_channel_says_so() {
 
 #[test]
 fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
-    let mut listener = joined(Joining::Modern);
+    let mut listener = joined(Approach::Modern);
     sent(&mut listener);
     listener.handle_timeout(Millis(30_000));
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);

@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{self, Approach, Call, ChannelListener, End, Joining, Listener, Output, Tap},
+    client::{self, Approach, Call, End, Listener, Output, Tap},
     clock::Millis,
     id::Ids,
     listen::Headers,
@@ -20,7 +20,9 @@ use super::{filter_of, lossy, options, seed, transferring::Transferring};
 /// bytes and the time in, requests and news out.
 #[wasm_bindgen]
 pub struct ClientListener {
-    machine: Machine,
+    machine: Listener,
+    /// What splits the lines of a channel; `None`: it is over HTTP.
+    lines: Option<Lines>,
     bounds: Bounds,
     transfer: Transferring,
     news: String,
@@ -28,21 +30,6 @@ pub struct ClientListener {
     /// What reads the answers as they stand; `None`: nobody wants to see them.
     taps: Option<Vec<(Call, Tap)>>,
     messages: VecDeque<String>,
-}
-
-enum Machine {
-    Http(Box<Listener>),
-    Channel(Box<ChannelListener>, Lines),
-}
-
-/// The same call on whichever machine.
-macro_rules! on {
-    ($self:ident, $listener:ident => $call:expr) => {
-        match &mut $self.machine {
-            Machine::Http($listener) => $call,
-            Machine::Channel($listener, _) => $call,
-        }
-    };
 }
 
 /// How a server is approached.
@@ -102,12 +89,8 @@ impl ClientListener {
             ClientApproach::Legacy => Approach::Legacy,
         };
         let ids = (Ids::after(millis(minted).0), seed(random));
-        let listener = Listener::new(filter_of(filter)?, options, approach, ids, millis(now));
-        Ok(Self::on(
-            Machine::Http(Box::new(listener)),
-            bounds,
-            is_tapped,
-        ))
+        let machine = Listener::new(filter_of(filter)?, options, approach, ids, millis(now));
+        Ok(Self::on(machine, None, bounds, is_tapped))
     }
 
     /// The same on a channel of lines. `capabilities`: what the server says in a session that somebody
@@ -129,25 +112,21 @@ impl ClientListener {
     ) -> Result<Self, JsValue> {
         let options = options(client_info, ack_ms, 0.0);
         let bounds = options.bounds;
-        let joining = match (approach, capabilities) {
-            (ClientApproach::Modern, _) => Joining::Modern,
-            (_, Some(text)) => Joining::Session(Capabilities::from_json(&text)),
-            (ClientApproach::Legacy, None) => Joining::Legacy,
-            _ => Joining::Discover,
+        let approach = match (approach, capabilities) {
+            (ClientApproach::Modern, _) => Approach::Modern,
+            (_, Some(text)) => Approach::Joined(Capabilities::from_json(&text)),
+            (ClientApproach::Legacy, None) => Approach::Legacy,
+            _ => Approach::Discover { is_page: false },
         };
-        let ids = Ids::after(millis(minted).0);
-        let listener = ChannelListener::new(filter_of(filter)?, options, joining, ids, millis(now));
+        let (filter, ids) = (filter_of(filter)?, Ids::after(millis(minted).0));
+        let machine = Listener::on_channel(filter, options, approach, ids, millis(now));
         let lines = Lines::new(bounds.line_bytes);
-        let machine = Machine::Channel(Box::new(listener), lines);
-        Ok(Self::on(machine, bounds, is_tapped))
+        Ok(Self::on(machine, Some(lines), bounds, is_tapped))
     }
 
     /// Takes the next thing to do on the network, told by `call` and `method`; false: nothing now.
     pub fn transfer(&mut self) -> bool {
-        let next = match &mut self.machine {
-            Machine::Http(listener) => listener.poll_transfer().map(Transferring::of),
-            Machine::Channel(listener, _) => listener.poll_message().map(Transferring::of_message),
-        };
+        let next = self.machine.poll_transfer().map(Transferring::of);
         let is_any = next.is_some();
         self.transfer = next.unwrap_or_default();
         is_any
@@ -159,7 +138,7 @@ impl ClientListener {
         self.transfer.call
     }
 
-    /// Its method, empty on a channel; undefined: its response is to be closed.
+    /// Its method, which a channel has no use for; undefined: its response is to be closed.
     #[wasm_bindgen(getter)]
     pub fn method(&self) -> Option<String> {
         self.transfer.method.map(str::to_owned)
@@ -183,9 +162,11 @@ impl ClientListener {
         if let Some(taps) = &mut self.taps {
             taps.push((call, Tap::new(&headers, self.bounds)));
         }
-        match &mut self.machine {
-            Machine::Http(listener) => listener.handle_head(call, status, &headers, millis(now)),
-            Machine::Channel(listener, _) => listener.handle_refusal(status),
+        match self.lines {
+            None => self
+                .machine
+                .handle_head(call, status, &headers, millis(now)),
+            Some(_) => self.machine.handle_refusal(status),
         }
     }
 
@@ -197,13 +178,11 @@ impl ClientListener {
             let told: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
             self.messages.extend(told.into_iter().map(lossy));
         }
-        match &mut self.machine {
-            Machine::Http(listener) => {
-                listener.handle_bytes(call, bytes, millis(now));
-                true
-            }
-            Machine::Channel(..) => self.receive_lines(bytes, now),
+        if self.lines.is_some() {
+            return self.receive_lines(bytes, now);
         }
+        self.machine.handle_bytes(call, bytes, millis(now));
+        true
     }
 
     /// The body came to its end or broke off, or there was no answer, or the channel is gone.
@@ -213,9 +192,9 @@ impl ClientListener {
         if let Some(taps) = &mut self.taps {
             taps.retain(|(other, _)| *other != call);
         }
-        match &mut self.machine {
-            Machine::Http(listener) => listener.handle_end(call, millis(now)),
-            Machine::Channel(listener, _) => listener.handle_exit(),
+        match self.lines {
+            None => self.machine.handle_end(call, millis(now)),
+            Some(_) => self.machine.handle_exit(),
         }
     }
 
@@ -227,17 +206,17 @@ impl ClientListener {
     /// When to call `timeout`, on the clock of the other calls; undefined: not now.
     #[wasm_bindgen(getter)]
     pub fn deadline(&mut self) -> Option<f64> {
-        on!(self, listener => listener.poll_timeout()).map(time)
+        self.machine.poll_timeout().map(time)
     }
 
     /// The moment of `deadline` has come.
     pub fn timeout(&mut self, now: f64) {
-        on!(self, listener => listener.handle_timeout(millis(now)));
+        self.machine.handle_timeout(millis(now));
     }
 
     /// Takes what is to be told next.
     pub fn news(&mut self) -> ClientNews {
-        match on!(self, listener => listener.poll_output()) {
+        match self.machine.poll_output() {
             None => ClientNews::None,
             Some(Output::Acknowledged(honored)) => {
                 self.news = honored.to_json();
@@ -287,44 +266,42 @@ impl ClientListener {
     /// Milliseconds that the server asks to wait before the next attempt.
     #[wasm_bindgen(getter, js_name = retryAfter)]
     pub fn retry_after(&self) -> Option<f64> {
-        match &self.machine {
-            Machine::Http(listener) => listener.retry_after().map(time),
-            Machine::Channel(..) => None,
-        }
+        self.machine.retry_after().map(time)
     }
 
     /// The revision that the server speaks; undefined until that is known.
     #[wasm_bindgen(getter)]
     pub fn version(&mut self) -> Option<String> {
-        on!(self, listener => listener.version()).map(str::to_owned)
+        self.machine.version().map(str::to_owned)
     }
 
     /// The id of the listen request as JSON text, where there is one.
     #[wasm_bindgen(getter)]
     pub fn id(&mut self) -> Option<String> {
-        on!(self, listener => listener.id()).map(|id| id.raw().to_owned())
+        self.machine.id().map(|id| id.raw().to_owned())
     }
 
     /// How many ids were given by now.
     #[wasm_bindgen(getter)]
     pub fn minted(&mut self) -> f64 {
-        time(Millis(on!(self, listener => listener.minted())))
+        time(Millis(self.machine.minted()))
     }
 
     /// Whether it has ended: every response but a farewell's is to be closed.
     #[wasm_bindgen(getter, js_name = isEnded)]
     pub fn is_ended(&mut self) -> bool {
-        on!(self, listener => listener.is_ended())
+        self.machine.is_ended()
     }
 
     /// Gives it up: nothing more is told.
     pub fn cancel(&mut self) {
-        on!(self, listener => listener.cancel());
+        self.machine.cancel();
     }
 
-    fn on(machine: Machine, bounds: Bounds, is_tapped: bool) -> Self {
+    fn on(machine: Listener, lines: Option<Lines>, bounds: Bounds, is_tapped: bool) -> Self {
         Self {
             machine,
+            lines,
             bounds,
             transfer: Transferring::default(),
             news: String::new(),
@@ -341,9 +318,10 @@ impl ClientListener {
     }
 
     fn receive_lines(&mut self, bytes: &[u8], now: f64) -> bool {
-        let Machine::Channel(listener, lines) = &mut self.machine else {
+        let Some(lines) = &mut self.lines else {
             return false;
         };
+        let listener = &mut self.machine;
         lines.handle_bytes(bytes);
         let mut is_ours = true;
         while let Some(line) = lines.poll_line() {

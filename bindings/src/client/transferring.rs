@@ -12,15 +12,6 @@ pub(super) struct Transferring {
 }
 
 impl Transferring {
-    /// A message on a channel.
-    pub(super) fn of_message(message: String) -> Self {
-        Self {
-            method: Some(""),
-            body: Some(message),
-            ..Self::default()
-        }
-    }
-
     pub(super) fn of(transfer: Transfer) -> Self {
         match transfer {
             Transfer::Send(call, request) => Self {

@@ -1,0 +1,124 @@
+use alloc::string::String;
+
+use crate::{clock::Millis, filter::SubscriptionFilter, id::Ids};
+
+use super::{
+    approach::Approach,
+    end::{End, Loss},
+    listener::{Carrier, Listener, Step},
+    options::Options,
+    question::{Answer, Question},
+    request::HttpRequest,
+    session,
+};
+
+/// A listener on a channel of messages, such as stdio.
+impl Listener {
+    /// Listens for `requested` on a channel; `ids` are for its requests, apart from all others there. It may be silent for as
+    /// long as it likes.
+    pub fn on_channel(
+        requested: SubscriptionFilter,
+        options: Options,
+        approach: Approach,
+        ids: Ids,
+        now: Millis,
+    ) -> Self {
+        let options = Options {
+            silence: Millis(0),
+            ..options
+        };
+        Self::on(
+            Carrier::Channel,
+            requested,
+            options,
+            approach,
+            (ids, 0),
+            now,
+        )
+    }
+
+    /// A message of the server on a channel; the answer is whether it was for this subscription alone.
+    pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
+        match &mut self.step {
+            Step::Asking { id, .. } => {
+                let answered = session::answered(message, &self.options.limits);
+                let is_answer = answered.as_ref() == Some(id);
+                if is_answer {
+                    self.judge_line(Some(message), now);
+                }
+                is_answer
+            }
+            Step::Modern { subscription, .. } => {
+                let is_ours = subscription.handle_line(message);
+                self.part();
+                is_ours
+            }
+            Step::Session(session) => session.handle_line(message, &mut self.wire),
+            Step::Ended(_) => false,
+        }
+    }
+
+    /// A message was lost on the channel, which may have been any change.
+    pub fn handle_gap(&mut self) {
+        self.tell_all();
+    }
+
+    /// The channel is gone.
+    pub fn handle_exit(&mut self) {
+        self.break_off(End::Lost(Loss::Disconnected));
+    }
+
+    /// The channel was refused a message, with this HTTP status.
+    pub fn handle_refusal(&mut self, status: u16) {
+        self.break_off(End::refused(status, None, String::new()));
+    }
+
+    /// A server of an earlier revision on a channel may pass over what comes before `initialize`.
+    pub(super) fn is_probing(&self) -> bool {
+        let Step::Asking { question, .. } = &self.step else {
+            return false;
+        };
+        self.carrier == Carrier::Channel && matches!(question, Question::Discover { .. })
+    }
+
+    /// What came answers the question; `None`: nothing did in time.
+    pub(super) fn judge_line(&mut self, line: Option<&[u8]>, now: Millis) {
+        if let Some((question, _)) = self.take_question() {
+            self.follow(question.judge(Answer::Message(line)), now);
+        }
+    }
+
+    /// The channel breaks off: there is nobody to say farewell to.
+    fn break_off(&mut self, end: End) {
+        match &mut self.step {
+            Step::Asking { .. } => self.end(end, None),
+            Step::Modern { subscription, .. } => {
+                subscription.settle(end);
+                subscription.poll_farewell();
+            }
+            Step::Session(session) if !session.is_ended() => session.settle(end),
+            Step::Session(_) | Step::Ended(_) => {}
+        }
+    }
+
+    /// On a channel the server is told of a subscription that was given up.
+    pub(super) fn part(&mut self) {
+        if let Step::Modern { subscription, .. } = &mut self.step
+            && self.carrier == Carrier::Channel
+            && let Some(farewell) = subscription.poll_farewell()
+        {
+            self.wire.send(HttpRequest::post(farewell));
+        }
+    }
+}
+
+/// How long the answer to `server/discover` is awaited on a channel.
+pub(super) fn probe_limit(acknowledgment: Millis) -> Millis {
+    if acknowledgment > Millis(0) {
+        LONGEST_PROBE.min(Millis(acknowledgment.0 / 2))
+    } else {
+        LONGEST_PROBE
+    }
+}
+
+const LONGEST_PROBE: Millis = Millis(5_000);

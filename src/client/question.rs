@@ -1,0 +1,152 @@
+use alloc::{borrow::ToOwned, boxed::Box, vec::Vec};
+
+use crate::{clock::Millis, id::RequestId, listen::Headers, message::PROTOCOL_VERSION};
+
+use super::{
+    end::{End, Loss},
+    era::{self, Era, Verdict, Versions},
+    reply::Reply,
+    request::HttpRequest,
+    session::{self, Session, SessionError},
+};
+
+/// What a server is asked before it is listened to.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// Whether it speaks the last of these versions.
+    Discover {
+        /// Whether a browser stands between.
+        is_page: bool,
+        tried: Vec<Box<str>>,
+    },
+    /// To begin a session.
+    Initialize,
+}
+
+/// The answer to a question.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer<'a> {
+    /// Over HTTP; it may be that none came.
+    Reply(&'a Reply),
+    /// A message on a channel; `None`: there was none in time.
+    Message(Option<&'a [u8]>),
+}
+
+/// What follows from an answer.
+#[derive(Debug)]
+pub(super) enum Next {
+    Ask(Question),
+    /// It speaks 2026-07-28.
+    Listen,
+    /// A session has begun.
+    Enter(Session),
+    /// There is nothing to listen to, and the server may have said when to come back.
+    End(End, Option<Millis>),
+}
+
+impl Question {
+    pub(super) fn discover(is_page: bool) -> Self {
+        let tried = vec![PROTOCOL_VERSION.into()];
+        Self::Discover { is_page, tried }
+    }
+
+    /// The request that asks; on a channel, its body is the message.
+    pub(super) fn request(&self, id: &RequestId, client_info: Option<&str>) -> HttpRequest {
+        match self {
+            Self::Discover { tried, .. } => {
+                let version = tried.last().map(|version| &**version).unwrap_or_default();
+                era::probe(id, version, client_info)
+            }
+            Self::Initialize => session::open(id, client_info),
+        }
+    }
+
+    pub(super) fn judge(self, answer: Answer<'_>) -> Next {
+        match self {
+            Self::Discover { is_page, tried } => choose(answer, is_page, tried),
+            Self::Initialize => enter(answer),
+        }
+    }
+}
+
+fn choose(answer: Answer<'_>, is_page: bool, mut tried: Vec<Box<str>>) -> Next {
+    let versions: Vec<&str> = tried.iter().map(|version| &**version).collect();
+    let verdict = match answer {
+        Answer::Message(message) => era::of_line(message, &versions, Versions::OURS),
+        Answer::Reply(reply) => reply.status().map_or_else(
+            || era::of_no_response(is_page),
+            |status| {
+                let head = (status, reply.media());
+                era::of_response(head, reply.body(), &versions, Versions::OURS)
+            },
+        ),
+    };
+    match verdict {
+        Verdict::Settled(Era::Modern(_)) => Next::Listen,
+        Verdict::Settled(Era::Legacy) => Next::Ask(Question::Initialize),
+        Verdict::Retry(version) => {
+            tried.push(version);
+            Next::Ask(Question::Discover { is_page, tried })
+        }
+        Verdict::NoCommonVersion(_) => answer.no_common_version(),
+        Verdict::Unknown => answer.unknown(),
+    }
+}
+
+fn enter(answer: Answer<'_>) -> Next {
+    let read = match answer {
+        Answer::Message(message) => {
+            let message = message.unwrap_or_default();
+            Session::from_answer(SUCCESS, &Headers::new(""), message)
+        }
+        Answer::Reply(reply) => match reply.status() {
+            Some(status) => Session::from_answer(status, &reply.headers(), reply.body()),
+            None => return answer.unknown(),
+        },
+    };
+    match read {
+        Ok(session) => Next::Enter(session),
+        Err(SessionError::Refused(refusal)) => {
+            let end = End::refused(answer.status(), refusal.code, refusal.text);
+            Next::End(end, answer.retry_after())
+        }
+        Err(SessionError::UnsupportedVersion) => answer.no_common_version(),
+        Err(_) => Next::End(End::Lost(Loss::InvalidAnswer), None),
+    }
+}
+
+impl Answer<'_> {
+    /// No version in common is the same tomorrow.
+    fn no_common_version(self) -> Next {
+        let text = "no version in common".to_owned();
+        Next::End(
+            End::refused(self.status(), Some(UNSUPPORTED_VERSION), text),
+            None,
+        )
+    }
+
+    fn unknown(self) -> Next {
+        match self {
+            Self::Reply(reply) => Next::End(reply.end(), self.retry_after()),
+            Self::Message(_) => Next::End(End::Lost(Loss::InvalidAnswer), None),
+        }
+    }
+
+    /// Zero where none came, and on a channel.
+    fn status(self) -> u16 {
+        match self {
+            Self::Reply(reply) => reply.status().unwrap_or_default(),
+            Self::Message(_) => 0,
+        }
+    }
+
+    fn retry_after(self) -> Option<Millis> {
+        match self {
+            Self::Reply(reply) => reply.retry_after(),
+            Self::Message(_) => None,
+        }
+    }
+}
+
+const SUCCESS: u16 = 200;
+const UNSUPPORTED_VERSION: i32 = -32_022;
