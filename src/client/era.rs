@@ -10,13 +10,11 @@ use crate::{
     json::{self, Node},
     legacy,
     message::{self, DISCOVER, PROTOCOL_VERSION},
-    sorted::Map,
     sse,
 };
 
 use super::{
     answer::{Media, RpcError, is_success},
-    end::End,
     request::HttpRequest,
 };
 
@@ -50,10 +48,6 @@ pub enum Verdict {
     /// Nothing: the request failed for a reason that has nothing to do with revisions.
     Unknown,
 }
-
-/// The eras of the servers that a client knows, by origin or process.
-#[derive(Debug, Default)]
-pub struct Eras(Map<Box<str>, Era>);
 
 /// The request over HTTP that asks whether a server speaks `version`; over stdio, its body is the line.
 /// `client_info` is compact JSON.
@@ -118,35 +112,6 @@ impl Versions<'static> {
         modern: &[PROTOCOL_VERSION],
         legacy: &legacy::VERSIONS,
     };
-}
-
-impl Eras {
-    /// What is known of `target`; `None`: it has to be asked.
-    pub fn of(&self, target: &str) -> Option<&Era> {
-        self.0.get(target)
-    }
-
-    /// Keeps what an answer of `target` said; one that settles nothing changes nothing.
-    pub fn remember(&mut self, target: &str, verdict: &Verdict) {
-        if let Verdict::Settled(era) = verdict {
-            self.0.insert(target.into(), era.clone());
-        }
-    }
-
-    /// A request to `target` has ended so: one that the server refused, for another reason than the
-    /// caller or its own state, puts in doubt what is known of it.
-    pub fn handle_end(&mut self, target: &str, end: &End) {
-        if let End::Refused(refusal) = end
-            && !is_passing(refusal.status)
-        {
-            self.forget(target);
-        }
-    }
-
-    /// What is known of `target` no longer holds.
-    pub fn forget(&mut self, target: &str) {
-        self.0.remove(target);
-    }
 }
 
 /// Whether a refusal is the caller's, or of the moment, and so no sign of an era.

@@ -74,17 +74,6 @@ impl Incoming {
             .flatten()
     }
 
-    /// Whether the message makes sense to nobody but the subscription that it names.
-    pub(crate) fn is_stamped(&self) -> bool {
-        matches!(
-            self,
-            Self::Acknowledged(_)
-                | Self::Changed(_)
-                | Self::MalformedAcknowledgment
-                | Self::Malformed
-        )
-    }
-
     /// `None` for a notification that is not known: it may be another protocol's.
     fn from_notification(method: &str, params: Option<&Node<'_>>, limits: &Limits) -> Option<Self> {
         let member = |name: &str| params.and_then(|params| params.get(name));

@@ -1,7 +1,6 @@
 //! stdio: one message a line, and many subscriptions on one channel (2026-07-28, stdio).
 
 mod channel;
-mod client;
 mod era;
 mod legacy;
 mod lines;
@@ -10,7 +9,6 @@ mod session;
 mod subscriptions;
 
 pub use channel::{Bounds, Channel, Input};
-pub use client::{ClientChannel, ClientInput, Renewed};
 pub use lines::{Line, Lines};
 pub use question::Question;
 pub use subscriptions::Number;

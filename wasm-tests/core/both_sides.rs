@@ -6,8 +6,9 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{ClientEnd, Notice},
-    stdio::{Channel, ClientChannel, ClientInput, Input},
+    limits::Limits,
+    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    stdio::{Channel, Input, Line, Lines},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -15,7 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::{any_event, any_filter, check, id, is_of_same_key},
-    client::{client, lost, tools},
+    client::tools,
     wire::{channel, publish, told, written},
 };
 
@@ -43,10 +44,56 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Leads each line to the subscription that it names.
+struct Client {
+    lines: Lines,
+    streams: BTreeMap<RequestId, ClientStream>,
+}
+
+impl Client {
+    fn new() -> Self {
+        Self {
+            lines: Lines::new(100_000),
+            streams: BTreeMap::new(),
+        }
+    }
+
+    fn listen(&mut self, id: RequestId, requested: SubscriptionFilter) -> String {
+        let stream = ClientStream::new(id.clone(), requested);
+        let line = stream.request(None) + "\n";
+        self.streams.insert(id, stream);
+        line
+    }
+
+    fn cancel(&mut self, id: &RequestId) -> Option<String> {
+        Some(self.streams.remove(id)?.cancel()? + "\n")
+    }
+
+    fn poll_notice(&mut self) -> Option<(RequestId, Notice)> {
+        while let Some(line) = self.lines.poll_line() {
+            let Line::Whole(line) = line else {
+                panic!("a line is too long");
+            };
+            let Some((id, incoming)) = Incoming::read(&line, &Limits::default()) else {
+                continue;
+            };
+            let notice = self
+                .streams
+                .get_mut(&id)
+                .and_then(|stream| stream.handle_message(incoming));
+            self.streams.retain(|_, stream| !stream.is_ended());
+            if let Some(notice) = notice {
+                return Some((id, notice));
+            }
+        }
+        None
+    }
+}
+
 /// Both sides and a bus in between, with what each subscription has yet to hear.
 struct Wired {
     server: Channel,
-    client: ClientChannel,
+    client: Client,
     /// What each was opened for.
     honored: BTreeMap<RequestId, SubscriptionFilter>,
     open: BTreeMap<RequestId, Vec<ServerEvent>>,
@@ -59,7 +106,7 @@ impl Wired {
     fn new(chunk_bytes: usize) -> Self {
         Self {
             server: channel(),
-            client: client(),
+            client: Client::new(),
             honored: BTreeMap::new(),
             open: BTreeMap::new(),
             used: 0,
@@ -72,9 +119,8 @@ impl Wired {
             Step::Listen(filter) => {
                 let id = nth(self.used);
                 self.used += 1;
-                if let Some(line) = self.client.listen(id, filter, None) {
-                    self.reach_server(&line);
-                }
+                let line = self.client.listen(id, filter);
+                self.reach_server(&line);
             }
             Step::Cancel(place) if self.used > 0 => {
                 let id = nth(place % self.used);
@@ -140,12 +186,10 @@ impl Wired {
             "one message is one line"
         );
         for chunk in line.as_bytes().chunks(self.chunk_bytes) {
-            self.client.handle_bytes(chunk);
+            self.client.lines.handle_bytes(chunk);
         }
-        while let Some(input) = self.client.poll_input() {
-            if let ClientInput::Notice(id, notice) = input {
-                self.hear(&id, notice);
-            }
+        while let Some((id, notice)) = self.client.poll_notice() {
+            self.hear(&id, notice);
         }
     }
 
@@ -207,7 +251,7 @@ fn both_sides_back_to_back_keep_every_promise() {
             for _ in 0..1_000 {
                 wired.take(Step::Write);
             }
-            assert_eq!(wired.client.subscriptions(), 0, "each has heard of its end");
+            assert!(wired.client.streams.is_empty(), "each has heard of its end");
             assert_eq!(wired.server.subscriptions(), 0);
             assert_eq!(written(&mut wired.server), [""; 0]);
         },
@@ -223,5 +267,12 @@ fn a_server_that_is_killed_is_lost_to_all() {
     publish(&mut wired.server, &ServerEvent::ToolsListChanged);
     wired.server.handle_end();
     wired.take(Step::Write);
-    assert_eq!(wired.client.handle_exit(), [lost("\"0\""), lost("0")]);
+    assert_eq!(
+        wired.client.streams.len(),
+        2,
+        "nobody has told them of an end"
+    );
+    for stream in wired.client.streams.values_mut() {
+        assert_eq!(stream.handle_lost(), Some(Notice::Ended(ClientEnd::Lost)));
+    }
 }

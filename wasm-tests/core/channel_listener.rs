@@ -134,7 +134,14 @@ fn who_leaves_a_channel_says_so() {
     listener.cancel();
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
     assert!(listener.is_ended());
+    let own = message::notification(&id(1), &updated("a"));
+    assert!(!say(&mut listener, &own), "what comes too late is nobody's");
     assert_eq!(told(&mut listener), []);
+    listener.cancel();
+    assert!(
+        sent(&mut listener).is_empty(),
+        "only what is open is cancelled"
+    );
 }
 
 #[test]

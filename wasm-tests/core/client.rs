@@ -1,4 +1,4 @@
-//! The client's side: one subscription, and many on one channel.
+//! The client's side of one subscription.
 
 use mcp_listen::{
     event::ServerEvent,
@@ -7,7 +7,6 @@ use mcp_listen::{
     limits::Limits,
     listen::{ClientEnd, ClientStream, Incoming, Notice},
     message,
-    stdio::{ClientChannel, ClientInput, Renewed},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -30,19 +29,6 @@ fn open_stream(filter: SubscriptionFilter) -> ClientStream {
     let acknowledged = stream.handle_message(Incoming::Acknowledged(filter.clone()));
     assert_eq!(acknowledged, Some(Notice::Acknowledged(filter)));
     stream
-}
-
-pub(crate) fn client() -> ClientChannel {
-    ClientChannel::new(Limits::default(), 100_000)
-}
-
-fn hear(client: &mut ClientChannel, line: &str) -> Vec<ClientInput> {
-    client.handle_bytes(format!("{line}\n").as_bytes());
-    std::iter::from_fn(|| client.poll_input()).collect()
-}
-
-pub(crate) fn lost(raw: &str) -> (RequestId, Notice) {
-    (id(raw), Notice::Ended(ClientEnd::Lost))
 }
 
 #[test]
@@ -214,128 +200,6 @@ fn a_malformed_message_is_told_only_in_its_place() {
         "the first acknowledgment holds"
     );
     assert_eq!(stream.honored(), Some(&tools()));
-}
-
-#[test]
-fn lines_reach_the_subscription_that_they_name_and_no_other() {
-    let mut client = client();
-    for raw in ["1", "\"1\""] {
-        assert!(client.listen(id(raw), tools(), None).is_some());
-        let notice = Notice::Acknowledged(tools());
-        let ack = message::acknowledged(&id(raw), &tools());
-        assert_eq!(
-            hear(&mut client, &ack),
-            [ClientInput::Notice(id(raw), notice)]
-        );
-    }
-    let changed = |raw: &str| message::notification(&id(raw), &ServerEvent::ToolsListChanged);
-    let notice = Notice::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(
-        hear(&mut client, &changed("\"1\"")),
-        [ClientInput::Notice(id("\"1\""), notice)]
-    );
-    assert_eq!(
-        hear(&mut client, &changed("2")),
-        [],
-        "of a subscription that is not ours"
-    );
-}
-
-#[test]
-fn what_comes_after_a_cancel_is_nobodys() {
-    let mut client = client();
-    client.listen(id("1"), tools(), None);
-    let cancel = message::cancelled(&id("1")) + "\n";
-    assert_eq!(client.cancel(&id("1")), Some(cancel));
-    assert_eq!(client.cancel(&id("1")), None);
-    assert_eq!(
-        hear(&mut client, &message::acknowledged(&id("1"), &tools())),
-        []
-    );
-    assert_eq!(client.subscriptions(), 0);
-}
-
-#[test]
-fn an_id_in_use_cannot_be_used_again() {
-    let mut client = client();
-    assert!(client.listen(id("1"), tools(), None).is_some());
-    assert_eq!(client.listen(id("1"), tools(), None), None);
-    assert!(client.listen(id("\"1\""), tools(), None).is_some());
-}
-
-#[test]
-fn everything_else_is_for_the_client_s_own_session() {
-    let mut client = client();
-    client.listen(id("1"), tools(), None);
-    for line in [
-        "",
-        "garbage",
-        "[]",
-        r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
-        r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/unheard_of","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}"#,
-        &message::cancelled(&id("3")),
-    ] {
-        let bytes = format!("{line}\n").into_bytes();
-        assert_eq!(
-            hear(&mut client, line),
-            [ClientInput::Forward(bytes)],
-            "{line}"
-        );
-    }
-    assert_eq!(
-        hear(&mut client, &"x".repeat(100_001)),
-        [ClientInput::TooLong]
-    );
-}
-
-#[test]
-fn the_exit_of_the_server_loses_every_subscription_that_has_not_ended() {
-    let mut client = client();
-    for raw in ["1", "2", "3"] {
-        client.listen(id(raw), tools(), None);
-    }
-    let graceful = Notice::Ended(ClientEnd::Graceful);
-    let result = message::listen_result(&id("2"), None);
-    assert_eq!(
-        hear(&mut client, &result),
-        [ClientInput::Notice(id("2"), graceful)]
-    );
-    assert_eq!(client.handle_exit(), [lost("1"), lost("3")]);
-    assert_eq!(client.handle_exit(), []);
-}
-
-#[test]
-fn a_new_process_is_asked_again_for_what_had_not_ended_with_new_ids() {
-    let mut client = client();
-    let mut ids = Ids::default();
-    let (one, two) = (ids.mint(), ids.mint());
-    client.listen(one.clone(), tools(), None);
-    client.listen(two.clone(), tools(), None);
-    hear(&mut client, &message::listen_result(&two, None));
-    client.handle_bytes(b"half a li");
-    let renewed = client.handle_restart(&mut ids, None);
-    let [Renewed { former, id, line }] = renewed.as_slice() else {
-        panic!("{renewed:?}");
-    };
-    assert_eq!(*former, one);
-    assert!(![one.clone(), two].contains(id), "{id}");
-    let request = message::listen_request(id, &tools(), None);
-    assert_eq!(*line, request + "\n");
-    assert_eq!(
-        hear(&mut client, &message::acknowledged(&one, &tools())),
-        [],
-        "nothing comes under the former id"
-    );
-    assert_eq!(
-        hear(&mut client, &message::acknowledged(id, &tools())),
-        [ClientInput::Notice(
-            id.clone(),
-            Notice::Acknowledged(tools())
-        )],
-        "and the half line of the former process is not its beginning"
-    );
 }
 
 #[test]

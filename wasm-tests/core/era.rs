@@ -2,8 +2,8 @@
 
 use mcp_listen::{
     client::{
-        End, Loss, Media, Refusal,
-        era::{self, Era, Eras, Verdict, Versions},
+        Media,
+        era::{self, Era, Verdict, Versions},
     },
     id::Ids,
     listen::Headers,
@@ -228,47 +228,6 @@ fn without_a_common_version_of_this_kind_a_session_may_have_one() {
     assert_eq!(over_stdio(&unsupported(r#"["2030-01-01",7]"#)), none);
     let silent = Verdict::NoCommonVersion(vec![]);
     assert_eq!(over_http(400, &error(-32_022)), silent);
-}
-
-#[test]
-fn an_era_is_remembered_for_each_target_until_it_fails() {
-    let mut eras = Eras::default();
-    eras.remember("a", &modern());
-    eras.remember("b", &legacy());
-    for undecided in [
-        Verdict::Unknown,
-        Verdict::Retry("x".into()),
-        Verdict::NoCommonVersion(vec![]),
-    ] {
-        eras.remember("a", &undecided);
-        eras.remember("c", &undecided);
-    }
-    assert_eq!(eras.of("a"), Some(&Era::Modern("2026-07-28".into())));
-    assert_eq!(eras.of("b"), Some(&Era::Legacy));
-    assert_eq!(eras.of("c"), None, "it has to be asked");
-    let refused = |status| {
-        End::Refused(Refusal {
-            status,
-            code: None,
-            text: String::new(),
-        })
-    };
-    for end in [
-        End::Graceful,
-        End::Lost(Loss::Silence),
-        refused(401),
-        refused(403),
-        refused(429),
-        refused(503),
-    ] {
-        eras.handle_end("a", &end);
-        assert!(eras.of("a").is_some(), "{end:?}");
-    }
-    eras.handle_end("a", &refused(400));
-    assert_eq!(eras.of("a"), None, "it is asked anew");
-    assert!(eras.of("b").is_some());
-    eras.forget("b");
-    assert_eq!(eras.of("b"), None);
 }
 
 #[test]

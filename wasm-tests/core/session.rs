@@ -3,7 +3,7 @@
 use mcp_listen::{
     capabilities::Capabilities,
     client::{
-        HttpRequest, Stale,
+        HttpRequest,
         session::{self, Session, SessionError},
     },
     event::ServerEvent,
@@ -16,7 +16,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{any_event, check, id, task, updated, uri};
+use crate::any::{any_event, check, id, uri};
 
 const JSON: &str = "content-type: application/json\nmcp-session-id: s-1";
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}}"#;
@@ -224,22 +224,5 @@ fn no_client_writes_a_batch_or_a_response() {
             !object.contains_key("result") && !object.contains_key("error"),
             "{body}"
         );
-    }
-}
-
-#[test]
-fn a_change_makes_what_is_cached_of_its_subject_stale() {
-    for (event, methods, uri) in [
-        (ServerEvent::ToolsListChanged, &["tools/list"][..], None),
-        (ServerEvent::PromptsListChanged, &["prompts/list"], None),
-        (
-            ServerEvent::ResourcesListChanged,
-            &["resources/list", "resources/templates/list"],
-            None,
-        ),
-        (updated("note://a"), &["resources/read"], Some("note://a")),
-        (task(r#"{"taskId":"t","status":"working"}"#), &[], None),
-    ] {
-        assert_eq!(Stale::by(&event), Stale { methods, uri });
     }
 }
