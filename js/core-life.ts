@@ -8,6 +8,14 @@ export class CoreLife {
   readonly #listeners = new Set<(error: Error) => void>();
   #reset = (): void => {};
   #number = 0;
+  /** Those of the instance that there is. */
+  #exports: WebAssembly.Exports | undefined;
+  #calls: Call[] = [];
+  /** Through which the bindings call whichever instance there is. */
+  #guarded: WebAssembly.Exports | undefined;
+  /** The call that has trapped is being left. */
+  #isUnwinding = false;
+  #isBeginning = false;
   /** Whether the last attempt to begin anew has failed. */
   #isDown = false;
 
@@ -43,70 +51,64 @@ export class CoreLife {
     return error instanceof Error && this.#told.has(error);
   }
 
-  /** Sees to it that traps are noticed in all methods of all classes of `core`, and that `reset` is called then. */
-  notice(core: object, reset: () => void): void {
-    this.#reset = reset;
-    for (const exported of Object.values(core)) {
-      if (exported?.prototype === undefined) continue;
-      for (const holder of [exported, exported.prototype]) this.#noticeIn(holder);
-    }
+  /** Has the bindings of `core` call its module through this life; to be called before it is loaded. */
+  carry(core: Bindings): void {
+    this.#reset = core.__wbg_reset_state;
+    core.__wbg_live(this);
   }
 
-  /** `call`, which goes into the core, with its traps noticed. */
-  noticing<This, Arguments extends unknown[], Answer>(
-    call: (this: This, ...given: Arguments) => Answer,
-  ): (this: This, ...given: Arguments) => Answer {
-    const life = this;
-    return function (...given) {
-      if (life.#isDown) life.#revive();
+  /** The exports of an instance as the bindings see them: what is called goes to the instance that there is, and its traps are noticed. */
+  guard(exports: WebAssembly.Exports): WebAssembly.Exports {
+    this.#exports = exports;
+    this.#calls = Object.values(exports).filter((value) => typeof value === 'function') as Call[];
+    this.#guarded ??= this.#guardedLike(exports);
+    return this.#guarded;
+  }
+
+  /** What a call of an object of a former life is answered. */
+  stale(): Error {
+    return this.#telling('the core has begun anew since', undefined);
+  }
+
+  #guardedLike(exports: WebAssembly.Exports): WebAssembly.Exports {
+    const guarded = {};
+    let place = 0;
+    for (const [name, value] of Object.entries(exports)) {
+      if (typeof value === 'function') {
+        const call = this.#guardedCall(place, name);
+        place += 1;
+        Object.defineProperty(guarded, name, { value: call, enumerable: true });
+      } else Object.defineProperty(guarded, name, { get: () => this.#exports?.[name], enumerable: true });
+    }
+    return guarded;
+  }
+
+  /** One of the exports, by its place among those that are functions. */
+  #guardedCall(place: number, name: string): Call {
+    const frees = name.endsWith(FREE);
+    return (...given) => {
+      // The bindings free what they gave to a call that has trapped: its memory is gone already.
+      if (this.#isUnwinding && RETURNS.includes(name)) return undefined;
+      this.#isUnwinding = false;
+      if (this.#isDown && !this.#isBeginning) this.#revive();
       try {
-        return call.apply(this, given);
+        return this.#calls[place]?.(...given);
       } catch (error) {
-        throw life.#noticed(error);
+        const noticed = this.#noticed(error);
+        // Nobody asks whether something could be freed: a trap in it is told like every other, but not thrown.
+        if (frees && this.isOfTrap(noticed)) return undefined;
+        throw noticed;
       }
     };
   }
 
-  /** `made`, a class of the core, with the traps of its constructor noticed. */
-  made<Class extends object>(made: Class): Class {
-    const construct = this.noticing((target: object, given: unknown[], own: Maker): object =>
-      Reflect.construct(target as Maker, given, own),
-    );
-    return new Proxy(made, { construct } as ProxyHandler<Class>);
-  }
-
-  #noticeIn(holder: object): void {
-    for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
-      if (name === 'constructor') continue;
-      if (name === 'free') property.value = this.#sparing(property.value);
-      else if (typeof property.value === 'function') property.value = this.noticing(property.value);
-      else if (property.get !== undefined) property.get = this.noticing(property.get);
-      else continue;
-      Object.defineProperty(holder, name, property);
-    }
-  }
-
-  /**
-   * The bindings guard all calls against objects of a former life, but not `free`, which would free what the new memory has there.
-   * Nobody asks whether something could be freed: a trap in it is told like every other, but not thrown.
-   */
-  #sparing(free: (this: Stale) => void): (this: Stale) => void {
-    const life = this;
-    const watched = this.noticing(free);
-    return function () {
-      const isCurrent = this.__wbg_inst === undefined || this.__wbg_inst === life.#number;
-      if (isCurrent && !life.#isDown) life.surviving(() => watched.call(this));
-    };
-  }
-
   #noticed(error: unknown): unknown {
-    if (isTrap(error)) return this.#trapped(error);
-    const isStale = error instanceof Error && error.message === STALE;
-    return isStale ? this.#telling('the core has begun anew since', error) : error;
+    return !this.#isBeginning && isTrap(error) ? this.#trapped(error) : error;
   }
 
   #trapped(trap: Error): Error {
     const error = this.#afterTrap(trap);
+    this.#isUnwinding = true;
     for (const listener of [...this.#listeners]) listener(error);
     return error;
   }
@@ -133,8 +135,13 @@ export class CoreLife {
     // The bindings count likewise, whether they succeed or not.
     this.#number += 1;
     this.#isDown = true;
-    this.#reset();
-    this.#isDown = false;
+    this.#isBeginning = true;
+    try {
+      this.#reset();
+      this.#isDown = false;
+    } finally {
+      this.#isBeginning = false;
+    }
   }
 
   #telling(message: string, cause: unknown): Error {
@@ -144,13 +151,13 @@ export class CoreLife {
   }
 }
 
-/** Any class. */
-type Maker = new (...given: unknown[]) => object;
-
-/** The bindings' mark of the life that an object is of. */
-interface Stale {
-  __wbg_inst?: number;
+/** The generated bindings of a core. */
+interface Bindings {
+  __wbg_live(life: CoreLife): void;
+  __wbg_reset_state(): void;
 }
+
+type Call = (...given: unknown[]) => unknown;
 
 /**
  * A stack that overflows is a RangeError in V8 and SpiderMonkey; the core is none the better for it. What the core itself refuses
@@ -159,10 +166,12 @@ interface Stale {
 function isTrap(error: unknown): error is Error {
   if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) return true;
   const isPlain = error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
-  return isPlain && !('code' in error) && error.message !== STALE && error.message !== FREED;
+  return isPlain && !('code' in error) && error.message !== FREED;
 }
 
 /** How the bindings refuse an object that has been freed: that says nothing about the memory. */
 const FREED = 'null pointer passed to rust';
-/** How the bindings refuse an object of a former life. */
-const STALE = 'Invalid stale object from previous Wasm instance';
+/** How the exports end by which the bindings free things. */
+const FREE = '_free';
+/** Those by which they free what they gave to a call. */
+const RETURNS = ['__wbindgen_free', '__externref_drop_slice'];

@@ -10,8 +10,8 @@ let isLoaded = false;
  */
 export function load(source: () => core.SyncInitInput): void {
   if (isLoaded) return;
+  serverLife.carry(core);
   core.initSync({ module: source() });
-  serverLife.notice(core, core.__wbg_reset_state);
   isLoaded = true;
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { guardBindings } from './bindings.mjs';
 import { buildCli } from './cli.mjs';
 import { environment, run } from './command.mjs';
 import { buildConsole } from './console.mjs';
@@ -75,6 +76,7 @@ async function bindSide({ profile, folder, name }) {
   const compiled = `target/wasm32-unknown-unknown/${profile}/mcp_listen_bindings.wasm`;
   await mkdir(join(root, folder), { recursive: true });
   await run('wasm-bindings', [compiled, folder, name]);
+  await guardBindings(`${folder}/${name}.js`);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', [...smallest, ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
   await typed(file);
@@ -156,7 +158,7 @@ const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80
 /** What stands between two flags of CARGO_ENCODED_RUSTFLAGS. */
 const FLAG_BREAK = '\x1f';
 
-const tools = ['scripts/build.mjs', 'package-lock.json'];
+const tools = ['scripts/build.mjs', 'scripts/bindings.mjs', 'package-lock.json'];
 const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'];
 const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
 const glue = ['scripts/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];

@@ -10,25 +10,21 @@ let isLoaded = false;
  */
 export function load(source: () => core.SyncInitInput): void {
   if (isLoaded) return;
+  clientLife.carry(core);
   core.initSync({ module: source() });
-  begin();
+  isLoaded = true;
 }
 
 /** As {@link load}, where it takes a while to fetch or to compile the module. */
 export async function loadLater(source: () => core.InitInput): Promise<void> {
   if (isLoaded) return;
+  clientLife.carry(core);
   await core.default({ module_or_path: source() });
-  // Another entry may have waited for the same.
-  if (!isLoaded) begin();
+  isLoaded = true;
 }
 
 /** @throws ListenError `not-loaded`, in place of whatever the first call into the core would throw. */
 export function expectLoaded(): void {
   if (!isLoaded)
     throw new ListenError('not-loaded', 'the core is not loaded: call init(module) of mcp-listen/client/slim first');
-}
-
-function begin(): void {
-  clientLife.notice(core, core.__wbg_reset_state);
-  isLoaded = true;
 }

@@ -1,6 +1,7 @@
 import { InMemoryBus, type ListenError, type ListenOptions, type ServerEvent } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Tally } from '../../dist/wasm.js';
+import { coreLife } from '../../dist/trap.js';
+import { answersQuestion, Tally } from '../../dist/wasm.js';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { poison } from '../host/poison.ts';
 import { BreakableBus } from './breakable-bus.ts';
@@ -209,6 +210,20 @@ test('what the core made before a trap is of no use after it, and freeing it fre
   former.free();
   const held = new Set([...places, new Tally(), new Tally()].map((tally) => Reflect.get(tally, '__wbg_ptr')));
   expect(held.size).toBe(5);
+});
+
+test('what was handed to a call that trapped is not freed in the core that begins', () => {
+  const poisonous = {
+    get length() {
+      poison();
+      return 1;
+    },
+  };
+  const before = coreLife();
+  // The first text lies in the core's memory, where a new one has none yet, when the second asks for room there.
+  const call = () => answersQuestion('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
+  expect(call).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  expect(coreLife()).toBe(before + 1);
 });
 
 test('a trap in a constructor is noticed, and one while something is freed hurts nobody', () => {
