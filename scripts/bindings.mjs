@@ -1,14 +1,26 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { run } from './command.mjs';
 import { root } from './project.mjs';
 
 /**
- * Lets whoever has called `__wbg_live` stand between the generated bindings and each instance of their module: all calls go
+ * Writes the bindings of a compiled module.
+ * @param {string} compiled
+ * @param {string} folder
+ * @param {string} name of its files
+ */
+export async function writeBindings(compiled, folder, name) {
+  await run('wasm-bindings', [compiled, folder, name]);
+  await guarded(`${folder}/${name}.js`);
+}
+
+/**
+ * Lets whoever calls `__wbg_live` stand between the generated bindings and each instance of their module: all calls go
  * through the exports that its `guard` answers, and what an object of a former instance is asked is its `stale` error. `free`
  * of such an object does nothing, since its memory is gone; the generator leaves that check out.
  * @param {string} script of the bindings
  */
-export async function guardBindings(script) {
+async function guarded(script) {
   const [code, types] = [join(root, script), join(root, script.replace(/js$/, 'd.ts'))];
   let text = await readFile(code, 'utf8');
   for (const [pattern, replacement] of guards) {
@@ -31,7 +43,10 @@ const guards = [
 ];
 
 const live = `
-let __wbg_life;
+let __wbg_life = {
+    guard: (exports) => exports,
+    stale: () => new Error('Invalid stale object from previous Wasm instance'),
+};
 export function __wbg_live(life) {
     __wbg_life = life;
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { guardBindings } from './bindings.mjs';
+import { writeBindings } from './bindings.mjs';
 import { buildCli } from './cli.mjs';
 import { environment, run } from './command.mjs';
 import { buildConsole } from './console.mjs';
@@ -75,8 +75,7 @@ function compileSide({ features, profile }, env) {
 async function bindSide({ profile, folder, name }) {
   const compiled = `target/wasm32-unknown-unknown/${profile}/mcp_listen_bindings.wasm`;
   await mkdir(join(root, folder), { recursive: true });
-  await run('wasm-bindings', [compiled, folder, name]);
-  await guardBindings(`${folder}/${name}.js`);
+  await writeBindings(compiled, folder, name);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', [...smallest, ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
   await typed(file);

@@ -1,5 +1,6 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeBindings } from './bindings.mjs';
 import { run } from './command.mjs';
 import { buildConsole } from './console.mjs';
 import { isFresh, unlessFresh } from './fresh.mjs';
@@ -42,7 +43,7 @@ function compileCore() {
 }
 
 async function buildWorker() {
-  await unlessFresh('start-core', corePaths, writeBindings);
+  await unlessFresh('start-core', corePaths, bindBoth);
   await unlessFresh('start-worker', workerPaths, async () => {
     await copySources();
     await buildConsole(join(root, folder));
@@ -51,11 +52,11 @@ async function buildWorker() {
 }
 
 /** Both sides are the same module; each is an instance of its own, as in what ships. */
-async function writeBindings() {
+async function bindBoth() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });
   await mkdir(join(root, pkg, 'client'), { recursive: true });
-  await run('wasm-bindings', ['target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm', pkg, 'mcp_listen']);
+  await writeBindings('target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm', pkg, 'mcp_listen');
   for (const file of ['.js', '_bg.wasm'])
     await cp(join(root, pkg, `mcp_listen${file}`), join(root, pkg, 'client', `mcp_listen_client${file}`));
 }
@@ -69,7 +70,7 @@ async function copySources() {
 }
 
 const copied = ['js', 'console', 'examples/notebook', 'tsconfig.base.json', 'wrangler.toml'];
-const tools = ['scripts/demo.mjs', 'package-lock.json'];
+const tools = ['scripts/bindings.mjs', 'scripts/demo.mjs', 'package-lock.json'];
 const corePaths = {
   inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'],
   outputs: [join(folder, 'pkg')],

@@ -91,7 +91,7 @@ impl Subscription {
                 Some(Output::Ended(end)) => {
                     return Poll::Ready(self.error_of(end).map_or(Ok(()), Err));
                 }
-                Some(Output::Changed(_)) => {}
+                Some(_) => {}
                 None => return Poll::Ready(Ok(())),
             }
         }
@@ -110,7 +110,7 @@ impl Stream for Subscription {
             match ready!(self.drive.poll_output(context))? {
                 Some(Output::Changed(event)) => return Poll::Ready(Some(Ok(event))),
                 Some(Output::Ended(end)) => return Poll::Ready(self.error_of(end).map(Err)),
-                Some(Output::Acknowledged(_)) => {}
+                Some(_) => {}
                 None => return Poll::Ready(None),
             }
         }

@@ -43,6 +43,7 @@ pub struct Subscription {
 
 /// What a subscription has to tell its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Output {
     /// It is open; the filter is what the server honors of what was requested.
     Acknowledged(SubscriptionFilter),

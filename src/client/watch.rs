@@ -34,6 +34,7 @@ enum Phase {
 
 /// Where a watch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum State {
     /// A subscription is requested.
     Connecting,

@@ -31,6 +31,7 @@ enum State {
 
 /// What a subscription has to tell its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notice {
     /// It is open; the filter is what the server honors of what was requested.
     Acknowledged(SubscriptionFilter),
@@ -46,6 +47,7 @@ pub enum Notice {
 
 /// How a subscription ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClientEnd {
     /// The server closed it, and nothing was lost.
     Graceful,

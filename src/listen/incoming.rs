@@ -16,6 +16,7 @@ use crate::{
 
 /// A message of a server, as far as it concerns a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Incoming {
     /// The subscription is open with this filter.
     Acknowledged(SubscriptionFilter),

@@ -4,6 +4,7 @@ use crate::event::ServerEvent;
 
 /// What a stream wants written next.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Output {
     /// The stream is open; an unstamped stream says so without a message.
     Opened,
@@ -17,6 +18,7 @@ pub enum Output {
 
 /// What a stream says next, before it is a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Next {
     /// It is open.
     Acknowledged,

@@ -50,7 +50,7 @@ impl Changes {
                 Next::Changed(event) => return Poll::Ready(Some(event)),
                 Next::End => return Poll::Ready(None),
                 Next::Result => self.is_closed = true,
-                Next::Acknowledged | Next::KeepAlive => {}
+                _ => {}
             }
         }
     }

@@ -212,7 +212,7 @@ impl Wired {
                 assert_eq!(code, -32_603, "nothing is wrong with the request");
                 self.open.remove(id);
             }
-            Notice::Malformed => panic!("the server wrote a malformed message"),
+            other => panic!("the server wrote {other:?}"),
         }
     }
 }

@@ -87,7 +87,7 @@ impl Twin {
             match output {
                 Output::Message(message) => self.of_alone.extend(sse::event(&message)),
                 Output::KeepAlive => self.of_alone.extend(sse::KEEP_ALIVE),
-                Output::Opened | Output::End => {}
+                _ => {}
             }
         }
     }

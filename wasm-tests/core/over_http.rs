@@ -105,6 +105,7 @@ impl Wired {
                     assert_eq!(end, End::Graceful);
                     self.heard_end = true;
                 }
+                other => panic!("{other:?}"),
             }
         }
     }

@@ -136,6 +136,7 @@ fn written(output: &Output) -> Value {
             Some(code) => json!({ "refused": { "status": refusal.status, "code": code } }),
             None => json!({ "refused": { "status": refusal.status } }),
         },
+        other => panic!("{other:?}"),
     }
 }
 

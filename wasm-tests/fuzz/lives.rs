@@ -130,6 +130,7 @@ impl StreamLife {
                     "first in, first out"
                 );
             }
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -241,6 +241,7 @@ pub fn client(bytes: &[u8]) {
                 );
             }
             Output::Ended(_) => assert_eq!(place + 1, outputs.len(), "something follows the end"),
+            other => panic!("{other:?}"),
         }
     }
     assert!(

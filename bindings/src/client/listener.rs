@@ -217,7 +217,6 @@ impl ClientListener {
     /// Takes what is to be told next.
     pub fn news(&mut self) -> ClientNews {
         match self.machine.poll_output() {
-            None => ClientNews::None,
             Some(Output::Acknowledged(honored)) => {
                 self.news = honored.to_json();
                 ClientNews::Acknowledged
@@ -230,6 +229,7 @@ impl ClientListener {
                 self.end = Some(end);
                 ClientNews::Ended
             }
+            _ => ClientNews::None,
         }
     }
 
