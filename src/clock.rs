@@ -1,6 +1,9 @@
 //! Time as the caller tells it.
 
-use core::ops::{Add, Sub};
+use core::{
+    ops::{Add, Sub},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,18 @@ impl Millis {
     )]
     pub fn as_f64(self) -> f64 {
         self.0 as f64
+    }
+}
+
+impl From<Duration> for Millis {
+    fn from(span: Duration) -> Self {
+        Self(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Millis> for Duration {
+    fn from(span: Millis) -> Self {
+        Self::from_millis(span.0)
     }
 }
 

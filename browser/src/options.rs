@@ -5,11 +5,14 @@ use super::token::Token;
 /// How a page listens, beside where and to what.
 ///
 /// ```
-/// use mcp_listen::{browser::ListenOptions, client, clock::Millis};
+/// use std::time::Duration;
+///
+/// use mcp_listen::client;
+/// use mcp_listen_browser::ListenOptions;
 ///
 /// let options = ListenOptions {
 ///     token: Some("eyJhbGciOi...".into()),
-///     client: client::Options { acknowledgment: Millis(5_000), ..Default::default() },
+///     client: client::Options { acknowledgment: Duration::from_secs(5), ..Default::default() },
 ///     ..Default::default()
 /// };
 /// ```

@@ -1,4 +1,5 @@
 use alloc::string::String;
+use core::time::Duration;
 
 use crate::{clock::Millis, filter::SubscriptionFilter, id::Ids};
 
@@ -24,7 +25,7 @@ impl Listener {
         now: Millis,
     ) -> Self {
         let options = Options {
-            silence: Millis(0),
+            silence: Duration::ZERO,
             ..options
         };
         Self::on(
@@ -113,12 +114,12 @@ impl Listener {
 }
 
 /// How long the answer to `server/discover` is awaited on a channel.
-pub(super) fn probe_limit(acknowledgment: Millis) -> Millis {
-    if acknowledgment > Millis(0) {
-        LONGEST_PROBE.min(Millis(acknowledgment.0 / 2))
-    } else {
+pub(super) fn probe_limit(acknowledgment: Duration) -> Duration {
+    if acknowledgment.is_zero() {
         LONGEST_PROBE
+    } else {
+        LONGEST_PROBE.min(acknowledgment / 2)
     }
 }
 
-const LONGEST_PROBE: Millis = Millis(5_000);
+const LONGEST_PROBE: Duration = Duration::from_secs(5);

@@ -226,10 +226,12 @@ impl Listener {
 
     /// When to call [`Listener::handle_timeout`]; `None` while nothing has a limit.
     pub fn poll_timeout(&self) -> Option<Millis> {
-        let limit = self.options.acknowledgment;
         match &self.step {
-            Step::Asking { since, .. } if self.is_probing() => Some(*since + probe_limit(limit)),
-            Step::Asking { since, .. } => (limit > Millis(0)).then(|| *since + limit),
+            Step::Asking { since, .. } if self.is_probing() => {
+                let limit = probe_limit(self.options.acknowledgment);
+                Some(*since + limit.into())
+            }
+            Step::Asking { since, .. } => self.options.late_after(*since),
             Step::Modern { subscription, .. } => subscription.poll_timeout(),
             Step::Session(session) => session.poll_timeout(),
             Step::Ended(_) => None,

@@ -198,8 +198,8 @@ impl SessionListener {
         let of_stream = match self.stream {
             Stream::Ended => return None,
             Stream::Waiting { until } => Some(until),
-            Stream::Open { .. } if self.has_pulse => after(self.heard_at, self.options.silence),
-            Stream::Requested(_) => after(self.heard_at, self.options.acknowledgment),
+            Stream::Open { .. } if self.has_pulse => self.options.silent_after(self.heard_at),
+            Stream::Requested(_) => self.options.late_after(self.heard_at),
             Stream::Open { .. } | Stream::Confirming(_) | Stream::Channel => None,
         };
         of_stream.into_iter().chain(self.opening_ends()).min()
@@ -207,7 +207,8 @@ impl SessionListener {
 
     /// When the subscription has to be open.
     fn opening_ends(&self) -> Option<Millis> {
-        after(self.begun_at, self.options.acknowledgment).filter(|_| !self.told.is_open())
+        let late = self.options.late_after(self.begun_at);
+        late.filter(|_| !self.told.is_open())
     }
 
     pub(super) fn poll_output(&mut self) -> Option<Output> {
@@ -386,11 +387,6 @@ impl SessionListener {
         self.stream = Stream::Ended;
         self.told.end(end);
     }
-}
-
-/// A limit of zero is none.
-fn after(since: Millis, limit: Millis) -> Option<Millis> {
-    (limit > Millis(0)).then(|| since + limit)
 }
 
 /// Attempts to open the stream again before the session is given up.

@@ -169,12 +169,11 @@ impl Subscription {
         if self.stream.is_ended() {
             return None;
         }
-        let (since, limit) = if self.stream.is_opening() {
-            (self.opened_at, self.options.acknowledgment)
+        if self.stream.is_opening() {
+            self.options.late_after(self.opened_at)
         } else {
-            (self.heard_at, self.options.silence)
-        };
-        (limit > Millis(0)).then(|| since + limit)
+            self.options.silent_after(self.heard_at)
+        }
     }
 
     /// How long the server asks to wait before the next request, an hour at most.

@@ -52,7 +52,7 @@ impl Accepted {
         &self,
         told: &Discovered,
         authorized: Option<&SubscriptionFilter>,
-        keep_alive: Millis,
+        keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> ServerStream {
         let honored = self.requested.honored(told.capabilities, authorized);

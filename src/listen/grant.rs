@@ -41,7 +41,8 @@ impl Grant {
 impl ServerStream {
     /// What the caller is allowed now holds for `span`. When it is older, no cue leaves before somebody has answered
     /// [`ServerStream::poll_question`]; zero: it holds for ever.
-    pub fn grant_for(&mut self, span: Millis, now: Millis) {
+    pub fn grant_for(&mut self, span: impl Into<Millis>, now: Millis) {
+        let span = span.into();
         self.grant = (span > Millis(0)).then(|| {
             Box::new(Grant {
                 span,

@@ -12,8 +12,8 @@ impl ServerStream {
     }
 
     /// A reader that takes nothing for `span`, while something waits for it, is given up; zero: never.
-    pub fn stall_after(&mut self, span: Millis) {
-        self.lifetime.stall_after(span);
+    pub fn stall_after(&mut self, span: impl Into<Millis>) {
+        self.lifetime.stall_after(span.into());
     }
 
     /// At this moment the stream retires, as [`ServerStream::retire`] says; of several moments the

@@ -58,11 +58,12 @@ pub(super) enum State {
 }
 
 impl ServerStream {
-    /// The stream of a subscription that waits for its registration; `keep_alive` zero means no keep-alives.
+    /// The stream of a subscription that waits for its registration; `keep_alive` is a `Duration` or [`Millis`], of which zero
+    /// means no keep-alives.
     pub fn new(
         id: RequestId,
         honored: SubscriptionFilter,
-        keep_alive: Millis,
+        keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Self {
         Self::with_stamp(Stamp::Subscription(id), honored, keep_alive, now)
@@ -72,7 +73,7 @@ impl ServerStream {
     pub fn with_stamp(
         stamp: Stamp,
         honored: SubscriptionFilter,
-        keep_alive: Millis,
+        keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Self {
         Self {
@@ -82,7 +83,7 @@ impl ServerStream {
             server_info: None,
             is_held: false,
             state: State::Opening,
-            keep_alive: KeepAlive::new(keep_alive, now),
+            keep_alive: KeepAlive::new(keep_alive.into(), now),
             lifetime: Lifetime::default(),
             grant: None,
             ending: None,

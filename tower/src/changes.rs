@@ -2,10 +2,10 @@ use std::{
     future::poll_fn,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use mcp_listen::{
-    clock::Millis,
     event::ServerEvent,
     fanout::StreamId,
     filter::SubscriptionFilter,
@@ -29,7 +29,7 @@ impl Changes {
     pub(crate) fn new(streams: &Arc<Streams>, filter: SubscriptionFilter) -> Option<Self> {
         // Nobody reads the messages that would carry the id.
         let id = RequestId::from_text("");
-        let make = |now| ServerStream::new(id, filter, Millis(0), now);
+        let make = |now| ServerStream::new(id, filter, Duration::ZERO, now);
         Some(Self {
             id: streams.subscribe(make).ok()?,
             streams: Arc::clone(streams),

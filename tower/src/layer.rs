@@ -3,7 +3,6 @@ use std::{future::Future, sync::Arc, time::Duration};
 use http::request::Parts;
 use mcp_listen::{
     capabilities::{Capabilities, Discovered},
-    clock::Millis,
     exchange::{Earlier, Service},
     filter::SubscriptionFilter,
     front::{Policy, PolicyError},
@@ -31,8 +30,8 @@ pub(crate) struct Settings {
     policy: Policy,
     limits: Limits,
     pub(crate) most_streams: usize,
-    pub(crate) keep_alive: Millis,
-    pub(crate) stall: Millis,
+    pub(crate) keep_alive: Duration,
+    pub(crate) stall: Duration,
     pub(crate) body_timeout: Duration,
     pub(crate) authorize: Option<Authorize>,
 }
@@ -113,14 +112,14 @@ impl ListenLayer {
     /// How long a stream may be silent before a comment is written (default 15 s, +-20 %); zero: for ever.
     #[must_use]
     pub fn keep_alive(mut self, span: Duration) -> Self {
-        self.settings.keep_alive = millis(span);
+        self.settings.keep_alive = span;
         self
     }
 
     /// How long a reader may take nothing while something waits for it, before its stream ends (default 60 s); zero: for ever.
     #[must_use]
     pub fn stall(mut self, span: Duration) -> Self {
-        self.settings.stall = millis(span);
+        self.settings.stall = span;
         self
     }
 
@@ -142,11 +141,7 @@ impl<S> Layer<S> for ListenLayer {
     }
 }
 
-fn millis(span: Duration) -> Millis {
-    Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
-}
-
 const MOST_STREAMS: usize = 4_000;
-const KEEP_ALIVE: Millis = Millis(15_000);
-const STALL: Millis = Millis(60_000);
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const STALL: Duration = Duration::from_mins(1);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -207,11 +207,11 @@ impl Streams {
 
     fn deadline(&self) -> Option<Instant> {
         let at = self.lock().fanout.poll_timeout()?;
-        Some(self.started + Duration::from_millis(at.0))
+        Some(self.started + Duration::from(at))
     }
 
     fn now(&self) -> Millis {
-        Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.started.elapsed().into()
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

@@ -1,8 +1,8 @@
-use std::{future::poll_fn, pin::Pin};
+use std::{future::poll_fn, pin::Pin, time::Duration};
 
 use futures_core::Stream;
 use js_sys::{Promise, encode_uri_component};
-use mcp_listen::{client, clock::Millis, event::ServerEvent, filter::SubscriptionFilter, uri::Uri};
+use mcp_listen::{client, event::ServerEvent, filter::SubscriptionFilter, uri::Uri};
 use mcp_listen_browser::ListenOptions;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
@@ -140,8 +140,8 @@ pub fn note_updated() -> ServerEvent {
 pub fn patience(acknowledgment: u64, silence: u64) -> ListenOptions {
     ListenOptions {
         client: client::Options {
-            acknowledgment: Millis(acknowledgment),
-            silence: Millis(silence),
+            acknowledgment: Duration::from_millis(acknowledgment),
+            silence: Duration::from_millis(silence),
             ..Default::default()
         },
         ..Default::default()

@@ -1,5 +1,7 @@
 //! One subscription over HTTP, as its client sees it.
 
+use std::time::Duration;
+
 use mcp_listen::{
     client::{End, HttpRequest, Loss, Options, Output, Refusal, Subscription},
     clock::Millis,
@@ -267,8 +269,8 @@ fn what_has_ended_is_not_cancelled() {
 #[test]
 fn only_the_wait_for_the_acknowledgment_has_a_limit() {
     let options = Options {
-        acknowledgment: Millis(1_000),
-        silence: Millis(0),
+        acknowledgment: Duration::from_secs(1),
+        silence: Duration::ZERO,
         ..Options::default()
     };
     let mut subscription = request_with(options.clone());

@@ -46,8 +46,8 @@ fn lines_of(headers: &[(&'static str, String)]) -> String {
 fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> Options {
     Options {
         client_info,
-        acknowledgment: millis(ack_ms),
-        silence: millis(silence_ms),
+        acknowledgment: millis(ack_ms).into(),
+        silence: millis(silence_ms).into(),
         ..Options::default()
     }
 }
