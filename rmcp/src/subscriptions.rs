@@ -62,7 +62,7 @@ impl Subscriptions {
     }
 
     /// As [`Subscriptions::listen`], for a caller with a name and audiences: it hears what is published for these, too, and
-    /// [`Bus::revoke`] ends its subscription with an error.
+    /// [`Bus::revoke`] ends its subscription with an error. Both hold from this call on: check the caller's rights right before it.
     ///
     /// # Errors
     /// An internal error where there are too many subscriptions, or the caller was revoked.

@@ -86,7 +86,7 @@ impl Exchange {
         }
     }
 
-    /// Fields that the answer carries, whoever gives it.
+    /// Header fields to add to the answer, also to one of the server behind.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }

@@ -39,7 +39,7 @@ export type Step =
   | { kind: 'caller' }
   /** Find out whether a session may have the id that it names: `known`, or refuse it. */
   | { kind: 'session' }
-  /** Establish what its caller may hear of this, which is JSON text of a filter, and `open` a stream for it. */
+  /** Find out which part of `requested` (a filter as JSON text) its caller may hear, and `open` a stream for it. */
   | { kind: 'listen'; requested: string }
   | ({ kind: 'legacy' } & LegacyRequest)
   /** Hand it to the server behind, whose answer names no capabilities that are not served, where it `withholds`. */
@@ -115,7 +115,7 @@ struct Initialized {
 
 #[wasm_bindgen]
 impl Exchange {
-    /// Names and values of fields that the answer carries, whoever gives it.
+    /// Names and values of header fields to add to the answer, also to one of the server behind.
     #[wasm_bindgen(getter, unchecked_return_type = "[string, string][]")]
     pub fn fields(&self) -> JsValue {
         object(&self.core.fields())
@@ -205,7 +205,7 @@ impl Exchange {
     }
 
     /// The stream that answers a listen: what is honored is what the server advertises and `authorized` (JSON
-    /// text of a filter; undefined: everything) names too. `scope` is what the caller hears of what is not for everybody, as JSON text:
+    /// text of a filter; undefined: everything) names too. `scope` names the caller and its audiences, as JSON text:
     /// `audiences`, and its name in `principals`; throws where one of them is no name. Keep-alives every `keepAliveMs`; 0: none. What happens is
     /// counted in `tally`.
     pub fn open(

@@ -34,7 +34,7 @@ export interface ServiceOptions {
 export interface Screening {
   /** The answer; undefined: the request goes on. */
   answer: Answer | undefined;
-  /** Names and values of fields that the answer carries, whoever gives it. */
+  /** Names and values of header fields to add to the answer, also to one of the server behind. */
   fields: [string, string][];
 }
 ";
@@ -100,7 +100,7 @@ impl Service {
         })
     }
 
-    /// A request on its way; `isReadable`: nobody has read its body.
+    /// A new request; `isReadable`: its body has not been read yet.
     pub fn exchange(
         &self,
         method: &str,

@@ -34,7 +34,7 @@ impl Stream {
         }
     }
 
-    /// What its caller hears of what is not for everybody, as JSON text: `audiences`, and its name in `principals`; throws where one of them
+    /// The scope of its caller, as JSON text: `audiences`, and its name in `principals`; throws where one of them
     /// is no name. To be said before it is held; what happens is counted in `tally`.
     #[wasm_bindgen(js_name = scopeTo)]
     pub fn scope_to(&mut self, scope: &str, tally: &Tally) -> Result<(), JsValue> {
