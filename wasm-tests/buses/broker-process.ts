@@ -72,7 +72,8 @@ export class BrokerProcess {
 export function startRedis(isKept = false, more: string[] = []): Promise<BrokerProcess> {
   return BrokerProcess.start(({ folder, port }) => [
     ...[program('REDIS_SERVER'), '--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-    ...['--appendonly', isKept ? 'yes' : 'no', '--logfile', '', ...more],
+    // It answers a write only once that is in the file: otherwise a slow disk may take it along when the process is killed.
+    ...['--appendonly', isKept ? 'yes' : 'no', '--appendfsync', 'always', '--logfile', '', ...more],
   ]);
 }
 
