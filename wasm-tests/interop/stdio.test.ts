@@ -151,7 +151,7 @@ const LISTS = [
   ['add_prompt', { name: 'greet' }, 'prompts/list_changed'],
   ['edit_note', { name: 'new', text: 'hello' }, 'resources/list_changed'],
 ] as const;
-const TODO = 'resources/updated note://todo';
+const NOTE_CHANGED = 'resources/updated note://todo';
 
 test('the TypeScript client of 2025 on stdio hears the lists, and the resources that it watches', async () => {
   const session = await SessionClient.start(STDIO_SERVER);
@@ -163,7 +163,7 @@ test('the TypeScript client of 2025 on stdio hears the lists, and the resources 
     expect(await session.next()).toBe(list);
   }
   await call('edit_note', { name: 'todo', text: 'written' });
-  expect(await session.next()).toBe(TODO);
+  expect(await session.next()).toBe(NOTE_CHANGED);
   expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([{ text: 'written' }]);
   expect(await client.unsubscribeResource({ uri: 'note://todo' })).toEqual({});
   await call('edit_note', { name: 'todo', text: 'unheard' });
@@ -180,7 +180,7 @@ test('the Python client of 2025 on stdio hears the lists, and the resources that
     expect(await python.nextNotification()).toBe(list);
   }
   await python.callTool('edit_note', { name: 'todo', text: 'written' });
-  expect(await python.nextNotification()).toBe(TODO);
+  expect(await python.nextNotification()).toBe(NOTE_CHANGED);
   await python.unsubscribe('note://todo');
   await python.callTool('edit_note', { name: 'todo', text: 'unheard' });
   await python.callTool('add_tool', { name: 'heard' });
@@ -217,12 +217,12 @@ describe('a bus that may have lost events', () => {
     await session.client.subscribeResource({ uri: 'note://todo' });
     const { content } = await session.client.callTool({ name: 'process_id' });
     process.kill(Number((content as [{ text: string }])[0].text), 'SIGUSR2');
-    const cues = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed', TODO];
+    const cues = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed', NOTE_CHANGED];
     const heard: string[] = [];
     while (heard.length < cues.length) heard.push(await session.next());
     expect(heard.sort()).toEqual(cues.sort());
     await session.client.callTool({ name: 'edit_note', arguments: { name: 'todo', text: 'written' } });
-    expect(await session.next()).toBe(TODO);
+    expect(await session.next()).toBe(NOTE_CHANGED);
     await session.client.close();
   });
 });
