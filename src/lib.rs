@@ -17,6 +17,7 @@
 //! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
+//! - [`session`]: the sessions of 2025-11-25 and earlier, beside their store
 //! - [`upstream`]: following the log of a bus, over one connection after another
 //! - [`fanout`]: many streams of one process, written to at once
 //! - [`isolate`]: streams that share one connection to the bus, an upstream with a fan-out
@@ -77,6 +78,7 @@ pub mod position;
 pub mod probe;
 pub mod publish;
 pub mod scope;
+pub mod session;
 mod sorted;
 pub mod sse;
 pub mod stdio;

@@ -75,6 +75,7 @@ mod serde;
 mod server_corpus;
 mod session;
 mod session_host;
+mod sessions;
 mod shards;
 mod sorted;
 mod sse;

@@ -1,0 +1,18 @@
+//! The sessions of clients of 2025-11-25 and earlier: how long they live, what each watches, and where its stream is.
+//!
+//! [`Sessions`] runs beside the [`Store`] that keeps them, in a process or in the bus object: a request is one [`Question`], and
+//! one [`Reply`].
+
+mod claim;
+mod question;
+mod record;
+mod room;
+mod sessions;
+mod store;
+
+pub use claim::Claim;
+pub use question::{Ask, Excess, Question, Reply};
+pub use record::{NewSession, Session};
+pub use room::{Limits, Totals};
+pub use sessions::{Output, Sessions};
+pub use store::Store;

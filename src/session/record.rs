@@ -1,0 +1,86 @@
+use alloc::{boxed::Box, string::String};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{capabilities::Capabilities, clock::Millis};
+
+use super::Claim;
+
+/// A session as it begins. Its id comes from the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewSession {
+    /// Whose it is; `None`: it belongs to all callers without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<Box<str>>,
+    /// The network address of a caller without a name: its sessions are counted together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Box<str>>,
+    /// The id that the server behind knows the session by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Box<str>>,
+    /// What the client was told that it is notified about: the JSON text of server capabilities.
+    pub capabilities: Box<str>,
+    /// How long it lives without a request or a stream.
+    #[serde(rename = "idleMs")]
+    pub idle: Millis,
+}
+
+/// What a store keeps of a session, beside the URIs that it watches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// As it began.
+    #[serde(rename = "begun")]
+    pub new: NewSession,
+    /// The event id that says "everything published before the session began": its first stream goes on from there.
+    pub since: Box<str>,
+    /// When it was used last; up to a tenth of `idle` late.
+    pub used_at: Millis,
+    /// Its client has yet to say that it is ready (2025-11-25, Lifecycle: Initialization).
+    pub is_held: bool,
+    /// How many URIs it watches.
+    pub uris: usize,
+    /// What they count for, see [`Limits`](super::Limits).
+    pub uri_bytes: usize,
+    /// The shard where its stream is; `None`: at none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<u32>,
+}
+
+impl NewSession {
+    /// What tells its caller from others, its name or its address; `None`: nothing does.
+    pub fn caller(&self) -> Option<String> {
+        match (&self.principal, &self.address) {
+            (Some(name), _) => Some(format!("name {name}")),
+            (None, Some(address)) => Some(format!("address {address}")),
+            (None, None) => None,
+        }
+    }
+}
+
+impl Session {
+    /// Whether its caller has a name.
+    pub fn is_named(&self) -> bool {
+        self.new.principal.is_some()
+    }
+
+    /// What its stream claims.
+    pub fn claim(&self, id: &str) -> Box<str> {
+        let claim = Claim {
+            session: id.into(),
+            principal: self.new.principal.clone(),
+        };
+        claim.to_text().into()
+    }
+
+    /// Whether its client was told that it may watch resources.
+    pub(super) fn may_watch(&self) -> bool {
+        Capabilities::from_json(&self.new.capabilities).resources_subscribe
+    }
+
+    /// When it is over, unless it is used before.
+    pub fn ends_at(&self) -> Millis {
+        self.used_at + self.new.idle
+    }
+}

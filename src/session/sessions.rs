@@ -1,0 +1,495 @@
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+
+use crate::{
+    bus::EdgeId,
+    clock::Millis,
+    sorted::Map,
+    wire::{SessionCall, Watched},
+};
+
+use super::{Ask, Claim, Limits, NewSession, Question, Reply, Session, Store, room::Room};
+
+/// The sessions of a bus, beside their store. What others have to be told of a change is in [`Sessions::poll_output`].
+#[derive(Debug)]
+pub struct Sessions<S> {
+    store: S,
+    /// `None`: not counted yet.
+    room: Option<Room>,
+    /// The edges that hold streams of sessions.
+    here: Map<Box<str>, EdgeId>,
+    /// When sessions were used, more exactly than the store tells.
+    used: Map<Box<str>, Millis>,
+    outputs: VecDeque<Output>,
+}
+
+/// What a change of a session takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// The stream at this edge follows this from now on: [`Bus::watch`](crate::bus::Bus::watch).
+    Watch(EdgeId, Watched),
+    /// The stream at this edge is over, or is elsewhere: its connection is to be let go.
+    Release(EdgeId),
+    /// A shard is to be told.
+    Tell {
+        /// Which.
+        shard: u32,
+        /// What.
+        call: SessionCall,
+        /// The request that led to it is answered after the shard.
+        is_awaited: bool,
+    },
+}
+
+impl<S: Store> Sessions<S> {
+    /// The sessions that the store keeps.
+    pub fn new(store: S) -> Self {
+        Self {
+            store,
+            room: None,
+            here: Map::new(),
+            used: Map::new(),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// How many there are, those among them that are over and not yet swept.
+    ///
+    /// # Errors
+    /// As of the store, as all below.
+    pub fn count(&mut self) -> Result<usize, S::Error> {
+        Ok(self.room()?.all().sessions)
+    }
+
+    /// What they are kept in.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The same, without them.
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Begins a session, unless there is no room: that is made at the expense of its caller alone, which loses the session that it
+    /// used least recently, if possible one without a stream. `since` is the event id of the end of the log.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn begin(
+        &mut self,
+        id: &str,
+        new: NewSession,
+        since: &str,
+        limits: &Limits,
+        now: Millis,
+    ) -> Result<bool, S::Error> {
+        if !self.make_room(&new, limits, now)? {
+            return Ok(false);
+        }
+        let session = Session {
+            new,
+            since: since.into(),
+            used_at: now,
+            is_held: true,
+            uris: 0,
+            uri_bytes: 0,
+            shard: None,
+        };
+        self.room()?.of(&session).sessions += 1;
+        self.store.put(id, &session)?;
+        self.used.insert(id.into(), now);
+        Ok(true)
+    }
+
+    /// A request of a session.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn ask(&mut self, question: Question, now: Millis) -> Result<Reply, S::Error> {
+        let Question {
+            session: id,
+            principal,
+            ask,
+        } = question;
+        let session = self.owned(&id, principal.as_deref())?;
+        let Some(mut session) = session.filter(|session| !self.is_over(&id, session, now)) else {
+            return Ok(Reply::Unknown);
+        };
+        self.touch(&id, &mut session, now)?;
+        let behind = session.new.behind.clone();
+        Ok(match (ask, behind) {
+            (Ask::Behind, behind) => Reply::Behind(behind),
+            (Ask::Initialized { is_told: false } | Ask::End { is_told: false }, Some(behind)) => {
+                Reply::Tell(behind)
+            }
+            (Ask::Initialized { .. }, _) => {
+                if session.is_held {
+                    session.is_held = false;
+                    self.store.put(&id, &session)?;
+                    self.tell(&id, &session)?;
+                }
+                Reply::Done
+            }
+            (Ask::End { .. }, _) => {
+                self.end(&id, &session, true)?;
+                Reply::Done
+            }
+            (Ask::MayWatch | Ask::Watch(..) | Ask::Unwatch(_), _) if !session.may_watch() => {
+                Reply::NotOffered
+            }
+            (Ask::Use | Ask::MayWatch, _) => Reply::Done,
+            (Ask::Watch(uri, limits), _) => self.watch(&id, session, &uri, &limits)?,
+            (Ask::Unwatch(uri), _) => {
+                self.unwatch(&id, session, &uri)?;
+                Reply::Done
+            }
+            (Ask::Open { resumes }, _) if !resumes && self.is_streaming(&id, &session) => {
+                Reply::Taken
+            }
+            (Ask::Open { .. }, _) => Reply::Open {
+                capabilities: session.new.capabilities,
+                since: session.since,
+                watched: self.store.watched(&id)?,
+            },
+        })
+    }
+
+    /// The stream of a session is at an edge of this bus now, in place of an earlier one; the answer is what it watches. `None`: it is
+    /// over, or another principal's, and its stream is let go.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_joined(
+        &mut self,
+        claim: &str,
+        edge: EdgeId,
+    ) -> Result<Option<Watched>, S::Error> {
+        let Claim {
+            session: id,
+            principal,
+        } = Claim::from_text(claim);
+        let Some(mut session) = self.owned(&id, principal.as_deref())? else {
+            self.outputs.push_back(Output::Release(edge));
+            return Ok(None);
+        };
+        if let Some(former) = self.here.insert(id.clone(), edge)
+            && former != edge
+        {
+            self.outputs.push_back(Output::Release(former));
+        }
+        if let Some(shard) = session.shard.take() {
+            self.release(shard, &id, &session, false);
+            self.store.put(&id, &session)?;
+        }
+        self.watched(claim, &id, &session).map(Some)
+    }
+
+    /// The same where it is at a shard of this bus.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_joined_shard(
+        &mut self,
+        claim: &str,
+        shard: u32,
+    ) -> Result<Option<Watched>, S::Error> {
+        let Claim {
+            session: id,
+            principal,
+        } = Claim::from_text(claim);
+        let Some(mut session) = self.owned(&id, principal.as_deref())? else {
+            return Ok(None);
+        };
+        self.release_here(&id);
+        let former = session.shard.replace(shard);
+        if former != Some(shard) {
+            if let Some(former) = former {
+                self.release(former, &id, &session, false);
+            }
+            self.store.put(&id, &session)?;
+        }
+        self.watched(claim, &id, &session).map(Some)
+    }
+
+    /// The edge that held the stream of a session is gone.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_left(&mut self, claim: &str, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
+        let id = Claim::from_text(claim).session;
+        if self.here.get(&id) != Some(&edge) {
+            return Ok(());
+        }
+        self.here.remove(&id);
+        match self.store.get(&id)? {
+            Some(mut session) => self.touch(&id, &mut session, now),
+            None => Ok(()),
+        }
+    }
+
+    /// The stream of a session is no longer at this shard.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_left_shard(
+        &mut self,
+        claim: &str,
+        shard: u32,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        let Claim {
+            session: id,
+            principal,
+        } = Claim::from_text(claim);
+        let session = self.owned(&id, principal.as_deref())?;
+        match session.filter(|session| session.shard == Some(shard)) {
+            Some(session) => self.leave_shard(&id, session, now),
+            None => Ok(()),
+        }
+    }
+
+    /// No stream is at this shard any more.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
+        for id in self.store.at_shard(shard)? {
+            if let Some(session) = self.store.get(&id)? {
+                self.leave_shard(&id, session, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The edge of before a restart holds the stream of a session; the answer is what that watches.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn restore(&mut self, claim: &str, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+        let id = Claim::from_text(claim).session;
+        let Some(session) = self.store.get(&id)? else {
+            return Ok(None);
+        };
+        self.here.insert(id.clone(), edge);
+        self.watched(claim, &id, &session).map(Some)
+    }
+
+    /// No edge is there any more, and nothing is known of any: where the bus begins anew.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_all_left(&mut self, now: Millis) -> Result<(), S::Error> {
+        let here: Vec<Box<str>> = self.here.iter().map(|(id, _)| id.clone()).collect();
+        self.here = Map::new();
+        for id in here {
+            if let Some(mut session) = self.store.get(&id)? {
+                self.touch(&id, &mut session, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the sessions that are over.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn sweep(&mut self, now: Millis) -> Result<(), S::Error> {
+        for id in self.store.ended(now)? {
+            let Some(mut session) = self.store.get(&id)? else {
+                continue;
+            };
+            if self.is_over(&id, &session, now) {
+                self.forget(&id, &session)?;
+            } else if self.is_streaming(&id, &session) {
+                self.touch(&id, &mut session, now)?;
+            } else {
+                session.used_at = self.used_at(&id, &session);
+                self.store.put(&id, &session)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn room(&mut self) -> Result<&mut Room, S::Error> {
+        if self.room.is_none() {
+            let [named, unnamed] = self.store.totals()?;
+            self.room = Some(Room { named, unnamed });
+        }
+        Ok(self.room.get_or_insert_default())
+    }
+
+    /// Makes room for one more session of a caller, at its own expense alone.
+    fn make_room(
+        &mut self,
+        new: &NewSession,
+        limits: &Limits,
+        now: Millis,
+    ) -> Result<bool, S::Error> {
+        if let Some(caller) = new.caller() {
+            let most = limits.sessions_per_principal;
+            if most < 1 {
+                return Ok(false);
+            }
+            let mut own = Vec::new();
+            for id in self.store.of_caller(&caller)? {
+                if let Some(session) = self.store.get(&id)? {
+                    let rank = (
+                        self.is_streaming(&id, &session),
+                        self.used_at(&id, &session),
+                    );
+                    own.push((rank, id, session));
+                }
+            }
+            own.sort_by_key(|(rank, ..)| *rank);
+            let surplus = (own.len() + 1).saturating_sub(most);
+            for (_, id, session) in own.into_iter().take(surplus) {
+                self.end(&id, &session, false)?;
+            }
+        }
+        if !self.room()?.admits(new, limits) {
+            self.sweep(now)?;
+        }
+        Ok(self.room()?.admits(new, limits))
+    }
+
+    fn watch(
+        &mut self,
+        id: &str,
+        mut session: Session,
+        uri: &str,
+        limits: &Limits,
+    ) -> Result<Reply, S::Error> {
+        if self.store.watches(id, uri)? {
+            return Ok(Reply::Done);
+        }
+        let bytes = bytes_of(uri);
+        let room = self.room()?;
+        if let Some(excess) = room.excess(&session, bytes, limits) {
+            return Ok(Reply::Full(excess));
+        }
+        room.of(&session).bytes += bytes;
+        session.uris += 1;
+        session.uri_bytes += bytes;
+        self.store.watch(id, uri)?;
+        self.store.put(id, &session)?;
+        self.tell(id, &session)?;
+        Ok(Reply::Done)
+    }
+
+    fn unwatch(&mut self, id: &str, mut session: Session, uri: &str) -> Result<(), S::Error> {
+        if !self.store.watches(id, uri)? {
+            return Ok(());
+        }
+        let bytes = bytes_of(uri);
+        let totals = self.room()?.of(&session);
+        totals.bytes = totals.bytes.saturating_sub(bytes);
+        session.uris = session.uris.saturating_sub(1);
+        session.uri_bytes = session.uri_bytes.saturating_sub(bytes);
+        self.store.unwatch(id, uri)?;
+        self.store.put(id, &session)?;
+        self.tell(id, &session)
+    }
+
+    /// Whoever holds the stream hears what it follows now, and whether its client is ready.
+    fn tell(&mut self, id: &str, session: &Session) -> Result<(), S::Error> {
+        let claim = session.claim(id);
+        if let Some(edge) = self.here.get(id).copied() {
+            let watched = self.watched(&claim, id, session)?;
+            self.outputs.push_back(Output::Watch(edge, watched));
+        } else if let Some(shard) = session.shard {
+            self.outputs.push_back(Output::Tell {
+                shard,
+                call: SessionCall::Changed(claim),
+                is_awaited: true,
+            });
+        }
+        Ok(())
+    }
+
+    fn watched(&self, claim: &str, id: &str, session: &Session) -> Result<Watched, S::Error> {
+        Ok(Watched {
+            session: claim.into(),
+            uris: self.store.watched(id)?,
+            is_held: session.is_held,
+        })
+    }
+
+    /// Ends a session and its stream; `is_awaited`: the request waits until the stream is gone.
+    fn end(&mut self, id: &str, session: &Session, is_awaited: bool) -> Result<(), S::Error> {
+        if let Some(shard) = session.shard {
+            self.release(shard, id, session, is_awaited);
+        }
+        self.release_here(id);
+        self.forget(id, session)
+    }
+
+    fn forget(&mut self, id: &str, session: &Session) -> Result<(), S::Error> {
+        let totals = self.room()?.of(session);
+        totals.sessions = totals.sessions.saturating_sub(1);
+        totals.bytes = totals.bytes.saturating_sub(session.uri_bytes);
+        self.used.remove(id);
+        self.store.remove(id)
+    }
+
+    fn release(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
+        self.outputs.push_back(Output::Tell {
+            shard,
+            call: SessionCall::Release(session.claim(id)),
+            is_awaited,
+        });
+    }
+
+    fn release_here(&mut self, id: &str) {
+        if let Some(edge) = self.here.remove(id) {
+            self.outputs.push_back(Output::Release(edge));
+        }
+    }
+
+    fn leave_shard(&mut self, id: &str, mut session: Session, now: Millis) -> Result<(), S::Error> {
+        session.shard = None;
+        session.used_at = now;
+        self.used.insert(id.into(), now);
+        self.store.put(id, &session)
+    }
+
+    /// The session, where it is this principal's.
+    fn owned(&self, id: &str, principal: Option<&str>) -> Result<Option<Session>, S::Error> {
+        let session = self.store.get(id)?;
+        Ok(session.filter(|session| session.new.principal.as_deref() == principal))
+    }
+
+    fn is_streaming(&self, id: &str, session: &Session) -> bool {
+        session.shard.is_some() || self.here.contains_key(id)
+    }
+
+    fn is_over(&self, id: &str, session: &Session, now: Millis) -> bool {
+        let ends_at = self.used_at(id, session) + session.new.idle;
+        ends_at < now && !self.is_streaming(id, session)
+    }
+
+    fn used_at(&self, id: &str, session: &Session) -> Millis {
+        let used = self.used.get(id).copied().unwrap_or_default();
+        used.max(session.used_at)
+    }
+
+    /// It is used now. The store is written only where that makes a difference.
+    fn touch(&mut self, id: &str, session: &mut Session, now: Millis) -> Result<(), S::Error> {
+        self.used.insert(id.into(), now);
+        if session.used_at + Millis(session.new.idle.0 / 10) < now {
+            session.used_at = now;
+            self.store.put(id, session)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a URI counts for: its bytes, and what is kept beside it.
+fn bytes_of(uri: &str) -> usize {
+    uri.len() + 64
+}
