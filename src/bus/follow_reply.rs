@@ -13,7 +13,7 @@ use super::{Bus, edges::EdgeId, placement::ShardId, replay::Replay};
 /// [`FollowReply::finish`] writes it.
 #[derive(Debug)]
 pub struct FollowReply {
-    to: Asker,
+    from: Follower,
     keeps: Keeps,
     outcome: Outcome,
 }
@@ -29,9 +29,12 @@ pub enum Keeps {
     Delta(Delta),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Asker {
+/// Who follows something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follower {
+    /// A shard of the bus.
     Shard(ShardId),
+    /// An edge.
     Edge(EdgeId),
 }
 
@@ -84,7 +87,7 @@ impl Bus {
             Some(_) => Outcome::Accepted(self.accept(shard, follow)),
         };
         Ok(FollowReply {
-            to: Asker::Shard(shard),
+            from: Follower::Shard(shard),
             keeps: Keeps::Nothing,
             outcome,
         })
@@ -125,7 +128,7 @@ impl FollowReply {
         keeps: Keeps,
     ) -> Self {
         Self {
-            to: Asker::Edge(edge),
+            from: Follower::Edge(edge),
             keeps,
             outcome: Outcome::Accepted(Accepted::new(follow, mark, after)),
         }
@@ -133,10 +136,15 @@ impl FollowReply {
 
     pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, keeps: Keeps) -> Self {
         Self {
-            to: Asker::Edge(edge),
+            from: Follower::Edge(edge),
             keeps,
             outcome: Outcome::Refused(answer),
         }
+    }
+
+    /// Who is answered.
+    pub fn from(&self) -> Follower {
+        self.from
     }
 
     /// What has to be kept of the edge.
@@ -161,14 +169,14 @@ impl FollowReply {
 
     /// What a session watches that has joined; one that is not pushed is over.
     pub fn push_watch(&mut self, bus: &mut Bus, watched: Watched) {
-        let to = self.to;
+        let from = self.from;
         if let Outcome::Accepted(accepted) = &mut self.outcome {
-            match to {
-                Asker::Shard(shard) => {
+            match from {
+                Follower::Shard(shard) => {
                     let topics = watched.uris.iter().cloned().map(Topic::Resource);
                     bus.add(shard, topics.collect());
                 }
-                Asker::Edge(edge) => {
+                Follower::Edge(edge) => {
                     bus.edges.watch(edge, &watched.uris);
                 }
             }
@@ -185,9 +193,9 @@ impl FollowReply {
 
     /// The next event of the log.
     pub fn push_event(&mut self, bus: &Bus, position: Position, event: &ServerEvent) {
-        let is_wanted = match self.to {
-            Asker::Edge(edge) => bus.topics(edge).is_some_and(|topics| topics.accepts(event)),
-            Asker::Shard(shard) => {
+        let is_wanted = match self.from {
+            Follower::Edge(edge) => bus.topics(edge).is_some_and(|topics| topics.accepts(event)),
+            Follower::Shard(shard) => {
                 let is_followed = |topic: Topic| bus.shards.follows.takes(shard, &topic);
                 is_followed(Topic::of(event)) && Topic::of_audience(event).is_none_or(is_followed)
             }
@@ -213,12 +221,12 @@ impl FollowReply {
             watches,
             ..
         } = accepted;
-        let (room, missed, batches) = match self.to {
-            Asker::Shard(shard) => {
+        let (room, missed, batches) = match self.from {
+            Follower::Shard(shard) => {
                 let room = Some(bus.room_of(shard)).filter(|room| *room < usize::MAX);
                 (room, replay.map(Replay::missed), Vec::new())
             }
-            Asker::Edge(edge) => {
+            Follower::Edge(edge) => {
                 let after = replay.as_ref().map(Replay::after);
                 let (batches, heard) = replay.map(Replay::batches).unzip();
                 if let Some((heard, attached)) = heard.zip(bus.edges.get_mut(edge)) {

@@ -23,7 +23,7 @@ pub use change::{BatchCall, Change};
 pub use delivery::Delivery;
 pub use edges::EdgeId;
 pub(crate) use edges::Edges;
-pub use follow_reply::{FollowReply, Keeps};
+pub use follow_reply::{FollowReply, Follower, Keeps};
 pub use following::Received;
 pub use placement::{Home, ShardId};
 pub use room::Room;

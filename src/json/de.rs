@@ -5,7 +5,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{
         self, DeserializeOwned, IntoDeserializer, Visitor,
-        value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer},
+        value::{BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
 };
@@ -64,14 +64,22 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         visitor.visit_newtype_struct(self)
     }
 
+    /// A name, or an object that holds the value of the one that it names.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Unreadable> {
-        let text = self.as_str().ok_or(Unreadable)?;
-        visitor.visit_enum(BorrowedStrDeserializer::new(text))
+        if let Some(text) = self.as_str() {
+            return visitor.visit_enum(BorrowedStrDeserializer::new(text));
+        }
+        let members = &self.as_object().ok_or(Unreadable)?.members;
+        let [(name, value)] = &members[..] else {
+            return Err(Unreadable);
+        };
+        let member = MapDeserializer::new(core::iter::once((Name(name), value)));
+        visitor.visit_enum(MapAccessDeserializer::new(member))
     }
 
     /// What has members is written as an object, and as nothing else.

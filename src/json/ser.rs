@@ -18,6 +18,9 @@ pub(crate) fn to_text(value: &(impl Serialize + ?Sized)) -> String {
 
 struct Writer<'o>(&'o mut String);
 
+/// The members of the one member of an object.
+struct Variant<'o>(Items<'o>);
+
 /// The items of a list, or the members of an object.
 struct Items<'o> {
     out: &'o mut String,
@@ -79,7 +82,7 @@ impl<'o> ser::Serializer for Writer<'o> {
     type SerializeTupleVariant = Impossible<(), Unwritable>;
     type SerializeMap = Items<'o>;
     type SerializeStruct = Items<'o>;
-    type SerializeStructVariant = Impossible<(), Unwritable>;
+    type SerializeStructVariant = Variant<'o>;
 
     numbers!(serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64);
     numbers!(serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64);
@@ -142,10 +145,12 @@ impl<'o> ser::Serializer for Writer<'o> {
         self,
         _: &'static str,
         _: u32,
-        _: &'static str,
-        _: &T,
+        variant: &'static str,
+        value: &T,
     ) -> Written {
-        Err(Unwritable)
+        let mut member = self.items('{', '}');
+        ser::SerializeMap::serialize_entry(&mut member, variant, value)?;
+        member.close()
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Written<Items<'o>> {
@@ -182,10 +187,13 @@ impl<'o> ser::Serializer for Writer<'o> {
         self,
         _: &'static str,
         _: u32,
-        _: &'static str,
+        variant: &'static str,
         _: usize,
-    ) -> Written<Self::SerializeStructVariant> {
-        Err(Unwritable)
+    ) -> Written<Variant<'o>> {
+        self.0.push('{');
+        push_string(self.0, variant);
+        self.0.push(':');
+        Ok(Variant(self.items('{', '}')))
     }
 }
 
@@ -230,6 +238,20 @@ impl ser::SerializeStruct for Items<'_> {
 
     fn end(self) -> Written {
         self.close()
+    }
+}
+
+impl ser::SerializeStructVariant for Variant<'_> {
+    type Ok = ();
+    type Error = Unwritable;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        ser::SerializeMap::serialize_entry(&mut self.0, name, value)
+    }
+
+    fn end(self) -> Written {
+        self.0.out.push('}');
+        self.0.close()
     }
 }
 

@@ -4,11 +4,13 @@
 //! one [`Reply`].
 
 mod claim;
+mod here;
 mod question;
 mod record;
 mod room;
 mod sessions;
 mod store;
+mod streams;
 
 pub use claim::Claim;
 pub use question::{Ask, Excess, Question, Reply};

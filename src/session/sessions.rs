@@ -7,19 +7,20 @@ use crate::{
     wire::{SessionCall, Watched},
 };
 
-use super::{Ask, Claim, Limits, NewSession, Question, Reply, Session, Store, room::Room};
+use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
 
 /// The sessions of a bus, beside their store. What others have to be told of a change is in [`Sessions::poll_output`].
 #[derive(Debug)]
 pub struct Sessions<S> {
-    store: S,
+    pub(super) store: S,
     /// `None`: not counted yet.
     room: Option<Room>,
-    /// The edges that hold streams of sessions.
-    here: Map<Box<str>, EdgeId>,
+    pub(super) here: Here,
     /// When sessions were used, more exactly than the store tells.
     used: Map<Box<str>, Millis>,
-    outputs: VecDeque<Output>,
+    /// They count as used then at the earliest.
+    used_from: Millis,
+    pub(super) outputs: VecDeque<Output>,
 }
 
 /// What a change of a session takes.
@@ -42,13 +43,15 @@ pub enum Output {
 }
 
 impl<S: Store> Sessions<S> {
-    /// The sessions that the store keeps.
-    pub fn new(store: S) -> Self {
+    /// The sessions that the store keeps, which count as used at `used_from` at the earliest: a host that can have forgotten streams
+    /// of theirs gives them a while to come back.
+    pub fn new(store: S, used_from: Millis) -> Self {
         Self {
             store,
             room: None,
-            here: Map::new(),
+            here: Here::default(),
             used: Map::new(),
+            used_from,
             outputs: VecDeque::new(),
         }
     }
@@ -160,141 +163,6 @@ impl<S: Store> Sessions<S> {
         })
     }
 
-    /// The stream of a session is at an edge of this bus now, in place of an earlier one; the answer is what it watches. `None`: it is
-    /// over, or another principal's, and its stream is let go.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn handle_joined(
-        &mut self,
-        claim: &str,
-        edge: EdgeId,
-    ) -> Result<Option<Watched>, S::Error> {
-        let Claim {
-            session: id,
-            principal,
-        } = Claim::from_text(claim);
-        let Some(mut session) = self.owned(&id, principal.as_deref())? else {
-            self.outputs.push_back(Output::Release(edge));
-            return Ok(None);
-        };
-        if let Some(former) = self.here.insert(id.clone(), edge)
-            && former != edge
-        {
-            self.outputs.push_back(Output::Release(former));
-        }
-        if let Some(shard) = session.shard.take() {
-            self.release(shard, &id, &session, false);
-            self.store.put(&id, &session)?;
-        }
-        self.watched(claim, &id, &session).map(Some)
-    }
-
-    /// The same where it is at a shard of this bus.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn handle_joined_shard(
-        &mut self,
-        claim: &str,
-        shard: u32,
-    ) -> Result<Option<Watched>, S::Error> {
-        let Claim {
-            session: id,
-            principal,
-        } = Claim::from_text(claim);
-        let Some(mut session) = self.owned(&id, principal.as_deref())? else {
-            return Ok(None);
-        };
-        self.release_here(&id);
-        let former = session.shard.replace(shard);
-        if former != Some(shard) {
-            if let Some(former) = former {
-                self.release(former, &id, &session, false);
-            }
-            self.store.put(&id, &session)?;
-        }
-        self.watched(claim, &id, &session).map(Some)
-    }
-
-    /// The edge that held the stream of a session is gone.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn handle_left(&mut self, claim: &str, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
-        let id = Claim::from_text(claim).session;
-        if self.here.get(&id) != Some(&edge) {
-            return Ok(());
-        }
-        self.here.remove(&id);
-        match self.store.get(&id)? {
-            Some(mut session) => self.touch(&id, &mut session, now),
-            None => Ok(()),
-        }
-    }
-
-    /// The stream of a session is no longer at this shard.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn handle_left_shard(
-        &mut self,
-        claim: &str,
-        shard: u32,
-        now: Millis,
-    ) -> Result<(), S::Error> {
-        let Claim {
-            session: id,
-            principal,
-        } = Claim::from_text(claim);
-        let session = self.owned(&id, principal.as_deref())?;
-        match session.filter(|session| session.shard == Some(shard)) {
-            Some(session) => self.leave_shard(&id, session, now),
-            None => Ok(()),
-        }
-    }
-
-    /// No stream is at this shard any more.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
-        for id in self.store.at_shard(shard)? {
-            if let Some(session) = self.store.get(&id)? {
-                self.leave_shard(&id, session, now)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The edge of before a restart holds the stream of a session; the answer is what that watches.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn restore(&mut self, claim: &str, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
-        let id = Claim::from_text(claim).session;
-        let Some(session) = self.store.get(&id)? else {
-            return Ok(None);
-        };
-        self.here.insert(id.clone(), edge);
-        self.watched(claim, &id, &session).map(Some)
-    }
-
-    /// No edge is there any more, and nothing is known of any: where the bus begins anew.
-    ///
-    /// # Errors
-    /// As of the store.
-    pub fn handle_all_left(&mut self, now: Millis) -> Result<(), S::Error> {
-        let here: Vec<Box<str>> = self.here.iter().map(|(id, _)| id.clone()).collect();
-        self.here = Map::new();
-        for id in here {
-            if let Some(mut session) = self.store.get(&id)? {
-                self.touch(&id, &mut session, now)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Forgets the sessions that are over.
     ///
     /// # Errors
@@ -399,7 +267,7 @@ impl<S: Store> Sessions<S> {
     /// Whoever holds the stream hears what it follows now, and whether its client is ready.
     fn tell(&mut self, id: &str, session: &Session) -> Result<(), S::Error> {
         let claim = session.claim(id);
-        if let Some(edge) = self.here.get(id).copied() {
+        if let Some(edge) = self.here.edge(id) {
             let watched = self.watched(&claim, id, session)?;
             self.outputs.push_back(Output::Watch(edge, watched));
         } else if let Some(shard) = session.shard {
@@ -412,7 +280,12 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    fn watched(&self, claim: &str, id: &str, session: &Session) -> Result<Watched, S::Error> {
+    pub(super) fn watched(
+        &self,
+        claim: &str,
+        id: &str,
+        session: &Session,
+    ) -> Result<Watched, S::Error> {
         Ok(Watched {
             session: claim.into(),
             uris: self.store.watched(id)?,
@@ -437,7 +310,7 @@ impl<S: Store> Sessions<S> {
         self.store.remove(id)
     }
 
-    fn release(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
+    pub(super) fn release(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
         self.outputs.push_back(Output::Tell {
             shard,
             call: SessionCall::Release(session.claim(id)),
@@ -445,27 +318,24 @@ impl<S: Store> Sessions<S> {
         });
     }
 
-    fn release_here(&mut self, id: &str) {
+    pub(super) fn release_here(&mut self, id: &str) {
         if let Some(edge) = self.here.remove(id) {
             self.outputs.push_back(Output::Release(edge));
         }
     }
 
-    fn leave_shard(&mut self, id: &str, mut session: Session, now: Millis) -> Result<(), S::Error> {
-        session.shard = None;
-        session.used_at = now;
-        self.used.insert(id.into(), now);
-        self.store.put(id, &session)
-    }
-
     /// The session, where it is this principal's.
-    fn owned(&self, id: &str, principal: Option<&str>) -> Result<Option<Session>, S::Error> {
+    pub(super) fn owned(
+        &self,
+        id: &str,
+        principal: Option<&str>,
+    ) -> Result<Option<Session>, S::Error> {
         let session = self.store.get(id)?;
         Ok(session.filter(|session| session.new.principal.as_deref() == principal))
     }
 
     fn is_streaming(&self, id: &str, session: &Session) -> bool {
-        session.shard.is_some() || self.here.contains_key(id)
+        session.shard.is_some() || self.here.edge(id).is_some()
     }
 
     fn is_over(&self, id: &str, session: &Session, now: Millis) -> bool {
@@ -474,12 +344,17 @@ impl<S: Store> Sessions<S> {
     }
 
     fn used_at(&self, id: &str, session: &Session) -> Millis {
-        let used = self.used.get(id).copied().unwrap_or_default();
+        let used = self.used.get(id).copied().unwrap_or(self.used_from);
         used.max(session.used_at)
     }
 
     /// It is used now. The store is written only where that makes a difference.
-    fn touch(&mut self, id: &str, session: &mut Session, now: Millis) -> Result<(), S::Error> {
+    pub(super) fn touch(
+        &mut self,
+        id: &str,
+        session: &mut Session,
+        now: Millis,
+    ) -> Result<(), S::Error> {
         self.used.insert(id.into(), now);
         if session.used_at + Millis(session.new.idle.0 / 10) < now {
             session.used_at = now;

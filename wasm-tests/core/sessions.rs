@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::EdgeId,
+    bus::{Bus, EdgeId, FollowReply, Mark, Position, Received, ShardId},
     clock::Millis,
     session::{
         Ask, Claim, Excess, Limits, NewSession, Output, Question, Reply, Session, Sessions, Store,
         Totals,
     },
     uri::Uri,
-    wire::{SessionCall, Watched},
+    wire::{Follow, FollowAnswer, SessionCall, Watched},
 };
-use proptest::{collection, prelude::*};
+use proptest::collection;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -137,13 +137,28 @@ fn at(address: &str) -> NewSession {
 /// Sessions, and the time.
 struct World {
     sessions: Sessions<Rows>,
+    bus: Bus,
+    edges: Vec<EdgeId>,
+    seq: u64,
     now: Millis,
 }
 
 impl World {
     fn new() -> Self {
+        let mut bus = Bus::new(Mark {
+            epoch: "e".into(),
+            position: Position(0),
+        });
+        let edges = (0..10).map(|_| bus.connect()).collect();
+        bus.set_shards(Position(0), 9, 10);
+        for shard in 0..10 {
+            bus.restore_shard(ShardId(shard), "", 0, false);
+        }
         Self {
-            sessions: Sessions::new(Rows::default()),
+            sessions: Sessions::new(Rows::default(), Millis(0)),
+            bus,
+            edges,
+            seq: 0,
             now: Millis(5_000),
         }
     }
@@ -188,12 +203,62 @@ impl World {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
+    /// The stream of a session is at an edge; the answer is what it is told that the session watches.
     fn joined(&mut self, claim: &str, edge: u32) -> Option<Watched> {
-        self.sessions.handle_joined(claim, EdgeId(edge)).unwrap()
+        let follow = self.follow(&[claim], &[], true);
+        let received = self.bus.handle_message(self.edges[edge as usize], &follow);
+        let Ok(Received::Followed(reply)) = received else {
+            panic!("{received:?}")
+        };
+        self.finish(*reply, true)
     }
 
     fn joined_shard(&mut self, claim: &str, shard: u32) -> Option<Watched> {
-        self.sessions.handle_joined_shard(claim, shard).unwrap()
+        self.shard_follows(&[claim], &[], shard)
+    }
+
+    fn left_shard(&mut self, claim: &str, shard: u32) {
+        self.shard_follows(&[], &[claim], shard);
+    }
+
+    fn left(&mut self, edge: u32) {
+        let left = self
+            .sessions
+            .handle_left(self.edges[edge as usize], self.now);
+        left.unwrap();
+    }
+
+    fn shard_follows(&mut self, joined: &[&str], left: &[&str], shard: u32) -> Option<Watched> {
+        let follow = self.follow(joined, left, false);
+        let reply = self.bus.handle_follow(ShardId(shard), &follow).unwrap();
+        self.finish(reply, false)
+    }
+
+    fn follow(&mut self, joined: &[&str], left: &[&str], is_fresh: bool) -> String {
+        self.seq += 1;
+        let claims = |claims: &[&str]| claims.iter().map(|&claim| claim.into()).collect();
+        let follow = Follow {
+            seq: self.seq,
+            is_fresh,
+            joined: claims(joined),
+            left: claims(left),
+            ..Follow::default()
+        };
+        follow.to_json()
+    }
+
+    fn finish(&mut self, mut reply: FollowReply, is_edge: bool) -> Option<Watched> {
+        let is_there = self
+            .sessions
+            .handle_follow(&mut reply, &mut self.bus, self.now);
+        let answers = reply.finish(&mut self.bus);
+        let answer = FollowAnswer::from_json(&answers[0]).unwrap();
+        let FollowAnswer::Followed(mut followed) = answer else {
+            panic!("{answer:?}")
+        };
+        let watched = followed.watches.pop();
+        assert_eq!(is_there, Ok(!is_edge || watched.is_some()));
+        watched
     }
 }
 
@@ -226,10 +291,10 @@ fn a_session_is_its_principal_s_alone() {
     assert_eq!(world.ask_as(Some("ann"), "s", Ask::Use), Reply::Done);
     assert_eq!(world.ask_as(Some("ann"), "t", Ask::Use), Reply::Unknown);
     assert_eq!(world.joined("s", 1), None, "nor is its stream another's");
-    assert_eq!(world.joined("s bob", 1), None);
-    assert_eq!(world.outputs(), [Output::Release(EdgeId(1)); 2]);
+    assert_eq!(world.joined("s bob", 2), None);
+    assert_eq!(world.outputs(), []);
     assert_eq!(world.joined_shard("s bob", 1), None);
-    assert!(world.joined("s ann", 1).is_some());
+    assert!(world.joined("s ann", 3).is_some());
 }
 
 #[test]
@@ -258,12 +323,9 @@ fn a_session_with_a_stream_idles_from_its_end_on() {
         assert_eq!(world.sessions.count(), Ok(1));
         world.now = world.now + Millis(5_000);
         if is_at_shard {
-            world.sessions.handle_left_shard("s", 3, world.now).unwrap();
+            world.left_shard("s", 3);
         } else {
-            world
-                .sessions
-                .handle_left("s", EdgeId(1), world.now)
-                .unwrap();
+            world.left(1);
         }
         world.now = world.now + IDLE;
         world.sessions.sweep(world.now).unwrap();
@@ -307,10 +369,7 @@ fn a_caller_makes_room_at_its_own_expense() {
     world.joined("c ann", 1);
     world.joined_shard("a ann", 2);
     world.ask_as(Some("ann"), "a", Ask::Use);
-    world
-        .sessions
-        .handle_left_shard("a ann", 2, world.now)
-        .unwrap();
+    world.left_shard("a ann", 2);
     world.now = Millis(5_040);
     world.ask_as(Some("ann"), "a", Ask::Use);
     assert!(
@@ -464,20 +523,14 @@ fn a_stream_follows_what_its_session_watches() {
         [Output::Release(EdgeId(1))],
         "it is elsewhere"
     );
-    world
-        .sessions
-        .handle_left("s ann", EdgeId(1), world.now)
-        .unwrap();
+    world.left(1);
     as_ann(&mut world, Ask::Unwatch(uri("b")));
     let changed = || SessionCall::Changed("s ann".into());
     assert_eq!(world.outputs(), [tell(7, changed(), true)]);
     assert!(world.joined_shard("s ann", 8).is_some());
     let gone = || SessionCall::Release("s ann".into());
     assert_eq!(world.outputs(), [tell(7, gone(), false)]);
-    world
-        .sessions
-        .handle_left_shard("s ann", 7, world.now)
-        .unwrap();
+    world.left_shard("s ann", 7);
     as_ann(&mut world, Ask::Watch(uri("c"), LIMITS));
     assert_eq!(world.outputs(), [tell(8, changed(), true)]);
     assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
@@ -500,27 +553,26 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     assert_eq!(world.ask("s", open(true)), opens);
     world.joined("s", 2);
     assert_eq!(world.outputs(), [Output::Release(EdgeId(1))]);
-    world
-        .sessions
-        .handle_left("s", EdgeId(1), world.now)
-        .unwrap();
+    world.left(1);
     assert_eq!(
         world.ask("s", open(false)),
         Reply::Taken,
         "the second is there"
     );
-    world
-        .sessions
-        .handle_left("s", EdgeId(2), world.now)
-        .unwrap();
+    world.left(2);
     assert_eq!(world.ask("s", open(false)), opens);
     world.joined_shard("s", 1);
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     world.sessions.handle_shard_emptied(1, world.now).unwrap();
     assert_eq!(world.ask("s", open(false)), opens);
-    world.joined("s", 3);
-    world.sessions.handle_all_left(world.now).unwrap();
-    assert_eq!(world.ask("s", open(false)), opens);
+    assert_eq!(
+        world
+            .sessions
+            .restore("s", EdgeId(3))
+            .map(|it| it.is_some()),
+        Ok(true)
+    );
+    assert_eq!(world.ask("s", open(false)), Reply::Taken);
 }
 
 #[test]
@@ -529,8 +581,11 @@ fn what_is_kept_is_enough_to_go_on() {
     assert!(world.begin("t", of(None)));
     world.watch("t", "a");
     world.joined_shard("t", 4);
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    let kept = core::mem::replace(
+        &mut world.sessions,
+        Sessions::new(Rows::default(), Millis(0)),
+    );
+    world.sessions = Sessions::new(kept.into_store(), Millis(0));
     assert_eq!(world.sessions.count(), Ok(2));
     let restored = world.sessions.restore("s ann", EdgeId(9)).unwrap();
     assert_eq!(restored, Some(watching("s ann", &[], true)));
@@ -545,6 +600,24 @@ fn what_is_kept_is_enough_to_go_on() {
         world.watch("t", &"c".repeat(999)),
         Reply::Full(Excess::Uris(2))
     );
+}
+
+#[test]
+fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
+    let mut world = World::with("s", of(None));
+    world.joined("s", 1);
+    world.now = world.now + Millis(9_000);
+    let kept = core::mem::replace(
+        &mut world.sessions,
+        Sessions::new(Rows::default(), Millis(0)),
+    );
+    world.sessions = Sessions::new(kept.into_store(), world.now);
+    world.now = world.now + IDLE;
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.sessions.count(), Ok(1));
+    world.now = world.now + Millis(1);
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.sessions.count(), Ok(0));
 }
 
 #[test]

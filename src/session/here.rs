@@ -1,0 +1,42 @@
+use alloc::boxed::Box;
+
+use crate::{bus::EdgeId, sorted::Map};
+
+/// The edges of this bus that hold streams of sessions.
+#[derive(Debug, Default)]
+pub(super) struct Here {
+    edges: Map<Box<str>, EdgeId>,
+    sessions: Map<EdgeId, Box<str>>,
+}
+
+impl Here {
+    /// Which one holds the stream of a session.
+    pub(super) fn edge(&self, session: &str) -> Option<EdgeId> {
+        self.edges.get(session).copied()
+    }
+
+    /// One holds it from now on; the answer is the one that did, where that is another.
+    pub(super) fn insert(&mut self, session: &str, edge: EdgeId) -> Option<EdgeId> {
+        let former = self.edges.insert(session.into(), edge);
+        let former = former.filter(|former| *former != edge);
+        if let Some(former) = former {
+            self.sessions.remove(&former);
+        }
+        self.sessions.insert(edge, session.into());
+        former
+    }
+
+    /// None does any more; the answer is the one that did.
+    pub(super) fn remove(&mut self, session: &str) -> Option<EdgeId> {
+        let edge = self.edges.remove(session)?;
+        self.sessions.remove(&edge);
+        Some(edge)
+    }
+
+    /// This one does no more; the answer is the session.
+    pub(super) fn remove_edge(&mut self, edge: EdgeId) -> Option<Box<str>> {
+        let session = self.sessions.remove(&edge)?;
+        self.edges.remove(&session);
+        Some(session)
+    }
+}
