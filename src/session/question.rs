@@ -34,7 +34,12 @@ pub enum Ask {
     /// Whether it may watch resources at all.
     MayWatch,
     /// It watches a resource.
-    Watch(Uri, Limits),
+    Watch {
+        /// Which.
+        uri: Uri,
+        /// What it may take.
+        limits: Limits,
+    },
     /// It watches a resource no longer.
     Unwatch(Uri),
     /// Its client opens its stream.

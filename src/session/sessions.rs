@@ -143,11 +143,11 @@ impl<S: Store> Sessions<S> {
                 self.end(&id, &session, true)?;
                 Reply::Done
             }
-            (Ask::MayWatch | Ask::Watch(..) | Ask::Unwatch(_), _) if !session.may_watch() => {
+            (Ask::MayWatch | Ask::Watch { .. } | Ask::Unwatch(_), _) if !session.may_watch() => {
                 Reply::NotOffered
             }
             (Ask::Use | Ask::MayWatch, _) => Reply::Done,
-            (Ask::Watch(uri, limits), _) => self.watch(&id, session, &uri, &limits)?,
+            (Ask::Watch { uri, limits }, _) => self.watch(&id, session, &uri, &limits)?,
             (Ask::Unwatch(uri), _) => {
                 self.unwatch(&id, session, &uri)?;
                 Reply::Done

@@ -192,7 +192,13 @@ impl World {
     }
 
     fn watch(&mut self, id: &str, name: &str) -> Reply {
-        self.ask(id, Ask::Watch(uri(name), LIMITS))
+        self.ask(
+            id,
+            Ask::Watch {
+                uri: uri(name),
+                limits: LIMITS,
+            },
+        )
     }
 
     fn is_there(&mut self, id: &str) -> bool {
@@ -450,7 +456,10 @@ fn what_is_watched_is_bounded() {
     assert_eq!(world.ask("t", Ask::End { is_told: false }), Reply::Done);
     assert!(world.begin("u", of(Some("ann"))));
     let name = uri(&"g".repeat(236));
-    let watch = Ask::Watch(name, LIMITS);
+    let watch = Ask::Watch {
+        uri: name,
+        limits: LIMITS,
+    };
     assert_eq!(world.ask_as(Some("ann"), "u", watch), Reply::Done);
 }
 
@@ -463,7 +472,10 @@ fn who_was_not_told_that_it_could_watch_may_not() {
     let mut world = World::with("s", new);
     for ask in [
         Ask::MayWatch,
-        Ask::Watch(uri("a"), LIMITS),
+        Ask::Watch {
+            uri: uri("a"),
+            limits: LIMITS,
+        },
         Ask::Unwatch(uri("a")),
     ] {
         assert_eq!(world.ask("s", ask), Reply::NotOffered);
@@ -508,13 +520,25 @@ fn the_server_behind_is_told_first() {
 fn a_stream_follows_what_its_session_watches() {
     let mut world = World::with("s", of(Some("ann")));
     let as_ann = |world: &mut World, ask| world.ask_as(Some("ann"), "s", ask);
-    as_ann(&mut world, Ask::Watch(uri("b"), LIMITS));
+    as_ann(
+        &mut world,
+        Ask::Watch {
+            uri: uri("b"),
+            limits: LIMITS,
+        },
+    );
     assert_eq!(world.outputs(), [], "nobody follows");
     assert_eq!(
         world.joined("s ann", 1),
         Some(watching("s ann", &["b"], true))
     );
-    as_ann(&mut world, Ask::Watch(uri("a"), LIMITS));
+    as_ann(
+        &mut world,
+        Ask::Watch {
+            uri: uri("a"),
+            limits: LIMITS,
+        },
+    );
     let both = Output::Watch(EdgeId(1), watching("s ann", &["a", "b"], true));
     assert_eq!(world.outputs(), [both]);
     assert!(world.joined_shard("s ann", 7).is_some());
@@ -531,7 +555,13 @@ fn a_stream_follows_what_its_session_watches() {
     let gone = || SessionCall::Release("s ann".into());
     assert_eq!(world.outputs(), [tell(7, gone(), false)]);
     world.left_shard("s ann", 7);
-    as_ann(&mut world, Ask::Watch(uri("c"), LIMITS));
+    as_ann(
+        &mut world,
+        Ask::Watch {
+            uri: uri("c"),
+            limits: LIMITS,
+        },
+    );
     assert_eq!(world.outputs(), [tell(8, changed(), true)]);
     assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
     assert_eq!(world.outputs(), [tell(8, gone(), true)]);
@@ -660,7 +690,14 @@ fn the_counts_are_those_of_the_store() {
                     }
                 }
                 2 | 3 => {
-                    world.ask_as(principal, id, Ask::Watch(name, LIMITS));
+                    world.ask_as(
+                        principal,
+                        id,
+                        Ask::Watch {
+                            uri: name,
+                            limits: LIMITS,
+                        },
+                    );
                 }
                 4 => {
                     world.ask_as(principal, id, Ask::Unwatch(name));
