@@ -207,13 +207,16 @@ class ListenFront {
   }
 
   #sessionFront(): SessionFront {
+    // Where callers are named, those without a name leave them half.
+    const share = this.#principal === undefined ? 1 : 0.5;
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
       limits: {
         ...this.#limits,
         uris: this.#service.value.uris,
-        unnamedShare: this.#principal === undefined ? 1 : 0.5,
+        unnamedSessions: Math.ceil(this.#limits.sessions * share),
+        unnamedUriBytes: this.#limits.busUriBytes * share,
       },
       onerror: this.#onerror,
       refusals: this.#refusals,

@@ -16,14 +16,7 @@ export { type FrontOptions, type Screen, screen } from './front.js';
 export type { McpHandler } from './handler.js';
 export type { StreamEnding } from './held-stream.js';
 export { serveListen } from './http.js';
-export type {
-  NewSession,
-  SessionLimits,
-  SessionState,
-  SessionStore,
-  SessionStream,
-  UriLimit,
-} from './legacy/session-store.js';
+export type { NewSession, SessionLimits, SessionStore } from './legacy/session-store.js';
 export type { ListenLimits } from './limits.js';
 export type { Log, LoggedStream, LogRecord } from './log.js';
 export { type MetricsOptions, metrics } from './metrics.js';

@@ -9,8 +9,6 @@ import { FanoutStreams } from './fanout-streams.js';
 import { type Grant, type Granting, grantOf, isAskedAgain } from './grant.js';
 import type { HeldStream, StreamEnding } from './held-stream.js';
 import { host } from './host.js';
-import { claimText } from './legacy/session-claim.js';
-import type { SessionStream } from './legacy/session-store.js';
 import type { DEFAULT_LIMITS } from './limits.js';
 import { LoneLines } from './lines/lone-lines.js';
 import type { Opening } from './opening.js';
@@ -129,11 +127,11 @@ export class Openings {
     }
   }
 
-  /** Opens the stream of a session. */
+  /** Opens the stream of a session of the asker. */
   async openSession(
     asker: Asker,
     make: (keepAliveMs: number) => Stream,
-    session: SessionStream,
+    session: string,
   ): Promise<FannedStream | Refusal> {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
@@ -177,11 +175,11 @@ export class Openings {
     }
   }
 
-  async #joined(asker: Asker, stream: Stream, session: SessionStream): Promise<FannedStream> {
+  async #joined(asker: Asker, stream: Stream, session: string): Promise<FannedStream> {
     const { bus, limits, onerror, times } = this.#options;
     calling(() => stream.scopeTo(scopeOf(asker), this.#streams.tally));
-    stream.joinSession(claimText(session));
-    const of = { session, continent: continentOf(asker.request) };
+    stream.joinSession(session, asker.principal);
+    const of = { continent: continentOf(asker.request) };
     const connect = (frame: string, link: BusLink): BusConnection => {
       const connection = bus.connect?.(frame, link, of);
       if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');

@@ -6,7 +6,7 @@ import type { SessionStore } from '../legacy/session-store.js';
 import { guarded, report } from '../report.js';
 import { normalizeEvent } from '../wasm.js';
 import type { Broker, BrokerEar } from './broker.js';
-import type { BusConnection, BusLink, BusTally, Connected, EventFeed, ListenBus } from './bus.js';
+import type { BusConnection, BusLink, BusTally, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { InMemoryBus } from './memory.js';
 
@@ -101,9 +101,9 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     };
   }
 
-  connect(frame: string, link: BusLink, of: Connected): BusConnection {
+  connect(frame: string, link: BusLink): BusConnection {
     this.#follow();
-    return this.#local.connect(frame, link, of);
+    return this.#local.connect(frame, link);
   }
 
   feed(feed: EventFeed): () => void {

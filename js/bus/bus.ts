@@ -1,6 +1,6 @@
 import type { ServerEvent } from '../event.js';
 import type { FannedStream } from '../fanned-stream.js';
-import type { SessionStore, SessionStream } from '../legacy/session-store.js';
+import type { SessionStore } from '../legacy/session-store.js';
 import type { Opening } from '../opening.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
@@ -101,8 +101,6 @@ export interface Connecting {
 
 /** Whose connection to a bus it is. */
 export interface Connected {
-  /** The session whose stream it is for; undefined: it is for none. */
-  session?: SessionStream | undefined;
   /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
   continent?: string | undefined;
 }

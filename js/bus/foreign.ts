@@ -1,6 +1,6 @@
 import { eventText, type ServerEvent } from '../event.js';
 import type { SessionStore } from '../legacy/session-store.js';
-import type { BusConnection, BusLink, Connected, EventFeed, ListenBus, ServerEventBus } from './bus.js';
+import type { BusConnection, BusLink, EventFeed, ListenBus, ServerEventBus } from './bus.js';
 import { InMemoryBus } from './memory.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
@@ -35,8 +35,8 @@ export class ForeignBus implements ListenBus {
     return this.#local.sessions;
   }
 
-  connect(frame: string, link: BusLink, of: Connected): BusConnection {
-    return this.#local.connect(frame, link, of);
+  connect(frame: string, link: BusLink): BusConnection {
+    return this.#local.connect(frame, link);
   }
 
   feed(feed: EventFeed): () => void {
@@ -76,10 +76,9 @@ class FollowingBus extends InMemoryBus {
     this.#bus = bus;
   }
 
-  protected override place(): string {
+  protected override heed(): void {
     if (!this.#isFollowing) this.#bus.subscribe((event) => void this.publish(event));
     this.#isFollowing = true;
-    return super.place();
   }
 }
 

@@ -1,11 +1,12 @@
 import { ListenError } from '../error.js';
 import { eventText, type ServerEvent } from '../event.js';
 import { MemorySessions } from '../legacy/memory-sessions.js';
+import { SessionMap } from '../legacy/session-map.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
 import { Bus, eventsIn, followEverything } from '../wasm.js';
-import type { BusConnection, BusLink, Connected, EventFeed, ListenBus } from './bus.js';
+import type { BusConnection, BusLink, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
 
@@ -13,11 +14,11 @@ import { RecentEvents } from './recent-events.js';
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  #core = newBus();
+  readonly #rows = new SessionMap();
+  #core = newBus(this.#rows);
   #life = coreLife();
   #log: RecentEvents;
   #links = new Map<number, BusLink>();
-  readonly #streams = new Map<string, number>();
   readonly #feeds = new Set<EventFeed>();
   readonly #onerror: (error: Error) => void;
   readonly #options: LogOptions;
@@ -32,11 +33,10 @@ export class InMemoryBus implements ListenBus {
     this.#onerror = onerror;
     this.#options = options;
     this.#log = new RecentEvents(options);
-    this.sessions = new MemorySessions({
-      place: () => this.place(),
-      has: (id) => this.#streams.has(id),
-      follow: (id) => this.#follow(id),
-      end: (id) => this.#release(id, 'the session is over'),
+    this.sessions = new MemorySessions(this.#rows, {
+      core: () => this.#bus,
+      heed: () => this.heed(),
+      flush: () => this.#flush(),
     });
   }
 
@@ -70,8 +70,8 @@ export class InMemoryBus implements ListenBus {
     };
   }
 
-  connect(frame: string, link: BusLink, { session }: Connected = {}): BusConnection {
-    return this.#join(frame, link, session?.id);
+  connect(frame: string, link: BusLink): BusConnection {
+    return this.#join(frame, link);
   }
 
   feed(feed: EventFeed): () => void {
@@ -79,10 +79,8 @@ export class InMemoryBus implements ListenBus {
     return () => void this.#feeds.delete(feed);
   }
 
-  /** The event id that says "everything published so far": the log misses nothing that comes after it was told. */
-  protected place(): string {
-    return this.#bus.place;
-  }
+  /** A session is about to begin: the log has to miss nothing from then on. */
+  protected heed(): void {}
 
   /** How many streams and listeners are attached. */
   get attached(): number {
@@ -144,11 +142,9 @@ export class InMemoryBus implements ListenBus {
   /** With a log of another name nobody goes on from where they were. */
   #beginAnew(why: ListenError): void {
     const links = this.#links;
-    for (const session of this.#streams.keys()) this.sessions.touch(session);
-    this.#streams.clear();
     this.#links = new Map();
     this.#log = new RecentEvents(this.#options);
-    this.#core = newBus();
+    this.#core = newBus(this.#rows);
     this.#life = coreLife();
     for (const link of links.values()) this.#guarded(() => link.lost(why));
   }
@@ -166,7 +162,7 @@ export class InMemoryBus implements ListenBus {
     this.#guarded(() => this.#links.get(edge)?.receive(frame));
   }
 
-  #join(frame: string, link: BusLink, session?: string): BusConnection {
+  #join(frame: string, link: BusLink): BusConnection {
     const edge = this.#bus.connect();
     const links = this.#links.set(edge, link);
     // Numbers are given out again where everything begins anew.
@@ -174,31 +170,33 @@ export class InMemoryBus implements ListenBus {
       this.#renew();
       if (links === this.#links) action();
     };
-    this.#take(edge, frame, session);
+    this.#take(edge, frame);
     return {
-      send: (frame) => ifHeld(() => this.#take(edge, frame, session)),
+      send: (frame) => ifHeld(() => this.#take(edge, frame)),
       leave: () => {
-        ifHeld(() => this.#leave(edge, session));
+        ifHeld(() => this.#leave(edge));
         return true;
       },
     };
   }
 
-  #take(edge: number, frame: string, session: string | undefined): void {
-    const received = this.#bus.receive(edge, frame);
+  #take(edge: number, frame: string): void {
+    const received = this.#bus.receive(edge, frame, performance.now());
+    if (received.kind === 'released') this.#release(edge);
     if (received.kind !== 'followed') return;
-    const isEntered = session !== undefined && received.isFresh;
-    if (isEntered) this.#bus.pushWatch(session, this.sessions.uris(session), this.sessions.isHeld(session));
     if (received.replayAfter !== undefined) this.#replay(edge, received.replayAfter);
     const answers = this.#bus.finish();
-    if (isEntered) this.#enter(session, edge);
+    this.#flush();
     for (const answer of answers) this.#send(edge, answer);
   }
 
-  /** The stream of a session takes the place of another one. */
-  #enter(session: string, edge: number): void {
-    if (this.#streams.get(session) !== edge) this.#release(session, 'another stream of the session has taken over');
-    this.#streams.set(session, edge);
+  /** Does what a change of a session takes. */
+  #flush(): void {
+    const bus = this.#bus;
+    for (let output = bus.sessionOutput(); output !== undefined; output = bus.sessionOutput()) {
+      if (output.kind === 'send') this.#send(output.edge, output.frame);
+      else if (output.kind === 'release') this.#release(output.edge);
+    }
   }
 
   #replay(edge: number, after: number): void {
@@ -213,35 +211,23 @@ export class InMemoryBus implements ListenBus {
     for (const { position, event } of this.#log.after(this.#log.floor)) this.#bus.recall(position, event);
   }
 
-  /** The stream of a session follows what the session watches, and whether its client is ready. */
-  #follow(session: string): void {
-    this.#renew();
-    const edge = this.#streams.get(session);
-    if (edge === undefined) return;
-    const frame = this.#bus.watch(edge, this.sessions.uris(session), this.sessions.isHeld(session));
-    if (frame !== undefined) this.#send(edge, frame);
-  }
-
-  #release(session: string, why: string): void {
-    this.#renew();
-    const edge = this.#streams.get(session);
-    if (edge === undefined) return;
+  #release(edge: number): void {
     const link = this.#links.get(edge);
-    this.#leave(edge, session);
-    link?.lost(new ListenError('bus-released', why));
+    this.#leave(edge);
+    const why = new ListenError('bus-released', 'the session is over, or another stream of it has taken over');
+    this.#guarded(() => link?.lost(why));
   }
 
-  #leave(edge: number, session?: string): void {
-    if (!this.#links.delete(edge)) return;
-    this.#bus.disconnect(edge);
-    if (session === undefined || this.#streams.get(session) !== edge) return;
-    this.#streams.delete(session);
-    this.sessions.touch(session);
+  #leave(edge: number): void {
+    if (this.#links.delete(edge)) this.#bus.disconnect(edge, performance.now());
   }
 }
 
-function newBus(): Bus {
-  return new Bus(crypto.randomUUID(), 0, 0);
+/** Streams that a former one held have until their sessions would end to come back. */
+function newBus(rows: SessionMap): Bus {
+  const bus = new Bus(crypto.randomUUID(), 0, 0);
+  bus.keepSessions(rows, performance.now());
+  return bus;
 }
 
 /** The events that name no resource and no task. */

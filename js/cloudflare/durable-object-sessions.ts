@@ -1,16 +1,11 @@
 import { ListenError } from '../error.js';
-import type { NewSession, SessionLimits, SessionState, SessionStore, UriLimit } from '../legacy/session-store.js';
+import type { NewSession, SessionLimits, SessionStore } from '../legacy/session-store.js';
 import { hasForm, isMaced } from './session-mac.js';
 
 /** What the bus object answers about sessions. */
 export interface SessionStub {
-  createSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
-  findSession(id: string, principal: string | undefined): Promise<SessionState | undefined>;
-  initializeSession(id: string): Promise<void>;
-  watchedInSession(id: string): Promise<string[]>;
-  watchInSession(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined>;
-  unwatchInSession(id: string, uri: string): Promise<void>;
-  endSession(id: string): Promise<void>;
+  beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
+  askSession(question: string): Promise<string>;
 }
 
 /** The key of the bus object, as an edge knows it. */
@@ -38,8 +33,8 @@ export class DurableObjectSessions implements SessionStore {
     this.#stub = stub;
   }
 
-  create(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
-    return this.#asking((stub) => stub.createSession(session, limits));
+  begin(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    return this.#asking((stub) => stub.beginSession(session, limits));
   }
 
   /** Whether the id has the MAC of the bus object, which is asked for its key at most. */
@@ -47,28 +42,8 @@ export class DurableObjectSessions implements SessionStore {
     return this.#asking(() => this.#isOurs(id));
   }
 
-  find(id: string, principal: string | undefined): Promise<SessionState | undefined> {
-    return this.#asking((stub) => stub.findSession(id, principal));
-  }
-
-  initialized(id: string): Promise<void> {
-    return this.#asking((stub) => stub.initializeSession(id));
-  }
-
-  watched(id: string): Promise<string[]> {
-    return this.#asking((stub) => stub.watchedInSession(id));
-  }
-
-  watch(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
-    return this.#asking((stub) => stub.watchInSession(id, uri, limits));
-  }
-
-  unwatch(id: string, uri: string): Promise<void> {
-    return this.#asking((stub) => stub.unwatchInSession(id, uri));
-  }
-
-  end(id: string): Promise<void> {
-    return this.#asking((stub) => stub.endSession(id));
+  ask(question: string): Promise<string> {
+    return this.#asking((stub) => stub.askSession(question));
   }
 
   /** Whether the bus object made the id. One that is made up reaches nothing. */

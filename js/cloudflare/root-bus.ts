@@ -1,12 +1,13 @@
 import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
+import { report } from '../report.js';
 import { Bus, type Following, normalizeEvent, type Publication } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
 import type { WatchedBus } from './bus-watcher.js';
-import { FULL, MOVED, NORMAL, TRY_AGAIN_LATER } from './close-code.js';
+import { FULL, MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
@@ -61,7 +62,14 @@ export class RootBus implements WatchedBus {
     this.#alarm = new AlarmClock(ctx.storage);
     this.#core = new Bus(this.#log.epoch, this.#log.position, this.#log.floor);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
-    this.#edges = new EdgeSockets(this.#core, this.#interests);
+    this.#edges = new EdgeSockets(
+      {
+        last: (edge) => this.#core.last(edge),
+        seq: (edge) => this.#core.seq(edge),
+        disconnect: (edge) => this.#core.disconnect(edge, Date.now()),
+      },
+      this.#interests,
+    );
     // What its shards would refuse, it refuses before there are any.
     shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
@@ -117,15 +125,16 @@ export class RootBus implements WatchedBus {
 
   /** A shard told what it follows. */
   follow(shard: number, call: string): string {
-    const { sessions } = this;
-    return this.#shards?.follow(shard, call, (reply) => sessions.join(shard, reply)) ?? '';
+    const answer = this.#shards?.follow(shard, call) ?? '';
+    this.#tend();
+    return answer;
   }
 
   /** Ends the sessions that have idled for too long, and writes down what the shards have taken. */
   async alarm(): Promise<void> {
     this.#alarm.rung();
     const again = this.#shards?.settle();
-    this.sessions.endIdle();
+    this.sessions.sweep();
     for (const at of [again, this.sessions.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
     }
@@ -138,13 +147,16 @@ export class RootBus implements WatchedBus {
       this.#dropped += 1;
       return;
     }
-    const received = this.#core.receive(edge, frame);
+    const received = this.#core.receive(edge, frame, Date.now());
     switch (received.kind) {
       case 'followed':
         this.#answer(socket, edge, received);
         break;
       case 'full':
         this.#leave(socket, FULL);
+        break;
+      case 'released':
+        this.#leave(socket, RELEASED);
         break;
       case 'detached':
         this.#leave(socket, NORMAL);
@@ -193,7 +205,6 @@ export class RootBus implements WatchedBus {
       edgesPerShard: perShard,
       core: this.#core,
       onopened: () => this.#moveOut(),
-      onclosed: (shard) => this.sessions.forget(shard),
     });
   }
 
@@ -204,11 +215,10 @@ export class RootBus implements WatchedBus {
       core: this.#core,
       bus: this.#bus,
       key: this.#key,
-      edges: this.#edges,
-      interests: this.#interests,
       shards: this.#shards,
       send: (edge, frame) => this.#tell(edge, frame),
-      leave: (socket, code) => this.#leave(socket, code),
+      release: (edge) => this.#release(edge),
+      onfailure: (error) => this.#ctx.abort(`a session could not be read or written: ${error}`),
     });
   }
 
@@ -245,23 +255,20 @@ export class RootBus implements WatchedBus {
   #restore(socket: WebSocket): void {
     try {
       const kept = this.#interests.get(socket);
-      const { last, seq } = this.#interests.told(socket);
-      const edge = kept === undefined ? this.#core.connect() : this.#core.restore(kept, last, seq);
+      const { last, seq, session } = this.#interests.told(socket);
+      const edge = kept === undefined ? this.#core.connect() : this.#core.restore(kept, last, seq, session);
       this.#edges.enter(socket, edge);
-      const session = this.#interests.session(socket);
-      if (session !== undefined) this.sessions.restore(session, socket, edge);
     } catch {
       socket.close(TRY_AGAIN_LATER);
     }
   }
 
   /** Keeps what an edge follows from now on, before it is told so. */
-  #answer(socket: WebSocket, edge: number, { change, joined, keepsAll, replayAfter }: Following): void {
-    const [session] = joined;
+  #answer(socket: WebSocket, edge: number, { change, keepsAll, replayAfter, session }: Following): void {
     const kept = (): string[] => this.#core.kept(edge);
     if (change !== undefined) this.#interests.change(socket, change, kept);
     if (keepsAll) this.#interests.put(socket, kept(), session);
-    if (session !== undefined && !this.sessions.takeOver(session, socket)) return;
+    this.#tend();
     if (replayAfter !== undefined) this.#replay(edge, replayAfter);
     for (const frame of this.#core.finish()) this.#send(edge, frame);
     this.#edges.settle();
@@ -291,9 +298,18 @@ export class RootBus implements WatchedBus {
     this.#edges.settle();
   }
 
+  /** Does what sessions want whose streams have come or gone. */
+  #tend(): void {
+    this.sessions.flush().catch(report);
+  }
+
+  #release(edge: number): void {
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined) this.#leave(socket, RELEASED);
+  }
+
   #leave(socket: WebSocket, code: number): void {
     if (!this.#edges.leave(socket)) return;
-    this.sessions.leave(socket);
     this.#interests.delete(socket);
     socket.close(code);
   }

@@ -1,6 +1,6 @@
 import { DeadlineTimer } from '../deadline-timer.js';
 import { calling } from '../error.js';
-import type { BatchCall, Bus, Following } from '../wasm.js';
+import type { BatchCall, Bus, Change } from '../wasm.js';
 import type { AlarmClock } from './alarm-clock.js';
 import type { EventLog } from './event-log.js';
 import { objectOf, type ShardStub } from './shard-stub.js';
@@ -29,8 +29,6 @@ export interface ShardHost {
   core: Bus;
   /** The root's own edges have to come back, and are then sent on. */
   onopened(): void;
-  /** There is one shard less. */
-  onclosed(shard: number): void;
 }
 
 /** The shards of a root: what the core decides about them is made durable, and its calls are made. */
@@ -76,11 +74,10 @@ export class RootShards {
     return this.#host.core.isSettled ? undefined : Date.now() + AGAIN_MS;
   }
 
-  /** A shard told what it follows; `join` takes in the sessions whose streams have come and gone there. */
-  follow(shard: number, call: string, join: (following: Following) => void): string {
+  /** A shard told what it follows, and which streams of sessions have come and gone there. */
+  follow(shard: number, call: string): string {
     const { core, log } = this.#host;
-    const following = calling(() => core.follow(shard, call));
-    join(following);
+    const following = calling(() => core.follow(shard, call, Date.now()));
     if (following.replayAfter !== undefined) {
       for (const { position, event } of log.after(following.replayAfter)) core.pushEvent(position, event);
     }
@@ -106,10 +103,10 @@ export class RootShards {
   }
 
   #keep(): void {
-    for (let change = this.#host.core.change(); change !== undefined; change = this.#host.core.change()) {
+    const next = (): Change | undefined => this.#host.core.change(Date.now());
+    for (let change = next(); change !== undefined; change = next()) {
       this.#table.keep(change);
       if (change.kind === 'opened') this.#host.onopened();
-      if (change.kind === 'closed') this.#host.onclosed(change.shard);
     }
   }
 

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers';
 import { deferred } from '../deferred.js';
-import type { NewSession, SessionLimits, SessionState, UriLimit } from '../legacy/session-store.js';
+import type { NewSession, SessionLimits } from '../legacy/session-store.js';
 import { KEY_HEADER } from './bus-header.js';
 import { BusKey } from './bus-key.js';
 import type { SubscriptionBusOptions } from './bus-options.js';
@@ -8,7 +8,6 @@ import { whenBusTraps } from './bus-trap.js';
 import type { BusWatcher, WatcherMaker } from './bus-watcher.js';
 import type { Once, PublishedAt } from './once-table.js';
 import { type BusStats, RootBus } from './root-bus.js';
-import type { RootSessions } from './root-sessions.js';
 import { ShardBus } from './shard-bus.js';
 import { shardAddress } from './shard-name.js';
 import { Start } from './start.js';
@@ -106,42 +105,15 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /** Begins a session and resolves with its id; with undefined where there is no room. */
-  createSession(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
-    return this.#sessions.create(session, limits);
+  beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
+    return this.#root.sessions.begin(session, limits);
   }
 
-  /** The session, which counts as used now, unless it is unknown, over, or another principal's. */
-  findSession(id: string, principal: string | undefined): SessionState | undefined {
-    return this.#sessions.find(id, principal);
-  }
-
-  /** The client of a session has said that it is ready; its stream goes on. */
-  async initializeSession(id: string): Promise<void> {
-    await this.#sessions.initialized(id);
-  }
-
-  /** The resources that a session watches. */
-  watchedInSession(id: string): string[] {
-    return this.#sessions.watched(id);
-  }
-
-  /** Watches a resource in a session, unless that would exceed a limit: resolves with which one. */
-  async watchInSession(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined> {
-    const excess = await this.#sessions.watch(id, uri, limits);
+  /** Asks something of a session, in words of the core. */
+  async askSession(question: string): Promise<string> {
+    const reply = await this.#root.sessions.ask(question);
     this.#role.watcher?.stir();
-    return excess;
-  }
-
-  /** Watches a resource in a session no longer. */
-  async unwatchInSession(id: string, uri: string): Promise<void> {
-    await this.#sessions.unwatch(id, uri);
-    this.#role.watcher?.stir();
-  }
-
-  /** Ends a session and its stream. */
-  async endSession(id: string): Promise<void> {
-    await this.#sessions.end(id);
-    this.#role.watcher?.stir();
+    return reply;
   }
 
   /** Does what waited for its time. */
@@ -203,10 +175,6 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     const { bus } = this.#role;
     if (bus instanceof ShardBus) return bus;
     throw new Error('this object is no shard');
-  }
-
-  get #sessions(): RootSessions {
-    return this.#root.sessions;
   }
 }
 

@@ -10,17 +10,17 @@ import type { Caller } from '../principal.js';
 import { json, type Refusals } from '../refusals.js';
 import {
   type Exchange,
-  type LegacyCall,
   type LegacyInitialized,
   type LegacyRequest,
   listsOf,
-  offersSubscribe,
   Refusal,
+  type SessionQuestion,
+  type SessionReply,
   type Stream,
   sessionStream,
 } from '../wasm.js';
 import { type Inbound, type Judged, refuse, renamed, send } from './inbound.js';
-import type { NewSession, SessionLimits, SessionState, SessionStore, SessionStream } from './session-store.js';
+import type { NewSession, SessionLimits, SessionStore } from './session-store.js';
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
@@ -36,7 +36,7 @@ export interface SessionHost {
   /** What the caller may hear of what is requested; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
   /** Opens a stream that `make` makes for a keep-alive interval, unless there is no room. */
-  open(asker: Asker, make: (keepAliveMs: number) => Stream, session: SessionStream): Promise<FannedStream | Refusal>;
+  open(asker: Asker, make: (keepAliveMs: number) => Stream, session: string): Promise<FannedStream | Refusal>;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */
@@ -74,63 +74,80 @@ export class SessionFront {
       if (call === 'initialize') return this.#initialize(inbound, asker);
       return this.#host.refusals.answer(core.refuse(Refusal.SessionMissing));
     }
-    const state = await this.#guarded(core, asker, () => this.#find(core, session, asker));
-    if (state instanceof Response) return refuse(state, inbound);
-    if (call === 'other') return this.#passInSession(session, state, inbound);
-    return this.#guarded(core, asker, async () => {
-      const refused = await this.#tellBehind(call, session, state, inbound);
-      return refused ?? this.#inSession({ core, legacy, session, state, asker });
-    });
-  }
-
-  /** A handler that keeps the session too hears that its client is ready, and that it is over. */
-  async #tellBehind(
-    call: LegacyCall,
-    session: string,
-    state: SessionState,
-    inbound: Inbound,
-  ): Promise<Response | undefined> {
-    if (state.behind === undefined || !['initialized', 'end'].includes(call)) return undefined;
-    const response = await this.#passInSession(session, state, inbound);
-    const { ok, status } = response;
-    // One that has no such session any more, or lets no client end one, keeps none of ours alive.
-    const isOver = call === 'end' && [404, 405].includes(status);
-    if (!ok && !isOver) return response;
-    await response.body?.cancel();
-    return undefined;
-  }
-
-  /** A handler that keeps no sessions gets no session id: ours is between us and the client. */
-  async #passInSession(session: string, { behind }: SessionState, inbound: Inbound): Promise<Response> {
-    const response = renamed(await send(this.#host.handler, inbound, behind), session);
-    // To its client that means that the session is over, so it is.
-    if (response.status === 404 && behind !== undefined) await this.#sessions.end(session);
-    return response;
-  }
-
-  async #find(core: Exchange, session: string, { principal }: Asker): Promise<SessionState | Response> {
-    const state = await this.#sessions.find(session, principal);
-    return state ?? this.#host.refusals.answer(core.refuse(Refusal.SessionNotFound));
+    return this.#guarded(core, asker, () => this.#inSession({ core, legacy, session, asker, inbound }));
   }
 
   async #inSession(visit: Visit): Promise<Response> {
-    const { core, legacy, session } = visit;
+    const { core, inbound, legacy } = visit;
+    const { refusals } = this.#host;
+    const reply = await this.#reply(visit);
+    if (reply instanceof Response) return reply;
+    if (reply === 'unknown') return refuse(await refusals.answer(core.refuse(Refusal.SessionNotFound)), inbound);
+    if (reply === 'notOffered') return refusals.inBand(core.refuse(Refusal.MethodNotFound));
+    if (reply === 'taken') return refusals.answer(core.refuse(Refusal.StreamTaken));
+    if (typeof reply === 'object' && 'full' in reply) return refusals.inBand(this.#full(core, reply.full));
     switch (legacy.call) {
       case 'initialize':
-        return this.#host.refusals.answer(core.refuse(Refusal.SecondInitialize));
+        return refusals.answer(core.refuse(Refusal.SecondInitialize));
       case 'initialized':
-        await this.#sessions.initialized(session);
         return new Response(null, { status: 202 });
-      case 'ping':
-        return done(core);
-      case 'open':
-        return this.#stream(visit);
       case 'end':
-        await this.#sessions.end(session);
         return new Response(null, { status: 200 });
       default:
-        return this.#watching(visit);
+        return done(core);
     }
+  }
+
+  /** What the session replies, or what answers the request. */
+  #reply(visit: Visit): Promise<SessionReply | Response> {
+    switch (visit.legacy.call) {
+      case 'other':
+        return this.#pass(visit);
+      case 'initialized':
+        return this.#telling(visit, (isTold) => ({ initialized: { isTold } }));
+      case 'end':
+        return this.#telling(visit, (isTold) => ({ end: { isTold } }));
+      case 'open':
+        return this.#stream(visit);
+      case 'subscribe':
+        return this.#watch(visit);
+      case 'unsubscribe':
+        return this.#unwatch(visit);
+      default:
+        return this.#ask(visit, 'use');
+    }
+  }
+
+  async #ask({ asker: { principal }, session }: Visit, ask: SessionQuestion['ask']): Promise<SessionReply> {
+    const question: SessionQuestion = { session, principal, ask };
+    return JSON.parse(await this.#sessions.ask(JSON.stringify(question))) as SessionReply;
+  }
+
+  async #pass(visit: Visit): Promise<SessionReply | Response> {
+    const reply = await this.#ask(visit, 'behind');
+    return typeof reply === 'object' && 'behind' in reply ? this.#passInSession(visit, reply.behind) : reply;
+  }
+
+  /** A handler that keeps the session too hears that its client is ready, and that it is over. */
+  async #telling(visit: Visit, ask: (isTold: boolean) => SessionQuestion['ask']): Promise<SessionReply | Response> {
+    const reply = await this.#ask(visit, ask(false));
+    if (typeof reply !== 'object' || !('tell' in reply)) return reply;
+    const response = await this.#passInSession(visit, reply.tell);
+    const { ok, status } = response;
+    // One that has no such session any more, or lets no client end one, keeps none of ours alive.
+    const isOver = visit.legacy.call === 'end' && [404, 405].includes(status);
+    if (!ok && !isOver) return response;
+    await response.body?.cancel();
+    // Where the handler had no such session, ours is over already.
+    return status === 404 ? 'done' : this.#ask(visit, ask(true));
+  }
+
+  /** A handler that keeps no sessions gets no session id: ours is between us and the client. */
+  async #passInSession(visit: Visit, behind: string | null): Promise<Response> {
+    const response = renamed(await send(this.#host.handler, visit.inbound, behind ?? undefined), visit.session);
+    // To its client that means that the session is over, so it is.
+    if (response.status === 404 && behind !== null) await this.#ask(visit, { end: { isTold: true } });
+    return response;
   }
 
   async #initialize(inbound: Judged, asker: Asker): Promise<Response> {
@@ -155,44 +172,53 @@ export class SessionFront {
     { principal, request }: Asker,
   ): Promise<Response> {
     const { limits } = this.#host;
-    const session: NewSession = { capabilities, idleMs: limits.sessionIdleMs };
+    const session: NewSession = { capabilities, idleMs: whole(limits.sessionIdleMs) };
     const behind = headers.get('mcp-session-id');
     if (behind !== null) session.behind = behind;
     const address = addressOf(request);
     if (principal !== undefined) session.principal = principal;
     else if (address !== undefined) session.address = address;
-    const id = await this.#sessions.create(session, limits);
+    const id = await this.#sessions.begin(session, boundsOf(limits));
     if (id === undefined) return this.#host.refusals.answer(core.refuse(Refusal.TooManySessions));
     headers.set('content-type', 'application/json');
     headers.set('mcp-session-id', id);
     return new Response(answer, { headers });
   }
 
-  async #watching({ asker, core, legacy, session, state }: Visit): Promise<Response> {
-    const { call, uri } = legacy;
-    const { limits, refusals } = this.#host;
-    if (!offersSubscribe(state.capabilities)) return refusals.inBand(core.refuse(Refusal.MethodNotFound));
-    if (uri === undefined) return refusals.inBand(core.refuseParams());
-    if (call === 'unsubscribe') {
-      await this.#sessions.unwatch(session, uri);
-      return done(core);
+  async #watch(visit: Visit): Promise<SessionReply | Response> {
+    const { asker, core, legacy } = visit;
+    const { authorize, limits, refusals } = this.#host;
+    const { uri } = legacy;
+    if (uri === undefined || authorize !== undefined) {
+      const reply = await this.#ask(visit, 'mayWatch');
+      if (reply !== 'done') return reply;
     }
+    if (uri === undefined) return refusals.inBand(core.refuseParams());
     const permit = await this.#permit(core, { ...asker, requested: { resourceSubscriptions: [uri] } });
     if (permit instanceof Response) return permit;
     // What the caller may not read is answered as what does not exist: it never changes.
-    if (permit !== undefined && permit.resourceSubscriptions?.includes(uri) !== true) {
-      await this.#sessions.unwatch(session, uri);
-      return done(core);
-    }
-    const excess = await this.#sessions.watch(session, uri, limits);
-    return excess === undefined ? done(core) : refusals.inBand(core.refuseUri(limits[excess], excess !== 'uris'));
+    const isDenied = permit !== undefined && permit.resourceSubscriptions?.includes(uri) !== true;
+    return this.#ask(visit, isDenied ? { unwatch: uri } : { watch: { uri, limits: boundsOf(limits) } });
+  }
+
+  async #unwatch(visit: Visit): Promise<SessionReply | Response> {
+    const { core, legacy } = visit;
+    const { uri } = legacy;
+    const reply = await this.#ask(visit, uri === undefined ? 'mayWatch' : { unwatch: uri });
+    return uri === undefined && reply === 'done' ? this.#host.refusals.inBand(core.refuseParams()) : reply;
+  }
+
+  #full(core: Exchange, full: { uris: number } | { bytes: number }): ReturnType<Exchange['refuseUri']> {
+    return 'uris' in full ? core.refuseUri(full.uris, false) : core.refuseUri(full.bytes, true);
   }
 
   /** A stream that comes back takes the place of the one it was, whose end may not have been noticed yet. */
-  async #stream({ asker, core, legacy: { lastEventId }, session, state }: Visit): Promise<Response> {
-    const { capabilities, isStreaming, since: beginning } = state;
-    if (isStreaming && lastEventId === undefined) return this.#host.refusals.answer(core.refuse(Refusal.StreamTaken));
-    const watched = this.#host.authorize === undefined ? [] : await this.#sessions.watched(session);
+  async #stream(visit: Visit): Promise<SessionReply | Response> {
+    const { asker, core, legacy, session } = visit;
+    const { lastEventId } = legacy;
+    const reply = await this.#ask(visit, { open: { resumes: lastEventId !== undefined } });
+    if (typeof reply !== 'object' || !('open' in reply)) return reply;
+    const { capabilities, since: beginning, watched } = reply.open;
     const requested = JSON.parse(listsOf(capabilities)) as SubscriptionFilter;
     if (watched.length > 0) requested.resourceSubscriptions = watched;
     const permit = await this.#permit(core, { ...asker, requested });
@@ -203,10 +229,7 @@ export class SessionFront {
     const make = (keepAliveMs: number): Stream =>
       calling(() => sessionStream(capabilities, watched, authorized, since, keepAliveMs, performance.now()));
     const { audiences = asker.audiences } = permit ?? {};
-    const opened = await this.#host.open({ ...asker, audiences }, make, {
-      id: session,
-      principal: asker.principal,
-    });
+    const opened = await this.#host.open({ ...asker, audiences }, make, session);
     return typeof opened === 'number' ? this.#host.refusals.answer(core.refuse(opened)) : opened.response();
   }
 
@@ -241,10 +264,30 @@ interface Visit {
   core: Exchange;
   legacy: LegacyRequest;
   session: string;
-  state: SessionState;
   asker: Asker;
+  inbound: Inbound;
 }
 
 function done(core: Exchange): Response {
   return json(core.done ?? '');
 }
+
+/** The limits that concern sessions, as whole numbers. */
+function boundsOf(limits: SessionLimits): SessionLimits {
+  return {
+    sessions: whole(limits.sessions),
+    unnamedSessions: whole(limits.unnamedSessions),
+    sessionsPerPrincipal: whole(limits.sessionsPerPrincipal),
+    uris: whole(limits.uris),
+    sessionUriBytes: whole(limits.sessionUriBytes),
+    busUriBytes: whole(limits.busUriBytes),
+    unnamedUriBytes: whole(limits.unnamedUriBytes),
+  };
+}
+
+function whole(limit: number): number {
+  return Math.min(Math.max(Math.floor(limit), 0), MOST);
+}
+
+/** What is larger is no bound. */
+const MOST = 2 ** 32 - 1;

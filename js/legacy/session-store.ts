@@ -17,46 +17,27 @@ export interface NewSession {
   behind?: string;
   /** What the client was told that it is notified about: MCP `ServerCapabilities` as JSON text. */
   capabilities: string;
-  /** Milliseconds without a request or a stream after which it is over. */
+  /** Milliseconds without a request or a stream after which it is over: a whole number. */
   idleMs: number;
 }
 
-/** A session that is alive. */
-export interface SessionState {
-  /** As in {@link NewSession}. */
-  capabilities: string;
-  /** As in {@link NewSession}. */
-  behind?: string;
-  /**
-   * The event id that says "everything published before the session began"; its first stream goes
-   * on from there.
-   */
-  since: string;
-  /** Whether its stream is open somewhere. */
-  isStreaming: boolean;
-}
-
-/** Upper bounds on what a store holds; each is the largest value still accepted. */
+/** Upper bounds on what a store holds: whole numbers below 2^32, each the largest value still accepted. */
 export interface SessionLimits {
   /** Sessions of all callers. */
   sessions: number;
+  /** Sessions of callers without a name. */
+  unnamedSessions: number;
   /** Sessions of one caller with a name, or of one address. */
   sessionsPerPrincipal: number;
-  /**
-   * The part of `sessions` and of `busUriBytes` that callers without a name may take together, from
-   * 0 to 1.
-   */
-  unnamedShare: number;
   /** Resources that one session watches. */
   uris: number;
   /** Bytes of their URIs, 64 more for each. */
   sessionUriBytes: number;
   /** The same of all sessions. */
   busUriBytes: number;
+  /** The same of sessions of callers without a name. */
+  unnamedUriBytes: number;
 }
-
-/** The limit that a further resource would exceed. */
-export type UriLimit = 'uris' | 'sessionUriBytes' | 'busUriBytes';
 
 /**
  * Sessions, and the resources that each one watches. The stream of a session is attached to the
@@ -70,34 +51,13 @@ export interface SessionStore {
    * has as many as it may loses the least recently used one, if possible one without a stream; no
    * other caller loses any.
    */
-  create(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
+  begin(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   /**
    * Whether there may be a session with this id: a check that costs little, before the caller is
    * named. False refuses the request as one of an unknown session; without this method no id is
    * refused before its caller is named.
    */
   mayBe?(id: string): Promise<boolean>;
-  /**
-   * The session, which counts as used now; undefined where it is unknown, over, or not this
-   * principal's.
-   */
-  find(id: string, principal: string | undefined): Promise<SessionState | undefined>;
-  /** The client has said that it is ready: the session's stream is held until then, and goes on. */
-  initialized(id: string): Promise<void>;
-  /** The resources that a session watches. */
-  watched(id: string): Promise<string[]>;
-  /** Watches a resource, unless that would exceed a limit: resolves with which one. */
-  watch(id: string, uri: string, limits: SessionLimits): Promise<UriLimit | undefined>;
-  /** Watches a resource no longer. */
-  unwatch(id: string, uri: string): Promise<void>;
-  /** Ends the session and its stream. */
-  end(id: string): Promise<void>;
-}
-
-/** The stream of a session, as it attaches to a bus. */
-export interface SessionStream {
-  /** Which session. */
-  id: string;
-  /** Whose it is; undefined: it belongs to no principal. */
-  principal?: string | undefined;
+  /** Asks something of a session, in words of the core. */
+  ask(question: string): Promise<string>;
 }

@@ -2,7 +2,7 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{capabilities::Capabilities, clock::Millis};
+use crate::{capabilities::Capabilities, clock::Millis, json};
 
 use super::Claim;
 
@@ -49,6 +49,11 @@ pub struct Session {
 }
 
 impl NewSession {
+    /// Reads one; `None`: it is none.
+    pub fn from_json(text: &str) -> Option<Self> {
+        json::from_text(text)
+    }
+
     /// What tells its caller from others, its name or its address; `None`: nothing does.
     pub fn caller(&self) -> Option<String> {
         match (&self.principal, &self.address) {
@@ -60,6 +65,16 @@ impl NewSession {
 }
 
 impl Session {
+    /// Reads what [`Session::to_json`] wrote; `None`: it is none.
+    pub fn from_json(text: &str) -> Option<Self> {
+        json::from_text(text)
+    }
+
+    /// The session as a store keeps it.
+    pub fn to_json(&self) -> String {
+        json::to_text(self)
+    }
+
     /// Whether its caller has a name.
     pub fn is_named(&self) -> bool {
         self.new.principal.is_some()

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::json;
+
 use super::{Excess, NewSession, Session};
 
 /// Upper bounds of what sessions take; each is the largest value still accepted. A URI counts as its bytes, and 64 more.
@@ -36,6 +38,13 @@ pub struct Totals {
 pub(super) struct Room {
     pub(super) named: Totals,
     pub(super) unnamed: Totals,
+}
+
+impl Limits {
+    /// Reads them; `None`: they are none.
+    pub fn from_json(text: &str) -> Option<Self> {
+        json::from_text(text)
+    }
 }
 
 impl Room {

@@ -23,7 +23,7 @@ pub trait Store {
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
     fn remove(&mut self, id: &str) -> Result<(), Self::Error>;
 
-    /// What a session watches, in the order of the URIs.
+    /// What a session watches.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
     fn watched(&self, id: &str) -> Result<Vec<Uri>, Self::Error>;
 

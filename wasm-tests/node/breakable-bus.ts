@@ -1,5 +1,5 @@
 import { type BusLink, InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
-import type { BusConnection, Connected, Connecting } from '../../dist/bus/bus.js';
+import type { BusConnection, Connecting } from '../../dist/bus/bus.js';
 import { BusLines } from '../../dist/cloudflare/bus-lines.js';
 import { FULL, OUTDATED } from '../../dist/cloudflare/close-code.js';
 import type { Opening } from '../../dist/opening.js';
@@ -64,10 +64,10 @@ export class BreakableBus implements ListenBus {
     return this.#lines.settle();
   }
 
-  connect(frame: string, link: BusLink, of: Connected): BusConnection {
+  connect(frame: string, link: BusLink): BusConnection {
     const attempt: Attempt = { link, follow: JSON.parse(frame) as Attempt['follow'] };
     this.attempts.push(attempt);
-    return this.inner.connect(frame, this.#between(attempt), of);
+    return this.inner.connect(frame, this.#between(attempt));
   }
 
   /** The bus loses the stream that was connected last. */

@@ -66,7 +66,7 @@ export class SmallBus {
       if (bus !== this.#bus) return;
       const { since } = JSON.parse(frame) as { since?: number };
       if (since !== undefined) socket.since ??= since;
-      const received = bus.receive(edge, frame);
+      const received = bus.receive(edge, frame, 0);
       if (received.kind === 'followed') this.#answer(edge, received.replayAfter ?? this.#log.length);
       if (received.kind === 'detached') socket.isClosed = true;
     });

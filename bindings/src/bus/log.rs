@@ -5,17 +5,12 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{self, EdgeId, Keeps, Mark, Position},
     event::ServerEvent,
-    legacy::event_id,
-    wire::Watched,
+    session::Sessions,
 };
 
-use crate::{
-    number::millis,
-    object::object,
-    text::{event_of, uris_of},
-};
+use crate::{error::coded, number::millis, object::object, text::event_of};
 
-use super::{at, number, refused};
+use super::{at, number, refused, rows::Rows};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -24,6 +19,8 @@ export type Received =
   | ({ kind: 'followed' } & Following)
   /** There is no room for what the edge wants: it is no longer known, and its connection is to be closed. */
   | { kind: 'full' }
+  /** The session whose stream the edge is for is over, or another principal's: its connection is to be closed. */
+  | { kind: 'released' }
   /** The edge asked to be let go. */
   | { kind: 'detached' }
   /** The frame had to be dropped. */
@@ -35,13 +32,9 @@ export interface Following {
   keepsAll: boolean;
   /** How what is kept of the edge has changed, as JSON text. */
   change: string | undefined;
-  /** The sessions whose streams are there now: `pushWatch` for each that is not over. */
-  joined: string[];
-  /** The sessions whose streams are gone from the shard. */
-  left: string[];
-  /** No other session has its stream at the shard. */
-  isFresh: boolean;
-  /** The events after this position are to be pushed, after the sessions. */
+  /** The session whose stream the edge is for, as its claim says, where the edge has begun anew. */
+  session: string | undefined;
+  /** The events after this position are to be pushed. */
   replayAfter: number | undefined;
 }
 
@@ -58,6 +51,7 @@ export interface Publication {
 #[wasm_bindgen]
 pub struct Bus {
     pub(crate) core: bus::Bus,
+    pub(super) sessions: Option<Sessions<Rows>>,
     /// The answer to what was followed last, while it comes into being.
     reply: Option<bus::FollowReply>,
 }
@@ -67,6 +61,7 @@ pub struct Bus {
 enum Received {
     Followed(Following),
     Full,
+    Released,
     Detached,
     Dropped { code: &'static str },
 }
@@ -76,9 +71,7 @@ enum Received {
 pub(super) struct Following {
     keeps_all: bool,
     change: Option<String>,
-    joined: Vec<String>,
-    left: Vec<String>,
-    is_fresh: bool,
+    session: Option<String>,
     replay_after: Option<f64>,
 }
 
@@ -106,6 +99,7 @@ impl Bus {
         });
         Self {
             core: core.with_floor(at(floor)),
+            sessions: None,
             reply: None,
         }
     }
@@ -137,16 +131,25 @@ impl Bus {
         self.core.connect().0
     }
 
-    /// An edge of before a restart: what `kept` gave of it, then each `change` of `FollowReply` since; what `last` and `seq` said.
+    /// An edge of before a restart: what `kept` gave of it, then each `change` of `Following` since; what `last` and `seq` said, and
+    /// the session that `Following` told.
     pub fn restore(
         &mut self,
         kept: Vec<String>,
         last: Option<f64>,
         seq: f64,
+        session: Option<String>,
     ) -> Result<u32, JsValue> {
         let texts = kept.iter().map(String::as_str);
         let edge = self.core.restore_kept(texts, last.map(at), at(seq).0);
-        edge.map(|edge| edge.0).map_err(refused)
+        let edge = edge.map_err(refused)?;
+        if let Some(session) = session
+            && !self.restore_session(&session, edge)?
+        {
+            self.core.disconnect(edge);
+            return Err(coded("session-over", "the session of this edge is over"));
+        }
+        Ok(edge.0)
     }
 
     /// The position of the last frame that an edge was sent.
@@ -159,35 +162,18 @@ impl Bus {
         self.core.seq(EdgeId(edge)).map(|seq| number(Position(seq)))
     }
 
-    /// A frame came from an edge.
+    /// A frame came from an edge, at `now` of the clock of the sessions, whose store may throw.
     #[wasm_bindgen(unchecked_return_type = "Received")]
-    pub fn receive(&mut self, edge: u32, message: &str) -> JsValue {
+    pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> Result<JsValue, JsValue> {
         let received = self.core.handle_message(EdgeId(edge), message);
-        object(&match received {
-            Ok(bus::Received::Followed(reply)) => Received::Followed(self.follows(*reply)),
+        Ok(object(&match received {
+            Ok(bus::Received::Followed(reply)) => self
+                .follows(*reply, now)?
+                .map_or(Received::Released, Received::Followed),
             Ok(bus::Received::Full) => Received::Full,
             Ok(bus::Received::Detached) => Received::Detached,
             Err(error) => Received::Dropped { code: error.code() },
-        })
-    }
-
-    /// What a session watches that has joined, and whether its client is not ready yet; one that is
-    /// not pushed is over.
-    #[wasm_bindgen(js_name = pushWatch)]
-    pub fn push_watch(
-        &mut self,
-        session: &str,
-        uris: Vec<String>,
-        #[wasm_bindgen(js_name = isHeld)] is_held: bool,
-    ) {
-        let watched = Watched {
-            session: session.into(),
-            uris: uris_of(&uris),
-            is_held,
-        };
-        if let Some(reply) = &mut self.reply {
-            reply.push_watch(&mut self.core, watched);
-        }
+        }))
     }
 
     /// The next event of the log, as JSON text, for who follows.
@@ -204,23 +190,6 @@ impl Bus {
     pub fn finish(&mut self) -> Vec<String> {
         let reply = self.reply.take();
         reply.map_or_else(Vec::new, |reply| reply.finish(&mut self.core))
-    }
-
-    /// The session of an edge watches these URIs now, and while it `isHeld` its client is not
-    /// ready; the answer is the frame to send.
-    pub fn watch(
-        &mut self,
-        edge: u32,
-        uris: Vec<String>,
-        #[wasm_bindgen(js_name = isHeld)] is_held: bool,
-    ) -> Option<String> {
-        self.core.watch(EdgeId(edge), &uris_of(&uris), is_held)
-    }
-
-    /// The event id that says "everything published so far".
-    #[wasm_bindgen(getter)]
-    pub fn place(&self) -> String {
-        event_id::write(Some(self.core.mark()))
     }
 
     /// Whether it is known what the log tells; if not, `recall` comes before `missed`.
@@ -241,9 +210,14 @@ impl Bus {
         positions.map(number).collect()
     }
 
-    /// A connection went away.
-    pub fn disconnect(&mut self, edge: u32) {
-        self.core.disconnect(EdgeId(edge));
+    /// A connection went away, at `now` of the clock of the sessions, whose store may throw.
+    pub fn disconnect(&mut self, edge: u32, now: f64) -> Result<(), JsValue> {
+        let edge = EdgeId(edge);
+        self.core.disconnect(edge);
+        match &mut self.sessions {
+            Some(sessions) => sessions.handle_left(edge, millis(now)),
+            None => Ok(()),
+        }
     }
 
     /// An event, as JSON text, was published, `at` so many milliseconds after 1970.
@@ -266,19 +240,25 @@ impl Bus {
 }
 
 impl Bus {
-    /// What the answer needs, which is kept until `finish`.
-    pub(super) fn follows(&mut self, reply: bus::FollowReply) -> Following {
-        let names = |sessions: &[Box<str>]| sessions.iter().map(|id| (**id).to_owned()).collect();
+    /// What the answer needs, which is kept until `finish`; `None`: who follows is to be let go.
+    pub(super) fn follows(
+        &mut self,
+        mut reply: bus::FollowReply,
+        now: f64,
+    ) -> Result<Option<Following>, JsValue> {
+        if let Some(sessions) = &mut self.sessions
+            && !sessions.handle_follow(&mut reply, &mut self.core, millis(now))?
+        {
+            return Ok(None);
+        }
         let following = Following {
             keeps_all: *reply.keeps() == Keeps::Anew,
             change: change_of(reply.keeps()),
-            joined: names(reply.joined()),
-            left: names(reply.left()),
-            is_fresh: reply.is_fresh(),
+            session: reply.joined().first().map(|claim| (**claim).to_owned()),
             replay_after: reply.replay_after().map(number),
         };
         self.reply = Some(reply);
-        following
+        Ok(Some(following))
     }
 }
 

@@ -3,6 +3,8 @@
 mod listener;
 mod log;
 mod publish;
+mod rows;
+mod sessions;
 mod shard;
 mod shards;
 

@@ -4,12 +4,11 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{self, Home, Position, ShardId},
     topic::Topic,
-    wire::SessionCall,
 };
 
 use crate::{
     number::{millis, time},
-    object::{object, optional},
+    object::optional,
     text::event_of,
 };
 
@@ -176,10 +175,16 @@ impl Bus {
         self.core.is_settled()
     }
 
-    /// The next thing to make durable.
+    /// The next thing to make durable, at `now` of the clock of the sessions, whose store may throw.
     #[wasm_bindgen(unchecked_return_type = "Change | undefined")]
-    pub fn change(&mut self) -> JsValue {
-        optional(self.core.poll_change().map(Change::from))
+    pub fn change(&mut self, now: f64) -> Result<JsValue, JsValue> {
+        let change = self.core.poll_change();
+        if let Some(bus::Change::Closed(ShardId(shard))) = change
+            && let Some(sessions) = &mut self.sessions
+        {
+            sessions.handle_shard_emptied(shard, millis(now))?;
+        }
+        Ok(optional(change.map(Change::from)))
     }
 
     /// Whether there is any shard.
@@ -195,11 +200,11 @@ impl Bus {
         shards.find(|(id, ..)| id.0 == shard)?.2
     }
 
-    /// A shard told what it follows.
+    /// A shard told what it follows, at `now` of the clock of the sessions, whose store may throw.
     #[wasm_bindgen(unchecked_return_type = "Following")]
-    pub fn follow(&mut self, shard: u32, text: &str) -> Result<JsValue, JsValue> {
+    pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<JsValue, JsValue> {
         let reply = self.core.handle_follow(ShardId(shard), text);
-        Ok(object(&self.follows(reply.map_err(refused)?)))
+        Ok(optional(self.follows(reply.map_err(refused)?, now)?))
     }
 }
 
@@ -230,18 +235,6 @@ impl From<bus::Change> for Change {
             },
         }
     }
-}
-
-/// Tells the shard with the stream of a session that what the session watches has changed.
-#[wasm_bindgen(js_name = sessionChanged)]
-pub fn session_changed(session: &str) -> String {
-    SessionCall::Changed(session.into()).to_json()
-}
-
-/// Tells the shard with the stream of a session to let that go.
-#[wasm_bindgen(js_name = sessionReleased)]
-pub fn session_released(session: &str) -> String {
-    SessionCall::Release(session.into()).to_json()
 }
 
 fn texts(topics: &[Topic]) -> Vec<String> {

@@ -7,9 +7,3 @@ use mcp_listen::{capabilities::Capabilities, filter::SubscriptionFilter};
 pub fn lists_of(capabilities: &str) -> String {
     SubscriptionFilter::lists(Capabilities::from_json(capabilities)).to_json()
 }
-
-/// Whether `capabilities`, as JSON text, let resources be subscribed to.
-#[wasm_bindgen(js_name = offersSubscribe)]
-pub fn offers_subscribe(capabilities: &str) -> bool {
-    Capabilities::from_json(capabilities).resources_subscribe
-}

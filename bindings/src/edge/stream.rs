@@ -4,6 +4,7 @@ use mcp_listen::{
     bus::Mark,
     isolate::{self, Joining},
     listen::ServerStream,
+    session::Claim,
 };
 
 use super::{grant::scope_of, tally::Tally};
@@ -26,11 +27,15 @@ impl Stream {
         self.inner.honored().is_empty()
     }
 
-    /// Which session's stream it is, as the bus knows that.
+    /// Which session's stream it is, and whose that is; undefined: it belongs to no principal.
     #[wasm_bindgen(js_name = joinSession)]
-    pub fn join_session(&mut self, session: String) {
+    pub fn join_session(&mut self, session: &str, principal: Option<String>) {
+        let claim = Claim {
+            session: session.into(),
+            principal: principal.map(Into::into),
+        };
         if let Some(joining) = &mut self.joining {
-            joining.session = session.into();
+            joining.session = claim.to_text().into();
         }
     }
 

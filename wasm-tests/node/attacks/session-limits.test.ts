@@ -15,8 +15,9 @@ test('what is kept of capabilities has a few words, whatever the server behind s
   const handler = behind(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer }));
   const server = serveListen(handler, { bus, legacy: 'sessions', capabilities });
   const response = await post((init) => server.fetch(new Request(URL, init)), initialize('2025-11-25'));
-  const kept = await bus.sessions.find(response.headers.get('mcp-session-id') ?? '', undefined);
-  expect(kept?.capabilities.length).toBeLessThan(256);
+  const question = { session: response.headers.get('mcp-session-id'), ask: { open: { resumes: false } } };
+  const reply = JSON.parse(await bus.sessions.ask(JSON.stringify(question))) as { open: { capabilities: string } };
+  expect(reply.open.capabilities.length).toBeLessThan(256);
 });
 
 function serverOf(limits: ListenLimits) {

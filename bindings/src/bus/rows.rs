@@ -1,0 +1,184 @@
+use std::fmt;
+
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    clock::Millis,
+    session::{Session, Store, Totals},
+    uri::Uri,
+};
+
+use crate::{error::coded, number::time, text::uris_of};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** Where the sessions of a bus are kept, with the URIs that each one watches. What it throws is thrown by who asked. */
+export interface SessionRows {
+  /** What was put of a session. */
+  get(id: string): string | undefined;
+  /** Keeps `session`, in place of what was kept of it; the rest is said in it too, for who looks for sessions. */
+  put(id: string, session: string, of: SessionKeys): void;
+  /** Forgets a session, and what it watches. */
+  remove(id: string): void;
+  /** What a session watches. */
+  watched(id: string): string[];
+  watches(id: string, uri: string): boolean;
+  /** Adds a URI that the session does not watch. */
+  watch(id: string, uri: string): void;
+  unwatch(id: string, uri: string): void;
+  /** The sessions of a caller, the first to begin first. */
+  ofCaller(caller: string): string[];
+  /** The sessions whose `endsAt` is before `now`. */
+  ended(now: number): string[];
+  /** The sessions whose stream is at a shard. */
+  atShard(shard: number): string[];
+  /** What all sessions take: of callers with a name, and of callers without. */
+  totals(): { named: SessionTotals; unnamed: SessionTotals };
+}
+
+/** How sessions are found. */
+export interface SessionKeys {
+  /** What tells its caller from others; undefined: nothing does. */
+  caller: string | undefined;
+  isNamed: boolean;
+  endsAt: number;
+  shard: number | undefined;
+  /** What the URIs that it watches count for. */
+  uriBytes: number;
+}
+
+/** What sessions take together. */
+export interface SessionTotals {
+  sessions: number;
+  bytes: number;
+}
+";
+
+#[wasm_bindgen]
+extern "C" {
+    /// Sessions that JavaScript keeps.
+    #[wasm_bindgen(typescript_type = "SessionRows")]
+    pub type Rows;
+    #[wasm_bindgen(method, structural, catch)]
+    fn get(this: &Rows, id: &str) -> Result<Option<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn put(this: &Rows, id: &str, session: &str, of: JsValue) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn remove(this: &Rows, id: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn watched(this: &Rows, id: &str) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn watches(this: &Rows, id: &str, uri: &str) -> Result<bool, JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn watch(this: &Rows, id: &str, uri: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn unwatch(this: &Rows, id: &str, uri: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = ofCaller)]
+    fn of_caller(this: &Rows, caller: &str) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn ended(this: &Rows, now: f64) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = atShard)]
+    fn at_shard(this: &Rows, shard: u32) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn totals(this: &Rows) -> Result<JsTotals, JsValue>;
+
+    type JsTotals;
+    #[wasm_bindgen(method, structural, getter)]
+    fn named(this: &JsTotals) -> Taken;
+    #[wasm_bindgen(method, structural, getter)]
+    fn unnamed(this: &JsTotals) -> Taken;
+
+    type Taken;
+    #[wasm_bindgen(method, structural, getter)]
+    fn sessions(this: &Taken) -> u32;
+    #[wasm_bindgen(method, structural, getter)]
+    fn bytes(this: &Taken) -> u32;
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    caller: Option<String>,
+    is_named: bool,
+    ends_at: f64,
+    shard: Option<u32>,
+    uri_bytes: usize,
+}
+
+impl Store for Rows {
+    type Error = JsValue;
+
+    fn get(&self, id: &str) -> Result<Option<Session>, JsValue> {
+        let Some(text) = self.get(id)? else {
+            return Ok(None);
+        };
+        let broken = || {
+            coded(
+                "broken-session",
+                "what was kept of a session cannot be read",
+            )
+        };
+        Session::from_json(&text).map(Some).ok_or_else(broken)
+    }
+
+    fn put(&mut self, id: &str, session: &Session) -> Result<(), JsValue> {
+        let keys = Keys {
+            caller: session.new.caller(),
+            is_named: session.is_named(),
+            ends_at: time(session.ends_at()),
+            shard: session.shard,
+            uri_bytes: session.uri_bytes,
+        };
+        Rows::put(self, id, &session.to_json(), crate::object::object(&keys))
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), JsValue> {
+        Rows::remove(self, id)
+    }
+
+    fn watched(&self, id: &str) -> Result<Vec<Uri>, JsValue> {
+        Ok(uris_of(&self.watched(id)?))
+    }
+
+    fn watches(&self, id: &str, uri: &str) -> Result<bool, JsValue> {
+        self.watches(id, uri)
+    }
+
+    fn watch(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
+        Rows::watch(self, id, uri)
+    }
+
+    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
+        Rows::unwatch(self, id, uri)
+    }
+
+    fn of_caller(&self, caller: &str) -> Result<Vec<Box<str>>, JsValue> {
+        self.of_caller(caller).map(boxed)
+    }
+
+    fn ended(&self, now: Millis) -> Result<Vec<Box<str>>, JsValue> {
+        self.ended(time(now)).map(boxed)
+    }
+
+    fn at_shard(&self, shard: u32) -> Result<Vec<Box<str>>, JsValue> {
+        self.at_shard(shard).map(boxed)
+    }
+
+    fn totals(&self) -> Result<[Totals; 2], JsValue> {
+        let totals = self.totals()?;
+        Ok([totals.named(), totals.unnamed()].map(|taken| Totals {
+            sessions: taken.sessions() as usize,
+            bytes: taken.bytes() as usize,
+        }))
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rows")
+    }
+}
+
+fn boxed(ids: Vec<String>) -> Vec<Box<str>> {
+    ids.into_iter().map(String::into_boxed_str).collect()
+}
