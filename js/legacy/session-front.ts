@@ -110,9 +110,9 @@ export class SessionFront {
       case 'open':
         return this.#stream(visit);
       case 'subscribe':
-        return this.#watch(visit);
       case 'unsubscribe':
-        return this.#unwatch(visit);
+      case 'invalid':
+        return this.#watching(visit);
       default:
         return this.#ask(visit, 'use');
     }
@@ -185,27 +185,21 @@ export class SessionFront {
     return new Response(answer, { headers });
   }
 
-  async #watch(visit: Visit): Promise<SessionReply | Response> {
+  async #watching(visit: Visit): Promise<SessionReply | Response> {
     const { asker, core, legacy } = visit;
     const { authorize, limits, refusals } = this.#host;
-    const { uri } = legacy;
-    if (uri === undefined || authorize !== undefined) {
+    const { call, uri } = legacy;
+    if (uri === undefined || (call === 'subscribe' && authorize !== undefined)) {
       const reply = await this.#ask(visit, 'mayWatch');
       if (reply !== 'done') return reply;
     }
     if (uri === undefined) return refusals.inBand(core.refuseParams());
+    if (call === 'unsubscribe') return this.#ask(visit, { unwatch: uri });
     const permit = await this.#permit(core, { ...asker, requested: { resourceSubscriptions: [uri] } });
     if (permit instanceof Response) return permit;
     // What the caller may not read is answered as what does not exist: it never changes.
     const isDenied = permit !== undefined && permit.resourceSubscriptions?.includes(uri) !== true;
     return this.#ask(visit, isDenied ? { unwatch: uri } : { watch: { uri, limits: boundsOf(limits) } });
-  }
-
-  async #unwatch(visit: Visit): Promise<SessionReply | Response> {
-    const { core, legacy } = visit;
-    const { uri } = legacy;
-    const reply = await this.#ask(visit, uri === undefined ? 'mayWatch' : { unwatch: uri });
-    return uri === undefined && reply === 'done' ? this.#host.refusals.inBand(core.refuseParams()) : reply;
   }
 
   #full(core: Exchange, full: { uris: number } | { bytes: number }): ReturnType<Exchange['refuseUri']> {

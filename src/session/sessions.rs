@@ -16,8 +16,9 @@ pub struct Sessions<S> {
     /// `None`: not counted yet.
     room: Option<Room>,
     pub(super) here: Here,
-    /// When sessions were used, more exactly than the store tells.
-    used: Map<Box<str>, Millis>,
+    /// When sessions were used, more exactly than the store tells, and in which order.
+    used: Map<Box<str>, (Millis, u64)>,
+    uses: u64,
     /// They count as used then at the earliest.
     used_from: Millis,
     pub(super) outputs: VecDeque<Output>,
@@ -51,6 +52,7 @@ impl<S: Store> Sessions<S> {
             room: None,
             here: Here::default(),
             used: Map::new(),
+            uses: 0,
             used_from,
             outputs: VecDeque::new(),
         }
@@ -106,7 +108,7 @@ impl<S: Store> Sessions<S> {
         };
         self.room()?.of(&session).sessions += 1;
         self.store.put(id, &session)?;
-        self.used.insert(id.into(), now);
+        self.note_use(id, now);
         Ok(true)
     }
 
@@ -210,6 +212,7 @@ impl<S: Store> Sessions<S> {
                     let rank = (
                         self.is_streaming(&id, &session),
                         self.used_at(&id, &session),
+                        self.used.get(&id).map(|(_, turn)| *turn),
                     );
                     own.push((rank, id, session));
                 }
@@ -344,8 +347,13 @@ impl<S: Store> Sessions<S> {
     }
 
     fn used_at(&self, id: &str, session: &Session) -> Millis {
-        let used = self.used.get(id).copied().unwrap_or(self.used_from);
+        let used = self.used.get(id).map_or(self.used_from, |(at, _)| *at);
         used.max(session.used_at)
+    }
+
+    fn note_use(&mut self, id: &str, now: Millis) {
+        self.uses += 1;
+        self.used.insert(id.into(), (now, self.uses));
     }
 
     /// It is used now. The store is written only where that makes a difference.
@@ -355,7 +363,7 @@ impl<S: Store> Sessions<S> {
         session: &mut Session,
         now: Millis,
     ) -> Result<(), S::Error> {
-        self.used.insert(id.into(), now);
+        self.note_use(id, now);
         if session.used_at + Millis(session.new.idle.0 / 10) < now {
             session.used_at = now;
             self.store.put(id, session)?;

@@ -387,12 +387,25 @@ fn a_caller_makes_room_at_its_own_expense() {
 
     world.joined("d ann", 4);
     world.joined_shard("c ann", 2);
+    world.ask_as(Some("ann"), "d", Ask::Use);
     world.outputs();
     assert!(world.begin("e", of(Some("ann"))));
     let gone = SessionCall::Release("c ann".into());
     assert_eq!(world.outputs(), [tell(2, gone, false)], "with its stream");
     assert_eq!(world.ask_as(Some("bob"), "other", Ask::Use), Reply::Done);
     assert_eq!(world.sessions.count(), Ok(3));
+}
+
+#[test]
+fn of_one_moment_the_first_use_is_the_least_recent() {
+    let mut world = World::new();
+    for id in ["a", "b"] {
+        assert!(world.begin(id, of(Some("ann"))));
+    }
+    world.ask_as(Some("ann"), "a", Ask::Use);
+    assert!(world.begin("c", of(Some("ann"))));
+    assert_eq!(world.ask_as(Some("ann"), "b", Ask::Use), Reply::Unknown);
+    assert_eq!(world.ask_as(Some("ann"), "a", Ask::Use), Reply::Done);
 }
 
 #[test]
