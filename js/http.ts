@@ -18,7 +18,8 @@ import { leaveBody, linesOf, marked, serviceOf } from './front.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler.js';
 import { type Judged, pass, refuse } from './legacy/inbound.js';
 import { SessionFront } from './legacy/session-front.js';
-import type { SessionStore } from './legacy/session-store.js';
+import { sessionLimits } from './legacy/session-limits.js';
+import type { SessionLimits, SessionStore } from './legacy/session-store.js';
 import { type DEFAULT_LIMITS, limitsOf } from './limits.js';
 import { expectLoaded } from './load.js';
 import { notifierOn } from './notify.js';
@@ -100,10 +101,11 @@ class ListenFront {
       limits: this.#limits,
     });
     this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
-    const earlier = earlierOf(options, this.bus);
+    const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
+    const earlier = earlierOf(options, bounds);
     this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
     this.#openings = this.#openingsOf(options);
-    this.#sessions = earlier === 'sessions' ? this.#sessionFront() : undefined;
+    this.#sessions = bounds && this.#sessionFront(bounds);
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
@@ -159,7 +161,7 @@ class ListenFront {
         case 'caller':
           caller = await callerOf(this.#naming, request);
           if (caller.refusal !== undefined) return this.#denied(inbound, caller.refusal, caller);
-          core.named();
+          core.named(caller.name);
           break;
         case 'session': {
           const refusal = await this.#sessions?.refusalOfId(request);
@@ -172,10 +174,10 @@ class ListenFront {
           return refuse(this.#refusals.answer(step.answer), inbound);
         case 'listen':
           return this.#listen(inbound, step.requested, caller);
-        case 'legacy':
-          return this.#sessions?.serve(inbound, step, caller) ?? pass(this.#handler, inbound);
-        default:
+        case 'pass':
           return this.#pass(inbound, step.withholds);
+        default:
+          return this.#sessions?.serve(inbound, caller) ?? pass(this.#handler, inbound);
       }
     }
   }
@@ -206,18 +208,12 @@ class ListenFront {
     });
   }
 
-  #sessionFront(): SessionFront {
-    // Where callers are named, those without a name leave them half.
-    const share = this.#principal === undefined ? 1 : 0.5;
+  #sessionFront(bounds: SessionLimits): SessionFront {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
-      limits: {
-        ...this.#limits,
-        uris: this.#service.value.uris,
-        unnamedSessions: Math.ceil(this.#limits.sessions * share),
-        unnamedUriBytes: this.#limits.busUriBytes * share,
-      },
+      limits: this.#limits,
+      bounds,
       onerror: this.#onerror,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
@@ -274,11 +270,16 @@ function expectHolding({ legacy, listen = 'on' }: ListenOptions): boolean {
   return listen === 'on';
 }
 
-/** What becomes of requests of earlier revisions: a bus whose sessions all see keeps them, unless somebody says otherwise. */
-function earlierOf({ legacy, listen }: ListenOptions, { sessions }: ListenBus): ServiceOptions['earlier'] {
-  if (legacy === 'reject') return 'refused';
-  const keepsSessions = legacy === undefined && listen !== 'off' && sessions?.isShared === true;
-  return keepsSessions || legacy === 'sessions' ? 'sessions' : 'behind';
+/** Whether sessions of earlier revisions are kept: by a bus whose sessions all see they are, unless somebody says otherwise. */
+function keepsSessions({ legacy, listen }: ListenOptions, { sessions }: ListenBus): boolean {
+  return legacy === 'sessions' || (legacy === undefined && listen !== 'off' && sessions?.isShared === true);
+}
+
+/** What becomes of requests of earlier revisions, where sessions may take this; undefined: none is kept. */
+function earlierOf(options: ListenOptions, limits: SessionLimits | undefined): ServiceOptions['earlier'] {
+  if (options.legacy === 'reject') return 'refused';
+  if (limits === undefined) return 'behind';
+  return { sessions: { limits, authorizes: options.authorize !== undefined } };
 }
 
 function sessionsOf({ sessions }: ListenBus): SessionStore {

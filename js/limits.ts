@@ -81,6 +81,7 @@ export interface ListenLimits {
 export const DEFAULT_LIMITS = {
   bodyMs: 10_000,
   headerBytes: 16_384,
+  uris: 256,
   streams: 4_000,
   streamsPerPrincipal: 16,
   streamsPerAddress: 256,

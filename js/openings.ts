@@ -127,18 +127,14 @@ export class Openings {
     }
   }
 
-  /** Opens the stream of a session of the asker. */
-  async openSession(
-    asker: Asker,
-    make: (keepAliveMs: number) => Stream,
-    session: string,
-  ): Promise<FannedStream | Refusal> {
+  /** Opens the stream of the session of a request, for its asker. */
+  async openSession(core: Exchange, asker: Asker): Promise<FannedStream | Refusal> {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     const seat = this.#callers.enter(asker, 0);
     try {
-      const stream = await this.#attached(await this.#joined(asker, make(this.#keepAliveMs()), session));
+      const stream = await this.#attached(await this.#joined(core, asker));
       this.#hold(stream, seat, this.#options.witness.opened('session', asker.request));
       return stream;
     } catch (error) {
@@ -175,10 +171,10 @@ export class Openings {
     }
   }
 
-  async #joined(asker: Asker, stream: Stream, session: string): Promise<FannedStream> {
+  async #joined(core: Exchange, asker: Asker): Promise<FannedStream> {
     const { bus, limits, onerror, times } = this.#options;
-    calling(() => stream.scopeTo(scopeOf(asker), this.#streams.tally));
-    stream.joinSession(session, asker.principal);
+    const { tally } = this.#streams;
+    const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
     const of = { continent: continentOf(asker.request) };
     const connect = (frame: string, link: BusLink): BusConnection => {
       const connection = bus.connect?.(frame, link, of);

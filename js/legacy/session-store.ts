@@ -1,3 +1,7 @@
+import type { SessionLimits } from '../wasm.js';
+
+export type { SessionLimits };
+
 /** A session of a client of 2025-11-25 or earlier, as it begins. The store gives it its id. */
 export interface NewSession {
   /**
@@ -19,24 +23,6 @@ export interface NewSession {
   capabilities: string;
   /** Milliseconds without a request or a stream after which it is over: a whole number. */
   idleMs: number;
-}
-
-/** Upper bounds on what a store holds: whole numbers below 2^32, each the largest value still accepted. */
-export interface SessionLimits {
-  /** Sessions of all callers. */
-  sessions: number;
-  /** Sessions of callers without a name. */
-  unnamedSessions: number;
-  /** Sessions of one caller with a name, or of one address. */
-  sessionsPerPrincipal: number;
-  /** Resources that one session watches. */
-  uris: number;
-  /** Bytes of their URIs, 64 more for each. */
-  sessionUriBytes: number;
-  /** The same of all sessions. */
-  busUriBytes: number;
-  /** The same of sessions of callers without a name. */
-  unnamedUriBytes: number;
 }
 
 /**

@@ -2,25 +2,34 @@
 
 mod service;
 mod step;
+mod visit;
 
-pub use service::{Earlier, Service};
+pub use service::{Earlier, Service, SessionRules};
 pub use step::{Answer, Step};
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{
+    capabilities::Capabilities,
+    clock::Millis,
     error::{Reason, Rejection},
+    filter::SubscriptionFilter,
     front::Field,
     id::RequestId,
-    legacy,
-    listen::{self, Headers},
+    isolate::Joining,
+    legacy::{self, Call, LegacyRequest},
+    listen::{self, Headers, ServerStream},
     off,
+    session::{Claim, Reply},
 };
+
+use visit::Visit;
 
 /// One HTTP request, whose header fields are read once. The checks run in the order of this machine, and the first that fails answers.
 ///
 /// Poll [`Exchange::poll`] and do what the step says: it is told again until its `handle_*` was called. After
-/// [`Step::Answer`], [`Step::Pass`], [`Step::Listen`] and [`Step::Legacy`] there is nothing more to ask.
+/// [`Step::Answer`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and [`Step::OpenSession`] there is
+/// nothing more to ask.
 #[derive(Debug)]
 pub struct Exchange {
     service: Arc<Service>,
@@ -29,6 +38,7 @@ pub struct Exchange {
     fields: Vec<Field>,
     body: Option<Box<[u8]>>,
     is_named: bool,
+    principal: Option<Box<str>>,
     may_be_session: bool,
     /// The server behind is not announced to have what is not served.
     withholds: bool,
@@ -52,6 +62,8 @@ enum Stage {
     Other,
     /// A request that sessions have to do with.
     Session(legacy::Verdict),
+    /// One in a session.
+    Visit(Box<Visit>),
     Answered(Answer),
 }
 
@@ -79,6 +91,7 @@ impl Exchange {
             fields,
             body: None,
             is_named: false,
+            principal: None,
             may_be_session: false,
             withholds: false,
             id: None,
@@ -96,14 +109,54 @@ impl Exchange {
         self.body = Some(body.into_boxed_slice());
     }
 
-    /// Its caller was named, or needs no name.
-    pub fn handle_caller(&mut self) {
+    /// Its caller was named; `None`: it has no name, or needs none.
+    pub fn handle_caller(&mut self, principal: Option<&str>) {
         self.is_named = true;
+        self.principal = principal.map(Into::into);
     }
 
     /// A session may have the id that it names.
     pub fn handle_session(&mut self) {
         self.may_be_session = true;
+    }
+
+    /// Its session has replied.
+    pub fn handle_reply(&mut self, reply: Reply) {
+        if let Stage::Visit(visit) = &mut self.stage {
+            visit.handle_reply(reply);
+        }
+    }
+
+    /// Its caller may hear of what was requested and is in `permit` too; `None`: of all of it.
+    pub fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
+        if let Stage::Visit(visit) = &mut self.stage {
+            visit.handle_permit(permit);
+        }
+    }
+
+    /// The server behind has answered it with this HTTP status.
+    pub fn handle_status(&mut self, status: u16) {
+        if let Stage::Visit(visit) = &mut self.stage {
+            visit.handle_status(status);
+        }
+    }
+
+    /// After [`Step::Initialize`]: the answer, made from the `body` of what the server behind answered; `known` is what changes are told of.
+    /// `None` where that is no result of `initialize`.
+    pub fn initialized(
+        &self,
+        body: &[u8],
+        known: Option<Capabilities>,
+    ) -> Option<legacy::Initialized> {
+        legacy::initialized(self.id.as_ref()?, body, known)
+    }
+
+    /// After [`Step::OpenSession`]: the stream, with a keep-alive every so often (zero: none).
+    pub fn open_session(&self, keep_alive: Millis, now: Millis) -> Option<(ServerStream, Joining)> {
+        match &self.stage {
+            Stage::Visit(visit) => visit.stream(keep_alive, now),
+            _ => None,
+        }
     }
 
     /// The refusal of this request.
@@ -142,6 +195,7 @@ impl Exchange {
             },
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),
+            Stage::Visit(visit) => Some(visit.poll()),
             Stage::Answered(answer) => Some(Step::Answer(answer.clone())),
         }
     }
@@ -224,7 +278,7 @@ impl Exchange {
         let body = self.body.as_deref().unwrap_or_default();
         let limits = self.service.limits();
         let verdict = legacy::judge(&self.method, &self.headers(), body, limits);
-        let is_kept = self.service.earlier() == Earlier::Sessions;
+        let is_kept = matches!(self.service.earlier(), Earlier::Sessions(_));
         match verdict {
             legacy::Verdict::NotOurs => Some(self.pass()),
             legacy::Verdict::Rejected(rejection) if !is_kept || rejection.reason.is_of_http() => {
@@ -269,10 +323,27 @@ impl Exchange {
             return step;
         }
         match verdict.clone() {
-            legacy::Verdict::Legacy(request) => Some(Step::Legacy(request)),
+            legacy::Verdict::Legacy(request) => self.visit(request),
             legacy::Verdict::Rejected(rejection) => self.reject(rejection),
             legacy::Verdict::NotOurs => Some(self.pass()),
         }
+    }
+
+    fn visit(&mut self, request: LegacyRequest) -> Option<Step> {
+        let Some(session) = request.session.clone() else {
+            if request.call == Call::Initialize {
+                return Some(Step::Initialize);
+            }
+            let reason = Reason::InvalidRequest("The Mcp-Session-Id header is missing");
+            return self.reject(Rejection::new(reason, request.id));
+        };
+        let Earlier::Sessions(rules) = self.service.earlier() else {
+            return Some(self.pass());
+        };
+        let principal = self.principal.clone();
+        let claim = Claim { session, principal };
+        self.stage = Stage::Visit(Box::new(Visit::new(request, claim, rules)));
+        None
     }
 
     fn headers(&self) -> Headers<'_> {

@@ -3,6 +3,7 @@ use crate::{
     front::{Policy, Screening},
     limits::Limits,
     listen::Headers,
+    session,
 };
 
 use super::Answer;
@@ -23,9 +24,18 @@ pub enum Earlier {
     #[default]
     Behind,
     /// Their sessions are kept here.
-    Sessions,
+    Sessions(SessionRules),
     /// They are refused.
     Refused,
+}
+
+/// What holds for sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionRules {
+    /// What they may take.
+    pub limits: session::Limits,
+    /// Somebody says of each caller what it may hear.
+    pub authorizes: bool,
 }
 
 impl Service {

@@ -1,11 +1,13 @@
-use alloc::string::String;
+use alloc::{boxed::Box, string::String};
 
 use crate::{
     error::{Reason, Rejection},
+    filter::SubscriptionFilter,
     front::Screening,
-    legacy::LegacyRequest,
+    id::RequestId,
     listen::Accepted,
     message,
+    session::Question,
 };
 
 /// What is to be done for a request.
@@ -26,8 +28,25 @@ pub enum Step {
     Session,
     /// Establish what its caller may hear, and open a stream for it, or refuse it.
     Listen(Accepted),
-    /// Serve it in its session, or begin one.
-    Legacy(LegacyRequest),
+    /// Hand it to the server behind, and begin a session by what that answers:
+    /// [`Exchange::initialized`](super::Exchange::initialized).
+    Initialize,
+    /// Ask this of its session: [`Exchange::handle_reply`](super::Exchange::handle_reply), or refuse it.
+    Ask(Question),
+    /// Find out which part of this its caller may hear: [`Exchange::handle_permit`](super::Exchange::handle_permit), or refuse it.
+    Authorize {
+        /// What it is about.
+        requested: SubscriptionFilter,
+    },
+    /// Hand it to the server behind, in the session that it has there: [`Exchange::handle_status`](super::Exchange::handle_status).
+    Send {
+        /// How the server behind knows the session; `None`: it keeps none.
+        behind: Option<Box<str>>,
+    },
+    /// Answer it with what the server behind has answered.
+    Forward,
+    /// Open the stream of its session: [`Exchange::open_session`](super::Exchange::open_session), or refuse it.
+    OpenSession,
     /// Hand it to the server behind, as it came.
     Pass {
         /// Of what that answers the capabilities are left out that are not served here.
@@ -40,8 +59,10 @@ pub enum Step {
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// What is wrong; `None`: nothing, a browser has asked before its request.
+    /// What is wrong; `None`: nothing.
     pub rejection: Option<Rejection>,
+    /// The request that has the empty result.
+    pub done: Option<RequestId>,
     /// The body of the request has not been read, and will not be.
     pub is_unread: bool,
 }
@@ -60,17 +81,32 @@ impl Answer {
 
     fn preflight() -> Self {
         Self {
-            status: 204,
-            rejection: None,
             is_unread: true,
+            ..Self::empty(204)
+        }
+    }
+
+    pub(super) fn empty(status: u16) -> Self {
+        Self {
+            status,
+            rejection: None,
+            done: None,
+            is_unread: false,
+        }
+    }
+
+    pub(super) fn done(id: RequestId) -> Self {
+        Self {
+            done: Some(id),
+            ..Self::empty(200)
         }
     }
 
     pub(super) fn refused(rejection: Rejection) -> Self {
+        let status = rejection.reason.status();
         Self {
-            status: rejection.reason.status(),
             rejection: Some(rejection),
-            is_unread: false,
+            ..Self::empty(status)
         }
     }
 
@@ -89,8 +125,11 @@ impl Answer {
         }
     }
 
-    /// The JSON-RPC error, where the answer has a body.
+    /// The JSON-RPC error or result, where the answer has a body.
     pub fn body(&self) -> Option<String> {
+        if let Some(id) = &self.done {
+            return Some(message::result(id, "{}"));
+        }
         let rejection = self.rejection.as_ref();
         // The answer to HEAD has none.
         let told = rejection.filter(|told| told.reason != Reason::MethodNotAllowed);

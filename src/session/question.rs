@@ -93,6 +93,16 @@ pub enum Excess {
     Bytes(usize),
 }
 
+impl Ask {
+    /// Whether the server behind may have to be told first.
+    pub(crate) fn is_untold(&self) -> bool {
+        matches!(
+            self,
+            Self::Initialized { is_told: false } | Self::End { is_told: false }
+        )
+    }
+}
+
 impl Question {
     /// Reads one; `None`: it is none.
     pub fn from_json(text: &str) -> Option<Self> {

@@ -111,7 +111,7 @@ impl Settings {
                     }
                 }
                 // Who it is, `authorize` finds out together with what it may hear.
-                Step::Caller => exchange.handle_caller(),
+                Step::Caller => exchange.handle_caller(None),
                 Step::Listen(accepted) => match self.listening(&accepted, parts).await {
                     Ok(answer) => break answer,
                     Err(reason) => break refused(&exchange.refuse(reason)),

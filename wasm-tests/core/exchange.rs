@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mcp_listen::{
     error::Reason,
-    exchange::{Answer, Earlier, Exchange, Service, Step},
+    exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
     front::Policy,
-    legacy::Call,
     limits::Limits,
+    session::{self, Ask},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -27,6 +27,19 @@ const INITIALIZE: &str =
     r#"{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
 const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
+
+const KEPT: Earlier = Earlier::Sessions(SessionRules {
+    limits: session::Limits {
+        sessions: 4,
+        unnamed_sessions: 4,
+        sessions_per_principal: 4,
+        uris: 2,
+        session_uri_bytes: 300,
+        bus_uri_bytes: 300,
+        unnamed_uri_bytes: 300,
+    },
+    authorizes: false,
+});
 
 fn service(earlier: Earlier) -> Service {
     Service::new(Policy::default(), Limits::default(), earlier)
@@ -60,7 +73,7 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
             }
             Step::Caller => {
                 asked.push('c');
-                exchange.handle_caller();
+                exchange.handle_caller(None);
             }
             Step::Session => {
                 asked.push('s');
@@ -97,7 +110,7 @@ fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
 #[test]
 fn who_is_denied_hears_nothing_of_its_request() {
     for headers in [MODERN, PLAIN, SESSION] {
-        let mut exchange = post(service(Earlier::Sessions), headers);
+        let mut exchange = post(service(KEPT), headers);
         loop {
             match exchange.poll() {
                 Step::Caller => break,
@@ -115,7 +128,7 @@ fn who_is_denied_hears_nothing_of_its_request() {
 #[test]
 fn what_http_alone_refuses_asks_nobody() {
     let headers = MODERN.replace("text/event-stream", "text/html");
-    let refused = answer(post(service(Earlier::Sessions), &headers).poll());
+    let refused = answer(post(service(KEPT), &headers).poll());
     assert_eq!((refused.status, refused.is_unread), (406, true));
     let put = Exchange::new(Arc::new(service(Earlier::Behind)), "PUT", URL, MODERN, true).poll();
     assert_eq!(
@@ -142,28 +155,28 @@ fn earlier_revisions_are_behind_kept_or_refused() {
         let (asked, step) = steps(&mut post(service(Earlier::Refused), EARLIER), body);
         assert_eq!((asked.as_str(), answer(step).status), ("b", 400));
     }
-    let (asked, step) = steps(&mut post(service(Earlier::Sessions), EARLIER), PING);
+    let (asked, step) = steps(&mut post(service(KEPT), EARLIER), PING);
     assert_eq!(
         (asked.as_str(), step),
         ("b", Step::Pass { withholds: false })
     );
-    let (asked, step) = steps(&mut post(service(Earlier::Sessions), EARLIER), INITIALIZE);
-    assert!(matches!(step, Step::Legacy(request) if request.call == Call::Initialize));
+    let (asked, step) = steps(&mut post(service(KEPT), EARLIER), INITIALIZE);
+    assert_eq!(step, Step::Initialize);
     assert_eq!(asked, "bc");
 }
 
 #[test]
 fn a_session_is_looked_at_before_its_caller_and_the_caller_before_what_is_wrong() {
-    let (asked, step) = steps(&mut post(service(Earlier::Sessions), SESSION), PING);
-    assert!(matches!(step, Step::Legacy(request) if request.call == Call::Ping));
+    let (asked, step) = steps(&mut post(service(KEPT), SESSION), PING);
+    assert!(matches!(step, Step::Ask(question) if question.ask == Ask::Use));
     assert_eq!(asked, "bsc");
-    let (asked, step) = steps(&mut post(service(Earlier::Sessions), SESSION), "[]");
+    let (asked, step) = steps(&mut post(service(KEPT), SESSION), "[]");
     assert_eq!((asked.as_str(), answer(step).status), ("bsc", 400));
 }
 
 #[test]
 fn an_id_that_no_session_can_have_is_refused_with_the_id_of_the_request() {
-    let mut exchange = post(service(Earlier::Sessions), SESSION);
+    let mut exchange = post(service(KEPT), SESSION);
     assert!(is_body(&exchange.poll()));
     exchange.handle_body(PING.into());
     assert_eq!(exchange.poll(), Step::Session);

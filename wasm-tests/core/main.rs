@@ -85,6 +85,7 @@ mod subscription;
 mod tally;
 mod tap;
 mod task;
+mod visit;
 mod watch;
 mod watch_legacy;
 mod wire;

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use mcp_listen::{
     capabilities::Capabilities,
+    clock::Millis,
     event::ServerEvent,
-    exchange::{Earlier, Exchange, Service, Step},
+    exchange::{Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
     front::Policy,
     json,
     limits::Limits,
     listen::{self, Headers, Verdict},
     message,
+    session::{self, Excess, Reply},
 };
 
 /// A filter that is read is written as it reads, and honoring never adds to it.
@@ -73,13 +75,49 @@ pub fn exchange(bytes: &[u8]) {
         .map(|headers| (*headers, bytes))
         .chain([(&*head, body)])
     {
-        for earlier in [Earlier::Behind, Earlier::Sessions, Earlier::Refused] {
+        for earlier in [Earlier::Behind, KEPT, Earlier::Refused] {
             let service = Service::new(Policy::default(), Limits::default(), earlier);
             for service in [service.clone(), service.without_streams()] {
                 decided(Arc::new(service), headers, body);
             }
         }
     }
+}
+
+const KEPT: Earlier = Earlier::Sessions(SessionRules {
+    limits: session::Limits {
+        sessions: 4,
+        unnamed_sessions: 4,
+        sessions_per_principal: 4,
+        uris: 2,
+        session_uri_bytes: 300,
+        bus_uri_bytes: 300,
+        unnamed_uri_bytes: 300,
+    },
+    authorizes: true,
+});
+
+/// One of the replies to a question, as the bytes say.
+fn reply(by: usize) -> Reply {
+    let text = || "1-e".into();
+    [
+        Reply::Unknown,
+        Reply::Done,
+        Reply::Done,
+        Reply::Done,
+        Reply::Behind(None),
+        Reply::Behind(Some(text())),
+        Reply::Tell(text()),
+        Reply::NotOffered,
+        Reply::Full(Excess::Uris(1)),
+        Reply::Taken,
+        Reply::Open {
+            capabilities: "{}".into(),
+            since: text(),
+            watched: Vec::new(),
+        },
+    ][by % 11]
+        .clone()
 }
 
 fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
@@ -91,8 +129,21 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
         assert_eq!(exchange.poll(), step, "it is another one each time");
         match &step {
             Step::Body { .. } => exchange.handle_body(body.into()),
-            Step::Caller => exchange.handle_caller(),
+            Step::Caller => exchange.handle_caller(None),
             Step::Session => exchange.handle_session(),
+            Step::Ask(_) => exchange.handle_reply(reply(body.len() / 3 + asked.len())),
+            Step::Authorize { .. } => exchange.handle_permit(None),
+            Step::Send { .. } => {
+                exchange.handle_status([200, 202, 404, 405, 500][body.len() % 5]);
+            }
+            Step::OpenSession => {
+                assert!(
+                    exchange
+                        .open_session(Millis::default(), Millis::default())
+                        .is_some()
+                );
+                break;
+            }
             Step::Answer(answer) => {
                 let told = answer.body();
                 assert!(told.is_none_or(|told| json::read(told.as_bytes(), 8).is_ok()));

@@ -13,48 +13,6 @@ use super::{log::Bus, rows::Rows};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What a request that names a session asks of it, which uses it. */
-export interface SessionQuestion {
-  /** The `Mcp-Session-Id`. */
-  session: string;
-  /** Who asks; undefined: a caller without a name. */
-  principal?: string | undefined;
-  ask:
-    /** Whether it is there. */
-    | 'use'
-    /** By which id the server behind knows it. */
-    | 'behind'
-    /** Whether it may watch resources at all. */
-    | 'mayWatch'
-    /** Its client is ready; the server behind has been told. */
-    | { initialized: { isTold: boolean } }
-    | { watch: { uri: string; limits: object } }
-    | { unwatch: string }
-    /** Its client opens its stream, and says which event it has seen last. */
-    | { open: { resumes: boolean } }
-    /** It is over; the server behind has been told. */
-    | { end: { isTold: boolean } };
-}
-
-/** The reply to it. */
-export type SessionReply =
-  /** There is no such session, it is over, or it is another principal's. */
-  | 'unknown'
-  /** What was asked is so, or is done. */
-  | 'done'
-  /** Its client was never told that it could watch resources. */
-  | 'notOffered'
-  /** Its stream is open already. */
-  | 'taken'
-  /** By which id the server behind knows it; null: by none. */
-  | { behind: string | null }
-  /** Tell the server behind first, which knows it by this id, then ask again. */
-  | { tell: string }
-  /** It watches as much as it may: the limit on how many resources, or on the bytes of their URIs. */
-  | { full: { uris: number } | { bytes: number } }
-  /** Its stream may open: what its client was told of as JSON text, where its first stream goes on, and what it watches. */
-  | { open: { capabilities: string; since: string; watched: string[] } };
-
 /** What a change of a session takes. */
 export type SessionOutput =
   /** A frame for the edge with its stream. */
@@ -114,7 +72,7 @@ impl Bus {
             .begin(id, new, &since, &limits, millis(now))
     }
 
-    /// Asks something of a session: the JSON texts of a `SessionQuestion` and of its `SessionReply`.
+    /// Asks something of a session: as `Exchange` says it, and says what it replies.
     #[wasm_bindgen(js_name = askSession)]
     pub fn ask_session(&mut self, question: &str, now: f64) -> Result<String, JsValue> {
         let question = Question::from_json(question).ok_or_else(|| malformed("question"))?;

@@ -11,7 +11,7 @@ export interface Answer {
   status: number;
   /** Which kind of refusal it counts as; undefined where it is none. */
   refusal: string | undefined;
-  /** The JSON-RPC error, if the answer has a body. */
+  /** The JSON-RPC error or result, if the answer has a body. */
   body: string | undefined;
   /** Seconds for `Retry-After`, if a later attempt makes sense. */
   retryAfter: number | undefined;

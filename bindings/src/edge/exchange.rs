@@ -2,25 +2,14 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    capabilities::Capabilities,
-    clock::Millis,
-    error::Reason,
-    exchange,
-    filter::SubscriptionFilter,
-    isolate::Joining,
-    legacy::{self, Call, LegacyRequest, event_id},
-    listen::{Accepted, ServerStream, Stamp},
-    message,
-    scope::Scope,
-    topic::Topic,
-    upstream::Past,
+    capabilities::Capabilities, error::Reason, exchange, filter::SubscriptionFilter,
+    listen::Accepted, scope::Scope, session::Reply, topic::Topic,
 };
 
 use crate::{
     error::coded,
     number::millis,
     object::{object, optional},
-    text::uris_of,
 };
 
 use super::{
@@ -41,27 +30,20 @@ export type Step =
   | { kind: 'session' }
   /** Find out which part of `requested` (a filter as JSON text) its caller may hear, and `open` a stream for it. */
   | { kind: 'listen'; requested: string }
-  | ({ kind: 'legacy' } & LegacyRequest)
+  /** Hand it to the server behind, and begin a session by what that answers: `initialized`. */
+  | { kind: 'initialize' }
+  /** Ask this of its session, in words of the core: `replied`, or refuse it. */
+  | { kind: 'ask'; question: string }
+  /** Find out which part of `requested` (a filter as JSON text) its caller may hear: `permitted`, or refuse it. */
+  | { kind: 'authorize'; requested: string }
+  /** Hand it to the server behind, in the session that it has there; undefined: it keeps none. Then `sent`. */
+  | { kind: 'send'; behind: string | undefined }
+  /** Answer it with what the server behind has answered. */
+  | { kind: 'forward' }
+  /** Open the stream of its session: `openSession`, or refuse it. */
+  | { kind: 'openSession' }
   /** Hand it to the server behind, whose answer names no capabilities that are not served, where it `withholds`. */
   | { kind: 'pass'; withholds: boolean };
-
-/** A request of an earlier revision. */
-export interface LegacyRequest {
-  /** The id of its session. */
-  session: string | undefined;
-  call: LegacyCall;
-  /** The resource to subscribe to, or no more. */
-  uri: string | undefined;
-  /** The last event that the client has seen. */
-  lastEventId: string | undefined;
-}
-
-/**
- * What a request of an earlier revision asks for: a new session; the session is in use; a sign of life; updates of one resource, or no
- * more of them; one of the two with bad parameters; the session's stream; the session is over; something for the server behind.
- */
-export type LegacyCall =
-  | 'initialize' | 'initialized' | 'ping' | 'subscribe' | 'unsubscribe' | 'invalid' | 'open' | 'end' | 'other';
 
 /** The answer to `initialize`, and what the session was told that it is notified about, as JSON texts. */
 export interface LegacyInitialized {
@@ -75,7 +57,6 @@ export interface LegacyInitialized {
 pub struct Exchange {
     core: exchange::Exchange,
     accepted: Option<Accepted>,
-    legacy: Option<LegacyRequest>,
 }
 
 #[derive(Serialize)]
@@ -85,26 +66,18 @@ pub struct Exchange {
     rename_all_fields = "camelCase"
 )]
 enum Step {
-    Answer {
-        answer: Answer,
-    },
-    Body {
-        most: usize,
-    },
+    Answer { answer: Answer },
+    Body { most: usize },
     Caller,
     Session,
-    Listen {
-        requested: String,
-    },
-    Legacy {
-        session: Option<String>,
-        call: &'static str,
-        uri: Option<String>,
-        last_event_id: Option<String>,
-    },
-    Pass {
-        withholds: bool,
-    },
+    Listen { requested: String },
+    Initialize,
+    Ask { question: String },
+    Authorize { requested: String },
+    Send { behind: Option<String> },
+    Forward,
+    OpenSession,
+    Pass { withholds: bool },
 }
 
 #[derive(Serialize)]
@@ -136,11 +109,18 @@ impl Exchange {
                 self.accepted = Some(accepted);
                 Step::Listen { requested }
             }
-            exchange::Step::Legacy(request) => {
-                let step = step_of(&request);
-                self.legacy = Some(request);
-                step
-            }
+            exchange::Step::Initialize => Step::Initialize,
+            exchange::Step::Ask(question) => Step::Ask {
+                question: question.to_json(),
+            },
+            exchange::Step::Authorize { requested } => Step::Authorize {
+                requested: requested.to_json(),
+            },
+            exchange::Step::Send { behind } => Step::Send {
+                behind: behind.map(String::from),
+            },
+            exchange::Step::Forward => Step::Forward,
+            exchange::Step::OpenSession => Step::OpenSession,
             exchange::Step::Pass { withholds } => Step::Pass { withholds },
             _ => Step::Pass { withholds: false },
         };
@@ -152,9 +132,9 @@ impl Exchange {
         self.core.handle_body(body);
     }
 
-    /// The caller was named, or needs no name.
-    pub fn named(&mut self) {
-        self.core.handle_caller();
+    /// The caller was named; undefined: it has no name, or needs none.
+    pub fn named(&mut self, principal: Option<String>) {
+        self.core.handle_caller(principal.as_deref());
     }
 
     /// A session may have the id that the request names.
@@ -162,34 +142,30 @@ impl Exchange {
         self.core.handle_session();
     }
 
+    /// The session has replied; throws where that is no reply.
+    pub fn replied(&mut self, reply: &str) -> Result<(), JsValue> {
+        let reply = Reply::from_json(reply)
+            .ok_or_else(|| coded("malformed-session", "this is no reply of a session"))?;
+        self.core.handle_reply(reply);
+        Ok(())
+    }
+
+    /// The caller may hear of what is in `permit` too, a filter as JSON text; undefined: of all that was requested.
+    pub fn permitted(&mut self, permit: Option<String>) -> Result<(), JsValue> {
+        let permit = permit.as_deref().map(filter_of).transpose()?;
+        self.core.handle_permit(permit);
+        Ok(())
+    }
+
+    /// The server behind has answered with this HTTP status.
+    pub fn sent(&mut self, status: u16) {
+        self.core.handle_status(status);
+    }
+
     /// The refusal of this request.
     #[wasm_bindgen(unchecked_return_type = "Answer")]
     pub fn refuse(&self, refusal: Refusal) -> JsValue {
         self.refused(refusal.reason())
-    }
-
-    /// The refusal where its parameters are bad.
-    #[wasm_bindgen(js_name = refuseParams, unchecked_return_type = "Answer")]
-    pub fn refuse_params(&self) -> JsValue {
-        match self.legacy.as_ref().map(|legacy| &legacy.call) {
-            Some(Call::Invalid(reason)) => self.refused(reason.clone()),
-            _ => self.refused(Reason::InvalidParams("params are none")),
-        }
-    }
-
-    /// The refusal where the session watches as many URIs as it may, or, with `isOfBytes`, as many bytes of them.
-    #[wasm_bindgen(js_name = refuseUri, unchecked_return_type = "Answer")]
-    pub fn refuse_uri(
-        &self,
-        limit: usize,
-        #[wasm_bindgen(js_name = isOfBytes)] is_of_bytes: bool,
-    ) -> JsValue {
-        let what = if is_of_bytes {
-            "Too many bytes of resource URIs"
-        } else {
-            "Too many resource URIs"
-        };
-        self.refused(Reason::LimitExceeded { what, limit })
     }
 
     /// Bytes that the names of a listen count, and those of its caller's `scope`, which is JSON text.
@@ -231,53 +207,28 @@ impl Exchange {
     #[wasm_bindgen(unchecked_return_type = "LegacyInitialized | undefined")]
     pub fn initialized(&self, body: &[u8], known: Option<String>) -> JsValue {
         let known = known.as_deref().map(Capabilities::from_json);
-        let id = self.legacy.as_ref().and_then(|legacy| legacy.id.as_ref());
-        let initialized = id.and_then(|id| legacy::initialized(id, body, known));
+        let initialized = self.core.initialized(body, known);
         optional(initialized.map(|initialized| Initialized {
             answer: initialized.answer,
             capabilities: initialized.capabilities.to_json(),
         }))
     }
 
-    /// The empty result of a request of an earlier revision.
-    #[wasm_bindgen(getter)]
-    pub fn done(&self) -> Option<String> {
-        let id = self.legacy.as_ref()?.id.as_ref();
-        id.map(|id| message::result(id, "{}"))
+    /// After `openSession`: the stream, with keep-alives every `keepAliveMs`; 0: none. Otherwise as `open`.
+    #[wasm_bindgen(js_name = openSession)]
+    pub fn open_session(
+        &self,
+        scope: &str,
+        #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
+        now: f64,
+        tally: &Tally,
+    ) -> Result<Stream, JsValue> {
+        let opened = self.core.open_session(millis(keep_alive_ms), millis(now));
+        let (mut stream, joining) = opened.ok_or_else(out_of_place)?;
+        stream.scope_to(scope_of(scope)?);
+        stream.count_in(tally.0.clone());
+        Ok(Stream::resuming(stream, joining))
     }
-}
-
-/// The session's stream for the lists of `capabilities` that `authorized` names too (JSON
-/// texts; undefined: all of them), and for what the session watches, but those `watched` URIs that
-/// `authorized` does not name. It goes on from the event id `since`. Keep-alives every `keepAliveMs`; 0: none.
-#[wasm_bindgen(js_name = sessionStream)]
-pub fn session_stream(
-    capabilities: &str,
-    watched: Vec<String>,
-    authorized: Option<String>,
-    since: Option<String>,
-    #[wasm_bindgen(js_name = keepAliveMs)] keep_alive_ms: f64,
-    now: f64,
-) -> Result<Stream, JsValue> {
-    let capabilities = Capabilities::from_json(capabilities);
-    let authorized = authorized.as_deref().map(filter_of).transpose()?;
-    let lists = SubscriptionFilter::lists(capabilities).honored(capabilities, authorized.as_ref());
-    let (keep_alive, now): (Millis, Millis) = (millis(keep_alive_ms), millis(now));
-    let stream = ServerStream::with_stamp(Stamp::None, lists, keep_alive, now);
-    let past = since.map_or(Past::None, |id| {
-        event_id::read(&id).map_or(Past::Unknown, Past::Since)
-    });
-    let mut denied = uris_of(&watched);
-    denied.retain(|uri| {
-        let by = authorized.as_ref();
-        by.is_some_and(|by| !by.resource_subscriptions.contains(uri))
-    });
-    let joining = Joining {
-        session: Box::default(),
-        past,
-        denied,
-    };
-    Ok(Stream::resuming(stream, joining))
 }
 
 impl Exchange {
@@ -291,33 +242,7 @@ impl From<exchange::Exchange> for Exchange {
         Self {
             core,
             accepted: None,
-            legacy: None,
         }
-    }
-}
-
-fn step_of(request: &LegacyRequest) -> Step {
-    Step::Legacy {
-        session: request.session.as_deref().map(str::to_owned),
-        call: match request.call {
-            Call::Initialize => "initialize",
-            Call::Initialized => "initialized",
-            Call::Ping => "ping",
-            Call::Subscribe(_) => "subscribe",
-            Call::Unsubscribe(_) => "unsubscribe",
-            Call::Invalid(_) => "invalid",
-            Call::Open { .. } => "open",
-            Call::End => "end",
-            Call::Other => "other",
-        },
-        uri: match &request.call {
-            Call::Subscribe(uri) | Call::Unsubscribe(uri) => Some(uri.to_string()),
-            _ => None,
-        },
-        last_event_id: match &request.call {
-            Call::Open { last_event_id } => last_event_id.as_deref().map(str::to_owned),
-            _ => None,
-        },
     }
 }
 

@@ -6,7 +6,6 @@ mod exchange;
 mod fanout;
 mod grant;
 mod isolate;
-mod lists;
 pub(crate) mod options;
 mod probe;
 pub(crate) mod refusal;

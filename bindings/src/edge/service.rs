@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    exchange::{self, Earlier},
+    exchange::{self, Earlier, SessionRules},
     front::{self, Policy},
     json,
     listen::Headers,
+    session,
 };
 
 use crate::{error::coded, object::object};
@@ -16,6 +17,24 @@ use super::{answer::Answer, exchange::Exchange, options::limits_of, refusal::Ref
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
+/** Upper bounds on what the sessions of a store take: whole numbers below 2^32, each the largest value still accepted. */
+export interface SessionLimits {
+  /** Sessions of all callers. */
+  sessions: number;
+  /** Sessions of callers without a name. */
+  unnamedSessions: number;
+  /** Sessions of one caller with a name, or of one address. */
+  sessionsPerPrincipal: number;
+  /** Resources that one session watches. */
+  uris: number;
+  /** Bytes of their URIs, 64 more for each. */
+  sessionUriBytes: number;
+  /** The same of all sessions. */
+  busUriBytes: number;
+  /** The same of sessions of callers without a name. */
+  unnamedUriBytes: number;
+}
+
 /** What holds for all requests of a server. */
 export interface ServiceOptions {
   /** Origins of pages that may ask, one a line. */
@@ -26,8 +45,11 @@ export interface ServiceOptions {
   limits: string | undefined;
   /** Without it whatever would need a stream is refused. */
   holdsStreams: boolean;
-  /** What becomes of requests of revisions before 2026-07-28: the server behind answers them, their sessions are kept here, or they are refused. */
-  earlier: 'behind' | 'sessions' | 'refused';
+  /**
+   * What becomes of requests of revisions before 2026-07-28: the server behind answers them, they are refused, or their sessions are kept
+   * here; somebody `authorizes` then what each caller may hear, or nobody does.
+   */
+  earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
 }
 
 /** What the head of a request comes to. */
@@ -54,10 +76,16 @@ struct Options {
 }
 
 #[derive(Clone, Copy, Deserialize)]
+struct Rules {
+    limits: session::Limits,
+    authorizes: bool,
+}
+
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Kept {
     Behind,
-    Sessions,
+    Sessions(Rules),
     Refused,
 }
 
@@ -82,12 +110,6 @@ impl Service {
             service = service.without_streams();
         }
         Ok(Self(Arc::new(service)))
-    }
-
-    /// The largest number of resource URIs that one stream or session names.
-    #[wasm_bindgen(getter)]
-    pub fn uris(&self) -> usize {
-        self.0.limits().uris
     }
 
     /// Judges the head of a request: its method, absolute URL and header fields (lines `name: value`).
@@ -129,7 +151,9 @@ impl From<Kept> for Earlier {
     fn from(kept: Kept) -> Self {
         match kept {
             Kept::Behind => Self::Behind,
-            Kept::Sessions => Self::Sessions,
+            Kept::Sessions(Rules { limits, authorizes }) => {
+                Self::Sessions(SessionRules { limits, authorizes })
+            }
             Kept::Refused => Self::Refused,
         }
     }

@@ -1,0 +1,286 @@
+use alloc::{boxed::Box, vec::Vec};
+
+use crate::{
+    capabilities::Capabilities,
+    clock::Millis,
+    error::{Reason, Rejection},
+    filter::SubscriptionFilter,
+    isolate::Joining,
+    legacy::{Call, LegacyRequest, event_id},
+    listen::{ServerStream, Stamp},
+    session::{Ask, Claim, Excess, Question, Reply},
+    upstream::Past,
+    uri::Uri,
+};
+
+use super::{Answer, SessionRules, Step};
+
+/// A request in a session that is kept here.
+#[derive(Clone, Debug)]
+pub(super) struct Visit {
+    request: LegacyRequest,
+    claim: Claim,
+    rules: SessionRules,
+    stage: Stage,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    /// Something is asked of the session; `is_answered`: the request is not, the server behind has answered it.
+    Ask {
+        ask: Ask,
+        is_answered: bool,
+    },
+    /// Whether the caller may hear of what it subscribes to, or of what its stream is for.
+    Authorize(Option<Opening>),
+    /// It goes to the server behind; `tells`: on behalf of the session.
+    Send {
+        behind: Option<Box<str>>,
+        tells: bool,
+    },
+    Open(Opening),
+    Forward,
+    Answered(Answer),
+}
+
+/// A session's stream before it is open.
+#[derive(Clone, Debug)]
+struct Opening {
+    capabilities: Capabilities,
+    since: Box<str>,
+    watched: Vec<Uri>,
+    permit: Option<SubscriptionFilter>,
+}
+
+impl Visit {
+    /// A request that names the session that it claims.
+    pub(super) fn new(request: LegacyRequest, claim: Claim, rules: SessionRules) -> Self {
+        let ask = match &request.call {
+            Call::Initialize | Call::Ping => Ask::Use,
+            Call::Initialized => Ask::Initialized { is_told: false },
+            Call::Subscribe(uri) if !rules.authorizes => Ask::Watch {
+                uri: uri.clone(),
+                limits: rules.limits,
+            },
+            // Who may watch nothing is told that before its parameters are looked at, and before anybody is asked.
+            Call::Subscribe(_) | Call::Invalid(_) => Ask::MayWatch,
+            Call::Unsubscribe(uri) => Ask::Unwatch(uri.clone()),
+            Call::Open { last_event_id } => Ask::Open {
+                resumes: last_event_id.is_some(),
+            },
+            Call::End => Ask::End { is_told: false },
+            Call::Other => Ask::Behind,
+        };
+        Self {
+            request,
+            claim,
+            rules,
+            stage: Stage::Ask {
+                ask,
+                is_answered: false,
+            },
+        }
+    }
+
+    pub(super) fn poll(&self) -> Step {
+        match &self.stage {
+            Stage::Ask { ask, .. } => Step::Ask(Question {
+                session: self.claim.session.clone(),
+                principal: self.claim.principal.clone(),
+                ask: ask.clone(),
+            }),
+            Stage::Authorize(opening) => Step::Authorize {
+                requested: self.requested(opening.as_ref()),
+            },
+            Stage::Send { behind, .. } => Step::Send {
+                behind: behind.clone(),
+            },
+            Stage::Open(_) => Step::OpenSession,
+            Stage::Forward => Step::Forward,
+            Stage::Answered(answer) => Step::Answer(answer.clone()),
+        }
+    }
+
+    pub(super) fn handle_reply(&mut self, reply: Reply) {
+        let Stage::Ask { ask, is_answered } = &self.stage else {
+            return;
+        };
+        self.stage = match reply {
+            _ if *is_answered => Stage::Forward,
+            Reply::Unknown => self.refused(Reason::SessionNotFound),
+            Reply::Taken => self.refused(Reason::StreamTaken),
+            Reply::NotOffered => self.in_band(Reason::MethodNotFound),
+            Reply::Full(excess) => self.in_band(reason_of(excess)),
+            Reply::Behind(behind) => Stage::Send {
+                behind,
+                tells: false,
+            },
+            Reply::Tell(behind) if ask.is_untold() => Stage::Send {
+                behind: Some(behind),
+                tells: true,
+            },
+            Reply::Open {
+                capabilities,
+                since,
+                watched,
+            } => self.opening(Opening {
+                capabilities: Capabilities::from_json(&capabilities),
+                since,
+                watched,
+                permit: None,
+            }),
+            Reply::Done => self.done(ask),
+            // It has been told.
+            Reply::Tell(_) => self.refused(Reason::Unavailable),
+        };
+    }
+
+    /// The caller may hear of this; `None`: of all that was requested.
+    pub(super) fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
+        let Stage::Authorize(opening) = &self.stage else {
+            return;
+        };
+        self.stage = match (opening, &self.request.call) {
+            (Some(opening), _) => Stage::Open(Opening {
+                permit,
+                ..opening.clone()
+            }),
+            (None, Call::Subscribe(uri)) => {
+                let is_permitted =
+                    permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
+                // What it may not read is answered as what does not exist: it never changes.
+                Self::asking(if is_permitted {
+                    Ask::Watch {
+                        uri: uri.clone(),
+                        limits: self.rules.limits,
+                    }
+                } else {
+                    Ask::Unwatch(uri.clone())
+                })
+            }
+            (None, _) => self.refused(Reason::Unavailable),
+        };
+    }
+
+    /// The server behind has answered with this status.
+    pub(super) fn handle_status(&mut self, status: u16) {
+        let Stage::Send { behind, tells } = &self.stage else {
+            return;
+        };
+        let is_end = self.request.call == Call::End;
+        // One that has no such session any more, or lets no client end one, keeps none of ours alive.
+        let is_told = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
+        self.stage = if *tells && is_told {
+            Self::asking(if is_end {
+                Ask::End { is_told: true }
+            } else {
+                Ask::Initialized { is_told: true }
+            })
+        } else if status == 404 && behind.is_some() {
+            // To its client that means that the session is over, so it is.
+            Stage::Ask {
+                ask: Ask::End { is_told: true },
+                is_answered: true,
+            }
+        } else {
+            Stage::Forward
+        };
+    }
+
+    /// The stream, after [`Step::OpenSession`].
+    pub(super) fn stream(
+        &self,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> Option<(ServerStream, Joining)> {
+        let Stage::Open(opening) = &self.stage else {
+            return None;
+        };
+        let permit = opening.permit.as_ref();
+        let lists = SubscriptionFilter::lists(opening.capabilities);
+        let honored = lists.honored(opening.capabilities, permit);
+        let stream = ServerStream::with_stamp(Stamp::None, honored, keep_alive, now);
+        let is_denied =
+            |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
+        // Nobody knows what a client without an event id has heard: since the session began, perhaps nothing.
+        let since = match &self.request.call {
+            Call::Open {
+                last_event_id: Some(id),
+            } => id,
+            _ => &opening.since,
+        };
+        let joining = Joining {
+            session: self.claim.to_text().into(),
+            past: event_id::read(since).map_or(Past::Unknown, Past::Since),
+            denied: opening.watched.iter().filter(is_denied).cloned().collect(),
+        };
+        Some((stream, joining))
+    }
+
+    fn opening(&self, opening: Opening) -> Stage {
+        if self.rules.authorizes {
+            Stage::Authorize(Some(opening))
+        } else {
+            Stage::Open(opening)
+        }
+    }
+
+    fn requested(&self, opening: Option<&Opening>) -> SubscriptionFilter {
+        let (filter, uris) = match (opening, &self.request.call) {
+            (Some(opening), _) => (
+                SubscriptionFilter::lists(opening.capabilities),
+                opening.watched.clone(),
+            ),
+            (None, Call::Subscribe(uri)) => (SubscriptionFilter::default(), vec![uri.clone()]),
+            (None, _) => Default::default(),
+        };
+        SubscriptionFilter {
+            resource_subscriptions: uris,
+            ..filter
+        }
+    }
+
+    fn done(&self, ask: &Ask) -> Stage {
+        let answer = match &self.request.call {
+            Call::Subscribe(_) if *ask == Ask::MayWatch => return Stage::Authorize(None),
+            Call::Invalid(reason) => return self.in_band(reason.clone()),
+            Call::Initialize => {
+                let why = "This session is initialized already";
+                return self.refused(Reason::InvalidRequest(why));
+            }
+            Call::Initialized => Answer::empty(202),
+            Call::End => Answer::empty(200),
+            _ => self
+                .request
+                .id
+                .clone()
+                .map_or(Answer::empty(200), Answer::done),
+        };
+        Stage::Answered(answer)
+    }
+
+    fn asking(ask: Ask) -> Stage {
+        Stage::Ask {
+            ask,
+            is_answered: false,
+        }
+    }
+
+    fn refused(&self, reason: Reason) -> Stage {
+        let rejection = Rejection::new(reason, self.request.id.clone());
+        Stage::Answered(Answer::refused(rejection))
+    }
+
+    fn in_band(&self, reason: Reason) -> Stage {
+        let rejection = Rejection::new(reason, self.request.id.clone());
+        Stage::Answered(Answer::in_band(rejection))
+    }
+}
+
+fn reason_of(excess: Excess) -> Reason {
+    let (what, limit) = match excess {
+        Excess::Uris(limit) => ("Too many resource URIs", limit),
+        Excess::Bytes(limit) => ("Too many bytes of resource URIs", limit),
+    };
+    Reason::LimitExceeded { what, limit }
+}

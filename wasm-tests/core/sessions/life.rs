@@ -1,0 +1,179 @@
+use mcp_listen::{
+    bus::EdgeId,
+    clock::Millis,
+    session::{Ask, Claim, Excess, NewSession, Output, Reply, Sessions},
+    wire::SessionCall,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{rows::Rows, world::*};
+
+#[test]
+fn a_session_is_its_principal_s_alone() {
+    let mut world = World::with("s", of(Some("ann")));
+    for other in [None, Some("bob"), Some("")] {
+        assert_eq!(world.ask_as(other, "s", Ask::Use), Reply::Unknown);
+        assert_eq!(
+            world.ask_as(other, "s", Ask::End { is_told: false }),
+            Reply::Unknown
+        );
+    }
+    assert_eq!(world.ask_as(Some("ann"), "s", Ask::Use), Reply::Done);
+    assert_eq!(world.ask_as(Some("ann"), "t", Ask::Use), Reply::Unknown);
+    assert_eq!(world.joined("s", 1), None, "nor is its stream another's");
+    assert_eq!(world.joined("s bob", 2), None);
+    assert_eq!(world.outputs(), []);
+    assert_eq!(world.joined_shard("s bob", 1), None);
+    assert!(world.joined("s ann", 3).is_some());
+}
+
+#[test]
+fn a_session_that_idles_for_too_long_is_over() {
+    let mut world = World::with("s", of(None));
+    world.now = world.now + IDLE;
+    assert!(world.is_there("s"), "its span to the last");
+    world.now = world.now + IDLE + Millis(1);
+    assert!(!world.is_there("s"));
+    assert_eq!(world.sessions.count(), Ok(1), "not swept yet");
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.sessions.count(), Ok(0));
+}
+
+#[test]
+fn a_session_with_a_stream_idles_from_its_end_on() {
+    for is_at_shard in [false, true] {
+        let mut world = World::with("s", of(None));
+        if is_at_shard {
+            world.joined_shard("s", 3);
+        } else {
+            world.joined("s", 1);
+        }
+        world.now = world.now + Millis(5_000);
+        world.sessions.sweep(world.now).unwrap();
+        assert_eq!(world.sessions.count(), Ok(1));
+        world.now = world.now + Millis(5_000);
+        if is_at_shard {
+            world.left_shard("s", 3);
+        } else {
+            world.left(1);
+        }
+        world.now = world.now + IDLE;
+        world.sessions.sweep(world.now).unwrap();
+        assert!(world.is_there("s"));
+        world.now = world.now + IDLE + Millis(1);
+        world.sessions.sweep(world.now).unwrap();
+        assert_eq!(world.sessions.count(), Ok(0));
+    }
+}
+
+#[test]
+fn requests_of_one_moment_write_nothing_and_count_all_the_same() {
+    let mut world = World::with("s", of(None));
+    for _ in 0..20 {
+        world.now = world.now + Millis(5);
+        assert!(world.is_there("s"));
+    }
+    assert_eq!(world.sessions.store().writes, 1);
+    world.now = world.now + IDLE;
+    assert!(
+        world.is_there("s"),
+        "used 1,000 ms ago, written 1,100 ms ago"
+    );
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.sessions.count(), Ok(1));
+}
+
+#[test]
+fn the_server_behind_is_told_first() {
+    let new = NewSession {
+        behind: Some("theirs".into()),
+        ..of(None)
+    };
+    let mut world = World::with("s", new);
+    let theirs = || Reply::Behind(Some("theirs".into()));
+    assert_eq!(world.ask("s", Ask::Behind), theirs());
+    for ask in [
+        Ask::Initialized { is_told: false },
+        Ask::End { is_told: false },
+    ] {
+        assert_eq!(world.ask("s", ask), Reply::Tell("theirs".into()));
+    }
+    let held = world.joined("s", 1);
+    assert_eq!(held, Some(watching("s", &[], true)), "nothing has changed");
+    let told = Ask::Initialized { is_told: true };
+    assert_eq!(world.ask("s", told.clone()), Reply::Done);
+    let released = Output::Watch(EdgeId(1), watching("s", &[], false));
+    assert_eq!(world.outputs(), [released]);
+    assert_eq!(world.ask("s", told), Reply::Done);
+    assert_eq!(world.outputs(), [], "once");
+    assert_eq!(world.ask("s", Ask::End { is_told: true }), Reply::Done);
+    assert_eq!(world.outputs(), [Output::Release(EdgeId(1))]);
+    assert_eq!(world.ask("s", Ask::Behind), Reply::Unknown);
+
+    let mut world = World::with("s", of(None));
+    assert_eq!(world.ask("s", Ask::Behind), Reply::Behind(None));
+    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+}
+
+#[test]
+fn what_is_kept_is_enough_to_go_on() {
+    let mut world = World::with("s", of(Some("ann")));
+    assert!(world.begin("t", of(None)));
+    world.watch("t", "a");
+    world.joined_shard("t", 4);
+    let kept = core::mem::replace(
+        &mut world.sessions,
+        Sessions::new(Rows::default(), Millis(0)),
+    );
+    world.sessions = Sessions::new(kept.into_store(), Millis(0));
+    assert_eq!(world.sessions.count(), Ok(2));
+    let restored = world.sessions.restore("s ann", EdgeId(9)).unwrap();
+    assert_eq!(restored, Some(watching("s ann", &[], true)));
+    assert_eq!(world.sessions.restore("u", EdgeId(8)), Ok(None));
+    let open = Ask::Open { resumes: false };
+    assert_eq!(world.ask_as(Some("ann"), "s", open.clone()), Reply::Taken);
+    assert_eq!(world.ask("t", open), Reply::Taken);
+    assert_eq!(world.watch("t", "b"), Reply::Done);
+    let changed = SessionCall::Changed("t".into());
+    assert_eq!(world.outputs(), [tell(4, changed, true)]);
+    assert_eq!(
+        world.watch("t", &"c".repeat(999)),
+        Reply::Full(Excess::Uris(2))
+    );
+}
+
+#[test]
+fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
+    let mut world = World::with("s", of(None));
+    world.joined("s", 1);
+    world.now = world.now + Millis(9_000);
+    let kept = core::mem::replace(
+        &mut world.sessions,
+        Sessions::new(Rows::default(), Millis(0)),
+    );
+    world.sessions = Sessions::new(kept.into_store(), world.now);
+    world.now = world.now + IDLE;
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.sessions.count(), Ok(1));
+    world.now = world.now + Millis(1);
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.sessions.count(), Ok(0));
+}
+
+#[test]
+fn a_claim_is_one_text() {
+    for (principal, text) in [
+        (None, "s"),
+        (Some(""), "s "),
+        (Some("ann"), "s ann"),
+        (Some("a b"), "s a b"),
+    ] {
+        let claim = Claim {
+            session: "s".into(),
+            principal: principal.map(Into::into),
+        };
+        assert_eq!(claim.to_text(), text);
+        assert_eq!(Claim::from_text(text), claim);
+    }
+}

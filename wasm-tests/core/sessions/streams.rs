@@ -1,0 +1,121 @@
+use mcp_listen::{
+    bus::EdgeId,
+    session::{Ask, NewSession, Output, Reply},
+    wire::SessionCall,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::uri;
+
+use super::world::*;
+
+#[test]
+fn who_was_not_told_that_it_could_watch_may_not() {
+    let new = NewSession {
+        capabilities: r#"{"resources":{"listChanged":true}}"#.into(),
+        ..of(None)
+    };
+    let mut world = World::with("s", new);
+    for ask in [
+        Ask::MayWatch,
+        Ask::Watch {
+            uri: uri("a"),
+            limits: LIMITS,
+        },
+        Ask::Unwatch(uri("a")),
+    ] {
+        assert_eq!(world.ask("s", ask), Reply::NotOffered);
+    }
+    let mut world = World::with("s", of(None));
+    assert_eq!(world.ask("s", Ask::MayWatch), Reply::Done);
+}
+
+#[test]
+fn a_stream_follows_what_its_session_watches() {
+    let mut world = World::with("s", of(Some("ann")));
+    let as_ann = |world: &mut World, ask| world.ask_as(Some("ann"), "s", ask);
+    as_ann(
+        &mut world,
+        Ask::Watch {
+            uri: uri("b"),
+            limits: LIMITS,
+        },
+    );
+    assert_eq!(world.outputs(), [], "nobody follows");
+    assert_eq!(
+        world.joined("s ann", 1),
+        Some(watching("s ann", &["b"], true))
+    );
+    as_ann(
+        &mut world,
+        Ask::Watch {
+            uri: uri("a"),
+            limits: LIMITS,
+        },
+    );
+    let both = Output::Watch(EdgeId(1), watching("s ann", &["a", "b"], true));
+    assert_eq!(world.outputs(), [both]);
+    assert!(world.joined_shard("s ann", 7).is_some());
+    assert_eq!(
+        world.outputs(),
+        [Output::Release(EdgeId(1))],
+        "it is elsewhere"
+    );
+    world.left(1);
+    as_ann(&mut world, Ask::Unwatch(uri("b")));
+    let changed = || SessionCall::Changed("s ann".into());
+    assert_eq!(world.outputs(), [tell(7, changed(), true)]);
+    assert!(world.joined_shard("s ann", 8).is_some());
+    let gone = || SessionCall::Release("s ann".into());
+    assert_eq!(world.outputs(), [tell(7, gone(), false)]);
+    world.left_shard("s ann", 7);
+    as_ann(
+        &mut world,
+        Ask::Watch {
+            uri: uri("c"),
+            limits: LIMITS,
+        },
+    );
+    assert_eq!(world.outputs(), [tell(8, changed(), true)]);
+    assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(world.outputs(), [tell(8, gone(), true)]);
+}
+
+#[test]
+fn a_second_stream_is_refused_unless_it_resumes() {
+    let mut world = World::with("s", of(None));
+    world.watch("s", "a");
+    let open = |resumes| Ask::Open { resumes };
+    let opens = Reply::Open {
+        capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
+        since: "0-e".into(),
+        watched: vec![uri("a")],
+    };
+    assert_eq!(world.ask("s", open(false)), opens);
+    world.joined("s", 1);
+    assert_eq!(world.ask("s", open(false)), Reply::Taken);
+    assert_eq!(world.ask("s", open(true)), opens);
+    world.joined("s", 2);
+    assert_eq!(world.outputs(), [Output::Release(EdgeId(1))]);
+    world.left(1);
+    assert_eq!(
+        world.ask("s", open(false)),
+        Reply::Taken,
+        "the second is there"
+    );
+    world.left(2);
+    assert_eq!(world.ask("s", open(false)), opens);
+    world.joined_shard("s", 1);
+    assert_eq!(world.ask("s", open(false)), Reply::Taken);
+    world.sessions.handle_shard_emptied(1, world.now).unwrap();
+    assert_eq!(world.ask("s", open(false)), opens);
+    assert_eq!(
+        world
+            .sessions
+            .restore("s", EdgeId(3))
+            .map(|it| it.is_some()),
+        Ok(true)
+    );
+    assert_eq!(world.ask("s", open(false)), Reply::Taken);
+}

@@ -1,0 +1,307 @@
+//! A request on its way through a session that is kept: what is asked, in which order, and what answers it.
+
+use std::sync::Arc;
+
+use mcp_listen::{
+    bus::Mark,
+    clock::Millis,
+    error::Reason,
+    exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
+    filter::SubscriptionFilter,
+    front::Policy,
+    limits,
+    session::{Ask, Excess, Limits, Question, Reply},
+    upstream::Past,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::uri;
+
+const LIMITS: Limits = Limits {
+    sessions: 4,
+    unnamed_sessions: 4,
+    sessions_per_principal: 4,
+    uris: 2,
+    session_uri_bytes: 300,
+    bus_uri_bytes: 300,
+    unnamed_uri_bytes: 300,
+};
+const HEADERS: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
+    mcp-session-id: s";
+
+/// A request of a caller in the session `s`, whose caller has been named.
+fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchange {
+    let rules = SessionRules {
+        limits: LIMITS,
+        authorizes,
+    };
+    let service = Service::new(
+        Policy::default(),
+        limits::Limits::default(),
+        Earlier::Sessions(rules),
+    );
+    let url = "https://mcp.example/mcp";
+    let mut exchange = Exchange::new(Arc::new(service), method, url, headers, true);
+    loop {
+        match exchange.poll() {
+            Step::Body { .. } => exchange.handle_body(body.into()),
+            Step::Caller => exchange.handle_caller(Some("ann")),
+            Step::Session => exchange.handle_session(),
+            _ => return exchange,
+        }
+    }
+}
+
+fn post(method: &str, params: &str, authorizes: bool) -> Exchange {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
+    request("POST", HEADERS, &body, authorizes)
+}
+
+fn subscribe(authorizes: bool) -> Exchange {
+    post("resources/subscribe", r#"{"uri":"note://a"}"#, authorizes)
+}
+
+/// What the session is asked now.
+fn asked(exchange: &mut Exchange) -> Ask {
+    let step = exchange.poll();
+    let Step::Ask(Question {
+        session,
+        principal,
+        ask,
+    }) = step
+    else {
+        panic!("{step:?}");
+    };
+    assert_eq!((&*session, principal.as_deref()), ("s", Some("ann")));
+    ask
+}
+
+fn answer(exchange: &mut Exchange) -> Answer {
+    let step = exchange.poll();
+    let Step::Answer(answer) = step else {
+        panic!("{step:?}");
+    };
+    answer
+}
+
+fn told(answer: &Answer) -> (u16, Option<Reason>) {
+    let rejection = answer.rejection.as_ref();
+    (
+        answer.status,
+        rejection.map(|rejection| rejection.reason.clone()),
+    )
+}
+
+fn watch() -> Ask {
+    Ask::Watch {
+        uri: uri("note://a"),
+        limits: LIMITS,
+    }
+}
+
+fn only(name: &str) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: vec![uri(name)],
+        ..SubscriptionFilter::default()
+    }
+}
+
+#[test]
+fn a_sign_of_life_uses_the_session() {
+    let mut exchange = post("ping", "{}", true);
+    assert_eq!(asked(&mut exchange), Ask::Use);
+    exchange.handle_reply(Reply::Done);
+    let answer = answer(&mut exchange);
+    assert_eq!(told(&answer), (200, None));
+    let result = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+    assert_eq!(answer.body().as_deref(), Some(result));
+}
+
+#[test]
+fn what_a_session_refuses_is_told() {
+    let too_many = Reason::LimitExceeded {
+        what: "Too many bytes of resource URIs",
+        limit: 300,
+    };
+    for (reply, status, reason) in [
+        (Reply::Unknown, 404, Reason::SessionNotFound),
+        (Reply::NotOffered, 200, Reason::MethodNotFound),
+        (Reply::Full(Excess::Bytes(300)), 200, too_many),
+    ] {
+        let mut exchange = subscribe(false);
+        assert_eq!(asked(&mut exchange), watch());
+        exchange.handle_reply(reply);
+        let answer = answer(&mut exchange);
+        assert_eq!(told(&answer), (status, Some(reason)));
+        assert!(answer.body().unwrap().contains("\"id\":7"));
+    }
+    let mut exchange = post("initialize", "{}", false);
+    exchange.handle_reply(Reply::Done);
+    assert_eq!(answer(&mut exchange).status, 400, "a second time");
+}
+
+#[test]
+fn who_may_watch_nothing_is_told_so_before_its_parameters_are_looked_at() {
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        let mut exchange = post(method, "{}", false);
+        assert_eq!(asked(&mut exchange), Ask::MayWatch);
+        exchange.handle_reply(Reply::NotOffered);
+        let not_found = (200, Some(Reason::MethodNotFound));
+        assert_eq!(told(&answer(&mut exchange)), not_found);
+        let mut exchange = post(method, "{}", false);
+        exchange.handle_reply(Reply::Done);
+        let (status, reason) = told(&answer(&mut exchange));
+        assert_eq!((status, reason.unwrap().json_rpc_code()), (200, -32_602));
+    }
+}
+
+#[test]
+fn nothing_is_watched_before_somebody_has_said_that_it_may_be() {
+    for (permit, asks) in [
+        (None, watch()),
+        (Some(only("note://a")), watch()),
+        (Some(only("note://b")), Ask::Unwatch(uri("note://a"))),
+    ] {
+        let mut exchange = subscribe(true);
+        assert_eq!(asked(&mut exchange), Ask::MayWatch);
+        exchange.handle_reply(Reply::Done);
+        let requested = only("note://a");
+        assert_eq!(exchange.poll(), Step::Authorize { requested });
+        exchange.handle_permit(permit);
+        assert_eq!(asked(&mut exchange), asks);
+        exchange.handle_reply(Reply::Done);
+        assert_eq!(told(&answer(&mut exchange)), (200, None));
+    }
+    let mut exchange = post("resources/unsubscribe", r#"{"uri":"note://a"}"#, true);
+    assert_eq!(asked(&mut exchange), Ask::Unwatch(uri("note://a")));
+}
+
+/// What the server behind answers to `DELETE`, and to `notifications/initialized`.
+#[test]
+fn the_server_behind_is_told_before_the_session_changes() {
+    let behind = || Step::Send {
+        behind: Some("b".into()),
+    };
+    for (status, is_over) in [(200, true), (404, true), (405, true), (500, false)] {
+        let mut exchange = request("DELETE", HEADERS, "", true);
+        assert_eq!(asked(&mut exchange), Ask::End { is_told: false });
+        exchange.handle_reply(Reply::Tell("b".into()));
+        assert_eq!(exchange.poll(), behind());
+        exchange.handle_status(status);
+        if !is_over {
+            assert_eq!(exchange.poll(), Step::Forward);
+            continue;
+        }
+        assert_eq!(asked(&mut exchange), Ask::End { is_told: true });
+        exchange.handle_reply(Reply::Done);
+        assert_eq!(told(&answer(&mut exchange)), (200, None));
+    }
+    for (status, then) in [
+        (202, Some(Ask::Initialized { is_told: true })),
+        (404, Some(Ask::End { is_told: true })),
+        (405, None),
+    ] {
+        let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let mut exchange = request("POST", HEADERS, body, true);
+        assert_eq!(asked(&mut exchange), Ask::Initialized { is_told: false });
+        exchange.handle_reply(Reply::Tell("b".into()));
+        assert_eq!(exchange.poll(), behind());
+        exchange.handle_status(status);
+        let Some(ask) = then else {
+            assert_eq!(exchange.poll(), Step::Forward);
+            continue;
+        };
+        assert_eq!(asked(&mut exchange), ask);
+        exchange.handle_reply(Reply::Done);
+        if status == 404 {
+            assert_eq!(exchange.poll(), Step::Forward);
+        } else {
+            assert_eq!(told(&answer(&mut exchange)), (202, None));
+        }
+    }
+}
+
+#[test]
+fn a_server_behind_is_told_once() {
+    let mut exchange = request("DELETE", HEADERS, "", true);
+    exchange.handle_reply(Reply::Tell("b".into()));
+    exchange.handle_status(200);
+    exchange.handle_reply(Reply::Tell("b".into()));
+    let unavailable = (503, Some(Reason::Unavailable));
+    assert_eq!(told(&answer(&mut exchange)), unavailable);
+}
+
+#[test]
+fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
+    for (behind, status, ends) in [
+        (Some("b"), 200, false),
+        (Some("b"), 404, true),
+        (None, 404, false),
+    ] {
+        let mut exchange = post("tools/list", "{}", true);
+        assert_eq!(asked(&mut exchange), Ask::Behind);
+        let behind: Option<Box<str>> = behind.map(Into::into);
+        exchange.handle_reply(Reply::Behind(behind.clone()));
+        assert_eq!(exchange.poll(), Step::Send { behind });
+        exchange.handle_status(status);
+        if ends {
+            assert_eq!(asked(&mut exchange), Ask::End { is_told: true });
+            exchange.handle_reply(Reply::Unknown);
+        }
+        assert_eq!(exchange.poll(), Step::Forward);
+    }
+}
+
+#[test]
+fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() {
+    let capabilities = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
+    let at = |position| {
+        let (epoch, position) = ("e".into(), mcp_listen::position::Position(position));
+        Past::Since(Mark { epoch, position })
+    };
+    for (field, resumes, past) in [
+        ("", false, at(4)),
+        ("\nlast-event-id: 9-e", true, at(9)),
+        ("\nlast-event-id: who knows", true, Past::Unknown),
+    ] {
+        let mut exchange = request("GET", &format!("{HEADERS}{field}"), "", true);
+        assert_eq!(asked(&mut exchange), Ask::Open { resumes });
+        exchange.handle_reply(Reply::Open {
+            capabilities: capabilities.into(),
+            since: "4-e".into(),
+            watched: vec![uri("note://a"), uri("note://b")],
+        });
+        let Step::Authorize { requested } = exchange.poll() else {
+            panic!("nobody is asked");
+        };
+        assert!(requested.tools_list_changed && !requested.prompts_list_changed);
+        assert_eq!(requested.resource_subscriptions.len(), 2);
+        exchange.handle_permit(Some(only("note://b")));
+        assert_eq!(exchange.poll(), Step::OpenSession);
+        let opened = exchange.open_session(Millis::default(), Millis::default());
+        let (stream, joining) = opened.unwrap();
+        assert!(stream.honored().is_empty(), "no list is permitted");
+        assert_eq!(&*joining.session, "s ann");
+        assert_eq!(joining.denied, [uri("note://a")]);
+        assert_eq!(joining.past, past);
+    }
+    let mut exchange = request("GET", HEADERS, "", false);
+    exchange.handle_reply(Reply::Taken);
+    let taken = (409, Some(Reason::StreamTaken));
+    assert_eq!(told(&answer(&mut exchange)), taken);
+}
+
+#[test]
+fn without_a_session_nothing_but_its_beginning_is_served() {
+    let bare = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
+    let body = |method| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
+    let mut exchange = request("POST", bare, &body("initialize"), true);
+    assert_eq!(exchange.poll(), Step::Initialize);
+    let result =
+        br#"{"jsonrpc":"2.0","id":7,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
+    assert!(exchange.initialized(result, None).is_some());
+    assert!(exchange.initialized(b"{}", None).is_none());
+    let mut exchange = request("POST", bare, &body("resources/subscribe"), true);
+    assert_eq!(answer(&mut exchange).status, 400);
+}
