@@ -65,11 +65,6 @@ impl Ids {
         Self { minted }
     }
 
-    /// How many were given so far.
-    pub fn minted(&self) -> u64 {
-        self.minted
-    }
-
     /// An id that was never given before.
     pub fn mint(&mut self) -> RequestId {
         self.minted += 1;

@@ -20,7 +20,6 @@ mod client;
 mod edge;
 mod error;
 mod number;
-#[cfg(any(feature = "edge", feature = "bus"))]
 mod object;
 #[cfg(feature = "stdio")]
 mod stdio;

@@ -3,28 +3,30 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use mcp_listen::{client::Call, client::Transfer, listen::Headers};
+use mcp_listen::{
+    client::{Call, State, Transfer, Watch, WatchOutput},
+    listen::Headers,
+};
 
 use super::{
     error::ListenError,
     exchange::{Arrival, Exchange, Target},
     host::{self, Alarm},
-    machine::Machine,
 };
 
-/// A machine of the core and what it waits for: its answers, and its deadline.
+/// The machine of the core and what it waits for: its answers, and its deadline.
 ///
 /// Dropped, it closes every response, and ends the session where there is one.
 #[derive(Debug)]
-pub(super) struct Drive<M: Machine> {
-    machine: M,
+pub(super) struct Drive {
+    machine: Watch,
     target: Rc<Target>,
     exchanges: Vec<(Call, Exchange)>,
     alarm: Alarm,
 }
 
-impl<M: Machine> Drive<M> {
-    pub(super) fn new(machine: M, target: Target) -> Self {
+impl Drive {
+    pub(super) fn new(machine: Watch, target: Target) -> Self {
         Self {
             machine,
             target: Rc::new(target),
@@ -33,7 +35,7 @@ impl<M: Machine> Drive<M> {
         }
     }
 
-    pub(super) fn machine(&self) -> &M {
+    pub(super) fn machine(&self) -> &Watch {
         &self.machine
     }
 
@@ -41,14 +43,14 @@ impl<M: Machine> Drive<M> {
     pub(super) fn poll_output(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Option<M::Output>, ListenError>> {
+    ) -> Poll<Result<Option<WatchOutput>, ListenError>> {
         loop {
             self.transfer();
             if let Some(output) = self.machine.poll_output(host::now()) {
                 self.transfer();
                 return Poll::Ready(Ok(Some(output)));
             }
-            if self.machine.is_over() {
+            if self.machine.state() == State::Stopped {
                 return Poll::Ready(Ok(None));
             }
             ready!(self.poll_input(context))?;
@@ -121,7 +123,7 @@ impl<M: Machine> Drive<M> {
     }
 }
 
-impl<M: Machine> Drop for Drive<M> {
+impl Drop for Drive {
     fn drop(&mut self) {
         self.close();
     }

@@ -32,7 +32,6 @@ mod drive;
 mod error;
 mod exchange;
 mod host;
-mod machine;
 mod options;
 mod subscription;
 mod token;

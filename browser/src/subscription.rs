@@ -7,10 +7,10 @@ use std::{
 use futures_core::Stream;
 
 use mcp_listen::{
-    client::{End, Listener, Output},
+    client::{End, Watch, WatchOutput},
     event::ServerEvent,
     filter::SubscriptionFilter,
-    id::{Ids, RequestId},
+    id::RequestId,
 };
 
 use super::{
@@ -29,7 +29,7 @@ use super::{
 /// a session is told that it is over.
 #[derive(Debug)]
 pub struct Subscription {
-    drive: Drive<Listener>,
+    drive: Drive,
     honored: SubscriptionFilter,
 }
 
@@ -49,10 +49,9 @@ pub async fn listen(
 ) -> Result<Subscription, ListenError> {
     let approach = options.approach.unwrap_or(FROM_PAGE);
     let client = options.client.clone();
-    let ids = (Ids::default(), host::random());
-    let listener = Listener::new(filter, client, approach, ids, host::now());
+    let watch = Watch::new(filter, client, approach, host::random(), host::now());
     let mut subscription = Subscription {
-        drive: Drive::new(listener, Target::new(url, options)),
+        drive: Drive::new(watch.once(), Target::new(url, options)),
         honored: SubscriptionFilter::default(),
     };
     poll_fn(|context| subscription.poll_open(context)).await?;
@@ -84,11 +83,11 @@ impl Subscription {
     fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ListenError>> {
         loop {
             match ready!(self.drive.poll_output(context))? {
-                Some(Output::Acknowledged(honored)) => {
+                Some(WatchOutput::Live { honored, .. }) => {
                     self.honored = honored;
                     return Poll::Ready(Ok(()));
                 }
-                Some(Output::Ended(end)) => {
+                Some(WatchOutput::Stopped(end)) => {
                     return Poll::Ready(self.error_of(end).map_or(Ok(()), Err));
                 }
                 Some(_) => {}
@@ -108,8 +107,8 @@ impl Stream for Subscription {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             match ready!(self.drive.poll_output(context))? {
-                Some(Output::Changed(event)) => return Poll::Ready(Some(Ok(event))),
-                Some(Output::Ended(end)) => return Poll::Ready(self.error_of(end).map(Err)),
+                Some(WatchOutput::Changed(event)) => return Poll::Ready(Some(Ok(event))),
+                Some(WatchOutput::Stopped(end)) => return Poll::Ready(self.error_of(end).map(Err)),
                 Some(_) => {}
                 None => return Poll::Ready(None),
             }

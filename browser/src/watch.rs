@@ -27,7 +27,7 @@ use super::{
 /// closes its responses.
 #[derive(Debug)]
 pub struct Watch {
-    drive: Drive<client::Watch>,
+    drive: Drive,
 }
 
 /// What a watch tells.
@@ -79,19 +79,20 @@ impl Stream for Watch {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let output = ready!(self.drive.poll_output(context))?;
-        Poll::Ready(output.and_then(told))
+        let asked = self.drive.machine().retry_after();
+        Poll::Ready(output.and_then(|output| told(output, asked)))
     }
 }
 
 /// `None`: the server has closed the last one.
-fn told(output: WatchOutput) -> Option<Result<WatchEvent, ListenError>> {
+fn told(output: WatchOutput, asked: Option<Millis>) -> Option<Result<WatchEvent, ListenError>> {
     Some(Ok(match output {
         WatchOutput::Live { honored, is_again } => WatchEvent::Live { honored, is_again },
         WatchOutput::Changed(event) => WatchEvent::Changed(event),
         WatchOutput::Waiting { end, until } => WatchEvent::Waiting {
-            error: ListenError::of(end, None),
+            error: ListenError::of(end, asked),
             wait: until - host::now(),
         },
-        WatchOutput::Stopped(end) => return ListenError::of(end, None).map(Err),
+        WatchOutput::Stopped(end) => return ListenError::of(end, asked).map(Err),
     }))
 }

@@ -1,31 +1,48 @@
 import type { ChannelMember, ListenChannel } from './channel.js';
-import { now } from './clock.js';
-import { ClientApproach, ClientListener } from './core.js';
+import { ClientApproach, type ClientWatch } from './core.js';
 import { CoreSource, type Outgoing } from './core-source.js';
-import { calling } from './error.js';
-import { DEFAULTS, infoOf, type ListenOptions } from './options.js';
+import type { ListenOptions } from './options.js';
 
 /** A subscription on a channel of messages, which may carry others too. */
 export class ChannelSource extends CoreSource {
-  readonly #member: ChannelMember | undefined;
+  readonly #channel: ListenChannel;
+  readonly #options: ListenOptions;
+  #member: ChannelMember | undefined;
+  #joins = 0;
 
-  constructor(channel: ListenChannel, filter: string, options: ListenOptions) {
-    const member = channel.join({
-      receive: (lines) => this.at((machine, time) => machine.receive(0, lines, time)) ?? false,
-      gone: (cause) => {
+  constructor(channel: ListenChannel, filter: string, options: ListenOptions, opensAgain: boolean) {
+    super(filter, undefined, options, opensAgain);
+    this.#channel = channel;
+    this.#options = options;
+    this.pump();
+  }
+
+  protected join(): void {
+    this.#joins += 1;
+    const joins = this.#joins;
+    // What comes of a channel that was left says nothing about the one that was joined since.
+    const at = <T>(input: (machine: ClientWatch, time: number) => T) =>
+      joins === this.#joins ? this.at(input) : undefined;
+    const gone = (cause?: unknown) =>
+      at((machine, time) => {
         this.cause = cause;
-        this.at((machine, time) => machine.finish(0, time));
-      },
-      refused: (status) => void this.at((machine, time) => machine.head(0, status, '', time)),
+        machine.finish(0, time);
+      });
+    const member = this.#channel.join({
+      receive: (lines) => at((machine, time) => machine.receive(0, lines, time)) ?? false,
+      gone,
+      refused: (status) => void at((machine, time) => machine.head(0, status, '', time)),
     });
-    super(machineOf(member, filter, options, reserved(channel)), options.onMessage);
     this.#member = member;
-    if (member === undefined) this.at((machine, time) => machine.finish(0, time));
-    else this.pump();
+    if (member === undefined) gone();
+    else
+      at((machine, time) => {
+        machine.joined(approach(member, this.#options), member.capabilities, reserved(this.#channel), time);
+      });
   }
 
   protected send({ body }: Outgoing): void {
-    if (body !== null) this.#member?.send(body);
+    if (body !== undefined) this.#member?.send(body);
   }
 
   protected drop(): void {
@@ -37,28 +54,15 @@ export class ChannelSource extends CoreSource {
   }
 
   protected leave(): void {
+    this.#joins += 1;
     this.#member?.leave();
+    this.#member = undefined;
   }
 }
 
-function machineOf(member: ChannelMember | undefined, filter: string, options: ListenOptions, minted: number) {
-  const { ackTimeoutMs } = { ...DEFAULTS, ...options };
-  const isTapped = options.onMessage !== undefined;
-  const way = approach(member, options);
-  const info = infoOf(options);
-  try {
-    return calling(() =>
-      ClientListener.onChannel(filter, way, member?.capabilities, info, ackTimeoutMs, isTapped, minted, now()),
-    );
-  } catch (error) {
-    member?.leave();
-    throw error;
-  }
-}
-
-function approach(member: ChannelMember | undefined, { era = 'auto' }: ListenOptions): ClientApproach {
-  if (member?.era === '2026-07-28') return ClientApproach.Modern;
-  if (member?.era === 'session') return ClientApproach.Legacy;
+function approach({ era: known }: ChannelMember, { era = 'auto' }: ListenOptions): ClientApproach {
+  if (known === '2026-07-28') return ClientApproach.Modern;
+  if (known === 'session') return ClientApproach.Legacy;
   if (era === 'auto') return ClientApproach.Discover;
   return era === '2025' ? ClientApproach.Legacy : ClientApproach.Modern;
 }

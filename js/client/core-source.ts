@@ -1,30 +1,30 @@
 import { deferred } from '../deferred.js';
+import type { ChangeEvent as ServerEvent } from '../event.js';
+import type { SubscriptionFilter } from '../filter.js';
 import { now, WakeTimer } from './clock.js';
-import { type ClientListener, ClientNews } from './core.js';
-import type { CoreEnd } from './error.js';
+import { type ClientApproach, type ClientNews, type ClientTransfer, ClientWatch } from './core.js';
+import { type CoreEnd, calling } from './error.js';
 import { clientLife } from './life.js';
-import type { ListenOptions } from './options.js';
-import type { News, Source } from './source.js';
+import { DEFAULTS, infoOf, type ListenOptions } from './options.js';
 
 /** What the core wants sent. */
-export interface Outgoing {
-  call: number;
-  method: string;
-  /** Header fields, one a line. */
-  headers: string;
-  body: string | null;
-}
+export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
+
+/** What a subscription has to tell. */
+export type News =
+  | { kind: 'connecting' }
+  | { kind: 'live'; honored: SubscriptionFilter; id: string | undefined; version: string | undefined }
+  | { kind: 'changed'; event: ServerEvent }
+  | { kind: 'waiting' | 'stopped'; end: CoreEnd; cause: unknown };
 
 /** A subscription whose rules are in the core: it says what to send and what it means, this moves it. */
-export abstract class CoreSource implements Source {
-  id = '';
-  version: string | undefined;
-  minted = 0;
+export abstract class CoreSource {
+  /** Called when there may be news. */
   wake = (): void => {};
   /** What the network said last, for whoever is told of a loss. */
   protected cause: unknown;
   /** Undefined once it is closed, its memory given back at once for hosts that have no finalizers; or where the core has begun anew. */
-  #machine: ClientListener | undefined;
+  #machine: ClientWatch | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
   readonly #log: ListenOptions['onMessage'];
   readonly #leaveCore: () => void;
@@ -32,11 +32,21 @@ export abstract class CoreSource implements Source {
   #trap: Error | undefined;
   /** The end that it had with the core. */
   #lapsed: News | undefined;
-  #isReleased = false;
+  /** Whether there is nothing to give back. */
+  #isReleased = true;
 
-  constructor(machine: ClientListener, log: ListenOptions['onMessage']) {
-    this.#machine = machine;
-    this.#log = log;
+  /** Without `way` it is on a channel. It opens again when it ends where it `opensAgain`. */
+  constructor(filter: string, way: ClientApproach | undefined, options: ListenOptions, opensAgain: boolean) {
+    const { ackTimeoutMs, maxSilenceMs } = { ...DEFAULTS, ...options };
+    const limits = [ackTimeoutMs, maxSilenceMs] as const;
+    const isTapped = options.onMessage !== undefined;
+    const info = infoOf(options);
+    // The server may not know yet that what the core asked for in an earlier life is over.
+    const minted = clientLife.number * IDS_A_LIFE;
+    this.#machine = calling(
+      () => new ClientWatch(filter, way, info, ...limits, isTapped, opensAgain, minted, Math.random(), now()),
+    );
+    this.#log = options.onMessage;
     const { promise, resolve } = deferred();
     this.#leaveCore = clientLife.whenTrapped((error) => {
       this.#trap ??= error;
@@ -46,11 +56,21 @@ export abstract class CoreSource implements Source {
     void promise.then(() => this.#lapse());
   }
 
+  /** Takes what is to be told next; undefined: nothing now, and `wake` is called when there is. */
   news(): News | undefined {
-    const news = this.#ask((machine) => this.#newsOf(machine));
-    return news ?? this.#lapsed;
+    const told = this.#ask((machine) => machine.news(now()));
+    if (told === undefined) return this.#lapsed;
+    const news = this.#read(told);
+    this.pump();
+    return news;
   }
 
+  /** The network is back. */
+  online(): void {
+    this.at((machine, time) => machine.online(time));
+  }
+
+  /** Gives it up, and tells the server. */
   close(): void {
     this.#ask((machine) => machine.cancel());
     this.pump();
@@ -62,6 +82,8 @@ export abstract class CoreSource implements Source {
     queueMicrotask(() => machine.free());
   }
 
+  /** Joins the channel. */
+  protected abstract join(): void;
   /** Sends what the core wants sent. */
   protected abstract send(outgoing: Outgoing): void;
   /** Closes the answer to a request. */
@@ -71,13 +93,13 @@ export abstract class CoreSource implements Source {
   /** Called when the last farewell was handed over. */
   protected abstract leave(): void;
 
-  /** Whether nothing more comes. */
+  /** Whether there is no subscription now. */
   protected get isReleased(): boolean {
     return this.#isReleased;
   }
 
   /** Hands something in, at its time. */
-  protected at<T>(input: (machine: ClientListener, time: number) => T): T | undefined {
+  protected at<T>(input: (machine: ClientWatch, time: number) => T): T | undefined {
     const answer = this.#ask((machine) => input(machine, now()));
     this.pump();
     return answer;
@@ -88,26 +110,20 @@ export abstract class CoreSource implements Source {
     this.#ask((machine) => this.#pump(machine));
   }
 
-  #pump(machine: ClientListener): void {
+  #pump(machine: ClientWatch): void {
     this.#tell(machine);
-    const ends = machine.isEnded && !this.#isReleased;
-    if (ends) {
-      this.#isReleased = true;
-      this.release();
-    }
-    while (machine.transfer()) {
-      const { call, method } = machine;
-      this.minted = machine.minted;
-      if (method === undefined) this.drop(call);
-      else this.#send({ call, method, headers: machine.headers, body: machine.body ?? null });
-    }
+    const { isEnded } = machine;
+    const ends = isEnded && !this.#isReleased;
+    this.#isReleased = isEnded;
+    if (ends) this.release();
+    for (let next = machine.transfer(); next !== undefined; next = machine.transfer()) this.#transfer(next);
     if (ends) this.leave();
     this.#timer.set(machine.deadline);
     this.wake();
   }
 
   /** What the core says; undefined where it is closed, or has trapped. */
-  #ask<T>(question: (machine: ClientListener) => T): T | undefined {
+  #ask<T>(question: (machine: ClientWatch) => T): T | undefined {
     if (this.#machine === undefined) return undefined;
     try {
       return question(this.#machine);
@@ -119,21 +135,20 @@ export abstract class CoreSource implements Source {
     }
   }
 
-  #newsOf(machine: ClientListener): News | undefined {
-    const news = machine.news();
-    if (news === ClientNews.None) return undefined;
-    if (news === ClientNews.Changed) return { kind: 'changed', event: JSON.parse(machine.text) };
-    if (news !== ClientNews.Acknowledged) return { kind: 'ended', end: endOf(machine), cause: this.cause };
-    this.id = machine.id ?? '';
-    this.version = machine.version;
-    return { kind: 'acknowledged', honored: JSON.parse(machine.text) };
+  #read(news: ClientNews): News {
+    if (news.kind === 'connecting') return news;
+    if (news.kind === 'live') return { ...news, honored: JSON.parse(news.honored) };
+    if (news.kind === 'changed') return { ...news, event: JSON.parse(news.event) };
+    const { cause } = this;
+    this.cause = undefined;
+    return { ...news, cause };
   }
 
   /** What the core knew of it is lost, and it is over. */
   #lapse(): void {
     if (this.#machine === undefined) return;
     this.#machine = undefined;
-    this.#lapsed = { kind: 'ended', end: { code: 'core-trapped' }, cause: this.#trap?.cause };
+    this.#lapsed = { kind: 'stopped', end: { code: 'core-trapped' }, cause: this.#trap?.cause };
     this.#leaveCore();
     this.#timer.set(undefined);
     if (!this.#isReleased) {
@@ -144,23 +159,38 @@ export abstract class CoreSource implements Source {
     this.wake();
   }
 
+  #transfer(transfer: ClientTransfer): void {
+    if (transfer.kind === 'close') this.drop(transfer.call);
+    else if (transfer.kind === 'send') this.#send(transfer);
+    else {
+      this.#isReleased = false;
+      this.join();
+    }
+  }
+
   #send(outgoing: Outgoing): void {
-    if (outgoing.body !== null) this.#log?.({ at: Date.now(), direction: 'out', text: outgoing.body });
+    if (outgoing.body !== undefined) this.#log?.({ at: Date.now(), direction: 'out', text: outgoing.body });
     this.send(outgoing);
   }
 
-  #tell(machine: ClientListener): void {
-    for (let text = machine.message(); text !== undefined; text = machine.message())
-      this.#log?.({ at: Date.now(), direction: 'in', text });
+  #tell(machine: ClientWatch): void {
+    for (let bytes = machine.message(); bytes !== undefined; bytes = machine.message())
+      this.#log?.({ at: Date.now(), direction: 'in', text: decoder.decode(bytes) });
   }
 }
 
-function endOf({ endCode, endStatus, endRpcCode, endText, retryAfter }: ClientListener): CoreEnd {
-  return {
-    code: endCode ?? 'disconnected',
-    ...(endStatus !== undefined && { status: endStatus }),
-    ...(endRpcCode !== undefined && { rpcCode: endRpcCode }),
-    ...(endText !== undefined && { text: endText }),
-    ...(retryAfter !== undefined && { retryAfterMs: retryAfter }),
-  };
+/** The next news of a source; undefined once `isClosed`. */
+export async function nextNews(source: CoreSource, isClosed: () => boolean): Promise<News | undefined> {
+  for (;;) {
+    if (isClosed()) return undefined;
+    const news = source.news();
+    if (news !== undefined) return news;
+    await new Promise<void>((resolve) => {
+      source.wake = resolve;
+    });
+  }
 }
+
+/** For people and logs: what is no UTF-8 is replaced. */
+const decoder = new TextDecoder(undefined, { ignoreBOM: true });
+const IDS_A_LIFE = 1_000_000;

@@ -1,7 +1,12 @@
 import * as core from '../../pkg/client/mcp_listen_client.js';
 import { clientLife } from './life.js';
 
-export { ClientApproach, ClientListener, ClientNews, ClientRenewal } from '../../pkg/client/mcp_listen_client.js';
+export {
+  ClientApproach,
+  type ClientNews,
+  type ClientTransfer,
+  ClientWatch,
+} from '../../pkg/client/mcp_listen_client.js';
 
 export const normalizeFilter = repeated(core.normalizeFilter);
 export const subjectsOf = repeated(core.subjectsOf);

@@ -1,3 +1,4 @@
+import type { Outgoing } from './core-source.js';
 import type { ListenOptions } from './options.js';
 import { isPage } from './page.js';
 import type { HttpTarget, RequestFactory } from './target.js';
@@ -17,11 +18,12 @@ export class HttpSender {
   }
 
   /** The answer; a 401 is asked about once, where somebody can give another token. */
-  async send(method: string, lines: string, body: string | null, signal: AbortSignal): Promise<Response> {
+  async send({ method, headers, body }: Outgoing, signal: AbortSignal): Promise<Response> {
     const { token, fetch = globalThis.fetch } = this.#options;
     const { redirect } = this;
+    const parts = { method, body: body ?? null, signal, redirect };
     const request = async () => {
-      const made = await this.#request({ method, headers: await this.#headers(lines), body, signal, redirect });
+      const made = await this.#request({ ...parts, headers: await this.#headers(headers) });
       // What a function of the caller's has made may say something else.
       return redirect === 'manual' ? fetch(made, { redirect }) : fetch(made);
     };
@@ -37,14 +39,11 @@ export class HttpSender {
     return headers === undefined && token === undefined ? 'follow' : 'manual';
   }
 
-  async #headers(lines: string): Promise<Headers> {
+  async #headers(fields: Outgoing['headers']): Promise<Headers> {
     const { headers, token } = this.#options;
     const all = new Headers(headers);
     if (token !== undefined) all.set('Authorization', `Bearer ${typeof token === 'function' ? await token() : token}`);
-    for (const line of lines.split('\n').filter(Boolean)) {
-      const colon = line.indexOf(':');
-      all.set(line.slice(0, colon), line.slice(colon + 2));
-    }
+    for (const [name, value] of fields) all.set(name, value);
     return all;
   }
 }

@@ -1,9 +1,7 @@
-import { now } from './clock.js';
-import { ClientApproach, ClientListener } from './core.js';
+import { ClientApproach } from './core.js';
 import { CoreSource, type Outgoing } from './core-source.js';
-import { calling } from './error.js';
 import { HttpSender } from './http-sender.js';
-import { DEFAULTS, infoOf, type ListenOptions } from './options.js';
+import type { ListenOptions } from './options.js';
 import { isPage } from './page.js';
 import type { HttpTarget } from './target.js';
 
@@ -12,10 +10,14 @@ export class HttpSource extends CoreSource {
   readonly #sender: HttpSender;
   readonly #calls = new Map<number, AbortController>();
 
-  constructor(target: HttpTarget, filter: string, options: ListenOptions, minted: number) {
-    super(machineOf(filter, options, minted), options.onMessage);
+  constructor(target: HttpTarget, filter: string, options: ListenOptions, opensAgain: boolean) {
+    super(filter, approach(options), options, opensAgain);
     this.#sender = new HttpSender(target, options);
     this.pump();
+  }
+
+  protected join(): void {
+    // Each request goes its own way.
   }
 
   protected send(outgoing: Outgoing): void {
@@ -35,16 +37,17 @@ export class HttpSource extends CoreSource {
     // Farewells are on their way, and nobody waits for their answers.
   }
 
-  async #exchange({ call, method, headers, body }: Outgoing): Promise<void> {
+  async #exchange(outgoing: Outgoing): Promise<void> {
+    const { call } = outgoing;
     const abort = new AbortController();
     if (!this.isReleased) this.#calls.set(call, abort);
     try {
-      const response = await this.#sender.send(method, headers, body, abort.signal);
+      const response = await this.#sender.send(outgoing, abort.signal);
       this.at((machine, time) => machine.head(call, response.status, linesOf(response.headers), time));
       await this.#read(call, response, abort.signal);
     } catch (error) {
-      // Whatever the network says, the core takes it for an end; who is told of the loss is told why.
-      if (!abort.signal.aborted) this.cause = error;
+      // Whatever the network says, the core takes it for an end; who is told of the loss is told why, unless it was given up here.
+      if (this.#calls.has(call)) this.cause = error;
     }
     this.#calls.delete(call);
     this.at((machine, time) => machine.finish(call, time));
@@ -62,16 +65,6 @@ export class HttpSource extends CoreSource {
       this.at((machine, time) => machine.receive(call, value, time));
     }
   }
-}
-
-function machineOf(filter: string, options: ListenOptions, minted: number): ClientListener {
-  const { ackTimeoutMs, maxSilenceMs } = { ...DEFAULTS, ...options };
-  const isTapped = options.onMessage !== undefined;
-  const way = approach(options);
-  const info = infoOf(options);
-  return calling(
-    () => new ClientListener(filter, way, info, ackTimeoutMs, maxSilenceMs, isTapped, minted, Math.random(), now()),
-  );
 }
 
 function linesOf(headers: Headers): string {

@@ -1,10 +1,10 @@
 import type { SubscriptionFilter } from '../filter.js';
+import { type CoreSource, nextNews } from './core-source.js';
 import { errorOf, ListenError } from './error.js';
 import { expectLoaded } from './load.js';
 import { open } from './open.js';
 import type { ListenOptions } from './options.js';
-import type { Source } from './source.js';
-import { nextNews, SourceSubscription, type Subscription } from './subscription.js';
+import { SourceSubscription, type Subscription } from './subscription.js';
 import type { ListenTarget } from './target.js';
 
 /**
@@ -23,7 +23,7 @@ export async function listen(
 }
 
 /** Waits until the source is open. */
-export async function acknowledged(source: Source, signal: AbortSignal | undefined): Promise<Subscription> {
+export async function acknowledged(source: CoreSource, signal: AbortSignal | undefined): Promise<Subscription> {
   const abort = () => {
     source.close();
     source.wake();
@@ -32,8 +32,8 @@ export async function acknowledged(source: Source, signal: AbortSignal | undefin
   const news = await nextNews(source, () => signal?.aborted ?? false);
   signal?.removeEventListener('abort', abort);
   signal?.throwIfAborted();
-  if (news?.kind === 'acknowledged') return new SourceSubscription(source, news.honored, signal);
+  if (news?.kind === 'live') return new SourceSubscription(source, news, signal);
   source.close();
-  const error = news?.kind === 'ended' ? errorOf(news.end, news.cause) : undefined;
+  const error = news?.kind === 'stopped' ? errorOf(news.end, news.cause) : undefined;
   throw error ?? new ListenError('invalid-answer', 'the subscription ended before it was open');
 }

@@ -1,7 +1,7 @@
 import type { ChangeEvent as ServerEvent } from '../event.js';
 import type { SubscriptionFilter } from '../filter.js';
+import { type CoreSource, type News, nextNews } from './core-source.js';
 import { errorOf, ListenError } from './error.js';
-import type { News, Source } from './source.js';
 
 /** A revision of the protocol: this one, or one of sessions. */
 export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
@@ -26,16 +26,20 @@ export class SourceSubscription implements Subscription {
   readonly id: string;
   readonly honored: SubscriptionFilter;
   readonly era: Era;
-  readonly #source: Source;
+  readonly #source: CoreSource;
   readonly #signal: AbortSignal | undefined;
   #isClosed = false;
 
-  constructor(source: Source, honored: SubscriptionFilter, signal: AbortSignal | undefined) {
+  constructor(
+    source: CoreSource,
+    { honored, id = '', version }: Extract<News, { kind: 'live' }>,
+    signal: AbortSignal | undefined,
+  ) {
     this.#source = source;
     this.#signal = signal;
     this.honored = honored;
-    this.id = source.id;
-    this.era = (source.version ?? '2026-07-28') as Era;
+    this.id = id;
+    this.era = version as Era;
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
@@ -63,23 +67,11 @@ export class SourceSubscription implements Subscription {
     this.#signal?.throwIfAborted();
     if (news === undefined) return undefined;
     if (news.kind === 'changed') return news.event;
-    if (news.kind === 'acknowledged') throw new ListenError('invalid-answer', 'acknowledged twice');
+    if (news.kind !== 'stopped') throw new ListenError('invalid-answer', `${news.kind} after it was open`);
     const error = errorOf(news.end, news.cause);
     if (error !== undefined) throw error;
     return undefined;
   }
 
   readonly #abort = (): void => void this.close();
-}
-
-/** The next news of a source; undefined once `isClosed`. */
-export async function nextNews(source: Source, isClosed: () => boolean): Promise<News | undefined> {
-  for (;;) {
-    if (isClosed()) return undefined;
-    const news = source.news();
-    if (news !== undefined) return news;
-    await new Promise<void>((resolve) => {
-      source.wake = resolve;
-    });
-  }
 }

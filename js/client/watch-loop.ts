@@ -1,29 +1,21 @@
-import type { SubscriptionFilter } from '../filter.js';
-import { WakeTimer } from './clock.js';
-import type { CoreEnd } from './error.js';
+import { now, WakeTimer } from './clock.js';
+import { type CoreSource, type News, nextNews } from './core-source.js';
 import { clientLife } from './life.js';
 import { open } from './open.js';
 import type { ListenOptions } from './options.js';
-import { Renewal } from './renewal.js';
-import type { Source } from './source.js';
-import { nextNews } from './subscription.js';
 import type { ListenTarget } from './target.js';
 import type { Tell, WatchLine, WatchStanding } from './watch-news.js';
 
-/** Opens a subscription again and again, when the core says so. */
+/** Tells what the core says of a subscription that is opened again and again, and begins anew where the core has trapped. */
 export class WatchLoop implements WatchLine {
   readonly #target: ListenTarget;
   readonly #filter: string;
   readonly #options: ListenOptions;
   readonly #tell: Tell;
-  readonly #renewal = new Renewal();
-  /** What the server was found to speak. */
-  #era: ListenOptions['era'];
-  #source: Source | undefined;
-  #minted = 0;
+  #source: CoreSource | undefined;
   #opened = 0;
   #isStopped = false;
-  #isPatient = false;
+  #trappedAt = Number.NEGATIVE_INFINITY;
   #wakes = (): void => {};
 
   constructor(target: ListenTarget, filter: string, options: ListenOptions, tell: Tell) {
@@ -45,104 +37,76 @@ export class WatchLoop implements WatchLine {
     removeListener('online', this.#online);
     this.#source?.close();
     this.#wakes();
-    this.#renewal.free();
   }
 
   async #run(): Promise<void> {
     while (!this.#isStopped) {
-      const ended = await this.#attempt();
-      if (ended !== undefined && !this.#isStopped) await this.#rest(ended.end, ended.cause);
+      const trap = await this.#follow();
+      if (trap !== undefined && !this.#isStopped) await this.#rest(trap.cause);
     }
   }
 
-  /** One subscription, from its beginning to its end. */
-  async #attempt() {
+  /** Tells what a source tells, until it is stopped; or, which is the answer, until the core traps. */
+  async #follow(): Promise<{ cause: unknown } | undefined> {
     try {
       this.#source ??= this.#open();
-      return await this.#follow(this.#source);
+      for (;;) {
+        const news = await nextNews(this.#source, () => this.#isStopped);
+        if (news === undefined) return undefined;
+        if (news.kind === 'stopped' && news.end.code === 'core-trapped') return news;
+        this.#pass(news);
+      }
     } catch (error) {
       if (!clientLife.isOfTrap(error)) throw error;
-      return { end: { code: 'core-trapped' }, cause: (error as Error).cause };
+      return { cause: (error as Error).cause };
     } finally {
-      this.#minted = this.#source?.minted ?? this.#minted;
       this.#source?.close();
       this.#source = undefined;
     }
   }
 
-  #open(): Source {
-    const source = open(this.#target, this.#filter, { ...this.#options, era: this.#known() }, this.#minted);
+  #open(): CoreSource {
+    const source = open(this.#target, this.#filter, this.#options, true);
     this.#stand({ state: 'connecting' });
     return source;
   }
 
-  /** Tells what a subscription tells, until it ends. */
-  async #follow(source: Source) {
-    for (;;) {
-      const news = await nextNews(source, () => this.#isStopped);
-      if (news === undefined || news.kind === 'ended') return news;
-      if (news.kind === 'changed') this.#tell(news);
-      else this.#live(source, news.honored);
-    }
+  #pass(news: News): void {
+    const { kind } = news;
+    if (kind === 'live') this.#opened += 1;
+    if (kind === 'changed') this.#tell(news);
+    else if (kind === 'connecting') this.#stand({ state: kind });
+    else if (kind === 'live') this.#stand({ state: kind, honored: news.honored });
+    else this.#stand({ state: kind, end: news.end }, news.cause);
+    if (kind === 'stopped') this.stop();
   }
 
-  #live(source: Source, honored: SubscriptionFilter): void {
-    this.#opened += 1;
-    this.#era = source.version === '2026-07-28' ? '2026-07-28' : '2025';
-    this.#renewal.live(Object.keys(honored).length === 0);
-    this.#stand({ state: 'live', honored });
-  }
-
-  async #rest(end: CoreEnd, cause: unknown): Promise<void> {
-    const until = this.#until(end);
-    this.#stand({ state: until === undefined ? 'stopped' : 'waiting', end }, cause);
-    if (until === undefined) this.stop();
-    if (until === undefined || this.#isStopped) return;
+  /** The core does not know any more how often it was tried: soon, but what traps again and again must not ask a server all the time. */
+  async #rest(cause: unknown): Promise<void> {
+    this.#stand({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
+    if (this.#isStopped) return;
+    const time = now();
+    const ceiling = time - this.#trappedAt > CALM_MS ? SOON_MS : CALM_MS;
+    this.#trappedAt = time;
     await new Promise<void>((resolve) => {
       const timer = new WakeTimer(resolve);
-      timer.set(until);
+      timer.set(time + Math.random() * ceiling);
       this.#wakes = () => {
         timer.set(undefined);
         resolve();
       };
-      // What a server asks for is waited out, whatever the network does.
-      this.#isPatient = end.retryAfterMs !== undefined;
     });
-  }
-
-  /** When to open the next; undefined: never. */
-  #until(end: CoreEnd): number | undefined {
-    const { code, status = 0, rpcCode, retryAfterMs } = end;
-    if (code === 'core-trapped') return this.#renewal.trapped();
-    // The next attempt would be sent to the same other place.
-    if (code === 'redirected') return undefined;
-    if (code === 'graceful') return this.#renewal.next((core, time) => core.closed(time));
-    if (code !== 'refused') return this.#renewal.next((core, time) => core.lost(retryAfterMs, time));
-    // What is refused in the way that the server was known to speak is asked anew in the other way first.
-    const isDoubtful = this.#era !== undefined && this.#known() !== this.#options.era && !isPassing(status);
-    if (!isDoubtful) return this.#renewal.next((core, time) => core.refused(status, rpcCode, retryAfterMs, time));
-    this.#era = undefined;
-    return this.#renewal.next((core, time) => core.lost(retryAfterMs, time));
-  }
-
-  #known(): NonNullable<ListenOptions['era']> {
-    const { era = 'auto' } = this.#options;
-    return era === 'auto' ? (this.#era ?? 'auto') : era;
   }
 
   #stand(standing: Omit<WatchStanding, 'reconnects'>, cause?: unknown): void {
     this.#tell({ kind: 'standing', standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) }, cause });
   }
 
-  /** The network is back: nobody waits for it any longer. */
+  /** The network is back. */
   readonly #online = (): void => {
-    if (!this.#isPatient) this.#wakes();
+    this.#source?.online();
+    this.#wakes();
   };
-}
-
-/** Refusals of the caller and of the moment say nothing about what a server speaks. */
-function isPassing(status: number): boolean {
-  return [401, 403, 408, 429].includes(status) || status >= 500;
 }
 
 /** Only pages and their workers hear of the network. */
@@ -153,3 +117,7 @@ function addListener(name: string, listener: () => void): void {
 function removeListener(name: string, listener: () => void): void {
   (globalThis as Partial<EventTarget>).removeEventListener?.(name, listener);
 }
+
+/** The first and the last ceiling of the core. */
+const SOON_MS = 500;
+const CALM_MS = 30_000;

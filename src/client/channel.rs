@@ -24,18 +24,19 @@ impl Listener {
         ids: Ids,
         now: Millis,
     ) -> Self {
+        let mut listener = Self::idle_on_channel(requested, options);
+        listener.wire.ids = ids;
+        listener.begin(approach, now);
+        listener
+    }
+
+    /// Waits for a channel.
+    pub(super) fn idle_on_channel(requested: SubscriptionFilter, options: Options) -> Self {
         let options = Options {
             silence: Duration::ZERO,
             ..options
         };
-        Self::on(
-            Carrier::Channel,
-            requested,
-            options,
-            approach,
-            (ids, 0),
-            now,
-        )
+        Self::idle(Carrier::Channel, requested, options, (Ids::default(), 0))
     }
 
     /// A message of the server on a channel; the answer is whether it was for this subscription alone.
@@ -64,9 +65,10 @@ impl Listener {
         self.tell_all();
     }
 
-    /// The channel is gone.
+    /// The channel is gone, and nothing more can be sent there.
     pub fn handle_exit(&mut self) {
         self.break_off(End::Lost(Loss::Disconnected));
+        self.wire.clear();
     }
 
     /// The channel was refused a message, with this HTTP status.
@@ -89,7 +91,7 @@ impl Listener {
         }
     }
 
-    /// The channel breaks off: there is nobody to say farewell to.
+    /// Ends what is under way; a session that goes on without it delivers its resources no longer.
     fn break_off(&mut self, end: End) {
         match &mut self.step {
             Step::Asking { .. } => self.end(end, None),
@@ -97,7 +99,10 @@ impl Listener {
                 subscription.settle(end);
                 subscription.poll_farewell();
             }
-            Step::Session(session) if !session.is_ended() => session.settle(end),
+            Step::Session(session) if !session.is_ended() => {
+                session.leave(&mut self.wire);
+                session.settle(end);
+            }
             Step::Session(_) | Step::Ended(_) => {}
         }
     }

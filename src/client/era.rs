@@ -115,7 +115,7 @@ impl Versions<'static> {
 }
 
 /// Whether a refusal is the caller's, or of the moment, and so no sign of an era.
-fn is_passing(status: u16) -> bool {
+pub(super) fn is_passing(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
 }
 

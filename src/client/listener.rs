@@ -33,7 +33,6 @@ use super::{
 pub struct Listener {
     requested: SubscriptionFilter,
     pub(super) options: Options,
-    approach: Approach,
     pub(super) carrier: Carrier,
     seed: u64,
     pub(super) wire: Wire,
@@ -75,39 +74,39 @@ impl Listener {
         ids: (Ids, u64),
         now: Millis,
     ) -> Self {
-        Self::on(Carrier::Http, requested, options, approach, ids, now)
+        let mut listener = Self::idle(Carrier::Http, requested, options, ids);
+        listener.begin(approach, now);
+        listener
     }
 
-    pub(super) fn on(
+    /// Has asked nothing yet, and so has nothing to tell.
+    pub(super) fn idle(
         carrier: Carrier,
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
         (ids, seed): (Ids, u64),
-        now: Millis,
     ) -> Self {
-        let mut listener = Self {
+        Self {
             requested,
             options,
-            approach,
             carrier,
             seed,
             wire: Wire::new(ids),
             step: Step::Ended(None),
             retry_after: None,
-        };
-        listener.begin(now);
-        listener
+        }
     }
 
-    /// Asks the server as at first, with new ids and numbers.
-    pub(super) fn begin(&mut self, now: Millis) {
+    /// Approaches the server, with new ids and numbers.
+    pub(super) fn begin(&mut self, approach: Approach, now: Millis) {
         self.retry_after = None;
-        match self.approach {
+        match approach {
             Approach::Discover { is_page } => self.ask(Question::discover(is_page), now),
             Approach::Modern => self.listen(now),
             Approach::Legacy => self.ask(Question::Initialize, now),
-            Approach::Joined(capabilities) => self.enter(Session::joined(capabilities), now),
+            Approach::Joined(capabilities) => {
+                self.enter(Session::joined(capabilities), false, now);
+            }
         }
     }
 
@@ -264,11 +263,6 @@ impl Listener {
         }
     }
 
-    /// How many ids were given by now, for whoever goes on with [`Ids::after`].
-    pub fn minted(&self) -> u64 {
-        self.wire.ids.minted()
-    }
-
     /// Whether it has ended; what is left to tell may still be polled.
     pub fn is_ended(&self) -> bool {
         match &self.step {
@@ -302,8 +296,7 @@ impl Listener {
         };
     }
 
-    fn enter(&mut self, session: Session, now: Millis) {
-        let has_begun = !matches!(self.approach, Approach::Joined(_));
+    fn enter(&mut self, session: Session, has_begun: bool, now: Millis) {
         let options = self.options.clone();
         let listener = SessionListener::new(session, &self.requested, options, self.seed, now);
         self.step = Step::Session(Box::new(match self.carrier {
@@ -335,7 +328,7 @@ impl Listener {
         match next {
             Next::Ask(question) => self.ask(question, now),
             Next::Listen => self.listen(now),
-            Next::Enter(session) => self.enter(session, now),
+            Next::Enter(session) => self.enter(session, true, now),
             Next::End(end, retry_after) => self.end(end, retry_after),
         }
     }

@@ -3,7 +3,7 @@
 //! [`Subscription`] is one listen request and its answer. [`era`] tells which revision a server speaks,
 //! and [`session`] is what a client says to one of an earlier revision. [`Listener`] puts these
 //! together: one subscription to a server of whichever revision, over HTTP or a channel such as stdio.
-//! [`Renewal`] says when to open the next, and [`Watch`] opens it, over HTTP.
+//! [`Watch`] opens the next one when it ends.
 
 mod answer;
 mod approach;
@@ -32,7 +32,6 @@ pub use approach::Approach;
 pub use end::{End, Loss, Refusal};
 pub use listener::Listener;
 pub use options::Options;
-pub use renewal::Renewal;
 pub use request::HttpRequest;
 pub use subscription::{Output, Subscription};
 pub use tap::Tap;

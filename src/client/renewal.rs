@@ -12,7 +12,7 @@ use super::{
 /// is waited out before that. It is over where the same request would end the same way: the caller may
 /// not ask it, the server has judged it, or there is nothing in it to hear.
 #[derive(Debug)]
-pub struct Renewal {
+pub(super) struct Renewal {
     backoff: Backoff,
     was_live: bool,
     live: Option<Live>,
@@ -26,7 +26,7 @@ struct Live {
 
 impl Renewal {
     /// Of a subscription that was never open; `seed` is any random number.
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self {
             backoff: Backoff::new(seed),
             was_live: false,
@@ -36,7 +36,7 @@ impl Renewal {
 
     /// The subscription is open, with nothing to hear where `is_empty`. The answer is whether one was
     /// open before, so that changes may have been missed since.
-    pub fn handle_live(&mut self, is_empty: bool, now: Millis) -> bool {
+    pub(super) fn handle_live(&mut self, is_empty: bool, now: Millis) -> bool {
         self.live = Some(Live {
             since: now,
             is_empty,
@@ -46,7 +46,12 @@ impl Renewal {
 
     /// The subscription has ended, where the server asked to wait for `asked`. The answer is when to
     /// open the next; `None`: never.
-    pub fn handle_end(&mut self, end: &End, asked: Option<Millis>, now: Millis) -> Option<Millis> {
+    pub(super) fn handle_end(
+        &mut self,
+        end: &End,
+        asked: Option<Millis>,
+        now: Millis,
+    ) -> Option<Millis> {
         let live = self.live.take();
         if is_final(end, live.as_ref().is_some_and(|live| live.is_empty)) {
             return None;

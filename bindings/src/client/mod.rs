@@ -1,8 +1,6 @@
 //! The client's side: what a page, a Worker or a process loads to listen.
 
-mod listener;
-mod renewal;
-mod transferring;
+mod watch;
 
 use wasm_bindgen::prelude::*;
 
@@ -31,18 +29,6 @@ fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
         .map_err(|error| coded("invalid-filter", &error.to_string()))
 }
 
-/// Names and values of the header fields of a request, one field a line.
-fn lines_of(headers: &[(&'static str, String)]) -> String {
-    let mut lines = String::new();
-    for (name, value) in headers {
-        lines.push_str(name);
-        lines.push_str(": ");
-        lines.push_str(value);
-        lines.push('\n');
-    }
-    lines
-}
-
 fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> Options {
     Options {
         client_info,
@@ -50,15 +36,4 @@ fn options(client_info: Option<String>, ack_ms: f64, silence_ms: f64) -> Options
         silence: millis(silence_ms).into(),
         ..Options::default()
     }
-}
-
-/// A message for people and logs: what is no UTF-8 is replaced.
-fn lossy(message: Vec<u8>) -> String {
-    String::from_utf8(message)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// A seed from a number drawn from [0, 1).
-fn seed(random: f64) -> u64 {
-    random.to_bits()
 }

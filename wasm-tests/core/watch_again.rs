@@ -1,0 +1,317 @@
+//! How a watch opens its next subscription: in which way, when the network is back, and whether at all.
+
+use mcp_listen::{
+    client::{
+        Approach, Call, End, HttpRequest, Loss, Options, State, Transfer, Watch, WatchOutput,
+    },
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    id::{Ids, RequestId},
+    listen::Headers,
+    message, sse,
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::{
+    client::tools,
+    subscription::{JSON, STREAM},
+};
+
+const ASKED: Approach = Approach::Discover { is_page: false };
+const DISCOVERED: &str =
+    r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#;
+const NO_METHOD: &str = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method"}}"#;
+
+/// A watch over HTTP and its clock.
+struct Host {
+    watch: Watch,
+    now: Millis,
+}
+
+impl Host {
+    fn new(approach: Approach) -> Self {
+        let watch = Watch::new(tools(), Options::default(), approach, 3, Millis(0));
+        Self::of(watch)
+    }
+
+    fn of(watch: Watch) -> Self {
+        let now = Millis(0);
+        Self { watch, now }
+    }
+
+    fn request(&mut self) -> (Call, HttpRequest) {
+        match self.watch.poll_transfer() {
+            Some(Transfer::Send(call, request)) => (call, request),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next request, which has to call `method`, gets this answer.
+    fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> Call {
+        let (call, request) = self.request();
+        let sent = request.body.unwrap();
+        assert!(
+            sent.contains(&format!("\"method\":\"{method}\"")),
+            "{method}: {sent}"
+        );
+        let headers = Headers::new(fields);
+        self.watch.handle_head(call, status, &headers, self.now);
+        self.watch.handle_bytes(call, body.as_bytes(), self.now);
+        call
+    }
+
+    fn refuse(&mut self, method: &str, status: u16) {
+        let call = self.answer(method, (status, JSON), NO_METHOD);
+        self.watch.handle_end(call, self.now);
+    }
+
+    fn discovered(&mut self) {
+        let call = self.answer("server/discover", (200, JSON), DISCOVERED);
+        self.watch.handle_end(call, self.now);
+    }
+
+    /// The listen request, whose number is `id` too, is acknowledged.
+    fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> Call {
+        let ack = sse::event(&message::acknowledged(&id_of(id), honored));
+        let ack = String::from_utf8(ack).unwrap();
+        self.answer("subscriptions/listen", (200, STREAM), &ack)
+    }
+
+    fn told(&mut self) -> Vec<WatchOutput> {
+        std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
+    }
+
+    /// It waits for the next attempt, and makes it.
+    fn sleep(&mut self) {
+        self.told();
+        assert_eq!(self.watch.state(), State::Waiting);
+        self.now = self.watch.poll_timeout().unwrap();
+        self.watch.handle_timeout(self.now);
+        assert_eq!(self.watch.state(), State::Connecting);
+    }
+
+    /// A subscription to a server that was asked, and is asked for the next one in the way that it was found to speak.
+    fn found() -> Self {
+        let mut host = Self::new(ASKED);
+        host.discovered();
+        let call = host.listened(2, &tools());
+        assert_eq!(host.told(), [live(false)]);
+        host.watch.handle_end(call, host.now);
+        host.sleep();
+        host
+    }
+}
+
+fn id_of(number: u64) -> RequestId {
+    RequestId::from_text(&format!("mcp-listen:{number}"))
+}
+
+fn live(is_again: bool) -> WatchOutput {
+    let honored = tools();
+    WatchOutput::Live { honored, is_again }
+}
+
+#[test]
+fn a_server_that_was_listened_to_is_not_asked_again_what_it_speaks() {
+    let mut host = Host::found();
+    host.listened(3, &tools());
+    let changed = WatchOutput::Changed(ServerEvent::ToolsListChanged);
+    assert_eq!(host.told(), [live(true), changed]);
+}
+
+#[test]
+fn what_is_refused_in_the_way_that_was_known_is_asked_in_the_other_way_first() {
+    let mut host = Host::found();
+    host.refuse("subscriptions/listen", 404);
+    host.sleep();
+    host.refuse("server/discover", 400);
+    host.refuse("initialize", 404);
+    let told = host.told();
+    let [WatchOutput::Stopped(End::Refused(refusal))] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!((refusal.status, refusal.code), (404, Some(-32_601)));
+}
+
+#[test]
+fn a_refusal_of_the_caller_or_of_the_moment_casts_no_doubt() {
+    let mut host = Host::found();
+    host.refuse("subscriptions/listen", 403);
+    assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
+    let mut host = Host::found();
+    let call = host.answer("subscriptions/listen", (503, ""), "");
+    host.watch.handle_end(call, host.now);
+    host.sleep();
+    host.listened(4, &tools());
+    assert_eq!(host.told().first(), Some(&live(true)));
+}
+
+#[test]
+fn a_way_that_was_given_is_not_doubted() {
+    let mut host = Host::new(Approach::Modern);
+    let call = host.listened(1, &tools());
+    host.told();
+    host.watch.handle_end(call, host.now);
+    host.sleep();
+    host.refuse("subscriptions/listen", 404);
+    assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
+}
+
+#[test]
+fn a_network_that_is_back_is_used_at_once_but_a_server_that_asked_is_waited_for() {
+    let mut host = Host::new(Approach::Modern);
+    for _ in 0..9 {
+        let (call, _) = host.request();
+        host.watch.handle_end(call, host.now);
+        host.told();
+        host.watch.handle_online(host.now);
+        assert_eq!(host.watch.state(), State::Connecting);
+    }
+    let call = host.answer("subscriptions/listen", (503, "retry-after: 600"), "");
+    host.watch.handle_end(call, host.now);
+    host.told();
+    assert_eq!(host.watch.retry_after(), Some(Millis(600_000)));
+    host.watch.handle_online(host.now);
+    assert_eq!(host.watch.state(), State::Waiting);
+    assert_eq!(host.watch.poll_transfer(), None);
+}
+
+#[test]
+fn a_network_that_is_back_opens_nothing_beside_what_is_open() {
+    let mut host = Host::new(Approach::Modern);
+    host.watch.handle_online(host.now);
+    host.listened(1, &tools());
+    host.told();
+    host.watch.handle_online(host.now);
+    assert_eq!(host.watch.poll_transfer(), None);
+    host.watch.cancel();
+    host.watch.handle_online(host.now);
+    assert_eq!(host.watch.state(), State::Stopped);
+    assert_eq!(host.watch.poll_transfer(), None);
+}
+
+#[test]
+fn it_stops_where_its_credentials_would_go_elsewhere() {
+    let mut host = Host::new(Approach::Modern);
+    let elsewhere = (307, "location: https://elsewhere.example");
+    host.answer("subscriptions/listen", elsewhere, "");
+    let lost = End::Lost(Loss::Redirected);
+    assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
+}
+
+#[test]
+fn one_subscription_is_not_opened_again() {
+    let watch = Watch::new(tools(), Options::default(), Approach::Modern, 3, Millis(0));
+    let mut host = Host::of(watch.once());
+    let call = host.listened(1, &tools());
+    host.told();
+    host.watch.handle_end(call, host.now);
+    let lost = End::Lost(Loss::Disconnected);
+    assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
+    assert_eq!(host.watch.poll_timeout(), None);
+    host.watch.handle_online(host.now);
+    assert_eq!(host.watch.poll_transfer(), None);
+}
+
+#[test]
+fn an_owner_that_reads_all_when_it_is_live_is_told_nothing_twice() {
+    let watch = Watch::new(tools(), Options::default(), Approach::Modern, 3, Millis(0));
+    let mut host = Host::of(watch.without_repeats());
+    let call = host.listened(1, &tools());
+    host.told();
+    host.watch.handle_end(call, host.now);
+    host.sleep();
+    host.listened(2, &tools());
+    assert_eq!(host.told(), [live(true)]);
+}
+
+/// A watch on a channel that has sent its first message, which is the answer.
+fn joined(watch: &mut Watch, approach: Approach, minted: u64, now: Millis) -> String {
+    assert!(watch.poll_join());
+    assert!(!watch.poll_join(), "asked once");
+    watch.handle_joined(approach, Ids::after(minted), now);
+    assert!(!watch.poll_join());
+    message_of(watch).unwrap()
+}
+
+fn message_of(watch: &mut Watch) -> Option<String> {
+    match watch.poll_transfer()? {
+        Transfer::Send(_, request) => request.body,
+        Transfer::Close(_) => None,
+    }
+}
+
+fn on_channel() -> Watch {
+    Watch::on_channel(tools(), Options::default(), 3)
+}
+
+fn say(watch: &mut Watch, message: &str) -> bool {
+    watch.handle_message(message.as_bytes(), Millis(0))
+}
+
+/// Sleeps until the next attempt; the time then.
+fn until_next(watch: &mut Watch, now: Millis) -> Millis {
+    let Some(WatchOutput::Waiting { until, .. }) = watch.poll_output(now) else {
+        panic!("{watch:?}");
+    };
+    assert!(!watch.poll_join(), "not before its time");
+    watch.handle_timeout(until);
+    until
+}
+
+#[test]
+fn a_channel_is_joined_anew_for_each_subscription_in_the_way_that_was_found() {
+    let mut watch = on_channel();
+    assert_eq!(watch.state(), State::Connecting);
+    let asked = joined(&mut watch, ASKED, 0, Millis(0));
+    assert!(asked.contains("server/discover"));
+    let answer = r#"{"id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#;
+    assert!(say(&mut watch, answer));
+    assert!(message_of(&mut watch).unwrap().contains("\"mcp-listen:2\""));
+    assert!(say(&mut watch, &message::acknowledged(&id_of(2), &tools())));
+    assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));
+    watch.handle_exit();
+    assert!(watch.is_ended());
+    let now = until_next(&mut watch, Millis(0));
+    let again = joined(&mut watch, ASKED, 10_000, now);
+    assert!(again.contains("subscriptions/listen") && again.contains("\"mcp-listen:10001\""));
+}
+
+#[test]
+fn a_channel_that_is_not_there_is_tried_again() {
+    let mut watch = on_channel();
+    assert!(watch.poll_join());
+    watch.handle_exit();
+    let now = until_next(&mut watch, Millis(0));
+    let sent = joined(&mut watch, Approach::Modern, 0, now);
+    assert!(sent.contains("subscriptions/listen"));
+}
+
+#[test]
+fn a_watch_that_was_stopped_joins_no_channel() {
+    let mut watch = on_channel();
+    watch.cancel();
+    assert!(!watch.poll_join());
+    let mut watch = on_channel();
+    assert!(watch.poll_join());
+    watch.cancel();
+    watch.handle_joined(Approach::Modern, Ids::default(), Millis(0));
+    assert_eq!(watch.poll_transfer(), None);
+    assert_eq!(watch.state(), State::Stopped);
+    watch.handle_exit();
+    assert_eq!(watch.poll_output(Millis(0)), None);
+}
+
+#[test]
+fn what_is_left_of_a_channel_that_is_gone_is_not_sent_on_the_next_one() {
+    let mut watch = on_channel();
+    joined(&mut watch, Approach::Legacy, 0, Millis(0));
+    let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
+    say(&mut watch, answer);
+    assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));
+    watch.handle_exit();
+    let now = until_next(&mut watch, Millis(0));
+    assert!(joined(&mut watch, ASKED, 0, now).contains("\"initialize\""));
+}
