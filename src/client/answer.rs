@@ -4,6 +4,7 @@ use crate::{
     clock::Millis,
     json::{self, Node},
     listen::Headers,
+    sse,
 };
 
 /// What the body of an answer is.
@@ -63,6 +64,12 @@ impl RpcError {
                 .collect(),
         })
     }
+}
+
+/// The messages that may be in a body: itself, and the data of its events.
+pub(super) fn messages(body: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let events = sse::data(core::str::from_utf8(body).unwrap_or_default());
+    core::iter::once(body.to_vec()).chain(events.into_iter().map(String::into_bytes))
 }
 
 /// Whether the status says that the request was taken.

@@ -10,11 +10,10 @@ use crate::{
     json::{self, Node},
     legacy,
     message::{self, DISCOVER, PROTOCOL_VERSION},
-    sse,
 };
 
 use super::{
-    answer::{Media, RpcError, is_success},
+    answer::{Media, RpcError, is_success, messages},
     request::HttpRequest,
 };
 
@@ -72,16 +71,12 @@ pub fn of_response(
     if !is_success(status) && !is_refusal {
         return Verdict::Unknown;
     }
-    let messages = match media {
-        Media::Json => vec![body.to_vec()],
-        Media::EventStream => events_in(body),
-        Media::Other => Vec::new(),
-    };
-    let mut verdicts = messages.iter().filter_map(|message| {
-        let of_result = is_success(status).then(|| of_result(message, tried, spoken));
+    let messages = messages(body).filter(|_| media != Media::Other);
+    let mut verdicts = messages.filter_map(|message| {
+        let of_result = is_success(status).then(|| of_result(&message, tried, spoken));
         of_result
             .flatten()
-            .or_else(|| of_error(message, Some(status), tried, spoken))
+            .or_else(|| of_error(&message, Some(status), tried, spoken))
     });
     verdicts.next().unwrap_or(Verdict::Settled(Era::Legacy))
 }
@@ -117,11 +112,6 @@ impl Versions<'static> {
 /// Whether a refusal is the caller's, or of the moment, and so no sign of an era.
 pub(super) fn is_passing(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
-}
-
-fn events_in(body: &[u8]) -> Vec<Vec<u8>> {
-    let events = sse::data(core::str::from_utf8(body).unwrap_or_default());
-    events.into_iter().map(String::into_bytes).collect()
 }
 
 /// Only the result of `server/discover` names versions.

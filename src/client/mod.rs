@@ -13,7 +13,6 @@ mod end;
 pub mod era;
 mod listener;
 mod options;
-mod pending;
 mod question;
 mod renewal;
 mod reply;

@@ -12,11 +12,10 @@ use crate::{
     limits::Limits,
     listen::{Headers, Incoming},
     message::{self, SUBSCRIBE, UNSUBSCRIBE},
-    sse,
 };
 
 use super::{
-    answer::{RpcError, is_success},
+    answer::{RpcError, is_success, messages},
     end::Refusal,
     request::{HttpRequest, VERSION},
 };
@@ -101,14 +100,9 @@ pub(super) fn answered(message: &[u8], limits: &Limits) -> Option<RequestId> {
 
 /// Whether the answer to a request, a JSON body or an event stream, is a result.
 pub(super) fn is_taken(body: &[u8]) -> bool {
-    let messages = sse::data(core::str::from_utf8(body).unwrap_or_default());
-    let of_body = core::iter::once(body);
-    of_body
-        .chain(messages.iter().map(String::as_bytes))
-        .any(|message| {
-            json::read(message, MAX_DEPTH)
-                .is_ok_and(|document| document.root.get("result").is_some())
-        })
+    messages(body).any(|message| {
+        json::read(&message, MAX_DEPTH).is_ok_and(|document| document.root.get("result").is_some())
+    })
 }
 
 impl Session {
@@ -121,11 +115,7 @@ impl Session {
         headers: &Headers<'_>,
         body: &[u8],
     ) -> Result<Self, SessionError> {
-        let messages = sse::data(core::str::from_utf8(body).unwrap_or_default());
-        let of_body = core::iter::once(body);
-        let mut bodies = of_body.chain(messages.iter().map(String::as_bytes));
-        let answer = bodies.find_map(Answer::read);
-        match answer {
+        match messages(body).find_map(|message| Answer::read(&message)) {
             Some(Answer::Result(version, capabilities)) if is_success(status) => {
                 Self::new(headers, &version, capabilities)
             }

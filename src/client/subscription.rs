@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
-    end::{End, Loss, Refusal},
+    end::{End, Loss},
     options::Options,
     request::HttpRequest,
     told::Told,
@@ -270,11 +270,7 @@ impl Subscription {
         self.told.end(match end {
             ClientEnd::Graceful => End::Graceful,
             ClientEnd::Lost => End::Lost(loss),
-            ClientEnd::Refused { code, text } => End::Refused(Refusal {
-                status: self.status,
-                code: Some(code),
-                text,
-            }),
+            ClientEnd::Refused { code, text } => End::refused(self.status, Some(code), text),
         });
     }
 
@@ -285,11 +281,7 @@ impl Subscription {
         let own_id = self.stream.id().raw();
         let error = error.filter(|error| error.id.as_deref().is_none_or(|id| id == own_id));
         if let Some(RpcError { code, text, .. }) = error {
-            return self.settle(End::Refused(Refusal {
-                status: self.status,
-                code: Some(code),
-                text,
-            }));
+            return self.settle(End::refused(self.status, Some(code), text));
         }
         let read = Incoming::read(bytes, &self.options.limits);
         let is_own = read
@@ -315,10 +307,6 @@ impl Subscription {
         if is_success(self.status) {
             return End::Lost(Loss::InvalidAnswer);
         }
-        End::Refused(Refusal {
-            status: self.status,
-            code: None,
-            text: String::new(),
-        })
+        End::refused(self.status, None, String::new())
     }
 }

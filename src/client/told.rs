@@ -1,51 +1,74 @@
-use crate::{event::ServerEvent, filter::SubscriptionFilter, listen::concerns};
+use crate::{
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    listen::{Cues, Since, concerns},
+    topic::Topic,
+};
 
-use super::{end::End, pending::Pending, subscription::Output};
+use super::{end::End, subscription::Output};
 
 /// What a subscription has to tell its owner: that it is open, what changed, and how it ended, in this order.
+///
+/// At most one event waits for each topic, whatever the server sends. An update may name a part of a resource that was
+/// subscribed to: where too many parts wait, the resources themselves are told instead, for to read those again covers
+/// all their parts.
 #[derive(Debug)]
 pub(super) struct Told {
-    acknowledged: Option<SubscriptionFilter>,
-    pending: Pending,
+    honored: SubscriptionFilter,
+    /// Whether it is yet to be told that it is open.
+    opens: bool,
+    cues: Cues,
+    /// Updates of parts of resources since nothing waited.
+    parts: usize,
+    most_parts: usize,
     end: Option<End>,
     /// Until then changes wait, and what is not honored in the end is dropped.
     is_open: bool,
-    most_parts: usize,
 }
 
 impl Told {
-    /// Of a subscription that may come to honor this. For what `most_parts` says, see [`Pending`].
+    /// Of a subscription that may come to honor this. At most `most_parts` parts of resources wait.
     pub(super) fn new(expected: SubscriptionFilter, most_parts: usize) -> Self {
         Self {
-            acknowledged: None,
-            pending: Pending::new(expected, most_parts),
+            honored: expected,
+            opens: false,
+            cues: Cues::default(),
+            parts: 0,
+            most_parts,
             end: None,
             is_open: false,
-            most_parts,
         }
     }
 
     /// It is open. What was told before is told after.
     pub(super) fn open(&mut self, honored: SubscriptionFilter) {
-        let fresh = Pending::new(honored.clone(), self.most_parts);
-        let mut held = core::mem::replace(&mut self.pending, fresh);
-        while let Some(event) = held.pop() {
-            if concerns(&honored, &event) {
-                self.pending.push(&event);
+        let mut held = core::mem::take(&mut self.cues);
+        self.parts = 0;
+        self.honored = honored;
+        while let Some((event, _)) = held.pop() {
+            if concerns(&self.honored, &event) {
+                self.push(&event);
             }
         }
-        self.acknowledged = Some(honored);
+        self.opens = true;
         self.is_open = true;
     }
 
     /// Something that it honors changed.
     pub(super) fn push(&mut self, event: &ServerEvent) {
-        self.pending.push(event);
+        if self.honored.accepts(event) || self.cues.has(&Topic::of(event)) {
+            self.cues.push(event, Since::default());
+        } else if let ServerEvent::ResourceUpdated { .. } = event {
+            self.push_part(event);
+        }
     }
 
-    /// Something may have been missed: tells all that is honored once.
+    /// Something may have been missed: every honored list and resource is told once. The state of a task cannot be made
+    /// up.
     pub(super) fn push_all(&mut self) {
-        self.pending.push_all();
+        for event in self.honored.subjects() {
+            self.cues.push(&event, Since::default());
+        }
     }
 
     /// It has ended; what changed before is told before.
@@ -63,10 +86,32 @@ impl Told {
     }
 
     pub(super) fn poll(&mut self) -> Option<Output> {
-        let acknowledged = self.acknowledged.take().map(Output::Acknowledged);
-        let changed = |told: &mut Self| told.is_open.then(|| told.pending.pop()).flatten();
-        acknowledged
-            .or_else(|| changed(self).map(Output::Changed))
+        if core::mem::take(&mut self.opens) {
+            return Some(Output::Acknowledged(self.honored.clone()));
+        }
+        let changed = if self.is_open { self.pop() } else { None };
+        changed
+            .map(Output::Changed)
             .or_else(|| self.end.take().map(Output::Ended))
+    }
+
+    fn pop(&mut self) -> Option<ServerEvent> {
+        let event = self.cues.pop().map(|(event, _)| event);
+        if self.cues.len() == 0 {
+            self.parts = 0;
+        }
+        event
+    }
+
+    fn push_part(&mut self, event: &ServerEvent) {
+        if self.parts < self.most_parts {
+            self.parts += 1;
+            self.cues.push(event, Since::default());
+            return;
+        }
+        for uri in self.honored.resource_subscriptions.iter().cloned() {
+            let event = ServerEvent::ResourceUpdated { uri };
+            self.cues.push(&event, Since::default());
+        }
     }
 }
