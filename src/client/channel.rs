@@ -10,7 +10,7 @@ use super::{
     options::Options,
     question::{Answer, Question},
     request::HttpRequest,
-    session,
+    session::{self, Heard},
 };
 
 /// A listener on a channel of messages, such as stdio.
@@ -42,9 +42,9 @@ impl Listener {
     /// A message of the server on a channel; the answer is whether it was for this subscription alone.
     pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
         match &mut self.step {
-            Step::Asking { id, .. } => {
-                let answered = session::answered(message, &self.options.limits);
-                let is_answer = answered.as_ref() == Some(id);
+            Step::Asking { id: own, .. } => {
+                let heard = session::heard(message, &self.options.limits);
+                let is_answer = matches!(heard, Heard::Answer { id, .. } if id == *own);
                 if is_answer {
                     self.judge_line(Some(message), now);
                 }

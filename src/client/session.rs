@@ -59,18 +59,23 @@ pub fn event_of(message: &[u8], limits: &Limits) -> Option<ServerEvent> {
     }
 }
 
-/// What a message on a session's stream is to its client.
+/// What a message of a session is to its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Changed(ServerEvent),
     /// A request of the server, and the answer to it.
     Question(String),
+    /// The answer to a request of the client.
+    Answer {
+        id: RequestId,
+        is_result: bool,
+    },
     /// No JSON: it may have been any change.
     Malformed,
     Nothing,
 }
 
-/// What a message on a session's stream says. A ping wants an answer; nothing else was offered to
+/// What a message of a session says. A ping wants an answer; nothing else was offered to
 /// the server (2025-11-25, Ping, Lifecycle: Capability Negotiation).
 pub(super) fn heard(message: &[u8], limits: &Limits) -> Heard {
     if let Some(event) = event_of(message, limits) {
@@ -79,23 +84,20 @@ pub(super) fn heard(message: &[u8], limits: &Limits) -> Heard {
     let Ok(document) = json::read(message, MAX_DEPTH) else {
         return Heard::Malformed;
     };
-    let id = document.root.get("id");
-    let id = id.and_then(|id| RequestId::from_node(id, limits.id_bytes));
-    let method = document.root.get("method").and_then(Node::as_str);
-    match (id, method) {
-        (Some(id), Some(PING)) => Heard::Question(message::result(&id, "{}")),
-        (Some(id), Some(_)) => Heard::Question(message::method_not_found(&id)),
-        _ => Heard::Nothing,
+    let root = &document.root;
+    let id = root.get("id");
+    let Some(id) = id.and_then(|id| RequestId::from_node(id, limits.id_bytes)) else {
+        return Heard::Nothing;
+    };
+    match root.get("method").map(Node::as_str) {
+        None => Heard::Answer {
+            id,
+            is_result: root.get("result").is_some(),
+        },
+        Some(Some(PING)) => Heard::Question(message::result(&id, "{}")),
+        Some(Some(_)) => Heard::Question(message::method_not_found(&id)),
+        Some(None) => Heard::Nothing,
     }
-}
-
-/// Whose answer a message is.
-pub(super) fn answered(message: &[u8], limits: &Limits) -> Option<RequestId> {
-    let document = json::read(message, MAX_DEPTH).ok()?;
-    if document.root.get("method").is_some() {
-        return None;
-    }
-    RequestId::from_node(document.root.get("id")?, limits.id_bytes)
 }
 
 /// Whether the answer to a request, a JSON body or an event stream, is a result.

@@ -165,16 +165,15 @@ impl SessionListener {
 
     /// A message on a channel came. Changes are everybody's; the answers to our requests are ours, which the answer says.
     pub(super) fn handle_line(&mut self, message: &[u8], wire: &mut Wire) -> bool {
-        let Some(id) = session::answered(message, &self.options.limits) else {
-            self.handle_message(message, wire);
-            return false;
-        };
-        let asked = self.subscribes.handle_line(&id);
-        let is_ours = asked.is_some();
-        if let Some(uri) = asked {
-            self.handle_subscribed(&uri, session::is_taken(message), wire);
+        let heard = session::heard(message, &self.options.limits);
+        if let Heard::Answer { id, is_result } = &heard
+            && let Some(uri) = self.subscribes.handle_line(id)
+        {
+            self.handle_subscribed(&uri, *is_result, wire);
+            return true;
         }
-        is_ours
+        self.handle_heard(heard, wire);
+        false
     }
 
     pub(super) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
@@ -338,17 +337,18 @@ impl SessionListener {
             return;
         }
         self.backoff.reset();
-        self.handle_message(&event.data, wire);
+        let heard = session::heard(&event.data, &self.options.limits);
+        self.handle_heard(heard, wire);
     }
 
-    fn handle_message(&mut self, message: &[u8], wire: &mut Wire) {
-        match session::heard(message, &self.options.limits) {
+    fn handle_heard(&mut self, heard: Heard, wire: &mut Wire) {
+        match heard {
             Heard::Changed(change) if concerns(&self.honored, &change) => self.told.push(&change),
             Heard::Question(answer) if self.answers => {
                 wire.send(self.session.post(answer));
             }
             Heard::Malformed => self.told.push_all(),
-            Heard::Question(_) | Heard::Changed(_) | Heard::Nothing => {}
+            Heard::Question(_) | Heard::Changed(_) | Heard::Answer { .. } | Heard::Nothing => {}
         }
     }
 
