@@ -279,7 +279,7 @@ impl<S: Store> Sessions<S> {
         self.tell(id, &session)
     }
 
-    /// Whoever holds the stream hears what it follows now, and whether its client is ready.
+    /// Reports to the holder of the stream what it follows now, and whether its client is ready.
     fn tell(&mut self, id: &str, session: &Session) -> Result<(), S::Error> {
         let claim = session.claim(id);
         if let Some(edge) = self.here.edge(id) {
