@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { main } from '../scripts/main.mjs';
 import { root } from '../scripts/project.mjs';
+import { core } from './core/experiments.ts';
 import { against } from './harness/against.ts';
 import { argumentsOf, type Options } from './harness/arguments.ts';
 import { compare } from './harness/comparison.ts';
@@ -49,7 +50,7 @@ async function measure(options: Options, folder: string): Promise<void> {
 }
 
 function experimentsOf({ size }: Options): Experiment[] {
-  return [...sizes(9), ...inProcess(IN_PROCESS[size]), ...overHttp(OVER_HTTP[size])];
+  return [...sizes(9), ...core(5), ...inProcess(IN_PROCESS[size]), ...overHttp(OVER_HTTP[size])];
 }
 
 function chosen(all: Experiment[], { only }: Options): Experiment[] {

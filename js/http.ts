@@ -270,7 +270,7 @@ function expectHolding({ legacy, listen = 'on' }: ListenOptions): boolean {
   return listen === 'on';
 }
 
-/** Whether sessions of earlier revisions are kept: by a bus whose sessions all see they are, unless somebody says otherwise. */
+/** Whether sessions of earlier revisions are kept: by default where the bus shares its sessions with all isolates. */
 function keepsSessions({ legacy, listen }: ListenOptions, { sessions }: ListenBus): boolean {
   return legacy === 'sessions' || (legacy === undefined && listen !== 'off' && sessions?.isShared === true);
 }

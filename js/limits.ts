@@ -66,7 +66,7 @@ export interface ListenLimits {
   sessionIdleMs?: number;
   /** Milliseconds that `authorize` may take (default 2,000). */
   authorizeMs?: number;
-  /** Milliseconds that the bus may take to confirm a registration (default 5,000). */
+  /** Milliseconds that the bus may take to confirm a registration (default 3,000). */
   attachMs?: number;
   /**
    * Bytes of an answer to `server/discover`, `initialize` or a question of a gateway that are read
@@ -92,7 +92,7 @@ export const DEFAULT_LIMITS = {
   busUriBytes: 16_777_216,
   sessionIdleMs: 1_800_000,
   authorizeMs: 2_000,
-  attachMs: 5_000,
+  attachMs: 3_000,
   answerBytes: 1_048_576,
   answerMs: 10_000,
 };

@@ -1,5 +1,5 @@
 //! What one more name costs a bus object on a connection that has many already: `npm run bench:names`
-//! prints the table of docs/scale.md.
+//! prints the table of docs/scale.md. Numbers as arguments are measured in place of its rows.
 
 #![allow(
     missing_docs,
@@ -25,7 +25,11 @@ const ROUNDS: u64 = 2_001;
 fn main() {
     println!("| names on the connection | one more name, us | 99th percentile, us |");
     println!("|---|---|---|");
-    for names in NAMES {
+    let asked: Vec<usize> = std::env::args()
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    let sizes = if asked.is_empty() { &NAMES[..] } else { &asked };
+    for &names in sizes {
         let times = times(names);
         let at = |percent: usize| times[(times.len() - 1) * percent / 100];
         println!("| {names} | {:.1} | {:.1} |", at(50), at(99));

@@ -8,8 +8,8 @@ export class Audience {
   #missing = 0;
   #complete: () => void = () => {};
 
-  /** Opens so many further streams with the same request; resolves once each has its acknowledgment. */
-  async open(url: URL, body: string, count: number): Promise<void> {
+  /** Opens so many further streams with the same request, some at once; resolves once each has its acknowledgment. */
+  async open(url: URL, body: string, count: number, atOnce = AT_ONCE): Promise<void> {
     const opened: Stream[] = [];
     const openOne = async (): Promise<void> => {
       while (opened.length < count) {
@@ -18,7 +18,7 @@ export class Audience {
         await stream.acknowledged();
       }
     };
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, openOne));
+    await Promise.all(Array.from({ length: Math.min(atOnce, count) }, openOne));
     for (const stream of opened) stream.events = 0;
     this.streams.push(...opened);
   }

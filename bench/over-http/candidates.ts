@@ -57,6 +57,12 @@ const RELAY: Candidate = {
   name: 'WebSocket relay',
   includes:
     'publish in one isolate, an object that sends a ready frame to a WebSocket a stream, an edge that copies it, HTTP',
+  start: () => workerdServer('relay', { sockets: 'each' }),
+};
+const SHARED_RELAY: Candidate = {
+  name: 'WebSocket relay, shared',
+  includes:
+    'publish in one isolate, an object that sends a ready frame to a WebSocket an isolate, an edge that copies it to its streams, HTTP',
   start: () => workerdServer('relay'),
 };
 const HELD: Candidate = {
@@ -65,7 +71,7 @@ const HELD: Candidate = {
     'publish in one isolate, an object that enqueues a ready frame on every response, an edge that passes responses on, HTTP',
   start: () => workerdServer('held'),
 };
-export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, RELAY, HELD];
+export const WORKERS = [ON_WORKERD, SDK_ON_WORKERD, SHARED_RELAY, RELAY, HELD];
 export const WORKERS_AND_MEMORY = existsSync(MEMORY_DISK) ? [...WORKERS, IN_MEMORY] : WORKERS;
 export const PEERS = [ON_WORKERD, SDK_ON_WORKERD];
 export const ALONE = [ON_WORKERD];
@@ -83,6 +89,20 @@ export const PROCESSES: Candidate[] = [
   },
   { name: 'Python SDK', includes: 'publish, match, uvicorn, all in one process', start: pythonServer },
 ];
+
+/** What has its streams in four isolates; the SDK can have them in one alone. */
+export const IN_FOUR: Candidate[] = [
+  { ...ON_WORKERD, start: () => workerdServer('listen', { isolates: 4 }) },
+  { ...SHARED_RELAY, start: () => workerdServer('relay', { isolates: 4 }) },
+];
+/** Ours where the bus answers no connection. */
+export const AWAY: Candidate[] = [{ ...ON_WORKERD, start: () => workerdServer('listen', { isAway: true }) }];
+/** Ours, on which an object is called that does nothing. */
+export const TRIP: Candidate = {
+  name: 'a round trip to an object',
+  includes: 'a call from a Worker to an object that does nothing, and its answer; no HTTP',
+  start: () => workerdServer('listen'),
+};
 
 /** Ours with a socket for each stream, whose bus object holds so many and no more: beyond them it opens shards. */
 export function sharded(edgesPerShard: (shards: number) => number): Candidate[] {

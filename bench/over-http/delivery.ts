@@ -33,7 +33,8 @@ export class Delivery implements Contender {
   static async start(server: LoadServer, load: Load): Promise<Delivery> {
     const audience = new Audience();
     const uris = Array.from({ length: load.uris }, (_, index) => resourceUri(index));
-    await audience.open(server.listen, listenFor(uris, '1'), load.streams);
+    const { isolates = [server.listen] } = server;
+    for (const isolate of isolates) await audience.open(isolate, listenFor(uris, '1'), load.streams / isolates.length);
     return new Delivery(server, audience, load, uris);
   }
 

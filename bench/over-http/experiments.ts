@@ -1,12 +1,16 @@
 import type { Contender, Entrant, Experiment, Metric } from '../harness/experiment.ts';
+import { Acknowledging } from './acknowledging.ts';
 import { Burst } from './burst.ts';
 import {
   ALONE,
+  AWAY,
   type Candidate,
   entrants,
+  IN_FOUR,
   PEERS,
   PROCESSES,
   sharded,
+  TRIP,
   WORKERS,
   WORKERS_AND_MEMORY,
 } from './candidates.ts';
@@ -16,7 +20,9 @@ import { Healing } from './healing.ts';
 import { Latency } from './latency.ts';
 import type { LoadServer } from './load-server.ts';
 import { Opening } from './opening.ts';
+import { Refusing } from './refusing.ts';
 import { Residence } from './residence.ts';
+import { RoundTrip } from './round-trip.ts';
 import { Waking } from './waking.ts';
 import { withShards } from './with-shards.ts';
 
@@ -58,7 +64,7 @@ export const SIZES: Record<'full' | 'quick', Size> = {
 
 /** Everything that is measured over the network. */
 export function overHttp(size: Size): Experiment[] {
-  return [...comparisons(size), ...costs(size), ...growth(size), ...recovery(size), ...shards(size)];
+  return [...comparisons(size), ...opens(size), ...costs(size), ...growth(size), ...recovery(size), ...shards(size)];
 }
 
 function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] {
@@ -70,12 +76,17 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
       entrants: entrants(WORKERS_AND_MEMORY, (server) => Delivery.start(server, load)),
     },
     {
+      ...{ name: 'workerd-isolates', proves: ['S5'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
+      title: `waves of ${load.uris} events to ${streams} streams in four isolates of workerd`,
+      entrants: entrants(IN_FOUR, (server) => Delivery.start(server, load)),
+    },
+    {
       ...{ name: 'last-stream', proves: ['S6'], metrics: [P99, P50, CPU_PUBLISH], warmUps: 1, rounds },
       title: `from a publish to the last of ${streams} streams on workerd`,
       entrants: entrants(WORKERS_AND_MEMORY, (server) => Latency.start(server, { streams, publishes })),
     },
     {
-      ...{ name: 'node', proves: [], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
+      ...{ name: 'node', proves: ['S10'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
       title: `waves of ${load.uris} events to ${streams} streams on Node's HTTP and on uvicorn`,
       entrants: entrants(PROCESSES, (server) => Delivery.start(server, load)),
     },
@@ -83,6 +94,37 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
       ...{ name: 'burst', proves: [], metrics: [SETTLED, FRAMES], warmUps: 0, rounds: Math.min(rounds, 3) },
       title: `${burst.requests * 100} events in a second over 100 URIs to ${burst.streams} streams on workerd`,
       entrants: entrants(WORKERS_AND_MEMORY, (server) => Burst.start(server, burst.streams, burst.requests)),
+    },
+  ];
+}
+
+/** How long it takes to be subscribed. */
+function opens({ streams, rounds }: Size): Experiment[] {
+  const ack = { proves: ['S8'], metrics: [ACK, P99] as [Metric, Metric], warmUps: 1, rounds };
+  return [
+    {
+      ...{ name: 'opens-at-once', proves: ['S8'], metrics: [OPENS, CPU_STREAM], warmUps: 1, rounds },
+      title: `${streams} streams are opened at once on workerd`,
+      entrants: entrants(PEERS, (server) => Opening.start(server, 0, streams, streams)),
+    },
+    {
+      ...{ ...ack, name: 'ack-followed' },
+      title:
+        'from a connection to the acknowledgment of a topic that another stream of the isolate follows, on workerd',
+      entrants: entrants(PEERS, (server) => Acknowledging.start(server, 'followed')),
+    },
+    {
+      ...{ ...ack, name: 'ack-new', metrics: [ACK] },
+      title: 'the same of a topic that no other stream follows',
+      entrants: [
+        ...entrants(PEERS, (server) => Acknowledging.start(server, 'new')),
+        ...entrants([TRIP], async (server) => new RoundTrip(server)),
+      ],
+    },
+    {
+      ...{ name: 'ack-away', proves: ['S8'], metrics: [REFUSED], warmUps: 0, rounds: 3 },
+      title: 'until a stream is refused whose bus answers no connection, on workerd',
+      entrants: entrants(AWAY, async (server) => new Refusing(server)),
     },
   ];
 }
@@ -135,7 +177,21 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   const byStreams = { axis: { label: 'streams', values: manyStreams } };
   const byUris = { axis: { label: 'URIs a stream', values: uris } };
   const some = Math.ceil(streams / 4);
+  const [many, sockets] = [streams * 3, streams * 2];
   return [
+    {
+      ...{ ...few, name: 'wake-streams', proves: ['S9'], metrics: [BEYOND, COLD] },
+      title: `a publish wakes the hibernating bus of ${many} streams in one isolate on workerd`,
+      entrants: entrants(ALONE, (server) => Waking.start(server, { streams: many, uris: 1 })),
+    },
+    {
+      ...{ ...few, name: 'wake-sockets', proves: ['S9'], metrics: [BEYOND, COLD] },
+      title: `a publish wakes the hibernating bus of ${sockets} streams with a socket each on workerd`,
+      entrants: entrants(
+        sharded(() => sockets + 1),
+        (server) => Waking.start(server, { streams: sockets, uris: 1 }),
+      ),
+    },
     {
       ...{ ...few, ...byStreams, name: 'wake-by-streams', metrics: [WAKE, COLD] },
       title: 'a publish wakes the hibernating bus of more and more streams on workerd',
@@ -206,6 +262,9 @@ const SETTLED: Metric = { id: 'settled', title: 'last state everywhere', unit: '
 const FRAMES: Metric = { id: 'frames', title: 'frames', unit: 'frames/stream', better: 'less' };
 const OPENS: Metric = { id: 'opens', title: 'opened', unit: 'streams/s', better: 'more' };
 const OPEN: Metric = { id: 'attach', title: 'open', unit: 'ms/stream', better: 'less' };
+const ACK: Metric = { id: 'ack', title: 'to the acknowledgment', unit: 'ms', better: 'less' };
+const REFUSED: Metric = { id: 'refused', title: 'until refused', unit: 'ms', better: 'less' };
+const BEYOND: Metric = { id: 'beyond', title: 'beyond 1.2 warm publishes', unit: 'ms', better: 'less' };
 const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'KiB/stream', better: 'less' };
 const WAKE: Metric = { id: 'wake', title: 'the wake alone', unit: 'ms', better: 'less' };
 const COLD: Metric = { id: 'cold', title: 'publish that wakes', unit: 'ms', better: 'less' };

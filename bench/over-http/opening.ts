@@ -5,28 +5,30 @@ import { Audience } from './audience.ts';
 import type { LoadServer } from './load-server.ts';
 import { processorMs } from './processor.ts';
 
-/** Opens streams beside others, each from its connection to its acknowledgment, 64 at a time, and drops them. */
+/** Opens streams beside others, each from its connection to its acknowledgment, 64 at a time or all at once, and drops them. */
 export class Opening implements Contender {
   readonly #server: LoadServer;
   readonly #audience: Audience;
   readonly #further: number;
+  readonly #atOnce: number | undefined;
 
-  private constructor(server: LoadServer, audience: Audience, further: number) {
+  private constructor(server: LoadServer, audience: Audience, further: number, atOnce?: number) {
     this.#server = server;
     this.#audience = audience;
     this.#further = further;
+    this.#atOnce = atOnce;
   }
 
-  static async start(server: LoadServer, held: number, further: number): Promise<Opening> {
+  static async start(server: LoadServer, held: number, further: number, atOnce?: number): Promise<Opening> {
     const audience = new Audience();
     await audience.open(server.listen, LISTEN, held);
-    return new Opening(server, audience, further);
+    return new Opening(server, audience, further, atOnce);
   }
 
   async round(): Promise<Sample> {
     const before = await processorMs(this.#server.pid);
     const started = performance.now();
-    await this.#audience.open(this.#server.listen, LISTEN, this.#further);
+    await this.#audience.open(this.#server.listen, LISTEN, this.#further, this.#atOnce);
     const spent = performance.now() - started;
     const cpu = (await processorMs(this.#server.pid)) - before;
     this.#audience.drop(this.#further);

@@ -15,21 +15,28 @@ export interface WorkerOptions {
   edgesPerShard?: number;
   /** How the streams of an isolate reach the bus; as by default without it. */
   sockets?: 'each';
+  /** Isolates that hold streams; one without it. */
+  isolates?: number;
+  /** The object of the bus answers no connection. */
+  isAway?: boolean;
 }
 
-/** Starts a Worker on workerd: one isolate holds the streams, another one its objects, a third one publishes. */
+/** Starts a Worker on workerd: one isolate holds the streams, or several, another one its objects, a third one publishes. */
 export async function workerdServer(name: WorkerName, options: WorkerOptions = {}): Promise<LoadServer> {
-  const { edges, object } = LAYOUTS[name];
-  const { disk, edgesPerShard = ONE_OBJECT, sockets = 'auto' } = options;
+  const { publishers, object } = LAYOUTS[name];
+  const { disk, edgesPerShard = ONE_OBJECT, sockets = 'auto', isolates = 1, isAway = false } = options;
+  const edges = isolates + publishers;
   const bundle = await bundleOf(name);
   const durableObjects = object === undefined ? [] : [object];
   const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
-  const text = { EDGES_PER_SHARD: String(edgesPerShard), SOCKETS: sockets };
+  const text = { EDGES_PER_SHARD: String(edgesPerShard), SOCKETS: sockets, AWAY: String(isAway) };
   const workerd = await startWorkerd({ bundle, edges, durableObjects, text, ...state });
-  const [holding = '', publishing = holding] = workerd.edges;
+  const holding = workerd.edges.slice(0, isolates);
+  const [first = ''] = holding;
   return {
-    listen: new URL('/mcp', holding),
-    publish: new URL('/publish', publishing),
+    listen: new URL('/mcp', first),
+    isolates: holding.map((edge) => new URL('/mcp', edge)),
+    publish: new URL('/publish', workerd.edges[isolates] ?? first),
     pid: workerd.pid,
     stop: () => stopped(workerd, state.stateDir),
   };
@@ -41,12 +48,12 @@ async function stopped(workerd: Workerd, state: string | undefined): Promise<voi
   if (state !== undefined) await rm(state, { recursive: true, force: true });
 }
 
-/** The SDK delivers nothing from one isolate to another, so there is one alone. */
+/** The SDK delivers nothing from one isolate to another: the one that holds its streams publishes too. */
 const LAYOUTS = {
-  listen: { edges: 2, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
-  relay: { edges: 2, object: { binding: 'RELAY', className: 'Relay' } },
-  held: { edges: 2, object: { binding: 'HOLDER', className: 'Holder' } },
-  sdk: { edges: 1, object: undefined },
+  listen: { publishers: 1, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
+  relay: { publishers: 1, object: { binding: 'RELAY', className: 'Relay' } },
+  held: { publishers: 1, object: { binding: 'HOLDER', className: 'Holder' } },
+  sdk: { publishers: 0, object: undefined },
 };
 
 /** Each is bundled once. */

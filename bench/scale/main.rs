@@ -1,5 +1,5 @@
 //! What a publish, an attach and one object's memory cost when a bus grows to a million streams:
-//! `npm run bench:scale` prints the table of docs/scale.md.
+//! `npm run bench:scale` prints the table of docs/scale.md. With numbers as arguments it measures one shard with so many streams alone.
 
 #![allow(
     missing_docs,
@@ -42,7 +42,13 @@ enum Watching {
 const DOCUMENTS: u32 = 10_000;
 
 fn main() {
-    one_shard::print();
+    let asked: Vec<u32> = std::env::args()
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    if !asked.is_empty() {
+        return one_shard::print(&asked);
+    }
+    one_shard::print(&one_shard::SIZES);
     println!();
     for (watching, title) in [
         (

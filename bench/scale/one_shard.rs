@@ -11,14 +11,15 @@ use mcp_listen::{
     wire::Follow,
 };
 
-const SIZES: [u32; 4] = [1_000, 4_000, 16_000, 32_000];
+/// Streams of the rows of the table.
+pub(crate) const SIZES: [u32; 4] = [1_000, 4_000, 16_000, 32_000];
 const ROUNDS: usize = 2_001;
 const NOW: Millis = Millis(0);
 
 /// Prints a row for each size.
-pub(crate) fn print() {
+pub(crate) fn print(sizes: &[u32]) {
     println!("### One shard, each stream with one note of its own\n\n{HEAD}");
-    for streams in SIZES {
+    for &streams in sizes {
         let mut pair = Pair::new(streams);
         let (median, late) = pair.publishes();
         let waking = waking(streams);

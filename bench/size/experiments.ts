@@ -1,18 +1,22 @@
 import type { Entrant, Experiment, Metric } from '../harness/experiment.ts';
 import { OURS } from '../harness/experiment.ts';
+import { bundleSize, type Side } from './bundle.ts';
 import { instantiation, instantiationOnWorkerd } from './instantiation.ts';
 import { gzippedSize } from './module.ts';
 
 /** What a host must load, and how long that takes. */
 export function sizes(rounds: number): Experiment[] {
   return [
+    bundle('worker', 'what a Worker gains that serves listens from a Durable Object bus'),
+    bundle('node', 'what a server on Node gains that serves listens in its own process'),
+    bundle('page', 'what a page gains that watches a server'),
     {
-      ...{ name: 'server-wasm', proves: ['S7'], metrics: [GZIP], warmUps: 0, rounds: 1 },
+      ...{ name: 'server-wasm', proves: [], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a server loads',
       entrants: [entrant(OURS, 'the module of a server, compressed with gzip -9', () => gzippedSize('server'))],
     },
     {
-      ...{ name: 'client-wasm', proves: ['S7'], metrics: [GZIP], warmUps: 0, rounds: 1 },
+      ...{ name: 'client-wasm', proves: [], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a client loads',
       entrants: [entrant(OURS, 'the module of a client, compressed with gzip -9', () => gzippedSize('client'))],
     },
@@ -35,11 +39,21 @@ export function sizes(rounds: number): Experiment[] {
   ];
 }
 
+function bundle(side: Side, title: string): Experiment {
+  const includes = 'wasm and minified JavaScript, each compressed with gzip -9';
+  return {
+    ...{ name: `bundle-${side}`, title, proves: ['S7'], metrics: [GZIP, WASM, SCRIPT], warmUps: 0, rounds: 1 },
+    entrants: [entrant(OURS, includes, () => bundleSize(side))],
+  };
+}
+
 function entrant(name: string, includes: string, round: () => Promise<Record<string, number>>): Entrant {
   return { name, includes, enter: async () => ({ round, leave: async () => {} }) };
 }
 
 const INCLUDES = 'from a compiled module to exports that can be called; compilation beside it';
 const GZIP: Metric = { id: 'gzip', title: 'gzip', unit: 'KB', better: 'less' };
+const WASM: Metric = { id: 'wasm', title: 'its wasm', unit: 'KB', better: 'less' };
+const SCRIPT: Metric = { id: 'script', title: 'its JavaScript', unit: 'KB', better: 'less' };
 const INSTANTIATE: Metric = { id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' };
 const COMPILE: Metric = { id: 'compile', title: 'compile', unit: 'ms', better: 'less' };

@@ -73,7 +73,7 @@ export class RootSessions {
     this.#host.core.sweepSessions(Date.now());
   }
 
-  /** Does what changes of sessions take; resolves once the shards have been told that somebody waits for. */
+  /** Carries out what changes of sessions take. Resolves once the shards that a request waits for have answered. */
   async flush(): Promise<void> {
     const { core, release, send, shards } = this.#host;
     const told: (Promise<void> | undefined)[] = [];

@@ -3,7 +3,7 @@ import type { SessionKeys, SessionRows, SessionTotals } from '../wasm.js';
 /** Sessions in the memory of one process. */
 export class SessionMap implements SessionRows {
   readonly #rows = new Map<string, Row>();
-  /** The ids of the sessions of each caller that is told from others. */
+  /** The ids of the sessions of each caller that has a name or an address. */
   readonly #callers = new Map<string, Set<string>>();
 
   /** How many sessions are held. */

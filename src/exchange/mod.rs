@@ -127,7 +127,7 @@ impl Exchange {
         }
     }
 
-    /// Its caller may hear of what was requested and is in `permit` too; `None`: of all of it.
+    /// Grants what was requested and is in `permit` too; `None` grants all of it.
     pub fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
         if let Stage::Visit(visit) = &mut self.stage {
             visit.handle_permit(permit);
@@ -141,7 +141,7 @@ impl Exchange {
         }
     }
 
-    /// After [`Step::Initialize`]: the answer, made from the `body` of what the server behind answered; `known` is what changes are told of.
+    /// After [`Step::Initialize`]: makes the answer from the `body` of what the server behind answered; `known` is what the server notifies about.
     /// `None` where that is no result of `initialize`.
     pub fn initialized(
         &self,

@@ -34,7 +34,7 @@ pub enum Earlier {
 pub struct SessionRules {
     /// What they may take.
     pub limits: session::Limits,
-    /// Somebody says of each caller what it may hear.
+    /// The host narrows what each caller may receive: [`Step::Authorize`](super::Step::Authorize).
     pub authorizes: bool,
 }
 

@@ -31,7 +31,7 @@ enum Stage {
         ask: Ask,
         is_answered: bool,
     },
-    /// Whether the caller may hear of what it subscribes to, or of what its stream is for.
+    /// The host decides which part of the subscription, or of the stream that is opening, the caller may receive.
     Authorize(Option<Opening>),
     /// It goes to the server behind; `tells`: on behalf of the session.
     Send {
@@ -62,7 +62,7 @@ impl Visit {
                 uri: uri.clone(),
                 limits: rules.limits,
             },
-            // Who may watch nothing is told that before its parameters are looked at, and before anybody is asked.
+            // A session that may watch nothing is refused before its parameters are judged and before `authorize` is called.
             Call::Subscribe(_) | Call::Invalid(_) => Ask::MayWatch,
             Call::Unsubscribe(uri) => Ask::Unwatch(uri.clone()),
             Call::Open { last_event_id } => Ask::Open {
@@ -135,7 +135,7 @@ impl Visit {
         };
     }
 
-    /// The caller may hear of this; `None`: of all that was requested.
+    /// Grants this of what was requested; `None` grants all of it.
     pub(super) fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
         let Stage::Authorize(opening) = &self.stage else {
             return;
@@ -202,7 +202,7 @@ impl Visit {
         let stream = ServerStream::with_stamp(Stamp::None, honored, keep_alive, now);
         let is_denied =
             |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
-        // Nobody knows what a client without an event id has heard: since the session began, perhaps nothing.
+        // A client without an event id may have received nothing since the session began.
         let since = match &self.request.call {
             Call::Open {
                 last_event_id: Some(id),

@@ -4,8 +4,9 @@ use core::fmt;
 use serde::{
     Deserialize, Deserializer,
     de::{
-        self, DeserializeOwned, IntoDeserializer, Visitor,
-        value::{BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer},
+        self, DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, VariantAccess,
+        Visitor,
+        value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
 };
@@ -31,6 +32,7 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Option<T> {
     from_node(&document.root).ok()
 }
 
+/// Each kind of value is read by a method that reads no other: what a type cannot be is not compiled for it.
 impl<'de> Deserializer<'de> for &'de Node<'_> {
     type Error = Unreadable;
 
@@ -38,15 +40,36 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         match &self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(flag) => visitor.visit_bool(*flag),
-            Value::Number => visitor.visit_u64(self.as_u53().ok_or(Unreadable)?),
+            Value::Number => self.deserialize_u64(visitor),
             Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(items) => visitor.visit_seq(SeqDeserializer::new(items.iter())),
-            Value::Object(object) => {
-                let members = object.members.iter();
-                let members = members.map(|(name, node)| (Name(name), node));
-                visitor.visit_map(MapDeserializer::new(members))
-            }
+            Value::Array(_) => self.deserialize_seq(visitor),
+            Value::Object(_) => self.deserialize_map(visitor),
         }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_bool(self.as_bool().ok_or(Unreadable)?)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_u64(self.as_u53().ok_or(Unreadable)?)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_borrowed_str(self.as_str().ok_or(Unreadable)?)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        let Value::Array(items) = &self.value else {
+            return Err(Unreadable);
+        };
+        visitor.visit_seq(SeqDeserializer::new(items.iter()))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        let members = self.as_object().ok_or(Unreadable)?.members.iter();
+        let members = members.map(|(name, node)| (Name(name), node));
+        visitor.visit_map(MapDeserializer::new(members))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
@@ -71,15 +94,18 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Unreadable> {
-        if let Some(text) = self.as_str() {
-            return visitor.visit_enum(BorrowedStrDeserializer::new(text));
-        }
-        let members = &self.as_object().ok_or(Unreadable)?.members;
-        let [(name, value)] = &members[..] else {
-            return Err(Unreadable);
+        let variant = match &self.value {
+            Value::String(name) => Variant { name, value: None },
+            Value::Object(object) => match &object.members[..] {
+                [(name, value)] => Variant {
+                    name,
+                    value: Some(value),
+                },
+                _ => return Err(Unreadable),
+            },
+            _ => return Err(Unreadable),
         };
-        let member = MapDeserializer::new(core::iter::once((Name(name), value)));
-        visitor.visit_enum(MapAccessDeserializer::new(member))
+        visitor.visit_enum(variant)
     }
 
     /// What has members is written as an object, and as nothing else.
@@ -89,8 +115,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Unreadable> {
-        self.as_object().ok_or(Unreadable)?;
-        self.deserialize_any(visitor)
+        self.deserialize_map(visitor)
     }
 
     /// A member that is not known may hold anything.
@@ -98,9 +123,61 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         visitor.visit_unit()
     }
 
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        self.deserialize_u64(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        self.deserialize_str(visitor)
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map identifier
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char bytes byte_buf unit
+        unit_struct tuple tuple_struct identifier
+    }
+}
+
+/// Which one of an enum a value is.
+struct Variant<'n, 'a> {
+    name: &'n str,
+    /// What it holds; `None`: it was written as its name alone.
+    value: Option<&'n Node<'a>>,
+}
+
+impl<'n> EnumAccess<'n> for Variant<'n, '_> {
+    type Error = Unreadable;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'n>>(self, seed: V) -> Result<(V::Value, Self), Unreadable> {
+        let name = BorrowedStrDeserializer::<Unreadable>::new(self.name);
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'n> VariantAccess<'n> for Variant<'n, '_> {
+    type Error = Unreadable;
+
+    fn unit_variant(self) -> Result<(), Unreadable> {
+        match self.value.map(|node| &node.value) {
+            None | Some(Value::Null) => Ok(()),
+            Some(_) => Err(Unreadable),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'n>>(self, seed: T) -> Result<T::Value, Unreadable> {
+        seed.deserialize(self.value.ok_or(Unreadable)?)
+    }
+
+    fn tuple_variant<V: Visitor<'n>>(self, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+        self.value.ok_or(Unreadable)?.deserialize_seq(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'n>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unreadable> {
+        self.value.ok_or(Unreadable)?.deserialize_map(visitor)
     }
 }
 

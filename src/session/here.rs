@@ -15,7 +15,7 @@ impl Here {
         self.edges.get(session).copied()
     }
 
-    /// One holds it from now on; the answer is the one that did, where that is another.
+    /// Notes which edge holds it from now on. Returns the one that did, where that is another.
     pub(super) fn insert(&mut self, session: &str, edge: EdgeId) -> Option<EdgeId> {
         let former = self.edges.insert(session.into(), edge);
         let former = former.filter(|former| *former != edge);
@@ -26,14 +26,14 @@ impl Here {
         former
     }
 
-    /// None does any more; the answer is the one that did.
+    /// Notes that no edge holds it any more. Returns the one that did.
     pub(super) fn remove(&mut self, session: &str) -> Option<EdgeId> {
         let edge = self.edges.remove(session)?;
         self.sessions.remove(&edge);
         Some(edge)
     }
 
-    /// This one does no more; the answer is the session.
+    /// Notes that this edge holds none any more. Returns the session that it held.
     pub(super) fn remove_edge(&mut self, edge: EdgeId) -> Option<Box<str>> {
         let session = self.sessions.remove(&edge)?;
         self.edges.remove(&session);

@@ -206,27 +206,39 @@ impl<S: Store> Sessions<S> {
             if most < 1 {
                 return Ok(false);
             }
-            let mut own = Vec::new();
-            for id in self.store.of_caller(&caller)? {
+            let mut own = self.store.of_caller(&caller)?;
+            while own.len() >= most {
+                let Some(id) = self.take_least_used(&mut own)? else {
+                    break;
+                };
                 if let Some(session) = self.store.get(&id)? {
-                    let rank = (
-                        self.is_streaming(&id, &session),
-                        self.used_at(&id, &session),
-                        self.used.get(&id).map(|(_, turn)| *turn),
-                    );
-                    own.push((rank, id, session));
+                    self.end(&id, &session, false)?;
                 }
-            }
-            own.sort_by_key(|(rank, ..)| *rank);
-            let surplus = (own.len() + 1).saturating_sub(most);
-            for (_, id, session) in own.into_iter().take(surplus) {
-                self.end(&id, &session, false)?;
             }
         }
         if !self.room()?.admits(new, limits) {
             self.sweep(now)?;
         }
         Ok(self.room()?.admits(new, limits))
+    }
+
+    /// Takes out the session that was used least recently, of those without a stream if there are any.
+    fn take_least_used(&self, own: &mut Vec<Box<str>>) -> Result<Option<Box<str>>, S::Error> {
+        let mut least = None;
+        for (place, id) in own.iter().enumerate() {
+            let Some(session) = self.store.get(id)? else {
+                continue;
+            };
+            let rank = (
+                self.is_streaming(id, &session),
+                self.used_at(id, &session),
+                self.used.get(id).map(|(_, turn)| *turn),
+            );
+            if least.is_none_or(|(least, _)| rank < least) {
+                least = Some((rank, place));
+            }
+        }
+        Ok(least.map(|(_, place)| own.remove(place)))
     }
 
     fn watch(
@@ -267,7 +279,7 @@ impl<S: Store> Sessions<S> {
         self.tell(id, &session)
     }
 
-    /// Whoever holds the stream hears what it follows now, and whether its client is ready.
+    /// Reports to the holder of the stream what it follows now, and whether its client is ready.
     fn tell(&mut self, id: &str, session: &Session) -> Result<(), S::Error> {
         let claim = session.claim(id);
         if let Some(edge) = self.here.edge(id) {

@@ -68,7 +68,7 @@ impl<S: Store> Sessions<S> {
         }
     }
 
-    /// An edge of before a restart holds the stream of a session; the answer is what that watches.
+    /// An edge of before a restart holds the stream of a session. Returns what that watches.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn restore(&mut self, claim: &str, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
         let id = Claim::from_text(claim).session;

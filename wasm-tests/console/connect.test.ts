@@ -67,6 +67,8 @@ describe('a server of another origin', () => {
   test('is asked in a session where it knows nothing newer', async () => {
     const lamp = await elsewhere(undefined, { legacy: 'sessions' });
     const console = await open(started.console);
+    // Until then the text "connected" would be of the page's own server.
+    await console.connected();
     await console.page.route(`${lamp.origin}/**`, (route) =>
       route.request().postData()?.includes('2026-07-28')
         ? route.fulfill({ status: 400, headers: ANY })
@@ -74,7 +76,7 @@ describe('a server of another origin', () => {
     );
     await console.connectTo(`${lamp.origin}/mcp`);
     await console.connected();
-    expect(await console.page.getByText('version 3.1.4, revision 2025-11-25').isVisible()).toBe(true);
+    await console.page.getByText('version 3.1.4, revision 2025-11-25').waitFor();
     expect(await console.tick(/^lamp:\/\/desk/).count()).toBe(1);
     expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
   });

@@ -273,7 +273,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
             watched: vec![uri("note://a"), uri("note://b")],
         });
         let Step::Authorize { requested } = exchange.poll() else {
-            panic!("nobody is asked");
+            panic!("no session is asked");
         };
         assert!(requested.tools_list_changed && !requested.prompts_list_changed);
         assert_eq!(requested.resource_subscriptions.len(), 2);

@@ -15,6 +15,7 @@ import { processorMs } from '../../bench/over-http/processor.ts';
 import { report } from '../../bench/report/report.ts';
 
 const RATE: Metric = { id: 'rate', title: 'rate', unit: 'frames/s', better: 'more' };
+const CPU: Metric = { id: 'cpu', title: 'processor', unit: 'us/event', better: 'less' };
 
 describe('statistics', () => {
   test('quote the median, the least and the most', () => {
@@ -66,7 +67,7 @@ describe('a comparison', () => {
 
 describe('a promise', () => {
   test('holds when all its conditions do', () => {
-    expect(verdicts([dense(9, 10)])['S1']).toMatchObject({
+    expect(verdicts([dense(9, 1.3)])['S1']).toMatchObject({
       holds: true,
       value: 9,
       unit: 'x',
@@ -76,9 +77,9 @@ describe('a promise', () => {
   });
 
   test.each([
-    ['one condition does not', dense(8.9, 10)],
-    ['another condition does not', dense(9, 13)],
-    ['one condition was not measured', { ...dense(9, 10), contenders: dense(9, 10).contenders.slice(0, 2) }],
+    ['one condition does not', dense(8.9, 1.3)],
+    ['another condition does not', dense(9, 1.31)],
+    ['one condition was not measured', { ...dense(9, 1.3), contenders: dense(9, 1.3).contenders.slice(0, 2) }],
   ])('does not hold where %s', (_, outcome) => {
     expect(verdicts([outcome])['S1']?.holds).toBe(false);
   });
@@ -101,6 +102,40 @@ describe('a promise', () => {
     expect(slowest(hosts)).toMatchObject({ holds: false, value: 7 });
     const failed = { name: 'c', includes: '', points: [], failed: 'there is no such host' };
     expect(slowest({ ...hosts, contenders: [host('a', 1), failed] })).toMatchObject({ holds: false, value: null });
+  });
+
+  test('on an acknowledgment allows what the SDK takes and 1.2 round trips to an object', () => {
+    const metrics: [Metric] = [{ id: 'ack', title: 'ack', unit: 'ms', better: 'less' }];
+    const standing = (name: string, ack: number) => ({ name, includes: '', points: [{ x: 0, rounds: [{ ack }] }] });
+    const judged = (ours: number) => {
+      const peers = [standing('TypeScript SDK', 2), standing('a round trip to an object', 1)];
+      const contenders = [standing('mcp-listen', ours), ...peers];
+      const conditions = verdicts([{ ...dense(1, 1), name: 'ack-new', proves: ['S8'], metrics, contenders }])['S8'];
+      return conditions?.conditions.find(({ what }) => what.includes('new topic'));
+    };
+    expect(judged(3.2)).toMatchObject({ holds: true, value: 1 });
+    expect(judged(3.3)).toMatchObject({ holds: false });
+  });
+
+  test('on what is added to the limit takes the limit off at each size', () => {
+    const points = (...costs: number[]) => costs.map((cpu, x) => ({ x, rounds: [{ cpu }] }));
+    const judged = (...ours: number[]) => {
+      const contenders = [
+        { name: 'mcp-listen', includes: '', points: points(...ours) },
+        { name: 'enqueue only', includes: '', points: points(10, 20) },
+      ];
+      const outcome = {
+        ...dense(1, 1),
+        name: 'targeted-by-streams',
+        proves: ['S3'],
+        metrics: [CPU] as [Metric],
+        contenders,
+      };
+      return verdicts([outcome])['S3']?.conditions.at(-1);
+    };
+    expect(judged(20, 33)).toMatchObject({ holds: true, value: 1.3 });
+    expect(judged(20, 34)).toMatchObject({ holds: false, value: 1.4 });
+    expect(judged(20)).toMatchObject({ holds: false, value: null });
   });
 
   test('that nothing was measured for has no verdict', () => {
@@ -178,12 +213,17 @@ describe('what is written', () => {
     const points = [0, 10, 1_000].map((x) => ({ x, rounds: [{ rate: x }, { rate: 2 * x }] }));
     const curve: Outcome = { ...dense(1, 1), name: 'curve', proves: [], axis: 'streams <&>', contenders: [] };
     curve.contenders.push({ name: 'mcp-listen', includes: 'all', points });
-    await save(folder, judged('quick', MACHINE, [dense(9, 10), curve]));
+    await save(folder, judged('quick', MACHINE, [dense(9, 1.3), curve]));
     await report(folder);
     const text = await readFile(join(folder, 'RESULTS.md'), 'utf8');
     expect(text).toContain('| S1 | dense fan-out, of the SDK | at least 9 x | 9 | 9 | 9 | holds |');
     expect(text).toContain('| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |');
-    expect(await readdir(join(folder, 'plots'))).toEqual(['curve-rate.svg', 'dense-rate.svg']);
+    expect(await readdir(join(folder, 'plots'))).toEqual([
+      'curve-cpu.svg',
+      'curve-rate.svg',
+      'dense-cpu.svg',
+      'dense-rate.svg',
+    ]);
     const svg = await readFile(join(folder, 'plots', 'curve-rate.svg'), 'utf8');
     expect(svg).toContain('streams &lt;&amp;>');
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
@@ -192,7 +232,7 @@ describe('what is written', () => {
   test('keeps the verdicts at the top level of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const results = judged('full', MACHINE, [dense(9, 10)]);
+    const results = judged('full', MACHINE, [dense(9, 1.3)]);
     await save(folder, results);
     const file = join(folder, 'results.json');
     const written = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
@@ -209,11 +249,17 @@ const MACHINE = {
   fsyncMs: 1,
 };
 
-/** Evidence for S1: the SDK does 1, and we and the limit do so many times that. */
-function dense(ours: number, limit: number): Outcome {
-  const standing = (name: string, rate: number) => ({ name, includes: '', points: [{ x: 0, rounds: [{ rate }] }] });
-  const contenders = [standing('mcp-listen', ours), standing('TypeScript SDK', 1), standing('enqueue only', limit)];
-  return { name: 'dense', title: 'dense', proves: ['S1'], metrics: [RATE], contenders };
+/** Evidence for S1: the SDK delivers 1 and the limit costs 1; we do so many times that. */
+function dense(ours: number, cost: number): Outcome {
+  const standing = (name: string, rate: number, cpu: number) => {
+    return { name, includes: '', points: [{ x: 0, rounds: [{ rate, cpu }] }] };
+  };
+  const contenders = [
+    standing('mcp-listen', ours, cost),
+    standing('TypeScript SDK', 1, 9),
+    standing('enqueue only', 12, 1),
+  ];
+  return { name: 'dense', title: 'dense', proves: ['S1'], metrics: [RATE, CPU], contenders };
 }
 
 function experiment(entrants: Entrant[], options: Partial<Experiment> = {}): Experiment {

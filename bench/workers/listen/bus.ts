@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { SubscriptionBus } from 'mcp-listen/cloudflare';
 
-const { EDGES_PER_SHARD } = env as unknown as { EDGES_PER_SHARD: string };
+const { AWAY, EDGES_PER_SHARD } = env as unknown as { AWAY: string; EDGES_PER_SHARD: string };
 
 /** The bus as users deploy it, which tells how often it woke and can be made to lose itself. */
 export class BenchBus extends SubscriptionBus {
@@ -12,6 +12,15 @@ export class BenchBus extends SubscriptionBus {
     ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS wake (at INTEGER)');
     ctx.storage.sql.exec('INSERT INTO wake VALUES (?)', Date.now());
   }
+
+  /** Answers no connection where the bus is away. */
+  override async fetch(request: Request): Promise<Response> {
+    if (AWAY === 'true') await new Promise(() => setInterval(() => {}, 1_000));
+    return super.fetch(request);
+  }
+
+  /** What a call to an object costs at the least. */
+  nothing(): void {}
 
   /** How often this object was constructed. */
   wakes(): number {

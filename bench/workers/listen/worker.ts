@@ -27,6 +27,10 @@ export default {
       case '/publish':
         await Promise.all((await uris(request)).map((uri) => server.notify.resourceUpdated(uri)));
         return new Response();
+      case '/trips':
+        for (let trip = Number(new URL(request.url).searchParams.get('times')); trip > 0; trip -= 1)
+          await bus.nothing();
+        return new Response();
       case '/wakes':
         return Response.json(await bus.wakes());
       case '/shards':

@@ -3,8 +3,8 @@ import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
 import { uris } from '../uris.ts';
 
 /**
- * A relay written by hand: an object sends each frame, ready for the wire, to one WebSocket a stream, and the
- * edge copies it into the response. It reads no request, filters nothing, keeps nothing and heals nothing.
+ * A relay written by hand: an object sends each frame, ready for the wire, to one WebSocket a stream, or an isolate, and the
+ * edge copies it into the responses. It reads no request, filters nothing, keeps nothing and heals nothing.
  */
 export class Relay extends DurableObject {
   /** The object hibernates, and finds its sockets again. */
@@ -28,7 +28,7 @@ export class Relay extends DurableObject {
   }
 }
 
-const { RELAY } = env as unknown as { RELAY: DurableObjectNamespace<Relay> };
+const { RELAY, SOCKETS } = env as unknown as { RELAY: DurableObjectNamespace<Relay>; SOCKETS: 'auto' | 'each' };
 
 export default {
   async fetch(request: Request): Promise<Response> {
@@ -40,10 +40,12 @@ export default {
 };
 
 async function stream(relay: DurableObjectStub): Promise<Response> {
-  const { webSocket } = await relay.fetch('http://relay/', { headers: { upgrade: 'websocket' } });
-  if (webSocket === null) return new Response(null, { status: 503 });
-  webSocket.binaryType = 'arraybuffer';
-  webSocket.accept();
+  return SOCKETS === 'each' ? alone(relay) : shared(relay);
+}
+
+async function alone(relay: DurableObjectStub): Promise<Response> {
+  const webSocket = await socketTo(relay);
+  if (webSocket === undefined) return new Response(null, { status: 503 });
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(acknowledgment());
@@ -53,3 +55,40 @@ async function stream(relay: DurableObjectStub): Promise<Response> {
   });
   return new Response(body, { headers: STREAM_HEADERS });
 }
+
+/** All streams of the isolate copy what comes on the socket of the first one, whose request has to last. */
+async function shared(relay: DurableObjectStub): Promise<Response> {
+  line ??= socketTo(relay).then((webSocket) => {
+    webSocket?.addEventListener('message', ({ data }) => {
+      for (const stream of streams) stream.enqueue(new Uint8Array(data as ArrayBuffer));
+    });
+  });
+  await line;
+  let own: ReadableStreamDefaultController<Uint8Array>;
+  let keepAlive: ReturnType<typeof setInterval>;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      own = controller;
+      controller.enqueue(acknowledgment());
+      streams.add(controller);
+      // A request that waits for nothing is cancelled.
+      keepAlive = setInterval(() => {}, 10_000);
+    },
+    cancel() {
+      clearInterval(keepAlive);
+      streams.delete(own);
+    },
+  });
+  return new Response(body, { headers: STREAM_HEADERS });
+}
+
+async function socketTo(relay: DurableObjectStub): Promise<WebSocket | undefined> {
+  const { webSocket } = await relay.fetch('http://relay/', { headers: { upgrade: 'websocket' } });
+  if (webSocket === null) return undefined;
+  webSocket.binaryType = 'arraybuffer';
+  webSocket.accept();
+  return webSocket;
+}
+
+const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
+let line: Promise<void> | undefined;

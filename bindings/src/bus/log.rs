@@ -32,7 +32,7 @@ export interface Following {
   keepsAll: boolean;
   /** How what is kept of the edge has changed, as JSON text. */
   change: string | undefined;
-  /** The session whose stream the edge is for, as its claim says, where the edge has begun anew. */
+  /** The claim of the session whose stream the edge holds, where the follow is a fresh one. */
   session: string | undefined;
   /** The events after this position are to be pushed. */
   replayAfter: number | undefined;

@@ -150,7 +150,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// The caller may hear of what is in `permit` too, a filter as JSON text; undefined: of all that was requested.
+    /// Grants what is in `permit`, a filter as JSON text, of what was requested; undefined grants all of it.
     pub fn permitted(&mut self, permit: Option<String>) -> Result<(), JsValue> {
         let permit = permit.as_deref().map(filter_of).transpose()?;
         self.core.handle_permit(permit);

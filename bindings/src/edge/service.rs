@@ -47,7 +47,7 @@ export interface ServiceOptions {
   holdsStreams: boolean;
   /**
    * What becomes of requests of revisions before 2026-07-28: the server behind answers them, they are refused, or their sessions are kept
-   * here; somebody `authorizes` then what each caller may hear, or nobody does.
+   * here. `authorizes`: whether `authorize` narrows what each caller may receive.
    */
   earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
 }

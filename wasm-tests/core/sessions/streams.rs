@@ -42,7 +42,7 @@ fn a_stream_follows_what_its_session_watches() {
             limits: LIMITS,
         },
     );
-    assert_eq!(world.outputs(), [], "nobody follows");
+    assert_eq!(world.outputs(), [], "no edge follows");
     assert_eq!(
         world.joined("s ann", 1),
         Some(watching("s ann", &["b"], true))

@@ -114,7 +114,7 @@ impl World {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
-    /// The stream of a session is at an edge; the answer is what it is told that the session watches.
+    /// The stream of a session is at an edge. Returns what the edge receives of what the session watches.
     pub(super) fn joined(&mut self, claim: &str, edge: u32) -> Option<Watched> {
         let follow = self.follow(&[claim], &[], true);
         let received = self.bus.handle_message(self.edges[edge as usize], &follow);

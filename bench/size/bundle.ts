@@ -1,0 +1,38 @@
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { root } from '../../scripts/project.mjs';
+import { gzippedSize } from './module.ts';
+
+/** Who bundles the package. */
+export type Side = 'worker' | 'node' | 'page';
+
+/** Kilobytes (of 1,000 bytes) that a bundle gains: the module of its side and the JavaScript around it. */
+export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | 'script', number>> {
+  const { contents, conditions, module } = SIDES[side];
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: root },
+    ...{ bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral', conditions },
+    // The module is counted as it is served: beside the script, not as text in it.
+    external: ['*.wasm', 'node:*', 'cloudflare:*', '*/inline.js'],
+  });
+  const script = gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1_000;
+  const { gzip: wasm } = await gzippedSize(module);
+  return { gzip: wasm + script, wasm, script };
+}
+
+/** The first lines of a program, for each side. */
+const SIDES: Record<Side, { contents: string; conditions: string[]; module: 'server' | 'client' }> = {
+  worker: {
+    contents: `export { serveListen } from 'mcp-listen';
+      export { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';`,
+    conditions: ['workerd', 'worker'],
+    module: 'server',
+  },
+  node: {
+    contents: `export { InMemoryBus, serveListen } from 'mcp-listen';
+      export { toNodeHandler } from 'mcp-listen/node';`,
+    conditions: ['node'],
+    module: 'server',
+  },
+  page: { contents: `export { watch } from 'mcp-listen/client';`, conditions: ['browser'], module: 'client' },
+};
