@@ -21,16 +21,16 @@ export type News =
 export abstract class CoreSource {
   /** Called when there may be news. */
   wake = (): void => {};
-  /** What the network said last, for whoever is told of a loss. */
+  /** The last error of the network, which is the cause of a loss. */
   protected cause: unknown;
-  /** Undefined once it is closed, its memory given back at once for hosts that have no finalizers; or where the core has begun anew. */
+  /** Undefined after a trap of the core, and once closed: some hosts have no finalizers, so it is freed at once. */
   #machine: ClientWatch | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
   readonly #log: ListenOptions['onMessage'];
   readonly #leaveCore: () => void;
   /** What the core has trapped with. */
   #trap: Error | undefined;
-  /** The end that it had with the core. */
+  /** How it ended with the core. */
   #lapsed: News | undefined;
   /** Whether there is nothing to give back. */
   #isReleased = true;
@@ -52,7 +52,7 @@ export abstract class CoreSource {
       this.#trap ??= error;
       resolve();
     });
-    // Later, on behalf of whoever listens, not of whoever has called the core.
+    // Later, in the context of the listener, not in that of the request that called the core.
     void promise.then(() => this.#lapse());
   }
 
@@ -78,7 +78,7 @@ export abstract class CoreSource {
     const machine = this.#machine;
     if (machine === undefined) return;
     this.#machine = undefined;
-    // Later, since whoever closes may have been called while the core was being asked.
+    // Later, since this may run while the core is being asked.
     queueMicrotask(() => machine.free());
   }
 
@@ -105,7 +105,7 @@ export abstract class CoreSource {
     return answer;
   }
 
-  /** Does what the core wants done, and tells whoever waits that there may be news. */
+  /** Does what the core asks for, and wakes the reader of the news. */
   protected pump(): void {
     this.#ask((machine) => this.#pump(machine));
   }

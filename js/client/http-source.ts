@@ -46,7 +46,7 @@ export class HttpSource extends CoreSource {
       this.at((machine, time) => machine.head(call, response.status, linesOf(response.headers), time));
       await this.#read(call, response, abort.signal);
     } catch (error) {
-      // Whatever the network says, the core takes it for an end; who is told of the loss is told why, unless it was given up here.
+      // To the core any error is an end. It is the cause of the loss, unless the request was given up here.
       if (this.#calls.has(call)) this.cause = error;
     }
     this.#calls.delete(call);

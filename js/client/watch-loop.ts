@@ -6,7 +6,7 @@ import type { ListenOptions } from './options.js';
 import type { ListenTarget } from './target.js';
 import type { Tell, WatchLine, WatchStanding } from './watch-news.js';
 
-/** Tells what the core says of a subscription that is opened again and again, and begins anew where the core has trapped. */
+/** Passes on the news of a subscription that the core opens again and again. After a trap of the core it begins another one. */
 export class WatchLoop implements WatchLine {
   readonly #target: ListenTarget;
   readonly #filter: string;
@@ -81,7 +81,7 @@ export class WatchLoop implements WatchLine {
     if (kind === 'stopped') this.stop();
   }
 
-  /** The core does not know any more how often it was tried: soon, but what traps again and again must not ask a server all the time. */
+  /** Waits a short time after the first trap, and longer after the next: the core has forgotten how often it was tried. */
   async #rest(cause: unknown): Promise<void> {
     this.#stand({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
     if (this.#isStopped) return;
