@@ -4,7 +4,6 @@ use mcp_listen::{
     event::ServerEvent,
     position::Position,
     topic::Topic,
-    uri::Uri,
     wire::{BusMessage, EdgeMessage, Follow},
 };
 
@@ -51,10 +50,4 @@ pub(crate) fn texts_of(events: &[(Position, ServerEvent)]) -> Vec<String> {
 
 pub(crate) fn event_of(text: &str) -> Result<ServerEvent, JsValue> {
     ServerEvent::from_json(text).map_err(|error| coded(error.code(), &error.to_string()))
-}
-
-/// The URIs among these texts; what is none watches nothing.
-pub(crate) fn uris_of(texts: &[String]) -> Vec<Uri> {
-    let uris = texts.iter().map(|text| Uri::new(text, usize::MAX));
-    uris.filter_map(Result::ok).collect()
 }

@@ -8,7 +8,7 @@ use mcp_listen::{
     uri::Uri,
 };
 
-use crate::{error::coded, number::time, text::uris_of};
+use crate::{error::coded, number::time};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
@@ -181,4 +181,10 @@ impl fmt::Debug for Rows {
 
 fn boxed(ids: Vec<String>) -> Vec<Box<str>> {
     ids.into_iter().map(String::into_boxed_str).collect()
+}
+
+/// The URIs among these texts; what is none watches nothing.
+fn uris_of(texts: &[String]) -> Vec<Uri> {
+    let uris = texts.iter().map(|text| Uri::new(text, usize::MAX));
+    uris.filter_map(Result::ok).collect()
 }
