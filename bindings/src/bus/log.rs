@@ -6,6 +6,7 @@ use mcp_listen::{
     bus::{self, EdgeId, Keeps, Mark, Position},
     event::ServerEvent,
     session::Sessions,
+    wire::topics_of,
 };
 
 use crate::{error::coded, number::millis, object::object, text::event_of};
@@ -112,7 +113,7 @@ impl Bus {
 
     /// What an edge follows, for `restore`: JSON texts of bounded size.
     pub fn kept(&self, edge: u32) -> Vec<String> {
-        self.core.kept(EdgeId(edge))
+        self.core.registry().kept(EdgeId(edge))
     }
 
     /// The log has let go of events: it holds every one after `floor`.
@@ -141,8 +142,8 @@ impl Bus {
         session: Option<String>,
     ) -> Result<u32, JsValue> {
         let texts = kept.iter().map(String::as_str);
-        let edge = self.core.restore_kept(texts, last.map(at), at(seq).0);
-        let edge = edge.map_err(refused)?;
+        let topics = topics_of(texts).map_err(refused)?;
+        let edge = self.core.restore(&topics, last.map(at), at(seq).0);
         if let Some(session) = session
             && !self.restore_session(&session, edge)?
         {
@@ -154,12 +155,15 @@ impl Bus {
 
     /// The position of the last frame that an edge was sent.
     pub fn last(&self, edge: u32) -> Option<f64> {
-        self.core.last(EdgeId(edge)).map(number)
+        self.core.registry().last(EdgeId(edge)).map(number)
     }
 
     /// The number of what an edge said last.
     pub fn seq(&self, edge: u32) -> Option<f64> {
-        self.core.seq(EdgeId(edge)).map(|seq| number(Position(seq)))
+        self.core
+            .registry()
+            .seq(EdgeId(edge))
+            .map(|seq| number(Position(seq)))
     }
 
     /// A frame came from an edge, at `now` of the clock of the sessions, whose store may throw.
@@ -235,7 +239,7 @@ impl Bus {
     /// How many edges are attached.
     #[wasm_bindgen(getter)]
     pub fn attached(&self) -> usize {
-        self.core.attached()
+        self.core.registry().attached()
     }
 }
 

@@ -2,7 +2,10 @@ use js_sys::Uint32Array;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::bus::{self, EdgeId, Keeps, Mark, Position};
+use mcp_listen::{
+    bus::{self, EdgeId, Keeps, Mark, Position},
+    wire::topics_of,
+};
 
 use crate::{
     number::{millis, time},
@@ -132,12 +135,12 @@ impl Shard {
     /// Bytes that the names of all edges count.
     #[wasm_bindgen(getter)]
     pub fn names(&self) -> usize {
-        self.0.names()
+        self.0.registry().names()
     }
 
     /// What an edge follows, for `restore`: JSON texts of bounded size.
     pub fn kept(&self, edge: u32) -> Vec<String> {
-        self.0.kept(EdgeId(edge))
+        self.0.registry().kept(EdgeId(edge))
     }
 
     /// An edge of before this shard was put aside: what `kept` gave of it, then each `change` since; what `last` and `seq` said.
@@ -150,8 +153,8 @@ impl Shard {
     ) -> Result<u32, JsValue> {
         let texts = kept.iter().map(String::as_str);
         let (last, seq) = (last.map(at), at(seq).0);
-        let edge = self.0.restore_kept(texts, last, seq, session.as_deref());
-        edge.map(|edge| edge.0).map_err(refused)
+        let topics = topics_of(texts).map_err(refused)?;
+        Ok(self.0.restore(&topics, last, seq, session.as_deref()).0)
     }
 
     /// A connection came up; the answer is its number.
@@ -229,12 +232,15 @@ impl Shard {
 
     /// The position of the last frame that an edge was sent.
     pub fn last(&self, edge: u32) -> Option<f64> {
-        self.0.last(EdgeId(edge)).map(number)
+        self.0.registry().last(EdgeId(edge)).map(number)
     }
 
     /// The number of what an edge said last.
     pub fn seq(&self, edge: u32) -> Option<f64> {
-        self.0.seq(EdgeId(edge)).map(|seq| number(Position(seq)))
+        self.0
+            .registry()
+            .seq(EdgeId(edge))
+            .map(|seq| number(Position(seq)))
     }
 
     /// Which log it follows; undefined until the root has told.
@@ -252,7 +258,7 @@ impl Shard {
     /// How many edges have attached.
     #[wasm_bindgen(getter)]
     pub fn attached(&self) -> usize {
-        self.0.attached()
+        self.0.registry().attached()
     }
 
     /// Whether it holds no edges any more, for good.

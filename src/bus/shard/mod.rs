@@ -14,17 +14,15 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     sorted::Map,
-    topic::{Subject, Topic, Topics},
+    topic::{Subject, Topic},
     upstream::Wants,
-    wire::{EdgeMessage, FollowAnswer, ProtocolError, SessionCall},
+    wire::{ProtocolError, SessionCall},
 };
 
 use super::{
-    delivery::Delivery,
-    edges::{EdgeId, Edges},
     follow_reply::Keeps,
     low::Low,
-    room::Room,
+    registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
 pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
@@ -42,7 +40,7 @@ pub struct Shard {
     seq: u64,
     /// The root may believe what an earlier life of this shard has told it.
     is_fresh: bool,
-    edges: Edges,
+    edges: Registry,
     /// What it follows at the root.
     wants: Wants,
     waiting: Vec<Waiting>,
@@ -109,7 +107,7 @@ impl Shard {
             whole_from: Position::default(),
             seq,
             is_fresh: true,
-            edges: Edges::default(),
+            edges: Registry::default(),
             wants: Wants::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
@@ -140,24 +138,9 @@ impl Shard {
         self
     }
 
-    /// What an edge follows.
-    pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
-        self.edges.get(edge).map(super::edges::Attached::topics)
-    }
-
-    /// Bytes that the names of an edge count.
-    pub fn held(&self, edge: EdgeId) -> usize {
-        self.topics(edge).map_or(0, Topics::bytes)
-    }
-
-    /// Bytes that the names of all edges count.
-    pub fn names(&self) -> usize {
-        self.edges.room().held()
-    }
-
-    /// How many times a topic of an edge was entered or taken out so far.
-    pub fn operations(&self) -> u64 {
-        self.edges.operations()
+    /// What is known of its edges.
+    pub fn registry(&self) -> &Registry {
+        &self.edges
     }
 
     /// A connection came up; it gets nothing until it attaches.
@@ -175,29 +158,28 @@ impl Shard {
         text: &str,
         now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
-        let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
-            self.disconnect(edge, now);
-            return Ok(ShardReceived::Detached);
-        };
-        if !self.edges.is_connected(edge) {
-            return Err(ProtocolError::OutOfPlace);
+        match self.edges.read(edge, text)? {
+            Frame::Detach => {
+                self.disconnect(edge, now);
+                Ok(ShardReceived::Detached)
+            }
+            Frame::Stale(answer) => {
+                self.send(edge, answer.to_json());
+                Ok(ShardReceived::Followed {
+                    keeps: Keeps::Nothing,
+                    session: None,
+                })
+            }
+            Frame::All(follow) => {
+                let session = follow.joined.first().cloned();
+                self.begin_edge(edge, follow, now);
+                Ok(ShardReceived::Followed {
+                    keeps: Keeps::Anew,
+                    session,
+                })
+            }
+            Frame::More(follow) => self.change_edge(edge, &follow, now),
         }
-        if let Some(seq) = self.seq(edge).filter(|seq| follow.seq <= *seq) {
-            self.send(edge, FollowAnswer::Stale { seq }.to_json());
-            return Ok(ShardReceived::Followed {
-                keeps: Keeps::Nothing,
-                session: None,
-            });
-        }
-        if follow.is_fresh {
-            let session = follow.joined.first().cloned();
-            self.begin_edge(edge, follow, now);
-            return Ok(ShardReceived::Followed {
-                keeps: Keeps::Anew,
-                session,
-            });
-        }
-        self.change_edge(edge, &follow, now)
     }
 
     /// A connection went away.
@@ -261,11 +243,6 @@ impl Shard {
     /// Everything that it follows has come up to here: what [`Shard::woken`] needs.
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
-    }
-
-    /// How many edges have attached.
-    pub fn attached(&self) -> usize {
-        self.edges.attached()
     }
 
     /// Whether it holds no edges any more, for good.

@@ -344,6 +344,9 @@ fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
             }
         }
         world.come_to_rest();
-        assert_eq!((world.isolate.names(), world.shard.names()), (0, 0));
+        assert_eq!(
+            (world.isolate.names(), world.shard.registry().names()),
+            (0, 0)
+        );
     });
 }
