@@ -124,11 +124,9 @@ impl Shard {
         }
     }
 
-    /// Bounds the names of all edges together to `most` bytes, for at most so many edges.
-    #[must_use]
-    pub fn with_room(mut self, most: usize, edges: usize) -> Self {
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges. Before there is any edge.
+    pub fn set_room(&mut self, most: usize, edges: usize) {
         self.edges.set_room(Room::new(most, edges));
-        self
     }
 
     /// For how long edges have to be few (10 s without this) before the root is told, which may then close this shard.

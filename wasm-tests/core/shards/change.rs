@@ -120,7 +120,8 @@ fn an_edge_that_waits_for_its_first_answer_changes_nothing() {
 
 #[test]
 fn beyond_the_room_of_the_shard_nothing_is_added() {
-    let mut shard = Shard::new(0).with_room(3_200, 8);
+    let mut shard = Shard::new(0);
+    shard.set_room(3_200, 8);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":7"#);

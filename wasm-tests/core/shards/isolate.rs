@@ -90,7 +90,8 @@ impl World {
         };
         let mut root = bus_with_shards(mark, Position(0), 0, 1);
         root.place("EU", 1, None);
-        let mut shard = Shard::new(0).with_room(most, 4);
+        let mut shard = Shard::new(0);
+        shard.set_room(most, 4);
         // A shard without edges is closed, and this one is to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
