@@ -42,7 +42,9 @@ export class ShardTable {
       State.Closed,
     );
     return shards.toArray().map(({ number: shard, continent, seq, state }) => {
-      const topics = this.#sql.exec<{ topic: string }>('SELECT topic FROM shard_topic WHERE shard = ?', shard).toArray();
+      const topics = this.#sql
+        .exec<{ topic: string }>('SELECT topic FROM shard_topic WHERE shard = ?', shard)
+        .toArray();
       return { shard, continent, seq, isLeaving: state === State.Leaving, topics: topics.map(({ topic }) => topic) };
     });
   }

@@ -23,7 +23,10 @@ export class SmallBus {
     position: 0,
     floor: 0,
     after: (position) => this.#logged().slice(position).values(),
-    at: (positions) => this.#logged().filter(({ position }) => positions.includes(position)).values(),
+    at: (positions) =>
+      this.#logged()
+        .filter(({ position }) => positions.includes(position))
+        .values(),
   };
   /** A real one is an object of its own, with a core of its own. */
   readonly #core = new Renewed(() => new Bus(this.#reads, undefined, 0));
