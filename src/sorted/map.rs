@@ -118,16 +118,6 @@ impl<K: Ord, V> Map<K, V> {
         });
     }
 
-    /// Passes over all of them in order; the values may be changed.
-    pub(crate) fn for_each_mut(&mut self, mut change: impl FnMut(&K, &mut V)) {
-        for number in self.order.iter() {
-            let entry = self.entries.get_mut(number as usize);
-            if let Some((key, value)) = entry.and_then(Option::as_mut) {
-                change(key, value);
-            }
-        }
-    }
-
     /// Keys and values, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.order

@@ -28,7 +28,7 @@ impl Registry {
         let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
             return Ok(Frame::Detach);
         };
-        if !self.all.contains_key(&edge) {
+        if !self.all.contains(edge) {
             return Err(ProtocolError::OutOfPlace);
         }
         Ok(match self.seq(edge).filter(|seq| follow.seq <= *seq) {

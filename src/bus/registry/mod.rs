@@ -3,6 +3,7 @@
 mod delivery;
 mod follow;
 mod room;
+mod slots;
 
 use alloc::{string::String, vec::Vec};
 
@@ -10,7 +11,6 @@ use crate::{
     clock::Millis,
     event::ServerEvent,
     position::Position,
-    sorted::Map,
     topic::{Delta, Index, Topic, Topics},
     uri::Uri,
     wire,
@@ -21,6 +21,7 @@ pub(super) use follow::Frame;
 pub use room::Room;
 
 use delivery::Groups;
+use slots::Slots;
 
 /// One edge of a bus, as the bus numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +32,7 @@ pub struct EdgeId(pub u32);
 /// What differs between a bus and a shard is theirs: where events come from, and when what an edge adds is followed.
 #[derive(Debug, Default)]
 pub struct Registry {
-    all: Map<EdgeId, Option<Attached>>,
+    all: Slots,
     index: Index<EdgeId>,
     room: Room,
     attached: usize,
@@ -128,14 +129,14 @@ impl Registry {
     pub(super) fn connect(&mut self) -> EdgeId {
         let edge = EdgeId(self.next);
         self.next = self.next.wrapping_add(1);
-        self.all.insert(edge, None);
+        self.all.insert(edge);
         edge
     }
 
     /// Takes an edge out; the answer is what it had attached for.
     pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
-        self.all.remove(&edge);
+        self.all.remove(edge);
         former
     }
 
@@ -168,12 +169,12 @@ impl Registry {
             last,
             is_waiting,
         };
-        self.all.insert(edge, Some(attached));
+        self.all.attach(edge, attached);
     }
 
     /// Changes what an edge wants, at the cost of the change.
     pub(super) fn change(&mut self, edge: EdgeId, delta: &Delta) {
-        let Some(Some(attached)) = self.all.get_mut(&edge) else {
+        let Some(attached) = self.all.get_mut(edge) else {
             return;
         };
         let held = attached.topics.bytes();
@@ -216,7 +217,7 @@ impl Registry {
 
     /// Takes an edge out of the index; its connection stays.
     pub(super) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
-        let former = self.all.get_mut(&edge)?.take()?;
+        let former = self.all.take(edge)?;
         for topic in former.topics.iter() {
             self.index.remove(edge, topic);
         }
@@ -231,16 +232,16 @@ impl Registry {
     }
 
     pub(super) fn get(&self, edge: EdgeId) -> Option<&Attached> {
-        self.all.get(&edge)?.as_ref()
+        self.all.get(edge)
     }
 
     fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
-        self.all.get_mut(&edge)?.as_mut()
+        self.all.get_mut(edge)
     }
 
     /// All connections, attached or not.
     pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
-        self.all.keys().copied()
+        self.all.ids()
     }
 
     /// The topics of all that have attached.
@@ -280,16 +281,14 @@ impl Registry {
         };
         if edges.len() > self.all.len() / DENSE {
             let mut wanted = edges.iter().peekable();
-            self.all.for_each_mut(|edge, attached| {
-                if wanted.next_if_eq(&edge).is_some()
-                    && let Some(attached) = attached
-                {
-                    take(*edge, attached);
+            for (edge, attached) in self.all.iter_mut() {
+                if wanted.next_if_eq(&&edge).is_some() {
+                    take(edge, attached);
                 }
-            });
+            }
         } else {
             for edge in edges {
-                if let Some(Some(attached)) = self.all.get_mut(&edge) {
+                if let Some(attached) = self.all.get_mut(edge) {
                     take(edge, attached);
                 }
             }
