@@ -78,7 +78,7 @@ impl Pair {
                 }
                 ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
                 ShardOutput::Keep(edge) => {
-                    said.push((edge.0, self.shard.registry().kept(edge).join("")))
+                    said.push((edge.0, self.shard.registry().kept(edge).join("")));
                 }
                 ShardOutput::Change(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
