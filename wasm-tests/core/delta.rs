@@ -341,3 +341,37 @@ fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
         topics_of(broken.iter().copied()).unwrap_err();
     }
 }
+
+#[test]
+fn edges_that_come_and_go_in_any_order_change_nothing_for_the_others() {
+    let steps = vec((0..4_u8, 0..40_usize), 1..200);
+    check(steps, |steps| {
+        let mut bus = bus();
+        let event = ServerEvent::ResourceUpdated {
+            uri: uri("note://a"),
+        };
+        let (mut edges, mut gone) = (Vec::new(), Vec::new());
+        for (step, place) in steps {
+            if step > 1 || edges.is_empty() {
+                let edge = bus.connect();
+                attach(&mut bus, edge, &watching([uri("note://a")]));
+                edges.push(edge);
+            } else {
+                let edge = edges.remove(place % edges.len());
+                bus.disconnect(edge);
+                gone.push(edge);
+            }
+            assert_eq!(bus.publish(&event).edges(), edges);
+        }
+        assert_eq!(bus.registry().attached(), edges.len());
+        assert!(
+            gone.iter()
+                .all(|edge| bus.registry().topics(*edge).is_none())
+        );
+        assert!(
+            edges
+                .iter()
+                .all(|edge| bus.registry().seq(*edge) == Some(1))
+        );
+    });
+}

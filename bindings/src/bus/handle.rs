@@ -2,9 +2,8 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, EdgeId, Home, Mark, Registry, ShardId, ShardReceived},
-    session::{Limits, NewSession, Question, Sessions},
-    topic::Topic,
+    bus::{self, EdgeId, Mark, Registry, ShardId, ShardReceived},
+    session::Sessions,
     wire::topics_of,
 };
 
@@ -48,34 +47,7 @@ export interface Publication {
   /** The frames to send. */
   deliveries: { text: string; edges: Uint32Array }[];
 }
-
-/** A shard that was there before a restart. */
-export interface ShardRow {
-  shard: number;
-  continent: string;
-  /** The number of its last call. */
-  seq: number;
-  isLeaving: boolean;
-  /** What it followed, as `Change` told it. */
-  topics: string[];
-}
 ";
-
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(typescript_type = "ShardRow")]
-    pub type ShardRow;
-    #[wasm_bindgen(method, structural, getter)]
-    fn shard(this: &ShardRow) -> u32;
-    #[wasm_bindgen(method, structural, getter)]
-    fn continent(this: &ShardRow) -> String;
-    #[wasm_bindgen(method, structural, getter)]
-    fn seq(this: &ShardRow) -> f64;
-    #[wasm_bindgen(method, structural, getter, js_name = isLeaving)]
-    fn is_leaving(this: &ShardRow) -> bool;
-    #[wasm_bindgen(method, structural, getter)]
-    fn topics(this: &ShardRow) -> Vec<String>;
-}
 
 /// A bus or a shard of one, without its I/O. A call that is only for the other one throws.
 #[wasm_bindgen]
@@ -326,64 +298,6 @@ impl Bus {
         Ok(self.root()?.core.wanted().to_json())
     }
 
-    /// The bus opens shards, the last of which had the number `last`; they have taken everything up to `settled`, and
-    /// each takes `per_shard` edges. Before any edge is there.
-    #[wasm_bindgen(js_name = setShards)]
-    pub fn set_shards(
-        &mut self,
-        settled: f64,
-        last: u32,
-        per_shard: u32,
-        rows: Vec<ShardRow>,
-    ) -> Result<(), JsValue> {
-        let root = self.root()?;
-        root.core.set_shards(at(settled), last, per_shard);
-        for row in rows {
-            let (shard, seq) = (ShardId(row.shard()), at(row.seq()).0);
-            root.core
-                .restore_shard(shard, &row.continent(), seq, row.is_leaving());
-            for topic in row
-                .topics()
-                .iter()
-                .filter_map(|text| Topic::from_text(text))
-            {
-                root.core.restore_topic(shard, topic);
-            }
-        }
-        root.restore_events()
-    }
-
-    /// Where the next edge of a continent goes: the number of a shard, or 0 for the root itself,
-    /// which holds `own` edges. The shard `full` has refused this one.
-    pub fn home(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
-        Ok(
-            match self.root()?.core.place(continent, own, full.map(ShardId)) {
-                Home::Root => 0,
-                Home::Shard(shard) => shard.0,
-            },
-        )
-    }
-
-    /// How many edges a shard is known to hold; undefined until it has told.
-    #[wasm_bindgen(js_name = edgesAt)]
-    pub fn edges_at(&mut self, shard: u32) -> Result<Option<u32>, JsValue> {
-        let mut shards = self.root()?.core.shards();
-        Ok(shards
-            .find(|(id, ..)| id.0 == shard)
-            .and_then(|shard| shard.2))
-    }
-
-    /// A burst of events is over.
-    pub fn settle(&mut self) -> Result<(), JsValue> {
-        self.root()?.core.settle();
-        Ok(())
-    }
-
-    /// A shard told what it follows, at `now` of the clock of the sessions, whose store may throw; the answer to it.
-    pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<Option<String>, JsValue> {
-        self.root()?.follow(ShardId(shard), text, millis(now))
-    }
-
     /// The root sent this shard a batch; the answer to it.
     pub fn batch(&mut self, text: &str, now: f64) -> Result<String, JsValue> {
         let shard = self.as_shard()?;
@@ -395,43 +309,6 @@ impl Bus {
         let shard = self.as_shard()?;
         shard.handle_session_call(ticket, text).map_err(refused)
     }
-
-    /// Begins a session by this id, unless there is no room: the JSON texts of a `NewSession`, and of `SessionLimits`.
-    #[wasm_bindgen(js_name = beginSession)]
-    pub fn begin_session(
-        &mut self,
-        id: &str,
-        session: &str,
-        limits: &str,
-        now: f64,
-    ) -> Result<bool, JsValue> {
-        let read = NewSession::from_json(session).zip(Limits::from_json(limits));
-        let (new, limits) = read.ok_or_else(|| malformed("session"))?;
-        let root = self.root()?;
-        let since = mcp_listen::legacy::event_id::write(Some(root.core.mark()));
-        root.sessions()?
-            .begin(id, new, &since, &limits, millis(now))
-    }
-
-    /// Asks something of a session: as `Exchange` says it, and says what it replies.
-    #[wasm_bindgen(js_name = askSession)]
-    pub fn ask_session(&mut self, question: &str, now: f64) -> Result<String, JsValue> {
-        let question = Question::from_json(question).ok_or_else(|| malformed("question"))?;
-        let reply = self.root()?.sessions()?.ask(question, millis(now))?;
-        Ok(reply.to_json())
-    }
-
-    /// Forgets the sessions that are over.
-    #[wasm_bindgen(js_name = sweepSessions)]
-    pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
-        self.root()?.sessions()?.sweep(millis(now))
-    }
-
-    /// How many sessions there are, those among them that are over and not yet swept.
-    #[wasm_bindgen(js_name = countSessions)]
-    pub fn count_sessions(&mut self) -> Result<usize, JsValue> {
-        self.root()?.sessions()?.count()
-    }
 }
 
 impl Bus {
@@ -442,7 +319,7 @@ impl Bus {
         }
     }
 
-    fn root(&mut self) -> Result<&mut Root, JsValue> {
+    pub(super) fn root(&mut self) -> Result<&mut Root, JsValue> {
         match &mut self.0 {
             Core::Root(root) => Ok(root),
             Core::Shard(_) => Err(coded("out-of-place", "this is a shard")),
@@ -455,8 +332,4 @@ impl Bus {
             Core::Shard(shard) => Ok(shard),
         }
     }
-}
-
-fn malformed(what: &str) -> JsValue {
-    coded("malformed-session", &format!("this is no {what}"))
 }

@@ -7,6 +7,8 @@ mod output;
 mod publish;
 mod root;
 mod rows;
+mod sessions;
+mod shards;
 
 use mcp_listen::{position::Position, wire::ProtocolError};
 use wasm_bindgen::JsValue;
