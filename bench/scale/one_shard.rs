@@ -102,7 +102,7 @@ fn waking(streams: u32) -> f64 {
             shard.restore(topics, Some(Position(0)), 1, None);
         }
         let spent = started.elapsed().as_secs_f64() * 1e6;
-        assert!(shard.attached() == kept.len(), "all are back");
+        assert!(shard.registry().attached() == kept.len(), "all are back");
         spent
     });
     times.fold(f64::INFINITY, f64::min) / f64::from(streams)

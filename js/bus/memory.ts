@@ -5,7 +5,7 @@ import { SessionMap } from '../legacy/session-map.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
-import { Bus, eventsIn, followEverything } from '../wasm.js';
+import { Bus, type BusOutput, eventsIn, followEverything } from '../wasm.js';
 import type { BusConnection, BusLink, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
@@ -15,9 +15,9 @@ export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
   readonly #rows = new SessionMap();
-  #core = newBus(this.#rows);
-  #life = coreLife();
   #log: RecentEvents;
+  #core: Bus;
+  #life = coreLife();
   #links = new Map<number, BusLink>();
   readonly #feeds = new Set<EventFeed>();
   readonly #onerror: (error: Error) => void;
@@ -33,6 +33,7 @@ export class InMemoryBus implements ListenBus {
     this.#onerror = onerror;
     this.#options = options;
     this.#log = new RecentEvents(options);
+    this.#core = newBus(this.#log, this.#rows);
     this.sessions = new MemorySessions(this.#rows, {
       core: () => this.#bus,
       heed: () => this.heed(),
@@ -84,7 +85,7 @@ export class InMemoryBus implements ListenBus {
 
   /** How many streams and listeners are attached. */
   get attached(): number {
-    return this.fed + this.#bus.attached;
+    return this.fed + this.#bus.state().attached;
   }
 
   /** How many streams are fed. */
@@ -144,17 +145,16 @@ export class InMemoryBus implements ListenBus {
     const links = this.#links;
     this.#links = new Map();
     this.#log = new RecentEvents(this.#options);
-    this.#core = newBus(this.#rows);
+    this.#core = newBus(this.#log, this.#rows);
     this.#life = coreLife();
     for (const link of links.values()) this.#guarded(() => link.lost(why));
   }
 
   #publish(text: string): void {
-    const bus = this.#bus;
-    const { deliveries } = bus.publish(text, Date.now());
-    if (this.#log.append(text)) bus.trimmed(this.#log.floor);
-    for (const { edges, message } of deliveries) {
-      for (const edge of edges) this.#send(edge, message);
+    const { deliveries } = this.#bus.publish([text], Date.now());
+    this.#log.append(text);
+    for (const { edges, text: frame } of deliveries) {
+      for (const edge of edges) this.#send(edge, frame);
     }
   }
 
@@ -163,7 +163,7 @@ export class InMemoryBus implements ListenBus {
   }
 
   #join(frame: string, link: BusLink): BusConnection {
-    const edge = this.#bus.connect();
+    const edge = this.#bus.connect(undefined, undefined, 0);
     const links = this.#links.set(edge, link);
     // Numbers are given out again where everything begins anew.
     const ifHeld = (action: () => void): void => {
@@ -184,31 +184,18 @@ export class InMemoryBus implements ListenBus {
     const received = this.#bus.receive(edge, frame, performance.now());
     if (received.kind === 'released') this.#release(edge);
     if (received.kind !== 'followed') return;
-    if (received.replayAfter !== undefined) this.#replay(edge, received.replayAfter);
-    const answers = this.#bus.finish();
     this.#flush();
-    for (const answer of answers) this.#send(edge, answer);
+    for (const answer of received.frames) this.#send(edge, answer);
   }
 
   /** Does what a change of a session takes. */
   #flush(): void {
     const bus = this.#bus;
-    for (let output = bus.sessionOutput(); output !== undefined; output = bus.sessionOutput()) {
-      if (output.kind === 'send') this.#send(output.edge, output.frame);
-      else if (output.kind === 'release') this.#release(output.edge);
+    const next = (): BusOutput | undefined => bus.output(0, performance.now());
+    for (let output = next(); output !== undefined; output = next()) {
+      if (output.kind === 'send') for (const edge of output.edges) this.#send(edge, output.text);
+      else if (output.kind === 'close') this.#release(output.edge);
     }
-  }
-
-  #replay(edge: number, after: number): void {
-    const bus = this.#bus;
-    this.#recall();
-    for (const { position, event } of this.#log.at(bus.missed(edge, after))) bus.pushEvent(position, event);
-  }
-
-  /** The log is read once, for the first stream that has missed something. */
-  #recall(): void {
-    if (this.#bus.recalls) return;
-    for (const { position, event } of this.#log.after(this.#log.floor)) this.#bus.recall(position, event);
   }
 
   #release(edge: number): void {
@@ -224,10 +211,8 @@ export class InMemoryBus implements ListenBus {
 }
 
 /** Streams that a former one held have until their sessions would end to come back. */
-function newBus(rows: SessionMap): Bus {
-  const bus = new Bus(crypto.randomUUID(), 0, 0);
-  bus.keepSessions(rows, performance.now());
-  return bus;
+function newBus(log: RecentEvents, rows: SessionMap): Bus {
+  return new Bus(log, rows, performance.now());
 }
 
 /** The events that name no resource and no task. */

@@ -1,3 +1,4 @@
+import type { BusLog } from '../wasm.js';
 import { type LogOptions, logWindow, TRIM_SHARE } from './log-options.js';
 
 /** One published event with its place in the log. */
@@ -8,7 +9,9 @@ export interface LoggedEvent {
 }
 
 /** The last events of a bus that has no disk: a window by count and by age, trimmed in batches. */
-export class RecentEvents {
+export class RecentEvents implements BusLog {
+  /** Tells this log from others. */
+  readonly epoch = crypto.randomUUID();
   readonly #window: Required<LogOptions>;
   readonly #events: { event: string; at: number }[] = [];
   #floor = 0;
@@ -18,32 +21,35 @@ export class RecentEvents {
     this.#window = logWindow(options);
   }
 
+  /** The position of the last event; 0: there was none. */
+  get position(): number {
+    return this.#floor + this.#events.length;
+  }
+
   /** Every event after this position is held. */
   get floor(): number {
     return this.#floor;
   }
 
-  /** Keeps the next event, and now and then drops those that have left the window: the answer is whether it did. */
-  append(event: string): boolean {
+  /** Keeps the next event, and now and then drops those that have left the window. */
+  append(event: string): void {
     const now = performance.now();
     this.#events.push({ event, at: now });
     const { logAgeMs, logEvents } = this.#window;
     const isLong = this.#events.length >= logEvents + Math.max(1, logEvents * TRIM_SHARE);
     const oldest = this.#events[0]?.at ?? now;
-    const isOver = isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE);
-    if (isOver) this.#trim(now - logAgeMs);
-    return isOver;
+    if (isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE)) this.#trim(now - logAgeMs);
   }
 
   /** The events beyond `position`, which must not lie below the floor. */
-  *after(position: number): Iterable<LoggedEvent> {
+  *after(position: number): Iterator<LoggedEvent> {
     for (const [index, { event }] of this.#events.slice(position - this.#floor).entries()) {
       yield { position: position + index + 1, event };
     }
   }
 
   /** The events at these positions, which are ascending. */
-  *at(positions: Iterable<number>): Iterable<LoggedEvent> {
+  *at(positions: Float64Array): Iterator<LoggedEvent> {
     for (const position of positions) {
       const logged = this.#events[position - this.#floor - 1];
       if (logged !== undefined) yield { position, event: logged.event };

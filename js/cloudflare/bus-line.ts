@@ -1,10 +1,8 @@
 import type { BusConnection, BusLink } from '../bus/bus.js';
-import { BusCall } from '../wasm.js';
+import type { BusCall } from '../wasm.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
-  /** The frame that attaches: all that is wanted, and what was heard before. */
-  readonly frame: string;
   /** What is to be done about the bus; undefined: nothing now. */
   call(now: number): BusCall | undefined;
 }
@@ -32,10 +30,9 @@ export class BusLine {
   /** Does what the core asks for. */
   tend(follower: BusFollower): void {
     for (let call = follower.call(performance.now()); call !== undefined; call = follower.call(performance.now())) {
-      const { frame } = follower;
-      if (call === BusCall.Leave) this.leave();
-      else if (call === BusCall.Attach) this.#connect(frame);
-      else this.#connection?.send(frame);
+      if (call.kind === 'leave') this.leave();
+      else if (call.kind === 'attach') this.#connect(call.text);
+      else this.#connection?.send(call.text);
     }
   }
 

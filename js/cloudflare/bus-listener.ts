@@ -24,7 +24,6 @@ export class BusListener {
   readonly #line: BusLine;
   readonly #leaveCore: () => void;
   #lapsed = deferred();
-  #resyncs = 0;
   /** The core has begun anew, and knows nothing of this listener yet. */
   #isLapsed = false;
   #recalledAt = Number.NEGATIVE_INFINITY;
@@ -56,10 +55,7 @@ export class BusListener {
   }
 
   #receive(frame: string): void {
-    const events = this.#listener.receive(frame, performance.now());
-    const { resyncs } = this.#listener;
-    const hasMissed = resyncs > this.#resyncs;
-    this.#resyncs = resyncs;
+    const { events, hasMissed } = this.#listener.receive(frame, performance.now());
     this.#timer.arm(this.#listener.deadline);
     if (hasMissed) this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
     for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
@@ -104,7 +100,6 @@ export class BusListener {
     surviving(() => {
       this.#listener = new Listener(ATTACH_MS);
       this.#isLapsed = false;
-      this.#resyncs = 0;
       this.#tend();
     });
     this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));

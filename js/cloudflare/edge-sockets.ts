@@ -1,26 +1,21 @@
+import type { Bus, Kept } from '../wasm.js';
+import { TRY_AGAIN_LATER } from './close-code.js';
 import type { Interests } from './interests.js';
-
-/** What the core knows of edges. */
-export interface EdgeLedger {
-  /** The position of the last frame that an edge was sent. */
-  last(edge: number): number | undefined;
-  /** The number of what an edge said last. */
-  seq(edge: number): number | undefined;
-  /** An edge has gone. */
-  disconnect(edge: number): void;
-}
 
 /** The hibernating sockets of the edges, and what each one said and was sent last. */
 export class EdgeSockets {
-  readonly #ledger: EdgeLedger;
+  readonly #core: Bus;
+  readonly #now: () => number;
   readonly #interests: Interests;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
   /** Edges that were sent something which their attachment does not know yet. */
   readonly #behind = new Set<number>();
 
-  constructor(ledger: EdgeLedger, interests: Interests) {
-    this.#ledger = ledger;
+  /** @param now - the clock on which the core is told of edges. */
+  constructor(core: Bus, now: () => number, interests: Interests) {
+    this.#core = core;
+    this.#now = now;
     this.#interests = interests;
   }
 
@@ -45,6 +40,23 @@ export class EdgeSockets {
     this.#edges.set(socket, edge);
   }
 
+  /** Takes in a socket of before a restart. What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
+  restore(socket: WebSocket): void {
+    try {
+      const { last, seq, session } = this.#interests.told(socket);
+      this.enter(socket, this.#core.connect(this.#interests.get(socket), last, seq, session));
+    } catch {
+      socket.close(TRY_AGAIN_LATER);
+    }
+  }
+
+  /** Keeps how what an edge follows has changed. */
+  keep(socket: WebSocket, edge: number, { change, keepsAll = false, session }: Kept): void {
+    const kept = (): string[] => this.#core.kept(edge);
+    if (keepsAll) this.#interests.put(socket, kept(), session);
+    if (change !== undefined) this.#interests.change(socket, change, kept);
+  }
+
   /** Forgets a socket; answers whether it was known. */
   leave(socket: WebSocket): boolean {
     const edge = this.#edges.get(socket);
@@ -52,7 +64,7 @@ export class EdgeSockets {
     this.#edges.delete(socket);
     this.#sockets.delete(edge);
     this.#behind.delete(edge);
-    this.#ledger.disconnect(edge);
+    this.#core.disconnect(edge, this.#now());
     return true;
   }
 
@@ -74,7 +86,7 @@ export class EdgeSockets {
   settle(): void {
     for (const edge of this.#behind) {
       const socket = this.#sockets.get(edge);
-      if (socket !== undefined) this.#interests.reach(socket, this.#ledger.last(edge), this.#ledger.seq(edge));
+      if (socket !== undefined) this.#interests.reach(socket, this.#core.last(edge), this.#core.seq(edge));
     }
     this.#behind.clear();
   }

@@ -1,8 +1,8 @@
 import { type LogOptions, logWindow, TRIM_SHARE } from '../bus/log-options.js';
-import type { LoggedEvent } from '../bus/recent-events.js';
+import type { BusLog, EventCursor } from '../wasm.js';
 
 /** The bus's log in SQLite: every published event with its position, back to the start of a window by count and by age. */
-export class EventLog {
+export class EventLog implements BusLog {
   /** Tells this log from one that began on another disk. */
   readonly epoch: string;
   readonly #sql: SqlStorage;
@@ -41,7 +41,7 @@ export class EventLog {
   }
 
   /** The events beyond `position`, which must not lie below the floor. */
-  after(position: number): Iterable<LoggedEvent> {
+  after(position: number): EventCursor {
     return this.#sql.exec<{ position: number; event: string }>(
       'SELECT position, event FROM event WHERE position > ? ORDER BY position',
       position,
@@ -49,7 +49,7 @@ export class EventLog {
   }
 
   /** The events at these positions, ascending. */
-  at(positions: Iterable<number>): Iterable<LoggedEvent> {
+  at(positions: Float64Array): EventCursor {
     return this.#sql.exec<{ position: number; event: string }>(
       'SELECT position, event FROM event WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
       JSON.stringify([...positions]),

@@ -16,12 +16,12 @@ export interface Publish {
  */
 export class PublishQueue {
   readonly #storage: DurableObjectStorage;
-  readonly #publish: (publishes: Publish[]) => PublishedAt[];
+  readonly #publish: (publishes: Publish[]) => (PublishedAt | Error)[];
   #waiting: Waiting[] = [];
   #isBusy = false;
 
-  /** @param publish - logs and sends publishes of several events each; answers with the last position of each. */
-  constructor(storage: DurableObjectStorage, publish: (publishes: Publish[]) => PublishedAt[]) {
+  /** @param publish - logs and sends publishes of several events each; answers with the last position of each, or why that one fails. */
+  constructor(storage: DurableObjectStorage, publish: (publishes: Publish[]) => (PublishedAt | Error)[]) {
     this.#storage = storage;
     this.#publish = publish;
   }
@@ -50,7 +50,9 @@ export class PublishQueue {
     try {
       const positions = this.#publish(waiting.map(({ publish }) => publish));
       waiting.forEach(({ position }, place) => {
-        position.resolve(positions[place] ?? 0);
+        const at = positions[place] ?? 0;
+        if (at instanceof Error) position.reject(at);
+        else position.resolve(at);
       });
     } catch (error) {
       for (const { position } of waiting) position.reject(error as Error);

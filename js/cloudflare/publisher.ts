@@ -39,6 +39,8 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
 
 /** Returns the place of the first event that the publisher may not publish; undefined: it may publish all of them. */
 export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
+  const { audiences, kinds, uriPrefixes } = publisher;
+  if (audiences === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
   const place = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent));
   return place === -1 ? undefined : place;
 }

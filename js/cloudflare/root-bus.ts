@@ -1,13 +1,13 @@
 import { calling } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
 import { report } from '../report.js';
-import { Bus, type Following, normalizeEvent, type Publication } from '../wasm.js';
+import { Bus, type BusOutput, type Kept, type Publication } from '../wasm.js';
 import { AlarmClock } from './alarm-clock.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from './bus-header.js';
 import type { BusKey } from './bus-key.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
 import type { WatchedBus } from './bus-watcher.js';
-import { FULL, MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
+import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { EventLog } from './event-log.js';
 import { Interests } from './interests.js';
@@ -16,6 +16,7 @@ import { ownNamespace } from './own-namespace.js';
 import { type Publish, PublishQueue } from './publish-queue.js';
 import { RootSessions } from './root-sessions.js';
 import { RootShards, type ShardStats } from './root-shards.js';
+import { SessionTable } from './session-table.js';
 import { shardAddress, shardName } from './shard-name.js';
 
 /** What a bus is doing. */
@@ -60,24 +61,18 @@ export class RootBus implements WatchedBus {
     this.#once = new OnceTable(sql, options);
     this.#interests = new Interests(sql);
     this.#alarm = new AlarmClock(ctx.storage);
-    this.#core = new Bus(this.#log.epoch, this.#log.position, this.#log.floor);
+    const sessionRows = new SessionTable(sql, (error) => ctx.abort(`a session could not be read or written: ${error}`));
+    this.#core = new Bus(this.#log, sessionRows, 0);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
-    this.#edges = new EdgeSockets(
-      {
-        last: (edge) => this.#core.last(edge),
-        seq: (edge) => this.#core.seq(edge),
-        disconnect: (edge) => this.#core.disconnect(edge, Date.now()),
-      },
-      this.#interests,
-    );
+    this.#edges = new EdgeSockets(this.#core, Date.now, this.#interests);
     // What its shards would refuse, it refuses before there are any.
     shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
-    this.sessions = this.#sessionsOf();
+    this.sessions = this.#sessionsOf(sessionRows);
     this.#publishes = new PublishQueue(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
     this.#interests.keepOnly(sockets);
-    for (const socket of sockets) this.#restore(socket);
+    for (const socket of sockets) this.#edges.restore(socket);
   }
 
   /** Accepts the socket of one edge and tags it, or says to which shard the edge has to go. */
@@ -88,25 +83,23 @@ export class RootBus implements WatchedBus {
     }
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server, [tag]);
-    this.#edges.enter(server, this.#core.connect());
+    this.#edges.enter(server, this.#core.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
   }
 
   /** Publishes events, each given as JSON text: all of them or none. Resolves with the position of the last one. */
   async publishAll(events: string[]): Promise<number> {
-    for (const event of events) calling(() => normalizeEvent(event));
     return Number(await this.#publishes.add({ events }));
   }
 
   /** The same, unless it was made before, or cannot be made. */
   async publishOnce(events: string[], once: Once): Promise<PublishedAt> {
-    for (const event of events) calling(() => normalizeEvent(event));
     return await this.#publishes.add({ events, once });
   }
 
   /** What all the streams want together, here and at shards. */
   get wanted(): SubscriptionFilter {
-    return JSON.parse(this.#core.wanted) as SubscriptionFilter;
+    return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
   }
 
   /** Rings the alarm at `at` or before. */
@@ -117,7 +110,7 @@ export class RootBus implements WatchedBus {
   /** What this bus is doing. */
   stats(): BusStats {
     const shards = this.#shards?.stats ?? [];
-    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#core.attached);
+    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#core.state().attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
     return { attached, sockets, position, sessions: this.sessions.count, dropped: this.#dropped, shards };
@@ -125,15 +118,17 @@ export class RootBus implements WatchedBus {
 
   /** A shard told what it follows. */
   follow(shard: number, call: string): string {
-    const answer = this.#shards?.follow(shard, call) ?? '';
+    const answer = calling(() => this.#core.follow(shard, call, Date.now()));
     this.#tend();
-    return answer;
+    return answer ?? '';
   }
 
   /** Ends the sessions that have idled for too long, and writes down what the shards have taken. */
   async alarm(): Promise<void> {
     this.#alarm.rung();
-    const again = this.#shards?.settle();
+    this.#core.settle();
+    this.#tend();
+    const again = this.#core.state().isSettled ? undefined : Date.now() + AGAIN_MS;
     this.sessions.sweep();
     for (const at of [again, this.sessions.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
@@ -172,12 +167,11 @@ export class RootBus implements WatchedBus {
   }
 
   /** Everything is in the log, in one transaction, before any of it is sent. */
-  #publish(publishes: Publish[]): PublishedAt[] {
+  #publish(publishes: Publish[]): (PublishedAt | Error)[] {
     const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
-    this.#core.trimmed(this.#log.floor);
-    this.#shards?.flush();
-    for (const { edges, message } of logged.flatMap(({ deliveries }) => deliveries)) {
-      for (const edge of edges) this.#send(edge, message);
+    this.#tend();
+    for (const { edges, text } of logged.flatMap(({ deliveries }) => deliveries)) {
+      for (const edge of edges) this.#send(edge, text);
     }
     this.#edges.settle();
     return logged.map(({ position }) => position);
@@ -198,33 +192,33 @@ export class RootBus implements WatchedBus {
     if (namespace === undefined) return undefined;
     return new RootShards({
       sql: this.#ctx.storage.sql,
-      log: this.#log,
+      settled: this.#log.position,
       alarm: this.#alarm,
       bus: this.#bus,
       namespace,
       edgesPerShard: perShard,
       core: this.#core,
-      onopened: () => this.#moveOut(),
+      tend: () => this.#tend(),
     });
   }
 
-  #sessionsOf(): RootSessions {
+  #sessionsOf(table: SessionTable): RootSessions {
     return new RootSessions({
-      sql: this.#ctx.storage.sql,
+      table,
       alarm: this.#alarm,
       core: this.#core,
       bus: this.#bus,
       key: this.#key,
-      shards: this.#shards,
-      send: (edge, frame) => this.#tell(edge, frame),
-      release: (edge) => this.#release(edge),
-      onfailure: (error) => this.#ctx.abort(`a session could not be read or written: ${error}`),
+      flush: () => this.#flush(),
     });
   }
 
   #place(headers: Headers): number | undefined {
     const full = shardAddress(headers.get(FULL_HEADER) ?? '')?.shard;
-    return this.#shards?.place(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
+    if (this.#shards === undefined) return undefined;
+    const shard = this.#core.home(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
+    this.#tend();
+    return shard === 0 ? undefined : shard;
   }
 
   /** Edges come back and are sent to shards; what they miss meanwhile is replayed there. */
@@ -233,57 +227,34 @@ export class RootBus implements WatchedBus {
   }
 
   /** Writes a publish to the log, unless it was made before. */
-  #logged({ events, once }: Publish): { deliveries: Delivery[]; position: PublishedAt } {
+  #logged({ events, once }: Publish): { deliveries: Delivery[]; position: PublishedAt | Error } {
     const now = Date.now();
     const former = once && this.#once.settle(once, now);
     if (former !== undefined) return { deliveries: [], position: former };
-    const deliveries = events.flatMap((event) => this.#append(event));
-    const { position } = this.#log;
+    const published = this.#published(events, now);
+    if (published instanceof Error) return { deliveries: [], position: published };
+    const { deliveries, position } = published;
+    const first = position - events.length + 1;
+    for (const [place, event] of events.entries()) this.#log.append(first + place, event, now);
     if (once !== undefined) this.#once.keep(once, position, now);
     return { deliveries, position };
   }
 
-  /** Writes one event to the log, and answers with its frames and whom they go to. */
-  #append(event: string): Delivery[] {
-    const now = Date.now();
-    const { deliveries, position } = calling(() => this.#core.publish(event, now));
-    this.#log.append(position, event, now);
-    return deliveries;
-  }
-
-  /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
-  #restore(socket: WebSocket): void {
+  /** What is no event fails its own publish alone, and has changed nothing. */
+  #published(events: string[], now: number): Publication | Error {
     try {
-      const kept = this.#interests.get(socket);
-      const { last, seq, session } = this.#interests.told(socket);
-      const edge = kept === undefined ? this.#core.connect() : this.#core.restore(kept, last, seq, session);
-      this.#edges.enter(socket, edge);
-    } catch {
-      socket.close(TRY_AGAIN_LATER);
+      return calling(() => this.#core.publish(events, now));
+    } catch (error) {
+      return error as Error;
     }
   }
 
   /** Keeps what an edge follows from now on, before it is told so. */
-  #answer(socket: WebSocket, edge: number, { change, keepsAll, replayAfter, session }: Following): void {
-    const kept = (): string[] => this.#core.kept(edge);
-    if (change !== undefined) this.#interests.change(socket, change, kept);
-    if (keepsAll) this.#interests.put(socket, kept(), session);
+  #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
+    this.#edges.keep(socket, edge, kept);
     this.#tend();
-    if (replayAfter !== undefined) this.#replay(edge, replayAfter);
-    for (const frame of this.#core.finish()) this.#send(edge, frame);
+    for (const frame of frames) this.#send(edge, frame);
     this.#edges.settle();
-  }
-
-  #replay(edge: number, after: number): void {
-    this.#recall();
-    for (const { position, event } of this.#log.at(this.#core.missed(edge, after)))
-      this.#core.pushEvent(position, event);
-  }
-
-  /** The log is read once, for the first edge that has missed something: a thousand may come back at once. */
-  #recall(): void {
-    if (this.#core.recalls) return;
-    for (const { position, event } of this.#log.after(this.#log.floor)) this.#core.recall(position, event);
   }
 
   /** Where the socket has died, its edge will notice too, and come back. */
@@ -292,20 +263,38 @@ export class RootBus implements WatchedBus {
     if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
   }
 
-  /** Sends one frame that no other follows in this turn. */
-  #tell(edge: number, frame: string): void {
-    this.#send(edge, frame);
+  /** Does what the core wants done. */
+  #tend(): void {
+    Promise.all(this.#drain()).catch(report);
+  }
+
+  /** The same; resolves once the shards have been told that a request waits for. */
+  async #flush(): Promise<void> {
+    await Promise.all(this.#drain());
+  }
+
+  #drain(): Promise<void>[] {
+    const told: Promise<void>[] = [];
+    const next = (): BusOutput | undefined => this.#core.output(performance.now(), Date.now());
+    for (let output = next(); output !== undefined; output = next()) {
+      if (output.kind === 'send') this.#sendAll(output);
+      else if (output.kind === 'close') this.#close(output);
+      const telling = this.#shards?.do(output);
+      if (telling !== undefined) told.push(telling);
+      if (output.kind === 'opened') this.#moveOut();
+    }
+    this.#shards?.tend();
+    return told;
+  }
+
+  #sendAll({ edges, text }: Delivery): void {
+    for (const edge of edges) this.#send(edge, text);
     this.#edges.settle();
   }
 
-  /** Does what sessions want whose streams have come or gone. */
-  #tend(): void {
-    this.sessions.flush().catch(report);
-  }
-
-  #release(edge: number): void {
+  #close({ edge, parting }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#leave(socket, RELEASED);
+    if (socket !== undefined) this.#leave(socket, PARTING[parting]);
   }
 
   #leave(socket: WebSocket, code: number): void {
@@ -316,3 +305,6 @@ export class RootBus implements WatchedBus {
 }
 
 type Delivery = Publication['deliveries'][number];
+
+/** Milliseconds until the alarm rings again while a shard does not answer. */
+const AGAIN_MS = 5_000;

@@ -2,9 +2,9 @@ import { DeadlineTimer } from '../deadline-timer.js';
 import { type Deferred, deferred } from '../deferred.js';
 import { calling } from '../error.js';
 import { report } from '../report.js';
-import { type FollowCall, type Parting, Shard, type ShardOutput } from '../wasm.js';
+import { Bus, type BusOutput } from '../wasm.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './bus-options.js';
-import { FULL, MOVED, NORMAL, RELEASED, TRY_AGAIN_LATER } from './close-code.js';
+import { NORMAL, PARTING, TRY_AGAIN_LATER } from './close-code.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { Interests } from './interests.js';
 import { ownNamespace } from './own-namespace.js';
@@ -22,7 +22,7 @@ export class ShardBus {
   readonly #perShard: number;
   readonly #interests: Interests;
   readonly #state: ShardState;
-  readonly #shard: Shard;
+  readonly #shard: Bus;
   readonly #edges: EdgeSockets;
   readonly #timer = new DeadlineTimer(() => this.#tick());
   /** Armed while batches come: how far they reach is written down once for all of them. */
@@ -43,33 +43,29 @@ export class ShardBus {
     const sockets = ctx.getWebSockets();
     const { epoch, position, seq } = this.#state;
     // Sockets outlive hibernation only, before which the position was written down.
-    const shard = sockets.length > 0 && epoch !== '' ? Shard.woken(seq, epoch, position) : new Shard(seq);
-    this.#shard = shard.bounded(namesBytes(options), this.#perShard).patient(shardCloseMs(options));
-    const ledger = {
-      last: (edge: number) => this.#shard.last(edge),
-      seq: (edge: number) => this.#shard.seq(edge),
-      disconnect: (edge: number) => this.#shard.disconnect(edge, performance.now()),
-    };
-    this.#edges = new EdgeSockets(ledger, this.#interests);
+    const isWoken = sockets.length > 0 && epoch !== '';
+    this.#shard = Bus.shard(seq, isWoken ? epoch : undefined, position, shardCloseMs(options));
+    this.#shard.setRoom(namesBytes(options), this.#perShard);
+    this.#edges = new EdgeSockets(this.#shard, () => performance.now(), this.#interests);
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#restore(socket);
   }
 
   /** Accepts the socket of one edge and tags it, while there is room. */
   accept(_request: Request, tag: string): Response {
-    const isOpen = this.#namespace !== undefined && !this.#shard.isRetired;
+    const isOpen = this.#namespace !== undefined && !this.#shard.state().isRetired;
     if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server, [tag]);
-    this.#edges.enter(server, this.#shard.connect());
+    this.#edges.enter(server, this.#shard.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
   }
 
   /** What this shard is doing. */
   stats(): BusStats {
-    const { attached } = this.#shard;
+    const { attached, position = 0 } = this.#shard.state();
     const sockets = this.#ctx.getWebSockets().length;
-    return { attached, sockets, position: this.#shard.position ?? 0, sessions: 0, dropped: this.#dropped, shards: [] };
+    return { attached, sockets, position, sessions: 0, dropped: this.#dropped, shards: [] };
   }
 
   /** The root sent a batch of events; answers once they are on their way to the edges. */
@@ -103,7 +99,7 @@ export class ShardBus {
       return;
     }
     const received = this.#shard.receive(edge, frame, performance.now());
-    if (received.kind === 'followed') this.#keep(socket, edge, received);
+    if (received.kind === 'followed') this.#edges.keep(socket, edge, received);
     else if (received.kind === 'detached') this.#leave(socket, NORMAL);
     else this.#dropped += 1;
     this.#flush();
@@ -115,22 +111,11 @@ export class ShardBus {
     this.#flush();
   }
 
-  /** What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
+  /** Where the shard stood may not be known: the edge comes back then. */
   #restore(socket: WebSocket): void {
-    try {
-      const kept = this.#interests.get(socket);
-      const isLost = kept !== undefined && this.#state.epoch === '';
-      if (isLost) throw new Error('where the shard stood is not known');
-      const edge = kept === undefined ? this.#shard.connect() : this.#restored(socket, kept);
-      this.#edges.enter(socket, edge);
-    } catch {
-      socket.close(TRY_AGAIN_LATER);
-    }
-  }
-
-  #restored(socket: WebSocket, kept: string[]): number {
-    const { last, seq, session } = this.#interests.told(socket);
-    return this.#shard.restore(kept, last, seq, session);
+    const isLost = this.#state.epoch === '' && this.#interests.get(socket) !== undefined;
+    if (isLost) socket.close(TRY_AGAIN_LATER);
+    else this.#edges.restore(socket);
   }
 
   #tick(): void {
@@ -140,45 +125,43 @@ export class ShardBus {
 
   /** Does what the core wants done. */
   #flush(): void {
-    for (let output = this.#shard.output(); output !== undefined; output = this.#shard.output()) this.#do(output);
-    const call = this.#shard.call(performance.now());
-    if (call !== undefined) void this.#call(call);
+    const next = (): BusOutput | undefined => this.#shard.output(performance.now(), 0);
+    for (let output = next(); output !== undefined; output = next()) this.#do(output);
     if (this.#burst === undefined) this.#settle();
-    this.#timer.set(this.#shard.deadline);
-    if (this.#shard.isRetired) this.#empty();
+    const { deadline, isRetired } = this.#shard.state();
+    this.#timer.set(deadline);
+    if (isRetired) this.#empty();
   }
 
-  #do(output: ShardOutput): void {
-    if (output.kind === 'done') this.#tickets.get(output.ticket)?.resolve();
+  #do(output: BusOutput): void {
+    if (output.kind === 'done') this.#tickets.get(output.call)?.resolve();
+    else if (output.kind === 'follow') void this.#call(output);
     else if (output.kind === 'send') {
-      for (const edge of output.edges) this.#send(edge, output.message);
-    } else {
+      for (const edge of output.edges) this.#send(edge, output.text);
+    } else if (output.kind === 'close' || output.kind === 'keep') {
       const socket = this.#edges.socket(output.edge);
       if (socket !== undefined) this.#doTo(socket, output);
     }
   }
 
-  #doTo(socket: WebSocket, output: Extract<ShardOutput, { edge: number }>): void {
-    if (output.kind === 'close') this.#leave(socket, CODES[output.parting]);
-    else this.#keep(socket, output.edge, { session: this.#interests.session(socket), ...output });
-  }
-
-  /** Keeps how what an edge follows has changed; all of it where no change is told. */
-  #keep(socket: WebSocket, edge: number, { change, keepsAll = change === undefined, session }: Kept): void {
-    const kept = (): string[] => this.#shard.kept(edge);
-    if (keepsAll) this.#interests.put(socket, kept(), session);
-    if (change !== undefined) this.#interests.change(socket, change, kept);
+  #doTo(socket: WebSocket, output: Extract<BusOutput, { kind: 'close' | 'keep' }>): void {
+    if (output.kind === 'close') this.#leave(socket, PARTING[output.parting]);
+    else {
+      const { change, edge } = output;
+      const session = this.#interests.session(socket);
+      this.#edges.keep(socket, edge, { keepsAll: change === undefined, change, session });
+    }
   }
 
   /** A call that fails is made again when the core says so. */
-  async #call({ seq, text }: FollowCall): Promise<void> {
+  async #call({ call, text }: Extract<BusOutput, { kind: 'follow' }>): Promise<void> {
     // The runtime holds the call back until this is on disk.
-    this.#state.count(seq);
+    this.#state.count(call);
     try {
       const answer = await this.#root().follow(this.#address.shard, text);
-      this.#shard.answered(seq, answer, performance.now(), Math.random());
+      this.#shard.answered(0, call, answer, performance.now(), Math.random());
     } catch (error) {
-      this.#shard.failed(seq, isOverloaded(error), performance.now(), Math.random());
+      this.#shard.failed(0, call, isOverloaded(error), performance.now(), Math.random());
     }
     this.#flush();
   }
@@ -198,7 +181,7 @@ export class ShardBus {
   /** Writes down what edges were sent last, and how far this shard has come: both are needed after hibernation. */
   #settle(): void {
     this.#edges.settle();
-    const { epoch, position } = this.#shard;
+    const { epoch, position } = this.#shard.state();
     if (epoch !== undefined && position !== undefined && !this.#isEmptied) this.#state.reach(epoch, position);
   }
 
@@ -227,12 +210,3 @@ export class ShardBus {
  * them after each single publish; the shorter they are, the more rows a storm of publishes writes.
  */
 const BURST_MS = 50;
-
-const CODES: Record<Parting, number> = { moved: MOVED, over: RELEASED, full: FULL, lost: TRY_AGAIN_LATER };
-
-/** What has to be kept of an edge. */
-interface Kept {
-  keepsAll?: boolean;
-  change?: string | undefined;
-  session: string | undefined;
-}

@@ -1,4 +1,4 @@
-import type { Bus, Change } from '../wasm.js';
+import type { Change, ShardRow } from '../wasm.js';
 
 /** What a root has to know of its shards after a restart, in SQLite. */
 export class ShardTable {
@@ -35,20 +35,18 @@ export class ShardTable {
       .toArray();
   }
 
-  /** Tells a bus what was kept. */
-  restore(core: Bus): void {
+  /** What was kept of each shard. */
+  get rows(): ShardRow[] {
     const shards = this.#sql.exec<Shard>(
       'SELECT number, continent, seq, state FROM shard WHERE state <> ?',
       State.Closed,
     );
-    for (const { number, continent, seq, state } of shards) {
-      core.restoreShard(number, continent, seq, state === State.Leaving);
-    }
-    for (const { shard, topic } of this.#sql.exec<{ shard: number; topic: string }>(
-      'SELECT shard, topic FROM shard_topic',
-    )) {
-      core.restoreTopic(shard, topic);
-    }
+    return shards.toArray().map(({ number: shard, continent, seq, state }) => {
+      const topics = this.#sql
+        .exec<{ topic: string }>('SELECT topic FROM shard_topic WHERE shard = ?', shard)
+        .toArray();
+      return { shard, continent, seq, isLeaving: state === State.Leaving, topics: topics.map(({ topic }) => topic) };
+    });
   }
 
   /** Keeps one change. */
@@ -84,8 +82,8 @@ export class ShardTable {
     }
   }
 
-  #follow({ add, drop, isFresh, seq, shard }: Follows): void {
-    this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', seq, shard);
+  #follow({ add, call, drop, isFresh, shard }: Follows): void {
+    this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', call, shard);
     if (isFresh) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
     for (const topic of drop) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ? AND topic = ?', shard, topic);
     for (const topic of add) this.#sql.exec('INSERT OR IGNORE INTO shard_topic VALUES (?, ?)', shard, topic);

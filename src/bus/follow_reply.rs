@@ -4,10 +4,10 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     topic::{Delta, Topic},
-    wire::{Follow, FollowAnswer, Followed, Missed, ProtocolError, Watched},
+    wire::{Follow, FollowAnswer, Followed, ProtocolError, Watched},
 };
 
-use super::{Bus, edges::EdgeId, placement::ShardId, replay::Replay};
+use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
 
 /// The answer to one follow, while it comes into being: what it needs from the sessions and from the log is pushed, then
 /// [`FollowReply::finish`] writes it.
@@ -23,7 +23,7 @@ pub struct FollowReply {
 pub enum Keeps {
     /// Nothing has changed.
     Nothing,
-    /// All of [`Bus::kept`].
+    /// All that [`Registry::kept`](super::Registry::kept) gives.
     Anew,
     /// This change, with what is kept.
     Delta(Delta),
@@ -194,7 +194,10 @@ impl FollowReply {
     /// The next event of the log.
     pub fn push_event(&mut self, bus: &Bus, position: Position, event: &ServerEvent) {
         let is_wanted = match self.from {
-            Follower::Edge(edge) => bus.topics(edge).is_some_and(|topics| topics.accepts(event)),
+            Follower::Edge(edge) => bus
+                .edges
+                .topics(edge)
+                .is_some_and(|topics| topics.accepts(event)),
             Follower::Shard(shard) => {
                 let is_followed = |topic: Topic| bus.shards.follows.takes(shard, &topic);
                 is_followed(Topic::of(event)) && Topic::of_audience(event).is_none_or(is_followed)
@@ -221,36 +224,24 @@ impl FollowReply {
             watches,
             ..
         } = accepted;
-        let (room, missed, batches) = match self.from {
-            Follower::Shard(shard) => {
-                let room = Some(bus.room_of(shard)).filter(|room| *room < usize::MAX);
-                (room, replay.map(Replay::missed), Vec::new())
+        let (shard, replay) = match (self.from, replay) {
+            (Follower::Edge(edge), Some(replay)) => {
+                return bus.edges.begun(edge, seq, mark, replay, watches);
             }
-            Follower::Edge(edge) => {
-                let after = replay.as_ref().map(Replay::after);
-                let (batches, heard) = replay.map(Replay::batches).unzip();
-                if let Some((heard, attached)) = heard.zip(bus.edges.get_mut(edge)) {
-                    attached.last = Some(heard);
-                }
-                let missed = after.map(|after| Missed {
-                    after,
-                    events: Vec::new(),
-                });
-                let room = bus.edges.told_room(edge);
-                (room, missed, batches.unwrap_or_default())
+            (Follower::Edge(edge), None) => {
+                return vec![bus.edges.confirmed(edge, seq, mark).to_json()];
             }
+            (Follower::Shard(shard), replay) => (shard, replay),
         };
         let answer = FollowAnswer::Followed(Followed {
             seq,
             mark,
-            missed,
+            missed: replay.map(Replay::missed),
             is_settled,
             watches,
-            room,
+            room: Some(bus.room_of(shard)).filter(|room| *room < usize::MAX),
         });
-        let mut frames = vec![answer.to_json()];
-        frames.extend(batches);
-        frames
+        vec![answer.to_json()]
     }
 
     fn accepted(&self) -> Option<&Accepted> {

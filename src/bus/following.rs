@@ -1,16 +1,16 @@
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String};
 
 use crate::{
     position::{Mark, Position},
     topic::{Delta, Topics},
     uri::Uri,
-    wire::{self, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError},
+    wire::{BusMessage, Follow, FollowAnswer, ProtocolError},
 };
 
 use super::{
     Bus,
-    edges::EdgeId,
     follow_reply::{FollowReply, Keeps},
+    registry::{EdgeId, Frame},
 };
 
 /// What an edge's frame led to.
@@ -32,49 +32,9 @@ impl Bus {
         self.edges.connect()
     }
 
-    /// An edge of before a restart, with what [`Bus::last`] and [`Bus::seq`] said of it.
+    /// An edge of before a restart, with what [`Bus::registry`] said of it.
     pub fn restore(&mut self, topics: &Topics, last: Option<Position>, seq: u64) -> EdgeId {
-        let edge = self.connect();
-        self.edges.enter(edge, topics, seq, last, false);
-        edge
-    }
-
-    /// As [`Bus::restore`], from the texts of [`Bus::kept`] and the changes that [`Keeps::Delta`] told since.
-    ///
-    /// # Errors
-    /// [`ProtocolError::Malformed`]; nothing is restored then.
-    pub fn restore_kept<'t>(
-        &mut self,
-        texts: impl Iterator<Item = &'t str>,
-        last: Option<Position>,
-        seq: u64,
-    ) -> Result<EdgeId, ProtocolError> {
-        Ok(self.restore(&wire::topics_of(texts)?, last, seq))
-    }
-
-    /// What an edge follows, as texts of bounded size.
-    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
-        self.topics(edge).map_or_else(Vec::new, wire::kept)
-    }
-
-    /// What an edge follows.
-    pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
-        self.edges.get(edge).map(super::edges::Attached::topics)
-    }
-
-    /// Bytes that the names of an edge count.
-    pub fn held(&self, edge: EdgeId) -> usize {
-        self.topics(edge).map_or(0, Topics::bytes)
-    }
-
-    /// The number of what an edge said last.
-    pub fn seq(&self, edge: EdgeId) -> Option<u64> {
-        self.edges.seq(edge)
-    }
-
-    /// The place of the last frame that an edge was sent.
-    pub fn last(&self, edge: EdgeId) -> Option<Position> {
-        self.edges.get(edge)?.last
+        self.edges.restore(topics, last, seq)
     }
 
     /// A frame came from an edge.
@@ -82,17 +42,14 @@ impl Bus {
     /// # Errors
     /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
     pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
-        let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
-            self.disconnect(edge);
-            return Ok(Received::Detached);
-        };
-        if !self.edges.is_connected(edge) {
-            return Err(ProtocolError::OutOfPlace);
-        }
-        match self.edges.seq(edge).filter(|seq| follow.seq <= *seq) {
-            Some(seq) => Ok(refused(edge, FollowAnswer::Stale { seq }, Delta::default())),
-            None if follow.is_fresh => Ok(self.begin(edge, follow)),
-            None => self.change(edge, follow),
+        match self.edges.read(edge, text)? {
+            Frame::Detach => {
+                self.disconnect(edge);
+                Ok(Received::Detached)
+            }
+            Frame::Stale(answer) => Ok(refused(edge, answer, Delta::default())),
+            Frame::All(follow) => Ok(self.begin(edge, follow)),
+            Frame::More(follow) => self.change(edge, follow),
         }
     }
 
@@ -135,17 +92,14 @@ impl Bus {
     fn change(&mut self, edge: EdgeId, mut follow: Follow) -> Result<Received, ProtocolError> {
         // The stream of a session joins with all that it follows.
         follow.joined.clear();
-        let topics = self.topics(edge).ok_or(ProtocolError::OutOfPlace)?;
-        let mut delta = follow.delta().against(topics);
+        let delta = self.edges.delta(edge, &follow)?;
         let is_admitted = self.edges.admits_change(edge, &delta);
+        let delta = self
+            .edges
+            .count_change(edge, follow.seq, delta, is_admitted);
         if !is_admitted {
-            delta.add.clear();
-        }
-        self.edges.change(edge, &delta);
-        self.edges.count(edge, follow.seq);
-        if !is_admitted {
-            let (seq, room) = (follow.seq, self.edges.told_room(edge));
-            return Ok(refused(edge, FollowAnswer::Full { seq, room }, delta));
+            let answer = self.edges.refused(edge, follow.seq);
+            return Ok(refused(edge, answer, delta));
         }
         let mark = self.mark.clone();
         let keeps = Keeps::of(delta);

@@ -1,8 +1,6 @@
 //! The bus: what was published, and who wants to hear it.
 
 mod change;
-mod delivery;
-mod edges;
 mod follow_reply;
 mod following;
 mod follows;
@@ -11,8 +9,8 @@ mod outbox;
 mod placement;
 mod post;
 mod recent;
+mod registry;
 mod replay;
-mod room;
 mod shard;
 mod shards;
 
@@ -20,19 +18,18 @@ use alloc::vec::Vec;
 
 pub use crate::position::{Mark, Position};
 pub use change::{BatchCall, Change};
-pub use delivery::Delivery;
-pub use edges::EdgeId;
-pub(crate) use edges::Edges;
 pub use follow_reply::{FollowReply, Follower, Keeps};
 pub use following::Received;
 pub use placement::{Home, ShardId};
-pub use room::Room;
+pub use registry::{Delivery, EdgeId, Registry, Room};
 pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
 
-use alloc::collections::BTreeSet;
-
 use crate::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, scope::Scope, topic::Topic,
+    clock::Millis,
+    event::ServerEvent,
+    filter::SubscriptionFilter,
+    scope::Scope,
+    topic::{Topic, Topics},
 };
 use recent::Recent;
 use shards::Shards;
@@ -46,7 +43,7 @@ use shards::Shards;
 pub struct Bus {
     mark: Mark,
     floor: Position,
-    edges: Edges,
+    edges: Registry,
     /// What the log tells, once somebody has asked what was missed, and until it is trimmed.
     recent: Option<Recent>,
     shards: Shards,
@@ -67,7 +64,7 @@ impl Bus {
         Self {
             floor: mark.position,
             mark,
-            edges: Edges::default(),
+            edges: Registry::default(),
             recent: None,
             shards: Shards::default(),
         }
@@ -87,14 +84,9 @@ impl Bus {
         self.count_follows();
     }
 
-    /// Bytes that the names of its own edges count.
-    pub fn names(&self) -> usize {
-        self.edges.room().held()
-    }
-
-    /// How many times a topic of an edge was entered or taken out so far.
-    pub fn operations(&self) -> u64 {
-        self.edges.operations()
+    /// What is known of its own edges.
+    pub fn registry(&self) -> &Registry {
+        &self.edges
     }
 
     /// The log has let go of events: it holds every one after `floor`.
@@ -129,17 +121,12 @@ impl Bus {
         &self.mark
     }
 
-    /// How many edges are attached here.
-    pub fn attached(&self) -> usize {
-        self.edges.attached()
-    }
-
     /// What the streams of all edges and of all shards want together: changes, whoever may know of them. A listener to
     /// everything is no stream, and asks for nothing.
     pub fn wanted(&self) -> SubscriptionFilter {
-        let topics = self.edges.topics().chain(self.shards.follows.topics());
-        let topics: BTreeSet<&Topic> = topics.collect();
-        let topics: Vec<Topic> = topics.into_iter().cloned().collect();
+        let topics = self.edges.all_topics().chain(self.shards.follows.topics());
+        let topics: Topics = topics.cloned().collect();
+        let topics: Vec<Topic> = topics.iter().cloned().collect();
         SubscriptionFilter {
             scope: Scope::default(),
             ..topics.into()

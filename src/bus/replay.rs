@@ -8,7 +8,7 @@ use crate::{
     wire::{Batch, Missed},
 };
 
-use super::{Bus, edges::EdgeId};
+use super::{Bus, registry::EdgeId};
 
 /// What somebody missed, read from the log and collapsed: the last event of each topic.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl Bus {
 
     /// Of the events after a position, those that an edge is to be told of, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let recent = self.recent.as_ref().zip(self.topics(edge));
+        let recent = self.recent.as_ref().zip(self.edges.topics(edge));
         recent.map_or_else(Vec::new, |(recent, topics)| recent.missed(topics, after))
     }
 }

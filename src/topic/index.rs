@@ -1,7 +1,9 @@
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::{event::ServerEvent, sorted::Map};
+use crate::{
+    event::ServerEvent,
+    sorted::{Map, Set},
+};
 
 use super::Topic;
 
@@ -22,7 +24,7 @@ enum Ids<Id> {
     #[default]
     None,
     One(Id),
-    Many(BTreeSet<Id>),
+    Many(Set<Id>),
 }
 
 impl<Id: Copy + Ord> Index<Id> {
@@ -149,7 +151,12 @@ impl<Id: Copy + Ord> Ids<Id> {
         match self {
             Self::None => *self = Self::One(id),
             Self::One(known) if *known == id => {}
-            Self::One(known) => *self = Self::Many([*known, id].into()),
+            Self::One(known) => {
+                let mut ids = Set::default();
+                ids.insert(*known);
+                ids.insert(id);
+                *self = Self::Many(ids);
+            }
             Self::Many(ids) => {
                 ids.insert(id);
             }
@@ -161,8 +168,9 @@ impl<Id: Copy + Ord> Ids<Id> {
             Self::One(known) if *known == id => *self = Self::None,
             Self::Many(ids) => {
                 ids.remove(&id);
-                if let (Some(first), true) = (ids.first(), ids.len() == 1) {
-                    *self = Self::One(*first);
+                let last = ids.iter().next().copied();
+                if let (Some(last), true) = (last, ids.len() == 1) {
+                    *self = Self::One(last);
                 }
             }
             Self::None | Self::One(_) => {}
@@ -191,6 +199,7 @@ impl<Id: Copy + Ord> Ids<Id> {
             Self::One(id) => (Some(*id), None),
             Self::Many(ids) => (None, Some(ids)),
         };
-        one.into_iter().chain(many.into_iter().flatten().copied())
+        one.into_iter()
+            .chain(many.into_iter().flat_map(Set::iter).copied())
     }
 }

@@ -4,7 +4,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     limits::Limits,
     topic::{Topic, Topics},
-    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError},
+    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, topics_of},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -48,8 +48,8 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
     let message = r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"]}"#;
     assert_eq!(said(&mut bus, edge, message), follow::attached(1, 8, 8));
-    assert_eq!(bus.kept(edge), [r#"{"add":["tools"]}"#]);
-    assert_eq!(bus.attached(), 1);
+    assert_eq!(bus.registry().kept(edge), [r#"{"add":["tools"]}"#]);
+    assert_eq!(bus.registry().attached(), 1);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn detached_and_disconnected_edges_get_nothing() {
     bus.disconnect(two);
     bus.disconnect(two);
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
-    assert_eq!(bus.attached(), 0);
+    assert_eq!(bus.registry().attached(), 0);
     let again = follow::everything(2).to_json();
     let refused = bus.handle_message(one, &again).unwrap_err();
     assert_eq!(refused, ProtocolError::OutOfPlace);
@@ -105,7 +105,7 @@ fn a_second_fresh_follow_takes_the_place_of_the_first() {
             .unwrap()
             .contains(r#""previous":8,"through":11,"#)
     );
-    assert_eq!(bus.attached(), 1);
+    assert_eq!(bus.registry().attached(), 1);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn each_edge_is_told_what_it_was_sent_before() {
     for (edge, previous) in [(early, 9), (late, 9), (tools, 8)] {
         let frame = third.message_for(edge).unwrap();
         assert!(frame.contains(&format!(r#""previous":{previous},"#)));
-        assert_eq!(bus.last(edge), Some(Position(10)));
+        assert_eq!(bus.registry().last(edge), Some(Position(10)));
     }
     assert_eq!(
         bus.publish(&ServerEvent::ToolsListChanged).deliveries.len(),
@@ -189,7 +189,7 @@ fn frames_that_are_not_ours_are_refused_by_name() {
         let refused = bus.handle_message(edge, text).unwrap_err();
         assert_eq!(refused, error, "{text}");
     }
-    assert_eq!(bus.attached(), 0);
+    assert_eq!(bus.registry().attached(), 0);
 }
 
 #[test]
@@ -277,10 +277,13 @@ fn a_restored_edge_hears_what_it_heard_before() {
         let mut before = bus();
         let edge = attach(&mut before, filter.topics());
         let mut after = Bus::new(before.mark().clone());
-        let kept = before.kept(edge);
+        let kept = before.registry().kept(edge);
         let texts = kept.iter().map(String::as_str);
-        let (last, seq) = (before.last(edge), before.seq(edge).unwrap());
-        after.restore_kept(texts, last, seq).unwrap();
+        let (last, seq) = (
+            before.registry().last(edge),
+            before.registry().seq(edge).unwrap(),
+        );
+        after.restore(&topics_of(texts).unwrap(), last, seq);
         assert_eq!(
             after.publish(&event).deliveries,
             before.publish(&event).deliveries
@@ -303,10 +306,11 @@ fn what_comes_after_something_later_changes_nothing() {
         let edge = bus.connect();
         follow::taken(&mut bus, edge, &later.to_json());
         let mut woken = Bus::new(bus.mark().clone());
-        let kept = bus.kept(edge);
+        let kept = bus.registry().kept(edge);
         let texts = kept.iter().map(String::as_str);
-        let restored = woken.restore_kept(texts, bus.last(edge), bus.seq(edge).unwrap());
-        for (bus, edge) in [(&mut bus, edge), (&mut woken, restored.unwrap())] {
+        let (last, seq) = (bus.registry().last(edge), bus.registry().seq(edge).unwrap());
+        let restored = woken.restore(&topics_of(texts).unwrap(), last, seq);
+        for (bus, edge) in [(&mut bus, edge), (&mut woken, restored)] {
             let reply = follow::taken(bus, edge, &earlier.to_json());
             assert_eq!(
                 (reply.keeps(), reply.replay_after()),
@@ -314,7 +318,10 @@ fn what_comes_after_something_later_changes_nothing() {
             );
             let said = reply.finish(bus);
             assert_eq!(said, [stale.to_json()]);
-            assert_eq!((bus.kept(edge), bus.seq(edge)), (kept.clone(), Some(3)));
+            assert_eq!(
+                (bus.registry().kept(edge), bus.registry().seq(edge)),
+                (kept.clone(), Some(3))
+            );
             // And what comes later does.
             let more = follow::change(4, &SubscriptionFilter::default(), &tools());
             follow::taken(bus, edge, &more.to_json());
@@ -361,6 +368,9 @@ fn a_long_past_is_told_in_batches_of_bounded_size_that_follow_one_another() {
         heard = Some(batch.through);
         told.extend(batch.events.into_iter().map(|(position, _)| position.0));
     }
-    assert_eq!((frames.len(), bus.last(edge)), (5, Some(Position(200))));
+    assert_eq!(
+        (frames.len(), bus.registry().last(edge)),
+        (5, Some(Position(200)))
+    );
     assert!(told.into_iter().eq(4..=200));
 }

@@ -9,7 +9,7 @@ use mcp_listen::{
     scope::{Label, Scope},
     topic::{Topic, Topics},
     uri::Uri,
-    wire::{Follow, FollowAnswer},
+    wire::{Follow, FollowAnswer, topics_of},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -50,7 +50,7 @@ pub(crate) fn change(
 }
 
 fn next(bus: &Bus, edge: EdgeId) -> u64 {
-    bus.seq(edge).unwrap_or_default() + 1
+    bus.registry().seq(edge).unwrap_or_default() + 1
 }
 
 /// What happens to one of a few edges.
@@ -160,7 +160,7 @@ impl Twin {
                 if let Some(Wanted::Filter(filter)) = self.wanted.get_mut(&place) {
                     filter.resource_subscriptions = uris;
                 }
-                self.edges.get_mut(&place).unwrap().1 = self.bus.kept(edge);
+                self.edges.get_mut(&place).unwrap().1 = self.bus.registry().kept(edge);
             }
             (Step::Detach, Some(edge)) => {
                 self.bus.disconnect(edge);
@@ -171,7 +171,7 @@ impl Twin {
                 self.bus.disconnect(edge);
                 let (known, kept) = self.edges.get_mut(&place).unwrap();
                 let texts = kept.iter().map(String::as_str);
-                *known = self.bus.restore_kept(texts, None, 7).unwrap();
+                *known = self.bus.restore(&topics_of(texts).unwrap(), None, 7);
             }
             (Step::Publish(event), _) => self.publish(&event),
             (_, None) => {}
@@ -186,7 +186,8 @@ impl Twin {
         let follow = Follow::fresh(next(&self.bus, edge), topics);
         let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
         assert_eq!(*reply.keeps(), Keeps::Anew);
-        self.edges.insert(place, (edge, self.bus.kept(edge)));
+        self.edges
+            .insert(place, (edge, self.bus.registry().kept(edge)));
         self.wanted.insert(place, wanted);
     }
 
@@ -207,13 +208,13 @@ impl Twin {
         let mut anew = bus();
         for (place, wanted) in &self.wanted {
             let topics = wanted.topics();
-            let held = self.bus.topics(self.edges[place].0).unwrap();
+            let held = self.bus.registry().topics(self.edges[place].0).unwrap();
             assert!(held.iter().eq(topics.iter()));
             names += topics.iter().map(Topic::names).sum::<usize>();
             anew.restore(&topics, None, 1);
         }
-        assert_eq!(self.bus.names(), names);
-        assert_eq!(self.bus.attached(), self.wanted.len());
+        assert_eq!(self.bus.registry().names(), names);
+        assert_eq!(self.bus.registry().attached(), self.wanted.len());
         assert_eq!(self.bus.wanted(), anew.wanted());
     }
 }
@@ -292,7 +293,10 @@ fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
         for (edge, _) in std::mem::take(&mut twin.edges).into_values() {
             twin.bus.disconnect(edge);
         }
-        assert_eq!((twin.bus.names(), twin.bus.attached()), (0, 0));
+        assert_eq!(
+            (twin.bus.registry().names(), twin.bus.registry().attached()),
+            (0, 0)
+        );
         assert_eq!(twin.bus.wanted(), SubscriptionFilter::default());
     });
 }
@@ -304,19 +308,19 @@ fn a_change_costs_what_it_changes_however_much_is_held() {
         let edge = bus.connect();
         let names = (0..held).map(|number| uri(&format!("note://{number}")));
         attach(&mut bus, edge, &watching(names));
-        let before = bus.operations();
+        let before = bus.registry().operations();
         let one = || watching([uri("note://one-more")]);
         change(&mut bus, edge, &one(), &SubscriptionFilter::default());
-        assert_eq!(bus.operations() - before, 1);
+        assert_eq!(bus.registry().operations() - before, 1);
         let other = watching([uri("note://another")]);
         change(&mut bus, edge, &other, &one());
-        assert_eq!(bus.operations() - before, 3);
+        assert_eq!(bus.registry().operations() - before, 3);
         // What is there already, or is not, costs nothing.
         change(&mut bus, edge, &SubscriptionFilter::default(), &one());
-        assert_eq!(bus.operations() - before, 3);
+        assert_eq!(bus.registry().operations() - before, 3);
         // Whoever leaves takes out what it held.
         bus.disconnect(edge);
-        assert_eq!(bus.operations() - before, 4 + held);
+        assert_eq!(bus.registry().operations() - before, 4 + held);
     }
 }
 
@@ -326,14 +330,48 @@ fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
     let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
     attach(&mut bus, edge, &watching(names));
-    let kept = bus.kept(edge);
+    let kept = bus.registry().kept(edge);
     assert!(kept.len() > 5, "{} parts", kept.len());
     assert!(kept.iter().all(|text| text.len() < 1 << 20));
-    let again = bus.restore_kept(kept.iter().map(String::as_str), None, 1);
-    let [again, wanted] = [again.unwrap(), edge].map(|edge| bus.topics(edge).unwrap());
+    let topics = topics_of(kept.iter().map(String::as_str));
+    let again = bus.restore(&topics.unwrap(), None, 1);
+    let [again, wanted] = [again, edge].map(|edge| bus.registry().topics(edge).unwrap());
     assert!(again.iter().eq(wanted.iter()));
     for broken in [&[][..], &["{}", "{"], &["{}", r#"{"add":["x"]}"#], &["[]"]] {
-        bus.restore_kept(broken.iter().copied(), None, 1)
-            .unwrap_err();
+        topics_of(broken.iter().copied()).unwrap_err();
     }
+}
+
+#[test]
+fn edges_that_come_and_go_in_any_order_change_nothing_for_the_others() {
+    let steps = vec((0..4_u8, 0..40_usize), 1..200);
+    check(steps, |steps| {
+        let mut bus = bus();
+        let event = ServerEvent::ResourceUpdated {
+            uri: uri("note://a"),
+        };
+        let (mut edges, mut gone) = (Vec::new(), Vec::new());
+        for (step, place) in steps {
+            if step > 1 || edges.is_empty() {
+                let edge = bus.connect();
+                attach(&mut bus, edge, &watching([uri("note://a")]));
+                edges.push(edge);
+            } else {
+                let edge = edges.remove(place % edges.len());
+                bus.disconnect(edge);
+                gone.push(edge);
+            }
+            assert_eq!(bus.publish(&event).edges(), edges);
+        }
+        assert_eq!(bus.registry().attached(), edges.len());
+        assert!(
+            gone.iter()
+                .all(|edge| bus.registry().topics(*edge).is_none())
+        );
+        assert!(
+            edges
+                .iter()
+                .all(|edge| bus.registry().seq(*edge) == Some(1))
+        );
+    });
 }

@@ -326,7 +326,10 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         (batch.previous, batch.through),
         (Some(Position(0)), Position(4))
     );
-    assert_eq!((frames.len(), bus.last(edge)), (2, Some(Position(4))));
+    assert_eq!(
+        (frames.len(), bus.registry().last(edge)),
+        (2, Some(Position(4)))
+    );
 }
 
 /// Reads a stream up to any event, drops it, and reads on from that event's id.

@@ -115,12 +115,12 @@ fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
     }
     assert!(!refused_at(&mut bus, edge, &counting(1_999, "c")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "d")));
-    assert_eq!(bus.names(), 8_999);
+    assert_eq!(bus.registry().names(), 8_999);
     // One byte below, at, and beyond the room.
     assert!(refused_at(&mut bus, edge, &counting(1_002, "e")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "f")));
     assert!(refused_at(&mut bus, edge, &counting(100, "g")));
-    assert_eq!(bus.names(), 9_999);
+    assert_eq!(bus.registry().names(), 9_999);
 }
 
 #[test]
@@ -131,16 +131,16 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     for mark in ["b", "c", "d", "e"] {
         assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
     }
-    let wanted = bus.kept(edge);
+    let wanted = bus.registry().kept(edge);
     assert!(refused_at(&mut bus, edge, &watching([uri("x")])));
-    assert_eq!(bus.kept(edge), wanted);
+    assert_eq!(bus.registry().kept(edge), wanted);
     assert_eq!(bus.publish(&updated("x")).edges(), []);
     let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
     assert!(matches!(answer, FollowAnswer::Followed(_)));
     assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
     // What is dropped is dropped even where the rest is refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
-    let seq = bus.seq(edge).unwrap() + 1;
+    let seq = bus.registry().seq(edge).unwrap() + 1;
     let text = follow::change(seq, &more, &counting(2_000, "c")).to_json();
     let reply = follow::taken(&mut bus, edge, &text);
     let Keeps::Delta(kept) = reply.keeps().clone() else {
@@ -150,7 +150,7 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     let answer = FollowAnswer::from_json(&reply.finish(&mut bus)[0]);
     let room = Some(10_000);
     assert_eq!(answer, Ok(FollowAnswer::Full { seq, room }));
-    assert_eq!(bus.names(), 6_000 + 65);
+    assert_eq!(bus.registry().names(), 6_000 + 65);
 }
 
 #[test]
@@ -161,7 +161,10 @@ fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
     let greedy = bus.connect();
     let more = watching((0..40).map(|number| uri(&format!("{number}{}", "y".repeat(2_000)))));
     assert!(matches!(attach(&mut bus, greedy, &more), Received::Full));
-    assert_eq!((bus.attached(), bus.names()), (1, 8 + NAME));
+    assert_eq!(
+        (bus.registry().attached(), bus.registry().names()),
+        (1, 8 + NAME)
+    );
     assert_eq!(bus.publish(&updated("note://a")).edges(), [small]);
 }
 
@@ -176,7 +179,7 @@ fn greedy_edges_leave_room_for_a_small_one() {
         taken += usize::from(!matches!(received, Received::Full));
     }
     assert!((20..30).contains(&taken), "{taken}");
-    assert!(bus.names() < 2_097_152);
+    assert!(bus.registry().names() < 2_097_152);
     let edge = bus.connect();
     let small = watching([uri("note://a"), uri("note://b")]);
     assert!(matches!(

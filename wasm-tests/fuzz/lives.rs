@@ -148,7 +148,7 @@ pub fn bus(steps: &[u8]) {
     for step in steps {
         life.step(*step);
         assert_eq!(
-            life.bus.attached(),
+            life.bus.registry().attached(),
             life.wants.len(),
             "how many are attached"
         );
@@ -183,7 +183,12 @@ impl BusLife {
         let Some(edge) = self.place(rest) else {
             return;
         };
-        let seq = self.bus.seq(self.edges[edge]).unwrap_or_default() + 1;
+        let seq = self
+            .bus
+            .registry()
+            .seq(self.edges[edge])
+            .unwrap_or_default()
+            + 1;
         let text = Follow::fresh(seq, wanted.topics()).to_json();
         let taken = self.bus.handle_message(self.edges[edge], &text);
         assert!(taken.is_ok(), "a follow is refused");

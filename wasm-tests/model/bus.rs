@@ -240,8 +240,8 @@ impl Bus {
                     continue;
                 };
                 if let Some(attachment) = self.attachments.get_mut(&socket) {
-                    attachment.last = memory.core.last(edge);
-                    attachment.seq = memory.core.seq(edge).unwrap_or_default();
+                    attachment.last = memory.core.registry().last(edge);
+                    attachment.seq = memory.core.registry().seq(edge).unwrap_or_default();
                 }
             }
         }
@@ -249,7 +249,8 @@ impl Bus {
 
     /// How many edges are attached.
     pub(crate) fn attached(&mut self) -> usize {
-        self.memory().map_or(0, |memory| memory.core.attached())
+        self.memory()
+            .map_or(0, |memory| memory.core.registry().attached())
     }
 
     /// Keeps what an edge follows from now on, and tells it so.
@@ -268,7 +269,7 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Ok(());
         };
-        let kept = memory.core.kept(edge);
+        let kept = memory.core.registry().kept(edge);
         let attachment = self.attachments.entry(socket).or_default();
         match reply.keeps() {
             Keeps::Nothing => {}
@@ -289,9 +290,12 @@ impl Bus {
             };
             self.send(socket, text, note, now);
         }
-        let told = self
-            .memory()
-            .map(|memory| (memory.core.last(edge), memory.core.seq(edge)));
+        let told = self.memory().map(|memory| {
+            (
+                memory.core.registry().last(edge),
+                memory.core.registry().seq(edge),
+            )
+        });
         if let Some(((last, seq), attachment)) = told.zip(self.attachments.get_mut(&socket)) {
             (attachment.last, attachment.seq) = (last, seq.unwrap_or_default());
         }

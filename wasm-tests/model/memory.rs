@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_listen::{
     bus::{self, EdgeId, Mark, Position},
     clock::Millis,
+    wire::topics_of,
 };
 
 use crate::{
@@ -62,7 +63,8 @@ impl Memory {
             let texts = attachment.kept.iter().map(String::as_str);
             let last = attachment.last;
             let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-            self.core.restore_kept(texts, last, attachment.seq).unwrap()
+            let topics = topics_of(texts).unwrap();
+            self.core.restore(&topics, last, attachment.seq)
         };
         self.enter(socket, edge);
         if let Some(session) = attachment.session {

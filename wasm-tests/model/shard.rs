@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{Delivery, EdgeId, FollowCall, Keeps, Mark, Parting, Shard, ShardOutput, ShardReceived},
     clock::Millis,
     topic::Delta,
-    wire::BusMessage,
+    wire::{BusMessage, topics_of},
 };
 
 use crate::{
@@ -159,8 +159,8 @@ impl ShardObject {
         self.mark = life.shard.mark().cloned();
         for (socket, edge) in &life.edges {
             if let Some(attachment) = self.attachments.get_mut(socket) {
-                attachment.last = life.shard.last(*edge);
-                attachment.seq = life.shard.seq(*edge).unwrap_or_default();
+                attachment.last = life.shard.registry().last(*edge);
+                attachment.seq = life.shard.registry().seq(*edge).unwrap_or_default();
             }
         }
         self.life = None;
@@ -181,11 +181,11 @@ impl ShardObject {
     }
 
     pub(crate) fn attached(&mut self) -> usize {
-        self.life().shard.attached()
+        self.life().shard.registry().attached()
     }
 
     fn keep(&mut self, socket: SocketId, edge: EdgeId) {
-        let kept = self.life().shard.kept(edge);
+        let kept = self.life().shard.registry().kept(edge);
         if let Some(attachment) = self.attachments.get_mut(&socket) {
             attachment.kept = kept;
         }
@@ -229,7 +229,7 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
             shard.connect()
         } else {
             let Attachment { last, seq, .. } = attachment;
-            shard.restore_kept(texts, *last, *seq, None).unwrap()
+            shard.restore(&topics_of(texts).unwrap(), *last, *seq, None)
         };
         (*socket, edge)
     });

@@ -1,6 +1,6 @@
 import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
 import { Renewed } from '../../dist/renewed.js';
-import { Bus } from '../../dist/wasm.js';
+import { Bus, type BusLog } from '../../dist/wasm.js';
 
 /** The resource that its events are about. */
 export const URI = 'note://a';
@@ -16,12 +16,27 @@ export class SmallBus {
   door: Door = 'open';
   /** Events on their way that are lost. */
   muted = 0;
-  /** A real one is an object of its own, with a core of its own. */
-  readonly #core = new Renewed(() => new Bus('epoch', 0, 0));
   readonly #log: string[] = [];
+  /** What its core reads of the log. */
+  readonly #reads: BusLog = {
+    epoch: 'epoch',
+    position: 0,
+    floor: 0,
+    after: (position) => this.#logged().slice(position).values(),
+    at: (positions) =>
+      this.#logged()
+        .filter(({ position }) => positions.includes(position))
+        .values(),
+  };
+  /** A real one is an object of its own, with a core of its own. */
+  readonly #core = new Renewed(() => new Bus(this.#reads, undefined, 0));
 
   get #bus(): Bus {
     return this.#core.value;
+  }
+
+  #logged(): { position: number; event: string }[] {
+    return this.#log.map((event, place) => ({ position: place + 1, event }));
   }
 
   /** The ways to it. */
@@ -43,8 +58,8 @@ export class SmallBus {
 
   publish(event = EVENT): void {
     this.#log.push(event);
-    for (const { edges, message } of this.#bus.publish(event, 0).deliveries) {
-      for (const edge of edges) this.#say(edge, message);
+    for (const { edges, text } of this.#bus.publish([event], 0).deliveries) {
+      for (const edge of edges) this.#say(edge, text);
     }
   }
 
@@ -61,24 +76,17 @@ export class SmallBus {
 
   #open(): SmallSocket {
     const bus = this.#bus;
-    const edge = bus.connect();
+    const edge = bus.connect(undefined, undefined, 0);
     const socket: SmallSocket = new SmallSocket(edge, (frame) => {
       if (bus !== this.#bus) return;
       const { since } = JSON.parse(frame) as { since?: number };
       if (since !== undefined) socket.since ??= since;
       const received = bus.receive(edge, frame, 0);
-      if (received.kind === 'followed') this.#answer(edge, received.replayAfter ?? this.#log.length);
+      if (received.kind === 'followed') for (const frame of received.frames) this.#say(edge, frame);
       if (received.kind === 'detached') socket.isClosed = true;
     });
     this.sockets.push(socket);
     return socket;
-  }
-
-  #answer(edge: number, after: number): void {
-    for (const [place, event] of this.#log.entries()) {
-      if (place >= after) this.#bus.pushEvent(place + 1, event);
-    }
-    for (const frame of this.#bus.finish()) this.#say(edge, frame);
   }
 
   #say(edge: number, frame: string | undefined): void {

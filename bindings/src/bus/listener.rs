@@ -1,22 +1,42 @@
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     topic::Topic,
-    upstream::{self, Follower, Heard, Patience},
+    upstream::{BusCall, Follower, Heard, Patience},
 };
 
-use crate::{number::millis, number::time, text::texts_of};
+use crate::{
+    number::{millis, time},
+    object::{object, optional},
+    text::texts_of,
+};
 
-/// What is to be done about the bus.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub enum BusCall {
-    /// Give up the attachment that there is.
-    Leave,
-    /// Attach anew.
-    Attach,
-    /// Attach again on the same connection.
-    Ask,
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What is to be done about the bus: give up the connection; make a new one, and send `text` on it first; send it on the one that there is. */
+export type BusCall = { kind: 'leave' | 'attach' | 'send'; text: string };
+
+/** What a frame told a listener. */
+export interface Heard {
+  /** Each event as JSON text. */
+  events: string[];
+  /** Whether something may have been missed. */
+  hasMissed: boolean;
+}
+";
+
+#[derive(Serialize)]
+struct Call {
+    kind: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    events: Vec<String>,
+    has_missed: bool,
 }
 
 /// Hears every event of a bus, over one connection after another: bus frames in, events out.
@@ -42,24 +62,18 @@ impl Listener {
         self.0.poll_timeout().map(time)
     }
 
-    /// The frame with which it attaches, as `call` said.
-    #[wasm_bindgen(getter)]
-    pub fn frame(&self) -> String {
-        self.0.follow(vec![Topic::Everything]).to_json()
-    }
-
-    /// How often nobody could tell what was missed.
-    #[wasm_bindgen(getter)]
-    pub fn resyncs(&self) -> u32 {
-        self.0.counts().resyncs
-    }
-
-    /// Takes a bus frame; the answer is the events in it that are to be told of, each as JSON text.
-    pub fn receive(&mut self, message: &str, now: f64) -> Vec<String> {
-        match self.0.handle_message(message, None, millis(now)) {
+    /// Takes a bus frame.
+    #[wasm_bindgen(unchecked_return_type = "Heard")]
+    pub fn receive(&mut self, message: &str, now: f64) -> JsValue {
+        let before = self.0.counts().resyncs;
+        let events = match self.0.handle_message(message, None, millis(now)) {
             Ok(Heard::Events { events, .. }) => texts_of(&events),
             _ => Vec::new(),
-        }
+        };
+        object(&Told {
+            events,
+            has_missed: self.0.counts().resyncs != before,
+        })
     }
 
     /// The bus is gone; `random` is drawn from [0, 1).
@@ -78,11 +92,16 @@ impl Listener {
     }
 
     /// What is to be done about the bus; undefined: nothing now.
-    pub fn call(&mut self, now: f64) -> Option<BusCall> {
-        Some(match self.0.poll_call(millis(now))? {
-            upstream::BusCall::Leave => BusCall::Leave,
-            upstream::BusCall::Attach => BusCall::Attach,
-            upstream::BusCall::Ask => BusCall::Ask,
-        })
+    #[wasm_bindgen(unchecked_return_type = "BusCall | undefined")]
+    pub fn call(&mut self, now: f64) -> JsValue {
+        let call = self.0.poll_call(millis(now));
+        optional(call.map(|call| Call {
+            kind: match call {
+                BusCall::Leave => "leave",
+                BusCall::Attach => "attach",
+                BusCall::Ask => "send",
+            },
+            text: self.0.follow(vec![Topic::Everything]).to_json(),
+        }))
     }
 }

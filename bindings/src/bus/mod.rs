@@ -1,11 +1,13 @@
 //! A bus, and the shards of one.
 
+mod handle;
 mod listener;
 mod log;
+mod output;
 mod publish;
+mod root;
 mod rows;
 mod sessions;
-mod shard;
 mod shards;
 
 use mcp_listen::{position::Position, wire::ProtocolError};

@@ -1,11 +1,11 @@
 use alloc::vec::Vec;
 
 use crate::{
-    bus::{edges::EdgeId, replay::Replay},
+    bus::{registry::EdgeId, replay::Replay},
     clock::Millis,
     position::Mark,
     topic::{Topic, Topics},
-    wire::{Follow, FollowAnswer, Followed, Missed, Watched},
+    wire::{Follow, Missed, Watched},
 };
 
 use super::{Asked, Parting, Shard, Waiting};
@@ -122,12 +122,6 @@ impl Shard {
         }
     }
 
-    pub(super) fn is_waiting(&self, edge: EdgeId) -> bool {
-        self.edges
-            .get(edge)
-            .is_some_and(|attached| attached.is_waiting)
-    }
-
     /// Answers a fresh follow, here where the shard is or there where the root was.
     fn answer(
         &mut self,
@@ -148,8 +142,7 @@ impl Shard {
         });
         let is_told = since.is_some();
         let after = since.map_or(end.position, |since| since.position);
-        let room = self.edges.told_room(edge);
-        let Some(attached) = self.edges.get_mut(edge) else {
+        let Some(topics) = self.edges.topics(edge) else {
             return;
         };
         let mut replay = Replay::new(after);
@@ -161,28 +154,11 @@ impl Shard {
         let kept = self.kept.values().map(|(at, event)| (*at, event));
         let kept = kept.filter(|(at, _)| from.is_some() && *at > end.position);
         for (position, event) in told.chain(kept).filter(|(at, _)| *at > after) {
-            if attached.topics().accepts(event) {
+            if topics.accepts(event) {
                 replay.push(position, event);
             }
         }
-        let (batches, heard) = replay.batches();
-        attached.last = Some(heard);
-        attached.is_waiting = false;
-        let answer = FollowAnswer::Followed(Followed {
-            seq,
-            mark: Mark {
-                position: heard.max(end.position),
-                ..end
-            },
-            missed: Some(Missed {
-                after,
-                events: Vec::new(),
-            }),
-            is_settled: false,
-            watches,
-            room,
-        });
-        for message in [answer.to_json()].into_iter().chain(batches) {
+        for message in self.edges.begun(edge, seq, end, replay, watches) {
             self.send(edge, message);
         }
     }

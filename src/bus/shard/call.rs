@@ -2,7 +2,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     backoff,
-    bus::edges::EdgeId,
+    bus::registry::EdgeId,
     clock::Millis,
     position::{Mark, Position},
     topic::Delta,
@@ -227,7 +227,7 @@ impl Shard {
     /// What is missing cannot be had any more: the edges come back and are told so.
     pub(super) fn lose_attached(&mut self) {
         let edges = self.edges.ids();
-        let lost: Vec<EdgeId> = edges.filter(|edge| !self.is_waiting(*edge)).collect();
+        let lost: Vec<EdgeId> = edges.filter(|edge| !self.edges.is_waiting(*edge)).collect();
         for edge in lost {
             self.close(edge, Parting::Lost);
         }

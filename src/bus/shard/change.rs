@@ -1,11 +1,11 @@
 use alloc::vec::Vec;
 
 use crate::{
-    bus::{edges::EdgeId, follow_reply::Keeps},
+    bus::{follow_reply::Keeps, registry::EdgeId},
     clock::Millis,
     position::Mark,
     topic::{Delta, Topic},
-    wire::{Follow, FollowAnswer, Followed, ProtocolError},
+    wire::{Follow, ProtocolError},
 };
 
 use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
@@ -19,16 +19,10 @@ impl Shard {
         now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
         let seq = follow.seq;
-        let topics = self.topics(edge).filter(|_| !self.is_waiting(edge));
-        let topics = topics.ok_or(ProtocolError::OutOfPlace)?;
-        let mut delta = follow.delta().against(topics);
+        let delta = self.edges.delta(edge, follow)?;
         let is_admitted =
             self.edges.admits_change(edge, &delta) && self.root_admits(delta.add.iter(), now);
-        if !is_admitted {
-            delta.add.clear();
-        }
-        self.edges.change(edge, &delta);
-        self.edges.count(edge, seq);
+        let delta = self.edges.count_change(edge, seq, delta, is_admitted);
         self.release(delta.drop.iter().map(Topic::followed));
         for topic in &delta.add {
             self.wants.want(topic.followed());
@@ -46,21 +40,14 @@ impl Shard {
 
     /// What an edge has added is followed; the log ended at `mark` when it came to be.
     pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, mark: &Mark) {
-        let answer = FollowAnswer::Followed(Followed {
-            seq,
-            mark: mark.clone(),
-            missed: None,
-            is_settled: false,
-            watches: Vec::new(),
-            room: self.edges.told_room(edge),
-        });
+        let answer = self.edges.confirmed(edge, seq, mark.clone());
         self.send(edge, answer.to_json());
     }
 
     /// There is no room for what an edge adds.
     fn refuse_more(&mut self, edge: EdgeId, seq: u64) {
-        let room = self.edges.told_room(edge);
-        self.send(edge, FollowAnswer::Full { seq, room }.to_json());
+        let answer = self.edges.refused(edge, seq);
+        self.send(edge, answer.to_json());
     }
 
     /// Whether the root has room for what these topics would have it follow too, as far as is known.
@@ -70,7 +57,7 @@ impl Shard {
         now: Millis,
     ) -> bool {
         let new = self.edges.new_names(topics);
-        self.wants.admits(self.edges.names(), new, now)
+        self.wants.admits(self.edges.followed_names(), new, now)
     }
 
     /// The root has no room for what a call adds: whoever waits for some of it is refused.

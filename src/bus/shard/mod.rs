@@ -14,17 +14,15 @@ use crate::{
     event::ServerEvent,
     position::{Mark, Position},
     sorted::Map,
-    topic::{Subject, Topic, Topics},
+    topic::{Subject, Topic},
     upstream::Wants,
-    wire::{EdgeMessage, FollowAnswer, ProtocolError, SessionCall},
+    wire::{ProtocolError, SessionCall},
 };
 
 use super::{
-    delivery::Delivery,
-    edges::{EdgeId, Edges},
     follow_reply::Keeps,
     low::Low,
-    room::Room,
+    registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
 pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
@@ -42,7 +40,7 @@ pub struct Shard {
     seq: u64,
     /// The root may believe what an earlier life of this shard has told it.
     is_fresh: bool,
-    edges: Edges,
+    edges: Registry,
     /// What it follows at the root.
     wants: Wants,
     waiting: Vec<Waiting>,
@@ -109,7 +107,7 @@ impl Shard {
             whole_from: Position::default(),
             seq,
             is_fresh: true,
-            edges: Edges::default(),
+            edges: Registry::default(),
             wants: Wants::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
@@ -126,11 +124,9 @@ impl Shard {
         }
     }
 
-    /// Bounds the names of all edges together to `most` bytes, for at most so many edges.
-    #[must_use]
-    pub fn with_room(mut self, most: usize, edges: usize) -> Self {
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges. Before there is any edge.
+    pub fn set_room(&mut self, most: usize, edges: usize) {
         self.edges.set_room(Room::new(most, edges));
-        self
     }
 
     /// For how long edges have to be few (10 s without this) before the root is told, which may then close this shard.
@@ -140,24 +136,9 @@ impl Shard {
         self
     }
 
-    /// What an edge follows.
-    pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
-        self.edges.get(edge).map(super::edges::Attached::topics)
-    }
-
-    /// Bytes that the names of an edge count.
-    pub fn held(&self, edge: EdgeId) -> usize {
-        self.topics(edge).map_or(0, Topics::bytes)
-    }
-
-    /// Bytes that the names of all edges count.
-    pub fn names(&self) -> usize {
-        self.edges.room().held()
-    }
-
-    /// How many times a topic of an edge was entered or taken out so far.
-    pub fn operations(&self) -> u64 {
-        self.edges.operations()
+    /// What is known of its edges.
+    pub fn registry(&self) -> &Registry {
+        &self.edges
     }
 
     /// A connection came up; it gets nothing until it attaches.
@@ -175,29 +156,28 @@ impl Shard {
         text: &str,
         now: Millis,
     ) -> Result<ShardReceived, ProtocolError> {
-        let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
-            self.disconnect(edge, now);
-            return Ok(ShardReceived::Detached);
-        };
-        if !self.edges.is_connected(edge) {
-            return Err(ProtocolError::OutOfPlace);
+        match self.edges.read(edge, text)? {
+            Frame::Detach => {
+                self.disconnect(edge, now);
+                Ok(ShardReceived::Detached)
+            }
+            Frame::Stale(answer) => {
+                self.send(edge, answer.to_json());
+                Ok(ShardReceived::Followed {
+                    keeps: Keeps::Nothing,
+                    session: None,
+                })
+            }
+            Frame::All(follow) => {
+                let session = follow.joined.first().cloned();
+                self.begin_edge(edge, follow, now);
+                Ok(ShardReceived::Followed {
+                    keeps: Keeps::Anew,
+                    session,
+                })
+            }
+            Frame::More(follow) => self.change_edge(edge, &follow, now),
         }
-        if let Some(seq) = self.seq(edge).filter(|seq| follow.seq <= *seq) {
-            self.send(edge, FollowAnswer::Stale { seq }.to_json());
-            return Ok(ShardReceived::Followed {
-                keeps: Keeps::Nothing,
-                session: None,
-            });
-        }
-        if follow.is_fresh {
-            let session = follow.joined.first().cloned();
-            self.begin_edge(edge, follow, now);
-            return Ok(ShardReceived::Followed {
-                keeps: Keeps::Anew,
-                session,
-            });
-        }
-        self.change_edge(edge, &follow, now)
     }
 
     /// A connection went away.
@@ -261,11 +241,6 @@ impl Shard {
     /// Everything that it follows has come up to here: what [`Shard::woken`] needs.
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
-    }
-
-    /// How many edges have attached.
-    pub fn attached(&self) -> usize {
-        self.edges.attached()
     }
 
     /// Whether it holds no edges any more, for good.

@@ -1,7 +1,10 @@
 use alloc::{boxed::Box, string::String};
 
 use crate::{
-    bus::{delivery::Delivery, edges::EdgeId, follow_reply::Keeps},
+    bus::{
+        follow_reply::Keeps,
+        registry::{Delivery, EdgeId},
+    },
     topic::Delta,
 };
 
@@ -24,7 +27,7 @@ pub enum ShardReceived {
 pub enum ShardOutput {
     /// A frame to send.
     Send(Delivery),
-    /// All that is kept of an edge, [`Shard::kept`](super::Shard::kept), has changed.
+    /// All that is kept of an edge, [`Registry::kept`](crate::bus::Registry::kept), has changed.
     Keep(EdgeId),
     /// What is kept of an edge has changed by this.
     Change(EdgeId, Delta),

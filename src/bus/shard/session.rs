@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    bus::edges::EdgeId,
+    bus::registry::EdgeId,
     topic::Topic,
     wire::{BusMessage, Watched},
 };
@@ -44,7 +44,7 @@ impl Shard {
         } in answered
         {
             let holder = self.holder(&session);
-            if let Some(edge) = holder.filter(|edge| !self.is_waiting(*edge)) {
+            if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
                 let mut joined = joined.iter();
                 match joined.find(|watched| watched.session == session) {
                     Some(watched) => {

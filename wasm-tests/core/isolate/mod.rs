@@ -58,7 +58,7 @@ fn cues(world: &World, stream: usize) -> usize {
 #[test]
 fn one_connection_tells_each_stream_what_it_wants() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"]), tools()]);
-    assert_eq!(world.bus.attached(), 1);
+    assert_eq!(world.bus.registry().attached(), 1);
     assert_eq!(world.sent().0, 1);
     world.publish(&updated("a"));
     assert_eq!(world.down.len(), 1);

@@ -145,14 +145,17 @@ fn one_more_stream_costs_a_line_what_it_adds() {
         ));
     }
     world.settle();
-    let (before, at_bus) = (world.isolate.operations(), world.bus.operations());
+    let (before, at_bus) = (
+        world.isolate.operations(),
+        world.bus.registry().operations(),
+    );
     world.calls.clear();
     world.open(watching(&["one more"]));
     world.settle();
     assert_eq!(
         (
             world.isolate.operations() - before,
-            world.bus.operations() - at_bus
+            world.bus.registry().operations() - at_bus
         ),
         (1, 1)
     );

@@ -67,7 +67,7 @@ fn alone_on_its_connection_it_misses_no_event_that_comes_meanwhile() {
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(has_all(&world));
-    assert_eq!(world.bus.attached(), 1);
+    assert_eq!(world.bus.registry().attached(), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{EdgeId, Keeps, Shard, ShardReceived},
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
-    wire::Follow,
+    wire::{Follow, topics_of},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -21,7 +21,7 @@ use super::{
 fn a_woken_shard_goes_on_where_it_was() {
     let mut before = shard();
     let mark = before.mark().unwrap().clone();
-    let last = before.last(EdgeId(0));
+    let last = before.registry().last(EdgeId(0));
     let mut shard = Shard::new(1).woken(mark);
     shard.restore(&Topics::from_iter([Topic::Tools]), last, 1, None);
     for shard in [&mut before, &mut shard] {
@@ -75,12 +75,15 @@ fn what_comes_after_something_later_changes_nothing() {
         &Follow::fresh(3, vec![Topic::Tools]),
     );
     sent(&mut before);
-    let (mark, last) = (before.mark().unwrap().clone(), before.last(EdgeId(0)));
+    let (mark, last) = (
+        before.mark().unwrap().clone(),
+        before.registry().last(EdgeId(0)),
+    );
     let mut woken = Shard::new(1).woken(mark);
-    let kept = before.kept(EdgeId(0));
+    let kept = before.registry().kept(EdgeId(0));
     let texts = kept.iter().map(String::as_str);
-    let seq = before.seq(EdgeId(0)).unwrap();
-    woken.restore_kept(texts, last, seq, None).unwrap();
+    let seq = before.registry().seq(EdgeId(0)).unwrap();
+    woken.restore(&topics_of(texts).unwrap(), last, seq, None);
     let stale = r#"{"v":1,"type":"stale","seq":3}"#;
     for shard in [&mut before, &mut woken] {
         for follow in [
@@ -95,7 +98,10 @@ fn what_comes_after_something_later_changes_nothing() {
             assert_eq!(sent(shard), [(0, stale.to_owned())]);
         }
         assert_eq!(
-            (shard.kept(EdgeId(0)), shard.seq(EdgeId(0))),
+            (
+                shard.registry().kept(EdgeId(0)),
+                shard.registry().seq(EdgeId(0))
+            ),
             (kept.clone(), Some(3))
         );
         assert_eq!(shard.poll_call(NOW), None);

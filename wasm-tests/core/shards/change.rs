@@ -44,13 +44,13 @@ const EVENT: &str =
 #[test]
 fn what_is_added_is_confirmed_once_the_root_follows_it() {
     let mut shard = shard();
-    let before = shard.operations();
+    let before = shard.registry().operations();
     let received = change(&mut shard, 0, 2, &["a"], &[]);
     let Ok(ShardReceived::Followed { keeps, .. }) = received else {
         panic!("{received:?}");
     };
     assert!(matches!(keeps, Keeps::Delta(_)));
-    assert_eq!(shard.operations() - before, 1);
+    assert_eq!(shard.registry().operations() - before, 1);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(
@@ -120,7 +120,8 @@ fn an_edge_that_waits_for_its_first_answer_changes_nothing() {
 
 #[test]
 fn beyond_the_room_of_the_shard_nothing_is_added() {
-    let mut shard = Shard::new(0).with_room(3_200, 8);
+    let mut shard = Shard::new(0);
+    shard.set_room(3_200, 8);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":7"#);
@@ -130,9 +131,9 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
     change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
     let refused = r#"{"v":1,"type":"full","seq":2,"room":200}"#;
     assert_eq!(sent(&mut shard), [(0, refused.to_owned())]);
-    assert_eq!((shard.names(), shard.poll_call(NOW)), (0, None));
+    assert_eq!((shard.registry().names(), shard.poll_call(NOW)), (0, None));
     change(&mut shard, 0, 3, &[&fits], &[]).unwrap();
-    assert_eq!(shard.names(), 200);
+    assert_eq!(shard.registry().names(), 200);
     let names: Vec<String> = (0..40).map(|number| format!("\"n{number}\"")).collect();
     attach(
         &mut shard,
@@ -140,7 +141,7 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
         None,
     );
     assert_eq!(sent(&mut shard), [(1, "Full".to_owned())]);
-    assert_eq!(shard.names(), 200);
+    assert_eq!(shard.registry().names(), 200);
 }
 
 /// A root that has room for so many bytes, and one shard that follows the tools.
@@ -202,7 +203,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         "it waits for the same call, and may come back"
     );
     assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
-    assert_eq!((root.shard_names(), shard.names()), (0, 0));
+    assert_eq!((root.shard_names(), shard.registry().names()), (0, 0));
     // Who is there stays, and is told of what it wants.
     batch(
         &mut shard,

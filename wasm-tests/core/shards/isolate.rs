@@ -90,7 +90,8 @@ impl World {
         };
         let mut root = bus_with_shards(mark, Position(0), 0, 1);
         root.place("EU", 1, None);
-        let mut shard = Shard::new(0).with_room(most, 4);
+        let mut shard = Shard::new(0);
+        shard.set_room(most, 4);
         // A shard without edges is closed, and this one is to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
@@ -344,6 +345,9 @@ fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
             }
         }
         world.come_to_rest();
-        assert_eq!((world.isolate.names(), world.shard.names()), (0, 0));
+        assert_eq!(
+            (world.isolate.names(), world.shard.registry().names()),
+            (0, 0)
+        );
     });
 }

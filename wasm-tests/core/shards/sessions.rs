@@ -77,7 +77,9 @@ impl Pair {
                     said.extend(delivery.edges.iter().map(|edge| (edge.0, kind.clone())));
                 }
                 ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
-                ShardOutput::Keep(edge) => said.push((edge.0, self.shard.kept(edge).join(""))),
+                ShardOutput::Keep(edge) => {
+                    said.push((edge.0, self.shard.registry().kept(edge).join("")));
+                }
                 ShardOutput::Change(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
             }

@@ -9,6 +9,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
+    wire::topics_of,
 };
 
 use crate::follow;
@@ -264,9 +265,9 @@ impl World {
             .own
             .iter()
             .map(|(edge, listener)| {
-                let kept = self.bus.kept(*edge);
-                let seq = self.bus.seq(*edge).unwrap();
-                (kept, self.bus.last(*edge), seq, *listener)
+                let kept = self.bus.registry().kept(*edge);
+                let seq = self.bus.registry().seq(*edge).unwrap();
+                (kept, self.bus.registry().last(*edge), seq, *listener)
             })
             .collect();
         self.bus = self.disk.bus(mark);
@@ -274,7 +275,7 @@ impl World {
         for (kept, last, seq, listener) in kept {
             if keeps_sockets {
                 let texts = kept.iter().map(String::as_str);
-                let edge = self.bus.restore_kept(texts, last, seq).unwrap();
+                let edge = self.bus.restore(&topics_of(texts).unwrap(), last, seq);
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
@@ -312,12 +313,13 @@ impl World {
             woken.shard = Shard::new(former.seq).woken(mark);
         }
         for (edge, listener) in former.sockets {
-            let kept = former.shard.kept(edge);
+            let kept = former.shard.registry().kept(edge);
             let texts = kept.iter().map(String::as_str);
-            let last = former.shard.last(edge);
-            let seq = former.shard.seq(edge).unwrap();
-            let restored = woken.shard.restore_kept(texts, last, seq, None);
-            woken.sockets.insert(restored.unwrap(), listener);
+            let last = former.shard.registry().last(edge);
+            let seq = former.shard.registry().seq(edge).unwrap();
+            let topics = topics_of(texts).unwrap();
+            let restored = woken.shard.restore(&topics, last, seq, None);
+            woken.sockets.insert(restored, listener);
         }
         self.shards.insert(shard, woken);
     }

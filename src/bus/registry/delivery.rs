@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map, wire::Batch};
 
-use super::edges::EdgeId;
+use super::EdgeId;
 
 /// One frame and whom it goes to: the edges that were last sent the same position.
 #[derive(Clone, Debug, PartialEq, Eq)]

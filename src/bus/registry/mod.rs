@@ -1,5 +1,11 @@
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+//! The edges of one object, of a bus or of a shard alike.
+
+mod delivery;
+mod follow;
+mod room;
+mod slots;
+
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
@@ -7,21 +13,26 @@ use crate::{
     position::Position,
     topic::{Delta, Index, Topic, Topics},
     uri::Uri,
+    wire,
 };
 
-use super::{
-    delivery::{Delivery, Groups},
-    room::Room,
-};
+pub use delivery::Delivery;
+pub(super) use follow::Frame;
+pub use room::Room;
+
+use delivery::Groups;
+use slots::Slots;
 
 /// One edge of a bus, as the bus numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeId(pub u32);
 
-/// The edges of one bus object: what each wants, and what it was sent last.
+/// The edges of one object: what each follows, what it said last and was sent last, and the room that there is.
+///
+/// What differs between a bus and a shard is theirs: where events come from, and when what an edge adds is followed.
 #[derive(Debug, Default)]
-pub(crate) struct Edges {
-    all: BTreeMap<EdgeId, Option<Attached>>,
+pub struct Registry {
+    all: Slots,
     index: Index<EdgeId>,
     room: Room,
     attached: usize,
@@ -30,68 +41,114 @@ pub(crate) struct Edges {
 
 /// What is known of an edge that has attached.
 #[derive(Debug)]
-pub(crate) struct Attached {
+pub(super) struct Attached {
     topics: Topics,
     /// The place of the last frame that it was sent; `None` where that was forgotten.
-    pub(crate) last: Option<Position>,
+    last: Option<Position>,
     /// The number of what it said last, and of what it was told that it is done.
-    pub(crate) seq: u64,
+    seq: u64,
     /// Its fresh follow has not been answered: it gets nothing yet.
-    pub(crate) is_waiting: bool,
+    is_waiting: bool,
 }
 
-impl Edges {
+/// What is known of the edges.
+impl Registry {
+    /// What an edge follows.
+    pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
+        self.get(edge).map(|attached| &attached.topics)
+    }
+
+    /// What an edge follows, as texts of bounded size: what has to be kept of it.
+    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
+        self.topics(edge).map_or_else(Vec::new, wire::kept)
+    }
+
+    /// The number of what an edge said last; `None`: it follows nothing yet.
+    pub fn seq(&self, edge: EdgeId) -> Option<u64> {
+        self.get(edge).map(|attached| attached.seq)
+    }
+
+    /// The place of the last frame that an edge was sent.
+    pub fn last(&self, edge: EdgeId) -> Option<Position> {
+        self.get(edge)?.last
+    }
+
+    /// Bytes that the names of an edge count.
+    pub fn held(&self, edge: EdgeId) -> usize {
+        self.topics(edge).map_or(0, Topics::bytes)
+    }
+
+    /// Bytes that the names of all edges count.
+    pub fn names(&self) -> usize {
+        self.room.held()
+    }
+
+    /// How many edges have attached.
+    pub fn attached(&self) -> usize {
+        self.attached
+    }
+
+    /// How many times a topic of an edge was entered or taken out so far.
+    pub fn operations(&self) -> u64 {
+        self.index.operations()
+    }
+}
+
+impl Registry {
     /// Bounds what the edges hold.
-    pub(crate) fn set_room(&mut self, room: Room) {
+    pub(super) fn set_room(&mut self, room: Room) {
         self.room = room;
     }
 
-    pub(crate) fn room(&self) -> &Room {
+    pub(super) fn room(&self) -> &Room {
         &self.room
     }
 
-    pub(crate) fn room_mut(&mut self) -> &mut Room {
+    pub(super) fn room_mut(&mut self) -> &mut Room {
         &mut self.room
     }
 
-    /// The most bytes that an edge may come to hold.
-    pub(crate) fn room_of(&self, edge: EdgeId) -> usize {
-        self.room.of(self.bytes(edge))
-    }
-
     /// Whether there is room for an edge to hold this in place of what it holds.
-    pub(crate) fn admits(&self, edge: EdgeId, topics: &Topics) -> bool {
-        self.room.admits(self.bytes(edge), topics.bytes())
+    pub(super) fn admits(&self, edge: EdgeId, topics: &Topics) -> bool {
+        self.room.admits(self.held(edge), topics.bytes())
     }
 
     /// The same where it comes back.
-    pub(crate) fn admits_back(&self, edge: EdgeId, topics: &Topics) -> bool {
-        self.room.admits_back(self.bytes(edge), topics.bytes())
+    pub(super) fn admits_back(&self, edge: EdgeId, topics: &Topics) -> bool {
+        self.room.admits_back(self.held(edge), topics.bytes())
     }
 
     /// Whether there is room for what this changes.
-    pub(crate) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
-        let held = self.bytes(edge);
+    pub(super) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
+        let held = self.held(edge);
         let to = held + names_of(&delta.add) - names_of(&delta.drop);
         self.room.admits(held, to)
     }
 
-    pub(crate) fn connect(&mut self) -> EdgeId {
+    /// A connection came up; it gets nothing until it follows something.
+    pub(super) fn connect(&mut self) -> EdgeId {
         let edge = EdgeId(self.next);
         self.next = self.next.wrapping_add(1);
-        self.all.insert(edge, None);
+        self.all.insert(edge);
         edge
     }
 
     /// Takes an edge out; the answer is what it had attached for.
-    pub(crate) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
+    pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
-        self.all.remove(&edge);
+        self.all.remove(edge);
         former
     }
 
+    /// An edge of before a restart, with what [`Registry::last`] and [`Registry::seq`] said of it.
+    pub(super) fn restore(&mut self, topics: &Topics, last: Option<Position>, seq: u64) -> EdgeId {
+        let edge = self.connect();
+        self.enter(edge, topics, seq, last, false);
+        edge
+    }
+
     /// An edge wants this from now on, in place of what it wanted before.
-    pub(crate) fn enter(
+    pub(super) fn enter(
         &mut self,
         edge: EdgeId,
         topics: &Topics,
@@ -112,12 +169,12 @@ impl Edges {
             last,
             is_waiting,
         };
-        self.all.insert(edge, Some(attached));
+        self.all.attach(edge, attached);
     }
 
     /// Changes what an edge wants, at the cost of the change.
-    pub(crate) fn change(&mut self, edge: EdgeId, delta: &Delta) {
-        let Some(Some(attached)) = self.all.get_mut(&edge) else {
+    pub(super) fn change(&mut self, edge: EdgeId, delta: &Delta) {
+        let Some(attached) = self.all.get_mut(edge) else {
             return;
         };
         let held = attached.topics.bytes();
@@ -134,7 +191,7 @@ impl Edges {
     }
 
     /// The resources that an edge wants are these from now on. Returns what that changes.
-    pub(crate) fn watch(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
+    pub(super) fn watch(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
         let attached = self.get(edge)?;
         if attached.topics.contains(&Topic::Everything) {
             return Some(Delta::default());
@@ -152,27 +209,15 @@ impl Edges {
         Some(delta)
     }
 
-    /// The number of what an edge said last that changed something; `None`: it has said nothing yet.
-    pub(crate) fn seq(&self, edge: EdgeId) -> Option<u64> {
-        self.get(edge).map(|attached| attached.seq)
-    }
-
-    /// An edge has said something more.
-    pub(crate) fn count(&mut self, edge: EdgeId, seq: u64) {
-        if let Some(attached) = self.get_mut(edge) {
-            attached.seq = seq;
-        }
-    }
-
     /// What an edge is told of the room that it has; `None`: there are no bounds.
-    pub(crate) fn told_room(&self, edge: EdgeId) -> Option<usize> {
-        let room = self.room_of(edge);
+    pub(super) fn told_room(&self, edge: EdgeId) -> Option<usize> {
+        let room = self.room.of(self.held(edge));
         (room < usize::MAX).then_some(room)
     }
 
     /// Takes an edge out of the index; its connection stays.
-    pub(crate) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
-        let former = self.all.get_mut(&edge)?.take()?;
+    pub(super) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
+        let former = self.all.take(edge)?;
         for topic in former.topics.iter() {
             self.index.remove(edge, topic);
         }
@@ -181,55 +226,47 @@ impl Edges {
         Some(former)
     }
 
-    pub(crate) fn is_connected(&self, edge: EdgeId) -> bool {
-        self.all.contains_key(&edge)
+    /// Whether an edge waits for the answer to all that it follows.
+    pub(super) fn is_waiting(&self, edge: EdgeId) -> bool {
+        self.get(edge).is_some_and(|attached| attached.is_waiting)
     }
 
-    pub(crate) fn get(&self, edge: EdgeId) -> Option<&Attached> {
-        self.all.get(&edge)?.as_ref()
+    pub(super) fn get(&self, edge: EdgeId) -> Option<&Attached> {
+        self.all.get(edge)
     }
 
-    pub(crate) fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
-        self.all.get_mut(&edge)?.as_mut()
+    fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
+        self.all.get_mut(edge)
     }
 
     /// All connections, attached or not.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = EdgeId> {
-        self.all.keys().copied()
-    }
-
-    pub(crate) fn attached(&self) -> usize {
-        self.attached
+    pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
+        self.all.ids()
     }
 
     /// The topics of all that have attached.
-    pub(crate) fn topics(&self) -> impl Iterator<Item = &Topic> {
+    pub(super) fn all_topics(&self) -> impl Iterator<Item = &Topic> {
         self.index.topics()
     }
 
-    /// Bytes that the names of all that they want count, each name once.
-    pub(crate) fn names(&self) -> usize {
+    /// Bytes that the names of all that has to be followed for them count, each name once.
+    pub(super) fn followed_names(&self) -> usize {
         self.index.names()
     }
 
-    /// Bytes that these topics would add to [`Edges::names`].
-    pub(crate) fn new_names<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
+    /// Bytes that these topics would add to [`Registry::followed_names`].
+    pub(super) fn new_names<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
         let new = topics.filter(|topic| !self.index.contains(topic));
         new.map(Topic::followed_names).sum()
     }
 
-    /// How many times the index was changed so far.
-    pub(crate) fn operations(&self) -> u64 {
-        self.index.operations()
-    }
-
-    pub(crate) fn is_wanted(&self, topic: &Topic) -> bool {
+    pub(super) fn is_wanted(&self, topic: &Topic) -> bool {
         self.index.contains(topic)
     }
 
     /// The frames of an event. Edges that were last sent different positions get different
     /// frames; after one event that all of them want they are one group.
-    pub(crate) fn deliveries(
+    pub(super) fn deliveries(
         &mut self,
         position: Position,
         at: Option<Millis>,
@@ -244,36 +281,25 @@ impl Edges {
         };
         if edges.len() > self.all.len() / DENSE {
             let mut wanted = edges.iter().peekable();
-            for (edge, attached) in &mut self.all {
-                if wanted.next_if_eq(&edge).is_some()
-                    && let Some(attached) = attached
-                {
-                    take(*edge, attached);
+            for (edge, attached) in self.all.iter_mut() {
+                if wanted.next_if_eq(&&edge).is_some() {
+                    take(edge, attached);
                 }
             }
         } else {
             for edge in edges {
-                if let Some(Some(attached)) = self.all.get_mut(&edge) {
+                if let Some(attached) = self.all.get_mut(edge) {
                     take(edge, attached);
                 }
             }
         }
         groups.into_deliveries(position, at, event)
     }
-
-    fn bytes(&self, edge: EdgeId) -> usize {
-        self.get(edge).map_or(0, |attached| attached.topics.bytes())
-    }
 }
 
 impl Attached {
-    /// What it wants.
-    pub(crate) fn topics(&self) -> &Topics {
-        &self.topics
-    }
-
     /// What has to be followed for it; a topic may come twice.
-    pub(crate) fn followed(&self) -> impl Iterator<Item = Topic> + '_ {
+    pub(super) fn followed(&self) -> impl Iterator<Item = Topic> + '_ {
         self.topics.iter().map(Topic::followed)
     }
 }

@@ -1,0 +1,335 @@
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    bus::{self, EdgeId, Mark, Registry, ShardId, ShardReceived},
+    session::Sessions,
+    wire::topics_of,
+};
+
+use crate::{
+    error::coded,
+    number::{millis, time},
+    object::{object, optional},
+};
+
+use super::{
+    at,
+    log::Log,
+    number,
+    output::{Output, Received},
+    refused,
+    root::Root,
+    rows::Rows,
+};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** Where a bus or a shard stands. */
+export interface BusState {
+  /** When to call `Bus.timeout`, on the clock of the other calls. */
+  deadline?: number;
+  /** Whether every shard of a bus has taken everything. */
+  isSettled: boolean;
+  /** Whether a shard holds no edges any more, for good. */
+  isRetired: boolean;
+  /** Which log a shard follows, and up to where everything has come; absent until its root has told. */
+  epoch?: string;
+  position?: number;
+  /** How many edges have attached. */
+  attached: number;
+}
+
+/** What was published together. */
+export interface Publication {
+  /** The place of the last event in the log; those before it have the places before. */
+  position: number;
+  /** The frames to send. */
+  deliveries: { text: string; edges: Uint32Array }[];
+}
+";
+
+/// A bus or a shard of one, without its I/O. A call that is only for the other one throws.
+#[wasm_bindgen]
+pub struct Bus(Core);
+
+enum Core {
+    Root(Box<Root>),
+    Shard(Box<bus::Shard>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<f64>,
+    is_settled: bool,
+    is_retired: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<f64>,
+    attached: usize,
+}
+
+#[derive(Serialize)]
+struct Publication {
+    position: f64,
+    deliveries: Vec<Output>,
+}
+
+#[wasm_bindgen]
+impl Bus {
+    /// A bus on its log. It keeps sessions where it has `rows` for them, which count as used at `used_from` of their clock at the earliest.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        log: Log,
+        rows: Option<Rows>,
+        #[wasm_bindgen(js_name = usedFrom)] used_from: f64,
+    ) -> Self {
+        let mut root = Root::new(log);
+        root.sessions = rows.map(|rows| Sessions::new(rows, millis(used_from)));
+        Self(Core::Root(Box::new(root)))
+    }
+
+    /// A shard whose last call had the number `seq`. It was put aside at `position` of `epoch` while its connections stayed open;
+    /// undefined: it begins. Its edges have to be few for `patience` milliseconds before the root is told.
+    pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
+        let shard = bus::Shard::new(at(seq).0).with_patience(millis(patience));
+        let shard = match epoch {
+            Some(epoch) => shard.woken(Mark {
+                epoch: epoch.into(),
+                position: at(position),
+            }),
+            None => shard,
+        };
+        Self(Core::Shard(Box::new(shard)))
+    }
+
+    /// Bounds the names of all edges together to `most` bytes, for at most so many edges; before any edge is there.
+    #[wasm_bindgen(js_name = setRoom)]
+    pub fn set_room(&mut self, most: usize, edges: usize) {
+        match &mut self.0 {
+            Core::Root(root) => root.core.set_room(most, edges),
+            Core::Shard(shard) => shard.set_room(most, edges),
+        }
+    }
+
+    /// A connection came up; the answer is its number. Of before a restart: what `kept` gave of it, then each `change` since, what
+    /// `told` said, and its session.
+    pub fn connect(
+        &mut self,
+        kept: Option<Vec<String>>,
+        last: Option<f64>,
+        seq: f64,
+        session: Option<String>,
+    ) -> Result<u32, JsValue> {
+        let Some(kept) = kept else {
+            return Ok(match &mut self.0 {
+                Core::Root(root) => root.core.connect().0,
+                Core::Shard(shard) => shard.connect().0,
+            });
+        };
+        let topics = topics_of(kept.iter().map(String::as_str)).map_err(refused)?;
+        let (last, seq, session) = (last.map(at), at(seq).0, session.as_deref());
+        match &mut self.0 {
+            Core::Root(root) => Ok(root.restore(&topics, last, seq, session)?.0),
+            Core::Shard(shard) => Ok(shard.restore(&topics, last, seq, session).0),
+        }
+    }
+
+    /// A frame came from an edge. `now` is of the clock of the sessions, whose store may throw; at a shard of the clock of the other calls.
+    #[wasm_bindgen(unchecked_return_type = "Received")]
+    pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> Result<JsValue, JsValue> {
+        let (edge, now) = (EdgeId(edge), millis(now));
+        let received = match &mut self.0 {
+            Core::Root(root) => root.receive(edge, message, now)?,
+            Core::Shard(shard) => match shard.handle_message(edge, message, now) {
+                Ok(ShardReceived::Followed { keeps, session }) => {
+                    Received::followed(&keeps, session, Vec::new())
+                }
+                Ok(ShardReceived::Detached) => Received::of("detached"),
+                Err(error) => Received::dropped(error),
+            },
+        };
+        Ok(object(&received))
+    }
+
+    /// A connection went away, at `now` as `receive` takes it.
+    pub fn disconnect(&mut self, edge: u32, now: f64) -> Result<(), JsValue> {
+        let (edge, now) = (EdgeId(edge), millis(now));
+        match &mut self.0 {
+            Core::Root(root) => root.disconnect(edge, now),
+            Core::Shard(shard) => {
+                shard.disconnect(edge, now);
+                Ok(())
+            }
+        }
+    }
+
+    /// What an edge follows, for `connect`: JSON texts of bounded size.
+    pub fn kept(&self, edge: u32) -> Vec<String> {
+        self.registry().kept(EdgeId(edge))
+    }
+
+    /// The position of the last frame that an edge was sent.
+    pub fn last(&self, edge: u32) -> Option<f64> {
+        self.registry().last(EdgeId(edge)).map(number)
+    }
+
+    /// The number of what an edge said last.
+    pub fn seq(&self, edge: u32) -> Option<f64> {
+        let seq = self.registry().seq(EdgeId(edge));
+        seq.map(|seq| number(bus::Position(seq)))
+    }
+
+    /// The next thing to do. At a bus `session_now` is of the clock of the sessions, whose store may throw.
+    #[wasm_bindgen(unchecked_return_type = "BusOutput | undefined")]
+    pub fn output(
+        &mut self,
+        now: f64,
+        #[wasm_bindgen(js_name = sessionNow)] session_now: f64,
+    ) -> Result<JsValue, JsValue> {
+        let now = millis(now);
+        Ok(optional(match &mut self.0 {
+            Core::Root(root) => root.output(now, millis(session_now))?,
+            Core::Shard(shard) => match shard.poll_output() {
+                Some(output) => Some(output.into()),
+                None => shard.poll_call(now).map(Output::from),
+            },
+        }))
+    }
+
+    /// Where it stands.
+    #[wasm_bindgen(unchecked_return_type = "BusState")]
+    pub fn state(&self) -> JsValue {
+        let (deadline, is_settled, is_retired, mark) = match &self.0 {
+            Core::Root(root) => (
+                root.core.poll_timeout(),
+                root.core.is_settled(),
+                false,
+                None,
+            ),
+            Core::Shard(shard) => (
+                shard.poll_timeout(),
+                shard.is_settled(),
+                shard.is_retired(),
+                shard.mark(),
+            ),
+        };
+        object(&State {
+            deadline: deadline.map(time),
+            is_settled,
+            is_retired,
+            epoch: mark.map(|mark| (*mark.epoch).to_owned()),
+            position: mark.map(|mark| number(mark.position)),
+            attached: self.registry().attached(),
+        })
+    }
+
+    /// The moment of `deadline` has come.
+    pub fn timeout(&mut self, now: f64, random: f64) {
+        match &mut self.0 {
+            Core::Root(root) => root.core.handle_timeout(millis(now), random),
+            Core::Shard(shard) => shard.handle_timeout(millis(now), random),
+        }
+    }
+
+    /// The call `call` was answered: of a bus by the shard `to`, of a shard by its root. Returns the code of the error, if it made no sense to a bus.
+    pub fn answered(
+        &mut self,
+        to: u32,
+        call: f64,
+        answer: &str,
+        now: f64,
+        random: f64,
+    ) -> Option<String> {
+        let (call, now) = (at(call).0, millis(now));
+        match &mut self.0 {
+            Core::Root(root) => {
+                let call = u32::try_from(call).unwrap_or_default();
+                let taken = root
+                    .core
+                    .handle_taken(ShardId(to), call, answer, now, random);
+                taken.err().map(|error| error.code().to_owned())
+            }
+            Core::Shard(shard) => {
+                shard.handle_answer(call, answer, now, random);
+                None
+            }
+        }
+    }
+
+    /// That call failed.
+    pub fn failed(
+        &mut self,
+        to: u32,
+        call: f64,
+        #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
+        now: f64,
+        random: f64,
+    ) {
+        let (call, now) = (at(call).0, millis(now));
+        match &mut self.0 {
+            Core::Root(root) => {
+                let call = u32::try_from(call).unwrap_or_default();
+                root.core
+                    .handle_failure(ShardId(to), call, is_overloaded, now, random);
+            }
+            Core::Shard(shard) => shard.handle_failure(call, is_overloaded, now, random),
+        }
+    }
+
+    /// Events, each as JSON text, were published together, `at` so many milliseconds after 1970: all of them, or none where one is none.
+    #[wasm_bindgen(unchecked_return_type = "Publication")]
+    pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
+        let root = self.root()?;
+        let deliveries = root.publish(&events, millis(at))?;
+        let position = number(root.core.mark().position);
+        let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
+        Ok(object(&Publication {
+            position,
+            deliveries: deliveries.map(Output::from).collect(),
+        }))
+    }
+
+    /// What the streams of all edges and shards want together: the JSON text of a filter.
+    pub fn wanted(&mut self) -> Result<String, JsValue> {
+        Ok(self.root()?.core.wanted().to_json())
+    }
+
+    /// The root sent this shard a batch; the answer to it.
+    pub fn batch(&mut self, text: &str, now: f64) -> Result<String, JsValue> {
+        let shard = self.as_shard()?;
+        shard.handle_batch(text, millis(now)).map_err(refused)
+    }
+
+    /// The root says something about a session to this shard.
+    pub fn session(&mut self, ticket: u32, text: &str) -> Result<(), JsValue> {
+        let shard = self.as_shard()?;
+        shard.handle_session_call(ticket, text).map_err(refused)
+    }
+}
+
+impl Bus {
+    fn registry(&self) -> &Registry {
+        match &self.0 {
+            Core::Root(root) => root.core.registry(),
+            Core::Shard(shard) => shard.registry(),
+        }
+    }
+
+    pub(super) fn root(&mut self) -> Result<&mut Root, JsValue> {
+        match &mut self.0 {
+            Core::Root(root) => Ok(root),
+            Core::Shard(_) => Err(coded("out-of-place", "this is a shard")),
+        }
+    }
+
+    fn as_shard(&mut self) -> Result<&mut bus::Shard, JsValue> {
+        match &mut self.0 {
+            Core::Root(_) => Err(coded("out-of-place", "this is no shard")),
+            Core::Shard(shard) => Ok(shard),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+use js_sys::Uint32Array;
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    bus::{BatchCall, Change, FollowCall, Keeps, Parting, Position, ShardId, ShardOutput},
+    session,
+    topic::Topic,
+    wire::ProtocolError,
+};
+
+use super::number;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What a frame from an edge led to. */
+export type Received =
+  /** The edge follows something else from now on: what is to be kept of it is, before `frames` are sent. */
+  | ({ kind: 'followed'; frames: string[] } & Kept)
+  /** There is no room for what the edge wants: it is no longer known, and its connection is to be closed. */
+  | { kind: 'full' }
+  /** The session whose stream the edge is for is over, or another principal's: its connection is to be closed. */
+  | { kind: 'released' }
+  /** The edge asked to be let go. */
+  | { kind: 'detached' }
+  /** The frame had to be dropped. */
+  | { kind: 'dropped'; code: string };
+
+/** What is to be kept of an edge. */
+export interface Kept {
+  /** All that `Bus.kept` gives. */
+  keepsAll?: boolean;
+  /** How what is kept has changed, as JSON text. */
+  change?: string | undefined;
+  /** The session whose stream the edge is for, as its claim says, where the edge has begun anew. */
+  session?: string | undefined;
+}
+
+/** What a bus or a shard wants done. */
+export type BusOutput =
+  | Change
+  /** A frame for these edges. */
+  | { kind: 'send'; text: string; edges: Uint32Array }
+  /** A call of a bus to a shard. */
+  | { kind: 'batch'; shard: number; call: number; text: string }
+  /** A call of a shard to its root. Its number has to be durable before it is made. */
+  | { kind: 'follow'; call: number; text: string }
+  /** A shard is to be told of a session; the request that led to it is answered after it where it `isAwaited`. */
+  | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
+  /** What is kept of the edge has changed: all of it, or as `change` says. */
+  | { kind: 'keep'; edge: number; change?: string }
+  | { kind: 'close'; edge: number; parting: Parting }
+  /** The call of the root with this ticket is done. */
+  | { kind: 'done'; call: number };
+
+/** What has to be made durable. */
+export type Change =
+  /** There is one more shard, opened for edges of this continent. */
+  | { kind: 'opened'; shard: number; continent: string }
+  /** It takes no more edges. */
+  | { kind: 'leaving'; shard: number }
+  | { kind: 'closed'; shard: number }
+  /** As of the call `call` it follows `add` too and `drop` no more, and nothing else where it `isFresh`. */
+  | { kind: 'follows'; shard: number; call: number; isFresh: boolean; add: string[]; drop: string[] }
+  /** Every shard has taken what was published up to here. */
+  | { kind: 'settled'; position: number };
+
+/**
+ * Why an edge is let go: it may have missed something, and is to come back; it is to ask the root for another shard; there is
+ * no room for what it wants; its stream is over.
+ */
+export type Parting = 'lost' | 'moved' | 'full' | 'over';
+";
+
+/// One shape for all that is to be done; what a kind does not have is left out.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Output {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edge: Option<u32>,
+    #[serde(
+        skip_serializing_if = "JsValue::is_undefined",
+        with = "serde_wasm_bindgen::preserve"
+    )]
+    edges: JsValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parting: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_awaited: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_fresh: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    add: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drop: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<f64>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Received {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    keeps_all: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    frames: Vec<String>,
+}
+
+impl Received {
+    pub(super) fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn followed(keeps: &Keeps, session: Option<Box<str>>, frames: Vec<String>) -> Self {
+        let change = match keeps {
+            Keeps::Delta(delta) => Some(delta.to_json()),
+            Keeps::Nothing | Keeps::Anew => None,
+        };
+        Self {
+            keeps_all: *keeps == Keeps::Anew,
+            change,
+            session: session.map(String::from),
+            frames,
+            ..Self::of("followed")
+        }
+    }
+
+    pub(super) fn dropped(error: ProtocolError) -> Self {
+        Self {
+            code: Some(error.code()),
+            ..Self::of("dropped")
+        }
+    }
+}
+
+impl Output {
+    fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+
+    fn of_shard(kind: &'static str, ShardId(shard): ShardId) -> Self {
+        Self {
+            shard: Some(shard),
+            ..Self::of(kind)
+        }
+    }
+
+    fn of_edge(kind: &'static str, edge: u32) -> Self {
+        Self {
+            edge: Some(edge),
+            ..Self::of(kind)
+        }
+    }
+
+    pub(super) fn send(text: String, edges: &[u32]) -> Self {
+        Self {
+            text: Some(text),
+            edges: Uint32Array::from(edges).into(),
+            ..Self::of("send")
+        }
+    }
+
+    fn close(edge: u32, parting: &'static str) -> Self {
+        Self {
+            parting: Some(parting),
+            ..Self::of_edge("close", edge)
+        }
+    }
+
+    pub(super) fn of_session(output: session::Output) -> Option<Self> {
+        match output {
+            session::Output::Release(edge) => Some(Self::close(edge.0, "over")),
+            session::Output::Tell {
+                shard,
+                call,
+                is_awaited,
+            } => Some(Self {
+                text: Some(call.to_json()),
+                is_awaited: Some(is_awaited),
+                ..Self::of_shard("tell", ShardId(shard))
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl From<Change> for Output {
+    fn from(change: Change) -> Self {
+        match change {
+            Change::Opened { shard, continent } => Self {
+                continent: Some(continent.into()),
+                ..Self::of_shard("opened", shard)
+            },
+            Change::Leaving(shard) => Self::of_shard("leaving", shard),
+            Change::Closed(shard) => Self::of_shard("closed", shard),
+            Change::Follows {
+                shard,
+                seq,
+                is_fresh,
+                add,
+                drop,
+            } => Self {
+                call: Some(number(Position(seq))),
+                is_fresh: Some(is_fresh),
+                add: Some(texts(&add)),
+                drop: Some(texts(&drop)),
+                ..Self::of_shard("follows", shard)
+            },
+            Change::Settled(position) => Self {
+                position: Some(number(position)),
+                ..Self::of("settled")
+            },
+        }
+    }
+}
+
+impl From<BatchCall> for Output {
+    fn from(BatchCall { shard, call, text }: BatchCall) -> Self {
+        Self {
+            call: Some(call.into()),
+            text: Some(text),
+            ..Self::of_shard("batch", shard)
+        }
+    }
+}
+
+impl From<FollowCall> for Output {
+    fn from(FollowCall { seq, text }: FollowCall) -> Self {
+        Self {
+            call: Some(number(Position(seq))),
+            text: Some(text),
+            ..Self::of("follow")
+        }
+    }
+}
+
+impl From<ShardOutput> for Output {
+    fn from(output: ShardOutput) -> Self {
+        match output {
+            ShardOutput::Send(delivery) => {
+                let edges: Vec<u32> = delivery.edges.iter().map(|edge| edge.0).collect();
+                Self::send(delivery.message, &edges)
+            }
+            ShardOutput::Keep(edge) => Self::of_edge("keep", edge.0),
+            ShardOutput::Change(edge, delta) => Self {
+                change: Some(delta.to_json()),
+                ..Self::of_edge("keep", edge.0)
+            },
+            ShardOutput::Close(edge, parting) => Self::close(
+                edge.0,
+                match parting {
+                    Parting::Lost => "lost",
+                    Parting::Moved => "moved",
+                    Parting::Full => "full",
+                    Parting::Over => "over",
+                },
+            ),
+            ShardOutput::Done(ticket) => Self {
+                call: Some(ticket.into()),
+                ..Self::of("done")
+            },
+        }
+    }
+}
+
+fn texts(topics: &[Topic]) -> Vec<String> {
+    topics.iter().map(Topic::to_text).collect()
+}

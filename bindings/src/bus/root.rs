@@ -1,0 +1,191 @@
+use wasm_bindgen::JsValue;
+
+use mcp_listen::{
+    bus::{self, EdgeId, FollowReply, Follower, Keeps, Mark, Position, ShardId},
+    clock::Millis,
+    event::ServerEvent,
+    session::{self, Sessions},
+    topic::Topics,
+};
+
+use crate::{error::coded, text::event_of};
+
+use super::{
+    at,
+    log::Log,
+    number,
+    output::{Output, Received},
+    rows::Rows,
+};
+
+/// A bus with what it reads: its log and its sessions.
+pub(super) struct Root {
+    pub(super) core: bus::Bus,
+    pub(super) log: Log,
+    pub(super) sessions: Option<Sessions<Rows>>,
+}
+
+impl Root {
+    pub(super) fn new(log: Log) -> Self {
+        let core = bus::Bus::new(Mark {
+            epoch: log.epoch().into(),
+            position: at(log.position()),
+        });
+        Self {
+            core: core.with_floor(at(log.floor())),
+            log,
+            sessions: None,
+        }
+    }
+
+    pub(super) fn sessions(&mut self) -> Result<&mut Sessions<Rows>, JsValue> {
+        let sessions = self.sessions.as_mut();
+        sessions.ok_or_else(|| coded("no-sessions", "this bus keeps no sessions"))
+    }
+
+    pub(super) fn restore(
+        &mut self,
+        topics: &Topics,
+        last: Option<Position>,
+        seq: u64,
+        session: Option<&str>,
+    ) -> Result<EdgeId, JsValue> {
+        let edge = self.core.restore(topics, last, seq);
+        let Some(session) = session else {
+            return Ok(edge);
+        };
+        let Some(watched) = self.sessions()?.restore(session, edge)? else {
+            self.core.disconnect(edge);
+            return Err(coded("session-over", "the session of this edge is over"));
+        };
+        self.core.watch(edge, &watched.uris, watched.is_held);
+        Ok(edge)
+    }
+
+    /// Gives the shards what they may not have taken of the log.
+    pub(super) fn restore_events(&mut self) -> Result<(), JsValue> {
+        let Some(after) = self.core.restore_after() else {
+            return Ok(());
+        };
+        let core = &mut self.core;
+        let events = self.log.after(number(after))?;
+        events.each(&mut |position, event| core.restore_event(position, event))
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        edge: EdgeId,
+        message: &str,
+        now: Millis,
+    ) -> Result<Received, JsValue> {
+        self.core.handle_trimmed(at(self.log.floor()));
+        Ok(match self.core.handle_message(edge, message) {
+            Ok(bus::Received::Followed(reply)) => match self.answer(*reply, now)? {
+                Some((keeps, session, frames)) => Received::followed(&keeps, session, frames),
+                None => Received::of("released"),
+            },
+            Ok(bus::Received::Full) => Received::of("full"),
+            Ok(bus::Received::Detached) => Received::of("detached"),
+            Err(error) => Received::dropped(error),
+        })
+    }
+
+    /// The answer to a shard, or why its call has failed.
+    pub(super) fn follow(
+        &mut self,
+        shard: ShardId,
+        text: &str,
+        now: Millis,
+    ) -> Result<Option<String>, JsValue> {
+        self.core.handle_trimmed(at(self.log.floor()));
+        let reply = self.core.handle_follow(shard, text);
+        let answer = self.answer(reply.map_err(super::refused)?, now)?;
+        Ok(answer.and_then(|(.., frames)| frames.into_iter().next()))
+    }
+
+    pub(super) fn disconnect(&mut self, edge: EdgeId, now: Millis) -> Result<(), JsValue> {
+        self.core.disconnect(edge);
+        match &mut self.sessions {
+            Some(sessions) => sessions.handle_left(edge, now),
+            None => Ok(()),
+        }
+    }
+
+    /// The events are read before the first is published: all of them are, or none.
+    pub(super) fn publish(
+        &mut self,
+        events: &[String],
+        at: Millis,
+    ) -> Result<Vec<bus::Delivery>, JsValue> {
+        let events: Result<Vec<ServerEvent>, JsValue> =
+            events.iter().map(|event| event_of(event)).collect();
+        let mut deliveries = Vec::new();
+        for event in events? {
+            deliveries.extend(self.core.publish_at(&event, Some(at)).deliveries);
+        }
+        Ok(deliveries)
+    }
+
+    /// The next thing to do: what has to be durable comes before what is sent.
+    pub(super) fn output(
+        &mut self,
+        now: Millis,
+        session_now: Millis,
+    ) -> Result<Option<Output>, JsValue> {
+        if let Some(change) = self.core.poll_change() {
+            if let (bus::Change::Closed(ShardId(shard)), Some(sessions)) =
+                (&change, &mut self.sessions)
+            {
+                sessions.handle_shard_emptied(*shard, session_now)?;
+            }
+            return Ok(Some(change.into()));
+        }
+        if let Some(batch) = self.core.poll_batch(now) {
+            return Ok(Some(batch.into()));
+        }
+        while let Some(output) = self.sessions.as_mut().and_then(Sessions::poll_output) {
+            let session::Output::Watch(edge, watched) = output else {
+                return Ok(Output::of_session(output));
+            };
+            let frame = self.core.watch(edge, &watched.uris, watched.is_held);
+            if let Some(frame) = frame {
+                return Ok(Some(Output::send(frame, &[edge.0])));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Completes the answer to a follow with what the sessions and the log say; `None`: the follower is to be let go.
+    fn answer(&mut self, mut reply: FollowReply, now: Millis) -> Result<Option<Answer>, JsValue> {
+        if let Some(sessions) = &mut self.sessions
+            && !sessions.handle_follow(&mut reply, &mut self.core, now)?
+        {
+            return Ok(None);
+        }
+        let keeps = reply.keeps().clone();
+        let session = reply.joined().first().cloned();
+        if let Some(after) = reply.replay_after() {
+            let events = match reply.from() {
+                Follower::Edge(edge) => self.missed(edge, after)?,
+                Follower::Shard(_) => self.log.after(number(after))?,
+            };
+            let core = &self.core;
+            events.each(&mut |position, event| reply.push_event(core, position, event))?;
+        }
+        Ok(Some((keeps, session, reply.finish(&mut self.core))))
+    }
+
+    /// What an edge has missed. The log is read once, for the first edge that has missed something: a thousand may come back at once.
+    fn missed(&mut self, edge: EdgeId, after: Position) -> Result<super::log::Cursor, JsValue> {
+        if !self.core.recalls() {
+            let core = &mut self.core;
+            let events = self.log.after(self.log.floor())?;
+            events.each(&mut |position, event| core.recall(position, event))?;
+        }
+        let positions = self.core.missed(edge, after).into_iter();
+        self.log.at(positions.map(number).collect())
+    }
+}
+
+/// What is to be kept of the follower, the session whose stream it is for, and what to send.
+type Answer = (Keeps, Option<Box<str>>, Vec<String>);
