@@ -33,6 +33,20 @@ impl World {
         )
     }
 
+    /// The bus lets a stream go: its session is over, or has another one.
+    pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
+        self.register.observe(&self.bus, self.now)?;
+        let client = &self.clients[at];
+        let has_cause = |id: &str| {
+            self.register.may_be_over(id, self.now) || self.bus.taken.contains(id)
+        };
+        hold(
+            "a stream that nobody ended stays open",
+            client.session_id().is_none_or(has_cause),
+            || format!("client {at} is let go, and its session is there"),
+        )
+    }
+
     /// Whether nothing stands in the way of a stream that is opened now.
     pub(crate) fn is_well(&mut self) -> bool {
         let is_idle = self.isolates.iter().all(|isolate| {

@@ -1,6 +1,8 @@
 use mcp_listen::{
     id::RequestId,
     listen::{ClientEnd, ClientStream, Incoming, Notice},
+    session::Ask,
+    uri::Uri,
 };
 
 use crate::{
@@ -8,6 +10,7 @@ use crate::{
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys},
     ledger::Ledger,
+    request::{Asks, Request},
     schedule::Act,
     wire::Said,
 };
@@ -37,7 +40,25 @@ pub(crate) enum Kind {
         stream: Box<ClientStream>,
     },
     /// A client of 2025: its stream comes and goes, and its session stays.
-    Session,
+    Session(Session),
+}
+
+/// What a client of 2025 knows of its session.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    principal: Option<&'static str>,
+    /// None: it has none.
+    id: Option<Box<str>>,
+    /// The lists that the server tells of.
+    lists: Keys,
+    /// What it has asked to watch in this session, and may hear of.
+    asked: Keys,
+    /// What it watches, as it was told.
+    watched: Keys,
+    /// Of that its stream may not tell.
+    denied: Keys,
+    /// Another stream of the session has taken over.
+    is_superseded: bool,
 }
 
 impl Client {
@@ -47,8 +68,55 @@ impl Client {
         Self::new(Kind::Subscription { raw_id, stream }, wanted)
     }
 
-    pub(crate) fn session(wanted: Keys) -> Self {
-        Self::new(Kind::Session, wanted)
+    pub(crate) fn session(lists: Keys, principal: Option<&'static str>) -> Self {
+        let session = Session {
+            principal,
+            id: None,
+            lists,
+            asked: Keys::default(),
+            watched: Keys::default(),
+            denied: Keys::default(),
+            is_superseded: false,
+        };
+        let mut client = Self::new(Kind::Session(session), lists);
+        client.is_ready = false;
+        client
+    }
+
+    /// The same client with a stream that takes over from this one.
+    pub(crate) fn successor(&mut self) -> Self {
+        let kind = match &mut self.kind {
+            Kind::Session(session) => {
+                let kind = Kind::Session(session.clone());
+                session.is_superseded = true;
+                kind
+            }
+            Kind::Subscription { .. } => Kind::Session(Session {
+                principal: None,
+                id: None,
+                lists: self.wanted,
+                asked: self.wanted,
+                watched: self.wanted,
+                denied: Keys::default(),
+                is_superseded: true,
+            }),
+        };
+        Self {
+            is_ready: self.is_ready,
+            promised: std::mem::take(&mut self.promised),
+            read: self.read,
+            last_id: self.last_id.clone(),
+            ..Self::new(kind, self.wanted)
+        }
+    }
+
+    /// It goes on as it was before [`Self::successor`].
+    pub(crate) fn take_back(&mut self, successor: Self) {
+        *self = Self {
+            host: self.host.take(),
+            is_eager: self.is_eager,
+            ..successor
+        };
     }
 
     fn new(kind: Kind, wanted: Keys) -> Self {
@@ -66,30 +134,91 @@ impl Client {
 
     /// Whether an act would change anything for it.
     pub(crate) fn can(&self, act: Act) -> bool {
+        let session = self.in_session();
         match act {
-            Act::Return => self.is_session() && self.host.is_none(),
-            Act::Watch | Act::Unwatch => self.is_session(),
-            Act::Ready => !self.is_ready,
+            Act::Return => session.is_some() && self.host.is_none(),
+            Act::TakeOver => {
+                session.is_some() && self.host.is_some() && self.last_id.is_some()
+            }
+            Act::Watch | Act::Unwatch | Act::EndSession | Act::Ping => session.is_some(),
+            Act::Ready => session.is_some() && !self.is_ready,
             Act::Pause => self.host.is_some() && self.is_eager,
             Act::Resume => !self.is_eager,
             _ => self.host.is_some(),
         }
     }
 
+    /// A session that it has a right to, unless another client has taken over from it.
+    fn in_session(&self) -> Option<&Session> {
+        match &self.kind {
+            Kind::Session(session) if !session.is_superseded => Some(session),
+            _ => None,
+        }
+    }
+
+    fn session_mut(&mut self) -> Option<&mut Session> {
+        match &mut self.kind {
+            Kind::Session(session) => Some(session),
+            Kind::Subscription { .. } => None,
+        }
+    }
+
+    /// The id of its session.
+    pub(crate) fn session_id(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Session(session) => session.id.as_deref(),
+            Kind::Subscription { .. } => None,
+        }
+    }
+
+    /// What its stream may not tell of.
+    pub(crate) fn denied(&self) -> Keys {
+        match &self.kind {
+            Kind::Session(session) => session.denied,
+            Kind::Subscription { .. } => Keys::default(),
+        }
+    }
+
+    pub(crate) fn is_superseded(&self) -> bool {
+        matches!(&self.kind, Kind::Session(session) if session.is_superseded)
+    }
+
+    pub(crate) fn principal(&self) -> Option<&'static str> {
+        match &self.kind {
+            Kind::Session(session) => session.principal,
+            Kind::Subscription { .. } => None,
+        }
+    }
+
+    /// The lists that the server tells its session of.
+    pub(crate) fn lists(&self) -> Keys {
+        match &self.kind {
+            Kind::Session(session) => session.lists,
+            Kind::Subscription { .. } => self.wanted.lists(),
+        }
+    }
+
+    /// The request by which it asks for something.
+    pub(crate) fn request(&self, asks: Asks) -> Request {
+        match &self.kind {
+            Kind::Subscription { raw_id, .. } => Request::listen(raw_id, &self.wanted.filter()),
+            Kind::Session(session) => {
+                let id = session.id.as_deref().filter(|_| asks != Asks::Initialize);
+                let last_id = self.last_id.as_deref().filter(|_| asks == Asks::Open);
+                Request::of_session(asks, id, last_id)
+            }
+        }
+    }
+
     pub(crate) fn raw_id(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Subscription { raw_id, .. } => Some(raw_id),
-            Kind::Session => None,
+            Kind::Session(_) => None,
         }
     }
 
     pub(crate) fn is_session(&self) -> bool {
-        matches!(self.kind, Kind::Session)
-    }
-
-    /// What it says that it has read, when it comes back.
-    pub(crate) fn last_id(&self) -> Option<String> {
-        self.last_id.clone()
+        matches!(self.kind, Kind::Session(_))
     }
 
     pub(crate) fn read_up_to(&self) -> [usize; KEYS] {
@@ -98,12 +227,76 @@ impl Client {
 
     /// Its session begins, in place of an earlier one: it watches nothing yet, and of the lists everything is
     /// promised from now on.
-    pub(crate) fn begin_anew(&mut self, published: usize, is_ready: bool) {
-        self.wanted = self.wanted.lists();
-        self.is_ready = is_ready;
+    pub(crate) fn begin_anew(&mut self, id: Box<str>, published: usize) {
+        if let Some(session) = self.session_mut() {
+            session.id = Some(id);
+            session.asked = Keys::default();
+            session.watched = Keys::default();
+            session.denied = Keys::default();
+        }
+        self.wanted = self.lists();
+        self.is_ready = false;
         self.last_id = None;
         self.promised = [None; KEYS];
         self.promise(published);
+    }
+
+    /// Its session is over.
+    pub(crate) fn lose_session(&mut self) {
+        if let Some(session) = self.session_mut() {
+            session.id = None;
+        }
+        self.promised = [None; KEYS];
+        self.wanted = Keys::default();
+    }
+
+    /// A question is put to its session: what that is to watch no longer is no longer promised.
+    pub(crate) fn handle_asked(&mut self, ask: &Ask) {
+        if let Ask::Unwatch(uri) = ask {
+            let key = Key::of_uri(uri);
+            if let Some(session) = self.session_mut() {
+                session.watched = session.watched.without(key);
+            }
+            self.wanted = self.wanted.without(key);
+            self.promised[key.index()] = None;
+        }
+    }
+
+    /// The same, for every stream of the session: what it asks to watch may be told.
+    pub(crate) fn handle_shared(&mut self, ask: &Ask) {
+        if let (Ask::Watch { uri, .. }, Some(session)) = (ask, self.session_mut()) {
+            session.asked = session.asked.with(Key::of_uri(uri));
+        }
+    }
+
+    /// A stream of its session is opened that may not tell of these.
+    pub(crate) fn handle_opened(&mut self, denied: &[Uri], published: usize) {
+        let denied = denied.iter().fold(Keys::default(), |keys, uri| keys.with(Key::of_uri(uri)));
+        let Some(session) = self.session_mut() else {
+            return;
+        };
+        session.denied = denied;
+        let watched = session.watched;
+        for key in watched.resources() {
+            if denied.has(key) {
+                self.wanted = self.wanted.without(key);
+                self.promised[key.index()] = None;
+            } else if !self.wanted.has(key) {
+                self.wanted = self.wanted.with(key);
+                self.promised[key.index()] = Some(published);
+            }
+        }
+    }
+
+    /// Its stream may tell of no resource.
+    pub(crate) fn deny_resources(&mut self) {
+        for key in self.wanted.resources().collect::<Vec<_>>() {
+            self.wanted = self.wanted.without(key);
+        }
+        if let Kind::Subscription { raw_id, stream } = &mut self.kind {
+            let id = RequestId::from_raw(raw_id, 256).unwrap();
+            **stream = ClientStream::new(id, self.wanted.filter());
+        }
     }
 
     /// What is published from now on is promised, unless it was before.
@@ -113,18 +306,17 @@ impl Client {
         }
     }
 
-    /// A session watches something more, which is promised from now on.
+    /// It was told that its session watches a resource, which is promised from now on.
     pub(crate) fn watch(&mut self, key: Key, published: usize) {
-        let is_new = !self.wanted.has(key);
-        self.wanted = self.wanted.with(key);
-        if is_new {
-            self.promised[key.index()] = Some(published);
+        let has_stream = self.host.is_some();
+        let Some(session) = self.session_mut() else {
+            return;
+        };
+        session.watched = session.watched.with(key);
+        if !has_stream || !session.denied.has(key) {
+            self.wanted = self.wanted.with(key);
+            self.promised[key.index()].get_or_insert(published);
         }
-    }
-
-    pub(crate) fn unwatch(&mut self, key: Key) {
-        self.wanted = self.wanted.without(key);
-        self.promised[key.index()] = None;
     }
 
     /// Whether event `number` of a key was promised.
@@ -139,6 +331,7 @@ impl Client {
                 self.last_id = read.id;
             }
             if let Said::Changed(event) = &read.said {
+                self.check_asked(Key::of(event))?;
                 self.read[Key::of(event).index()] = written.now;
             }
             if read.said == Said::End {
@@ -147,6 +340,17 @@ impl Client {
             self.hear(read.said)?;
         }
         Ok(true)
+    }
+
+    /// A session hears of nothing that it has not asked for.
+    fn check_asked(&self, key: Key) -> Result<(), Violation> {
+        let Kind::Session(session) = &self.kind else {
+            return Ok(());
+        };
+        let is_asked = session.lists.has(key) || session.asked.has(key);
+        hold("a session hears of what it asked for alone", is_asked, || {
+            key.name().to_owned()
+        })
     }
 
     /// The core's own client has to understand what it hears, as what it is.

@@ -71,6 +71,10 @@ impl Key {
         }
     }
 
+    pub(crate) fn of_uri(uri: &Uri) -> Self {
+        Self(NAMES.iter().position(|known| **known == **uri).unwrap())
+    }
+
     fn state(self, number: usize) -> ServerEvent {
         let name = self.name();
         let text = format!(r#"{{"taskId":"{name}","status":"working","ttlMs":{number}}}"#);

@@ -122,7 +122,7 @@ impl World {
         let now = self.now;
         match self.shards.object_of(socket) {
             Some(shard) => shard.forget(socket, now),
-            None => self.bus.forget(socket),
+            None => self.bus.forget(socket, now),
         }
         self.collect_mail();
     }
