@@ -31,6 +31,8 @@ pub(crate) struct Bus {
     pub(crate) tells: Vec<Tell>,
     /// How often it has begun anew.
     pub(crate) lives: usize,
+    /// How often an edge has come or gone.
+    pub(crate) moves: usize,
     /// The sessions of which two edges held a stream: one took over from the other.
     pub(crate) taken: BTreeSet<Box<str>>,
 }
@@ -53,6 +55,7 @@ impl Bus {
             out: Vec::new(),
             tells: Vec::new(),
             lives: 0,
+            moves: 0,
             taken: BTreeSet::new(),
         };
         bus.wake();
@@ -114,6 +117,7 @@ impl Bus {
     pub(crate) fn forget(&mut self, socket: SocketId, now: Millis) {
         self.wake();
         self.attachments.remove(&socket);
+        self.moves += 1;
         let Some(memory) = self.memory() else { return };
         memory.behind.remove(&socket);
         if let Some(edge) = memory.edges.remove(&socket) {
@@ -181,6 +185,7 @@ impl Bus {
             self.life = Life::Asleep;
         }
         self.lives += 1;
+        self.moves += 1;
         self.out.clear();
         self.tells.clear();
         std::mem::take(&mut self.attachments).into_keys().collect()
@@ -265,6 +270,7 @@ impl Bus {
             return Ok(());
         }
         let kept = memory.core.kept(edge);
+        self.moves += 1;
         let others = self.attachments.iter().filter(|(other, _)| **other != socket);
         let mut others = others.filter(|(_, other)| claim.is_some() && other.session == claim);
         if let (Some(claim), true) = (&claim, others.next().is_some()) {

@@ -22,6 +22,8 @@ pub(crate) struct Rows {
     uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
     /// How many more writes succeed; `None`: all of them.
     writes_left: Option<u8>,
+    /// How often anything was written.
+    pub(crate) version: usize,
 }
 
 /// The disk failed.
@@ -65,6 +67,7 @@ impl Cabinet {
             *left = left.checked_sub(1).ok_or(Broken)?;
         }
         change(&mut rows);
+        rows.version += 1;
         Ok(())
     }
 

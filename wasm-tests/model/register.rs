@@ -18,6 +18,8 @@ pub(crate) struct Register {
     entries: BTreeMap<Box<str>, Entry>,
     turns: u64,
     lives: usize,
+    /// The state of the bus that was looked at last.
+    seen: (usize, usize, usize),
 }
 
 #[derive(Debug)]
@@ -127,9 +129,14 @@ impl Register {
 
     /// What changed since: streams that came and went, sessions that were swept, a bus that began anew.
     pub(crate) fn observe(&mut self, bus: &Bus, now: Millis) -> Result<(), Violation> {
+        let rows = bus.disk().cabinet.rows();
+        let seen = (bus.lives, bus.moves, rows.version);
+        if self.seen == seen {
+            return Ok(());
+        }
+        self.seen = seen;
         let has_forgotten = self.lives != bus.lives;
         self.lives = bus.lives;
-        let rows = bus.disk().cabinet.rows();
         for (id, entry) in &mut self.entries {
             if has_forgotten {
                 // What is on disk says it up to a tenth late.
