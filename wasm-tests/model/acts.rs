@@ -117,7 +117,7 @@ impl World {
             return Ok(());
         }
         let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
-        let is_session = step.who % 8 > 4 && !self.setup.has_shards;
+        let is_session = step.who % 8 > 4;
         let id = IDS[usize::from(step.who / 8) % IDS.len()];
         let at = self.clients.len();
         let (isolate, fault) = (usize::from(step.who / 32), step.spin ^ step.what);

@@ -271,11 +271,6 @@ impl Bus {
         }
         let kept = memory.core.kept(edge);
         self.moves += 1;
-        let others = self.attachments.iter().filter(|(other, _)| **other != socket);
-        let mut others = others.filter(|(_, other)| claim.is_some() && other.session == claim);
-        if let (Some(claim), true) = (&claim, others.next().is_some()) {
-            self.taken.insert(session_of(claim).into());
-        }
         let attachment = self.attachments.entry(socket).or_default();
         match reply.keeps() {
             Keeps::Nothing => {}
@@ -336,10 +331,9 @@ impl Bus {
         self.attachments.keys()
     }
 
-    /// What the edges claim whose streams are those of sessions.
-    pub(crate) fn claims(&self) -> impl Iterator<Item = &str> {
-        let attachments = self.attachments.values();
-        attachments.filter_map(|attachment| attachment.session.as_deref())
+    /// The sockets of edges with streams of sessions, and what these claim.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (SocketId, &str)> {
+        claims(&self.attachments)
     }
 
     pub(crate) fn leave(&mut self, socket: SocketId, how: Close, now: Millis) {
@@ -368,6 +362,14 @@ impl Bus {
             self.leave(socket, Close::Lost, Millis(0));
         }
     }
+}
+
+/// Those of these sockets whose edges hold streams of sessions, and what they claim.
+pub(crate) fn claims(
+    attachments: &BTreeMap<SocketId, Attachment>,
+) -> impl Iterator<Item = (SocketId, &str)> {
+    let all = attachments.iter();
+    all.filter_map(|(socket, attachment)| Some((*socket, attachment.session.as_deref()?)))
 }
 
 /// The session of a claim.

@@ -119,7 +119,7 @@ impl Bus {
         let is_at_shard = |rows: &Rows| {
             rows.get(id).is_some_and(|session| session.shard.is_some())
         };
-        self.claims().any(|claim| session_of(claim) == id)
+        self.claims().any(|(_, claim)| session_of(claim) == id)
             || is_at_shard(&self.disk().cabinet.rows())
     }
 

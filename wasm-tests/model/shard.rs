@@ -8,7 +8,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    bus::Out,
+    bus::{Out, claims},
     invariant::Violation,
     memory::Attachment,
     network::{Close, Frame, Note, SocketId},
@@ -159,6 +159,11 @@ impl ShardObject {
     pub(crate) fn tell_session(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
         let told = self.life().shard.handle_session_call(ticket, text);
         told.map_err(|_| Violation::new("calls are understood", text.to_owned()))
+    }
+
+    /// As [`Bus::claims`](crate::bus::Bus::claims).
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (SocketId, &str)> {
+        claims(&self.attachments)
     }
 
     pub(crate) fn take_done(&mut self) -> Vec<u32> {

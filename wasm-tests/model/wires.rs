@@ -1,10 +1,11 @@
 use mcp_listen::clock::Millis;
 
 use crate::{
-    bus::Out,
+    bus::{Out, session_of},
     invariant::Violation,
     isolate::Isolate,
     network::{Arrival, Close, SocketId, Way},
+    shard::ShardObject,
     world::World,
 };
 
@@ -40,6 +41,7 @@ impl World {
         match (way, arrival) {
             (Way::ToBus, Arrival::Frame(frame)) => {
                 let now = self.now;
+                self.note_claim(socket, &frame.text);
                 match self.shards.object_of(socket) {
                     Some(shard) => shard.receive(socket, &frame.text, now),
                     None => self.bus.receive(socket, &frame.text, now)?,
@@ -61,6 +63,20 @@ impl World {
                     Arrival::Closed(how) => self.lose_line(place, how, false),
                 }
             }
+        }
+    }
+
+    /// An edge claims a session: where another one does too, one takes over from the other.
+    fn note_claim(&mut self, socket: SocketId, text: &str) {
+        let claim = text.split_once("\"joined\":[\"");
+        let Some((claim, _)) = claim.and_then(|(_, rest)| rest.split_once('"')) else {
+            return;
+        };
+        let of_shards = self.shards.objects.values().flat_map(ShardObject::claims);
+        let others = self.bus.claims().chain(of_shards);
+        let others = others.filter(|(known, other)| *known != socket && *other == claim);
+        if others.count() > 0 {
+            self.bus.taken.insert(session_of(claim).into());
         }
     }
 
