@@ -11,6 +11,7 @@ use crate::{
     network::SocketId,
     schedule::{Act, Step},
     shard::ShardObject,
+    wires::Claimant,
     world::World,
 };
 
@@ -290,7 +291,9 @@ impl World {
                 self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
             (Mail::Follow(shard, seq, text), None) => {
+                self.note_claims(Claimant::Shard(*shard), text);
                 let answer = self.bus.handle_follow(*shard, text, now)?;
+                self.register.observe(&self.bus, now)?;
                 self.collect_mail();
                 self.post(Mail::Answer(*shard, *seq, answer));
             }

@@ -1,11 +1,10 @@
-use mcp_listen::clock::Millis;
+use mcp_listen::{bus::ShardId, clock::Millis};
 
 use crate::{
     bus::{Out, session_of},
     invariant::Violation,
     isolate::Isolate,
     network::{Arrival, Close, SocketId, Way},
-    shard::ShardObject,
     world::World,
 };
 
@@ -41,17 +40,17 @@ impl World {
         match (way, arrival) {
             (Way::ToBus, Arrival::Frame(frame)) => {
                 let now = self.now;
-                self.note_claim(socket, &frame.text);
+                self.note_claims(Claimant::Edge(socket), &frame.text);
                 match self.shards.object_of(socket) {
                     Some(shard) => shard.receive(socket, &frame.text, now),
                     None => self.bus.receive(socket, &frame.text, now)?,
                 }
                 self.collect_mail();
-                Ok(())
+                self.register.observe(&self.bus, now)
             }
             (Way::ToBus, Arrival::Closed(_)) => {
                 self.forget_socket(socket);
-                Ok(())
+                self.register.observe(&self.bus, self.now)
             }
             (Way::ToEdge, arrival) => {
                 let mut lines = self.isolates.iter();
@@ -66,17 +65,21 @@ impl World {
         }
     }
 
-    /// An edge claims a session: where another one does too, one takes over from the other.
-    fn note_claim(&mut self, socket: SocketId, text: &str) {
-        let claim = text.split_once("\"joined\":[\"");
-        let Some((claim, _)) = claim.and_then(|(_, rest)| rest.split_once('"')) else {
+    /// An edge, or a shard on behalf of one, claims sessions: where another edge claims one too, one takes over from the other.
+    pub(crate) fn note_claims(&mut self, from: Claimant, text: &str) {
+        let joined = text.split_once("\"joined\":[\"");
+        let Some((joined, _)) = joined.and_then(|(_, rest)| rest.split_once("\"]")) else {
             return;
         };
-        let of_shards = self.shards.objects.values().flat_map(ShardObject::claims);
-        let others = self.bus.claims().chain(of_shards);
-        let others = others.filter(|(known, other)| *known != socket && *other == claim);
-        if others.count() > 0 {
-            self.bus.taken.insert(session_of(claim).into());
+        for claim in joined.split("\",\"") {
+            let shards = self.shards.objects.iter();
+            let shards = shards.filter(|(shard, _)| from != Claimant::Shard(**shard));
+            let of_shards = shards.flat_map(|(_, object)| object.claims());
+            let others = self.bus.claims().chain(of_shards);
+            let is_other = |known: SocketId| from != Claimant::Edge(known);
+            if others.filter(|(known, other)| is_other(*known) && *other == claim).count() > 0 {
+                self.bus.taken.insert(session_of(claim).into());
+            }
         }
     }
 
@@ -165,6 +168,13 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Who claims sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claimant {
+    Edge(SocketId),
+    Shard(ShardId),
 }
 
 /// What the trial of an isolate says, and after how long.
