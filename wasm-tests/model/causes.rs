@@ -37,9 +37,8 @@ impl World {
     pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
         self.register.observe(&self.bus, self.now)?;
         let client = &self.clients[at];
-        let has_cause = |id: &str| {
-            self.register.may_be_over(id, self.now) || self.bus.taken.contains(id)
-        };
+        let has_cause =
+            |id: &str| self.register.may_be_over(id, self.now) || self.bus.taken.contains(id);
         hold(
             "a stream that nobody ended stays open",
             client.session_id().is_none_or(has_cause),

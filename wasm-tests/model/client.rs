@@ -106,7 +106,7 @@ impl Client {
             promised: std::mem::take(&mut self.promised),
             read: self.read,
             last_id: self.last_id.clone(),
-            ..Self::new(kind, self.wanted)
+            ..Self::new(kind, std::mem::take(&mut self.wanted))
         }
     }
 
@@ -137,9 +137,7 @@ impl Client {
         let session = self.in_session();
         match act {
             Act::Return => session.is_some() && self.host.is_none(),
-            Act::TakeOver => {
-                session.is_some() && self.host.is_some() && self.last_id.is_some()
-            }
+            Act::TakeOver => session.is_some() && self.host.is_some() && self.last_id.is_some(),
             Act::Watch | Act::Unwatch | Act::EndSession | Act::Ping => session.is_some(),
             Act::Ready => session.is_some() && !self.is_ready,
             Act::Pause => self.host.is_some() && self.is_eager,
@@ -271,7 +269,9 @@ impl Client {
 
     /// A stream of its session is opened that may not tell of these.
     pub(crate) fn handle_opened(&mut self, denied: &[Uri], published: usize) {
-        let denied = denied.iter().fold(Keys::default(), |keys, uri| keys.with(Key::of_uri(uri)));
+        let denied = denied
+            .iter()
+            .fold(Keys::default(), |keys, uri| keys.with(Key::of_uri(uri)));
         let Some(session) = self.session_mut() else {
             return;
         };
@@ -348,9 +348,11 @@ impl Client {
             return Ok(());
         };
         let is_asked = session.lists.has(key) || session.asked.has(key);
-        hold("a session hears of what it asked for alone", is_asked, || {
-            key.name().to_owned()
-        })
+        hold(
+            "a session hears of what it asked for alone",
+            is_asked,
+            || key.name().to_owned(),
+        )
     }
 
     /// The core's own client has to understand what it hears, as what it is.

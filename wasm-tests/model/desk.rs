@@ -116,17 +116,14 @@ impl Bus {
 
     /// Whether the stream of a session is anywhere, as the bus knows.
     pub(crate) fn is_streaming(&self, id: &str) -> bool {
-        let is_at_shard = |rows: &Rows| {
-            rows.get(id).is_some_and(|session| session.shard.is_some())
-        };
+        let is_at_shard = |rows: &Rows| rows.get(id).is_some_and(|session| session.shard.is_some());
         self.claims().any(|(_, claim)| session_of(claim) == id)
             || is_at_shard(&self.disk().cabinet.rows())
     }
 
     /// How many sessions the core has counted.
     pub(crate) fn count_sessions(&mut self) -> Option<usize> {
-        self.memory()
-            .map(|memory| memory.sessions.count().unwrap())
+        self.memory().map(|memory| memory.sessions.count().unwrap())
     }
 
     fn sweep_by(&mut self, at: Millis) {

@@ -28,8 +28,9 @@ impl World {
             return Ok(());
         }
         let others = self.clients.iter().enumerate();
-        let mut others = others
-            .filter(|(other, it)| *other != at && it.session_id() == Some(&id) && it.host.is_some());
+        let mut others = others.filter(|(other, it)| {
+            *other != at && it.session_id() == Some(&id) && it.host.is_some()
+        });
         let other = others.next().map(|(other, _)| other);
         hold(
             "a session has one stream at most",

@@ -204,10 +204,7 @@ impl Register {
             let has_stream = entry.is_streaming || lost.is_streaming;
             let late = Millis(entry.idle.0 / 10);
             let was_before = entry.used.0 + late < lost.used.0
-                || is_one_life
-                    && is_exact(lost)
-                    && is_exact(entry)
-                    && entry.used < lost.used;
+                || is_one_life && is_exact(lost) && is_exact(entry) && entry.used < lost.used;
             hold(
                 "the session that was used least recently makes room",
                 has_stream || !was_before,

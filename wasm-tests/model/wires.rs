@@ -77,7 +77,11 @@ impl World {
             let of_shards = shards.flat_map(|(_, object)| object.claims());
             let others = self.bus.claims().chain(of_shards);
             let is_other = |known: SocketId| from != Claimant::Edge(known);
-            if others.filter(|(known, other)| is_other(*known) && *other == claim).count() > 0 {
+            if others
+                .filter(|(known, other)| is_other(*known) && *other == claim)
+                .count()
+                > 0
+            {
                 self.bus.taken.insert(session_of(claim).into());
             }
         }
