@@ -9,6 +9,7 @@ use crate::{
     network::{Fault, SocketId, Way},
     request::Asks,
     schedule::{Act, Step},
+    watching::Watching,
     world::World,
 };
 
@@ -122,6 +123,13 @@ impl World {
         let at = self.clients.len();
         let (isolate, fault) = (usize::from(step.who / 32), step.spin ^ step.what);
         self.note(|| format!("client {at} comes for {}", keys.names()));
+        if step.who % 8 == 4 {
+            let keys = keys.without_tasks().among(self.keys().without_tasks());
+            let seed = u64::from(step.spin);
+            let watching = Watching::new(keys, isolate, seed, self.now);
+            self.clients.push(Client::watch_of(watching, keys));
+            return self.tend_watch(at);
+        }
         if !is_session {
             self.clients.push(Client::subscriber(id, keys));
             return self.open(at, isolate, fault);

@@ -39,6 +39,7 @@ impl World {
         self.check_heard(&stayed)?;
         self.wait_at_last()?;
         // Where the bus had yet to learn that a stream was gone, another one was refused.
+        self.check_watches()?;
         if self.clients.iter().any(Client::is_session) {
             self.come_back_all()?;
             self.settle()?;
@@ -231,6 +232,7 @@ impl World {
 
     /// Streams end, with a result where they are closed, and the bus forgets each of them.
     fn end_all(&mut self) -> Result<(), Violation> {
+        self.cancel_watches()?;
         for at in self.streams() {
             if at % 2 == 0 {
                 self.drop_host(at)?;

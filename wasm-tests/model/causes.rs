@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, listen::Ending};
+use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::Ending};
 
 use crate::{
     driven::Driven,
@@ -25,7 +25,9 @@ impl World {
         let disturbances = self.disturbances;
         let found = self.hosts().find(|(known, _)| *known == at);
         let opened_in = found.and_then(|(_, host)| host.opened_in);
+        self.answer_watch(at, &Service::refuse(Reason::Unavailable));
         self.drop_host(at)?;
+        self.tend_watch(at)?;
         hold(
             "a stream that can be opened is let in",
             opened_in != Some(disturbances),

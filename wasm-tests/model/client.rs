@@ -1,4 +1,6 @@
 use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
     id::RequestId,
     listen::{ClientEnd, ClientStream, Incoming, Notice},
     session::Ask,
@@ -12,6 +14,7 @@ use crate::{
     ledger::Ledger,
     request::{Asks, Request},
     schedule::Act,
+    watching::Watching,
     wire::Said,
 };
 
@@ -31,6 +34,8 @@ pub(crate) struct Client {
     /// For each key, up to which event the publisher had come when the last cue that it read was written.
     read: [usize; KEYS],
     last_id: Option<String>,
+    /// Up to which event the publisher had come when what it read last was written.
+    seen: usize,
 }
 
 #[derive(Debug)]
@@ -41,6 +46,7 @@ pub(crate) enum Kind {
     },
     /// A client of 2025: its stream comes and goes, and its session stays.
     Session(Session),
+    Watch(Box<Watching>),
 }
 
 /// What a client of 2025 knows of its session.
@@ -91,7 +97,7 @@ impl Client {
                 session.is_superseded = true;
                 kind
             }
-            Kind::Subscription { .. } => Kind::Session(Session {
+            _ => Kind::Session(Session {
                 principal: None,
                 id: None,
                 lists: self.wanted,
@@ -129,7 +135,42 @@ impl Client {
             promised: [None; KEYS],
             read: [0; KEYS],
             last_id: None,
+            seen: 0,
         }
+    }
+
+    pub(crate) fn watch_of(watching: Watching, wanted: Keys) -> Self {
+        Self::new(Kind::Watch(Box::new(watching)), wanted)
+    }
+
+    pub(crate) fn watching(&mut self) -> Option<&mut Watching> {
+        match &mut self.kind {
+            Kind::Watch(watching) => Some(watching),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_watching(&self) -> bool {
+        matches!(self.kind, Kind::Watch(_))
+    }
+
+    /// When its watch has something to do.
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        match &self.kind {
+            Kind::Watch(watching) => watching.poll_timeout(),
+            _ => None,
+        }
+    }
+
+    /// Its watch tells it that something changed.
+    pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
+        let key = Key::of(event);
+        self.read[key.index()] = self.seen;
+        hold(
+            "a watch tells what it watches alone",
+            self.wanted.has(key),
+            || key.name().to_owned(),
+        )
     }
 
     /// Whether an act would change anything for it.
@@ -157,7 +198,7 @@ impl Client {
     fn session_mut(&mut self) -> Option<&mut Session> {
         match &mut self.kind {
             Kind::Session(session) => Some(session),
-            Kind::Subscription { .. } => None,
+            _ => None,
         }
     }
 
@@ -165,7 +206,7 @@ impl Client {
     pub(crate) fn session_id(&self) -> Option<&str> {
         match &self.kind {
             Kind::Session(session) => session.id.as_deref(),
-            Kind::Subscription { .. } => None,
+            _ => None,
         }
     }
 
@@ -173,7 +214,7 @@ impl Client {
     pub(crate) fn denied(&self) -> Keys {
         match &self.kind {
             Kind::Session(session) => session.denied,
-            Kind::Subscription { .. } => Keys::default(),
+            _ => Keys::default(),
         }
     }
 
@@ -184,7 +225,7 @@ impl Client {
     pub(crate) fn principal(&self) -> Option<&'static str> {
         match &self.kind {
             Kind::Session(session) => session.principal,
-            Kind::Subscription { .. } => None,
+            _ => None,
         }
     }
 
@@ -192,7 +233,7 @@ impl Client {
     pub(crate) fn lists(&self) -> Keys {
         match &self.kind {
             Kind::Session(session) => session.lists,
-            Kind::Subscription { .. } => self.wanted.lists(),
+            _ => self.wanted.lists(),
         }
     }
 
@@ -200,18 +241,12 @@ impl Client {
     pub(crate) fn request(&self, asks: Asks) -> Request {
         match &self.kind {
             Kind::Subscription { raw_id, .. } => Request::listen(raw_id, &self.wanted.filter()),
+            Kind::Watch(watching) => watching.request(),
             Kind::Session(session) => {
                 let id = session.id.as_deref().filter(|_| asks != Asks::Initialize);
                 let last_id = self.last_id.as_deref().filter(|_| asks == Asks::Open);
                 Request::of_session(asks, id, last_id)
             }
-        }
-    }
-
-    pub(crate) fn raw_id(&self) -> Option<&'static str> {
-        match self.kind {
-            Kind::Subscription { raw_id, .. } => Some(raw_id),
-            Kind::Session(_) => None,
         }
     }
 
@@ -325,8 +360,16 @@ impl Client {
     }
 
     /// The client takes one write; the answer is whether the stream goes on.
-    pub(crate) fn read(&mut self, written: Written) -> Result<bool, Violation> {
+    pub(crate) fn read(&mut self, written: Written, now: Millis) -> Result<bool, Violation> {
+        self.seen = written.now;
         for read in written.reads {
+            if let Some(watching) = self.watching() {
+                if read.said == Said::End {
+                    return Ok(false);
+                }
+                watching.handle_bytes(&read.bytes, now);
+                continue;
+            }
             if read.id.is_some() {
                 self.last_id = read.id;
             }

@@ -252,6 +252,10 @@ impl Host {
     ) -> Result<Read, Violation> {
         let read = self.reader.read(frame)?;
         self.progress = self.progress_after(&read.said)?;
+        if let Said::Acknowledged(_) = &read.said {
+            // What was published before it its client reads after it.
+            self.polled = [published; KEYS];
+        }
         if let Said::Changed(event) = &read.said {
             let key = Key::of(event);
             hold("nothing outside the honored filter", honors(key), || {

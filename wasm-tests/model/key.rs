@@ -119,6 +119,16 @@ impl Keys {
         self.iter().filter(|key| key.is_resource())
     }
 
+    /// The same keys but for tasks; the lists where there is nothing else.
+    pub(crate) fn without_tasks(self) -> Self {
+        let without = self.0 & ((1 << FIRST_TASK) - 1);
+        Self(if without == 0 {
+            (1 << FIRST_URI) - 1
+        } else {
+            without
+        })
+    }
+
     pub(crate) fn with(self, key: Key) -> Self {
         Self(self.0 | 1 << key.0)
     }

@@ -52,6 +52,7 @@ mod table;
 mod telling;
 mod visit;
 mod visits;
+mod watching;
 mod wire;
 mod wires;
 mod world;

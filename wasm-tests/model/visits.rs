@@ -257,6 +257,7 @@ impl World {
             Outcome::Begun(id) => self.clients[at].begin_anew(id, published),
             Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
             Outcome::Answered(answer) => {
+                self.answer_watch(at, &answer);
                 let rejection = answer.rejection;
                 let is_done = rejection.is_none();
                 let reason = rejection.map(|rejection| rejection.reason);
@@ -298,9 +299,11 @@ impl World {
         let is_session = joining.is_some();
         let is_empty = stream.honored().is_empty();
         let client = &mut self.clients[at];
-        let reader = client.raw_id().map_or(Reader::Session, |raw| {
-            Reader::Subscription(mcp_listen::id::RequestId::from_raw(raw, 256).unwrap())
-        });
+        let reader = match stream.stamp() {
+            Stamp::Subscription(id) if client.is_watching() => Reader::Watch(id.clone()),
+            Stamp::Subscription(id) => Reader::Subscription(id.clone()),
+            Stamp::None => Reader::Session,
+        };
         let opening = Opening {
             reader,
             stream,

@@ -179,9 +179,10 @@ impl World {
             return Ok(false);
         };
         let said = self.trace.is_some().then(|| written.names());
-        let goes_on = client.read(written)?;
+        let goes_on = client.read(written, self.now)?;
         self.note(|| format!("  client {at} reads {}", said.unwrap_or_default()));
         if goes_on {
+            self.tend_watch(at)?;
             self.pump(at)?;
         } else {
             self.finish(at)?;
@@ -193,8 +194,9 @@ impl World {
     fn finish(&mut self, at: usize) -> Result<(), Violation> {
         let found = self.hosts().find(|(known, _)| *known == at);
         let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.origin));
+        let is_watching = self.clients[at].is_watching();
         self.drop_host(at)?;
-        if let Some(isolate) = isolate {
+        if let Some(isolate) = isolate.filter(|_| !is_watching) {
             let (next, wanted) = (self.clients.len(), self.clients[at].wanted);
             self.note(|| format!("client {next} opens a stream in place of client {at}"));
             self.clients.push(Client::subscriber("\"again\"", wanted));
@@ -209,7 +211,7 @@ impl World {
         if let Some(client) = self.clients.get_mut(at) {
             client.host = None;
         }
-        Ok(())
+        self.end_watch(at)
     }
 
     /// A number from [0, 1).
@@ -268,6 +270,7 @@ impl World {
 
     /// What was due by now.
     fn expire(&mut self, at: usize) -> Result<(), Violation> {
+        self.expire_watch(at)?;
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
@@ -290,9 +293,10 @@ impl World {
         let of_bus = self.bus.poll_timeout();
         let of_hosts = (0..self.clients.len()).filter_map(|at| self.deadline_of(at));
         let of_hosts = of_hosts.min();
+        let of_watches = self.clients.iter().filter_map(Client::poll_timeout).min();
         let of_shards = self.shards.poll_timeout();
         let of_isolates = self.isolates.iter().filter_map(Isolate::poll_timeout).min();
-        let all = [of_bus, of_hosts, of_shards, of_isolates];
+        let all = [of_bus, of_hosts, of_watches, of_shards, of_isolates];
         all.into_iter().flatten().min()
     }
 
