@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 56] = [
+pub(crate) const BUGS: [(Seeded, &str); 60] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -202,6 +202,22 @@ pub(crate) const BUGS: [(Seeded, &str); 56] = [
     (
         Seeded::Core(Bug::TellsWhatIsDenied),
         "a session's stream tells what its caller may not hear of",
+    ),
+    (
+        Seeded::Core(Bug::OpensAgainSilently),
+        "a watch that is open again does not tell what it may have missed",
+    ),
+    (
+        Seeded::Core(Bug::EndsWithItsStream),
+        "a watch stops when the server closes its stream",
+    ),
+    (
+        Seeded::Core(Bug::StaysAwayForLong),
+        "a watch opens the next stream ten minutes later",
+    ),
+    (
+        Seeded::Core(Bug::TellsTheLastOnly),
+        "a watch tells the last of several changes alone",
     ),
     (
         Seeded::Around(Slip::ForgetsWhatItSent),

@@ -162,6 +162,11 @@ impl Client {
         }
     }
 
+    /// Whether its watch has no stream.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(&self.kind, Kind::Watch(watching) if watching.is_late())
+    }
+
     /// Its watch tells it that something changed.
     pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
         let key = Key::of(event);

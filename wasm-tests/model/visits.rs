@@ -126,7 +126,8 @@ impl World {
         }
         let is_own = question.principal.as_deref() == self.clients[visit.at].principal();
         self.register.observe(&self.bus, self.now)?;
-        let before = self.bus.disk().cabinet.rows().clone();
+        let is_watch = matches!(question.ask, Ask::Watch { .. });
+        let before = is_watch.then(|| self.bus.disk().cabinet.rows().clone());
         if is_own {
             self.clients[visit.at].handle_asked(&question.ask);
             for client in self.of_session(&question.session) {
@@ -142,10 +143,10 @@ impl World {
         self.note(|| format!("  {:?}: {reply:?}", question.ask));
         self.register.check_reply(question, &reply, self.now)?;
         self.check_count()?;
-        if let Ask::Watch { uri, limits } = &question.ask {
+        if let (Ask::Watch { uri, limits }, Some(before)) = (&question.ask, &before) {
             let id = &question.session;
             let is_watched = before.uris(id).any(|watched| watched == uri);
-            check_room(id, &before, &reply, limits, is_watched)?;
+            check_room(id, before, &reply, limits, is_watched)?;
         }
         match (&question.ask, &reply) {
             (Ask::Initialized { .. }, Reply::Done) => {

@@ -6,6 +6,7 @@ use mcp_listen::{
 };
 
 use crate::{
+    client::Client,
     invariant::{Violation, hold},
     key::Keys,
     request::{Asks, Request},
@@ -53,6 +54,11 @@ impl Watching {
         if let Some(call) = self.call {
             self.watch.handle_bytes(call, bytes, now);
         }
+    }
+
+    /// Whether it has no stream.
+    pub(crate) fn is_late(&self) -> bool {
+        self.watch.state() != State::Live
     }
 
     fn begin_answer(&mut self, status: u16, fields: &str, now: Millis) {
@@ -176,17 +182,14 @@ impl World {
 
     /// Every watch is open again in time.
     pub(crate) fn check_watches(&mut self) -> Result<(), Violation> {
-        if !self.clients.iter_mut().any(|it| it.watching().is_some()) {
-            return Ok(());
-        }
-        self.pass(LONGEST_WAIT)?;
-        for at in 0..self.clients.len() {
-            let state = self.clients[at].watching().map(|it| it.watch.state());
-            hold(
-                "a watch is opened again",
-                state.is_none_or(|state| state == State::Live),
-                || format!("client {at} is {state:?}"),
-            )?;
+        let until = self.now + LONGEST_WAIT;
+        while let Some(late) = self.clients.iter().position(Client::is_late) {
+            let due = self.clients[late].poll_timeout();
+            let due = due.filter(|due| (self.now..=until).contains(due));
+            hold("a watch is opened again", due.is_some(), || {
+                format!("client {late} has nothing to wait for before {}", until.0)
+            })?;
+            self.pass(due.map_or(Millis(0), |due| due - self.now) + A_MOMENT)?;
         }
         Ok(())
     }
@@ -204,5 +207,6 @@ impl World {
     }
 }
 
-/// The longest wait of a watch, what the server may ask for beside it, and a little.
-const LONGEST_WAIT: Millis = Millis(45_000);
+/// The longest wait of a watch, and the longest one for the acknowledgment.
+const LONGEST_WAIT: Millis = Millis(60_000);
+const A_MOMENT: Millis = Millis(1);
