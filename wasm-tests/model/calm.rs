@@ -188,7 +188,7 @@ impl World {
     }
 
     /// The streams that have nothing to find out yet.
-    fn known(&mut self) -> Vec<usize> {
+    pub(crate) fn known(&mut self) -> Vec<usize> {
         if self.setup.verifies {
             return self.streams();
         }

@@ -179,10 +179,10 @@ impl Schedule {
             trial: seed.byte() & seed.byte() & seed.byte(),
             budget: if seed.below(4) == 0 { seed.byte() } else { 0 },
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
-            has_bad_requests: seed.below(4) == 0,
-            authorizes: seed.below(4) == 0,
+            has_bad_requests: seed.below(3) == 0,
+            authorizes: seed.below(2) == 0,
             keeps_behind: seed.below(4) == 0,
-            bounds: if seed.below(3) == 0 { seed.byte() } else { 0 },
+            bounds: u8::try_from(seed.below(8)).unwrap().saturating_sub(4),
         };
         let mix: Vec<(Act, usize)> = ACTS
             .iter()
@@ -245,10 +245,10 @@ const ACTS: [(Act, usize, Part); 40] = [
     (Act::Up, 6, Part::Bus),
     (Act::Trim, 3, Part::Bus),
     (Act::Deploy, 2, Part::Bus),
-    (Act::Mail, 16, Part::Shards),
+    (Act::Mail, 20, Part::Shards),
     (Act::ResetShard, 3, Part::Shards),
     (Act::SleepShard, 4, Part::Shards),
-    (Act::Stall, 5, Part::Sharing),
+    (Act::Stall, 8, Part::Sharing),
     (Act::Rouse, 3, Part::Sharing),
     (Act::Forbid, 1, Part::Sharing),
     (Act::TakeOver, 4, Part::Sessions),

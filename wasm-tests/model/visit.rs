@@ -86,7 +86,7 @@ impl Fault {
             10 => Self::Nameless,
             11 => Self::Foreign,
             12 => Self::Denied,
-            13 => Self::DeniedResources,
+            6 | 7 | 13 => Self::DeniedResources,
             14 => Self::Behind(404),
             15 => Self::Behind(500),
             _ => Self::None,
@@ -239,8 +239,8 @@ pub(crate) fn bounds(which: u8) -> Limits {
         },
         2 => Limits {
             uris: 2,
-            bus_uri_bytes: 4 * URI_BYTES,
-            unnamed_uri_bytes: 3 * URI_BYTES,
+            bus_uri_bytes: 3 * URI_BYTES,
+            unnamed_uri_bytes: 2 * URI_BYTES,
             ..roomy
         },
         3 => Limits {

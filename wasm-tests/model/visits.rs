@@ -245,7 +245,16 @@ impl World {
             return Err(Violation::new("a stream that is to be opened is made", how));
         };
         let client = &mut self.clients[visit.at];
-        client.handle_opened(&joining.denied, self.ledger.now());
+        let rows = self.bus.disk().cabinet.rows();
+        let is_denied = self.setup.authorizes && visit.fault == Fault::DeniedResources;
+        let id = client.session_id().filter(|_| is_denied);
+        let denied: Vec<_> = id.into_iter().flat_map(|id| rows.uris(id)).cloned().collect();
+        hold(
+            "a stream does not tell what its caller may not hear of",
+            joining.denied == denied,
+            || format!("{denied:?} is denied, and {:?} left out", joining.denied),
+        )?;
+        client.handle_opened(&denied, self.ledger.now());
         Ok(Outcome::Opened(Box::new(stream), Some(joining)))
     }
 
