@@ -136,7 +136,7 @@ impl Server {
             7 => self
                 .fanout
                 .tend(stream, |stream| stream.retire(Ending::Shed)),
-            9 => self.fanout.tend(stream, |stream| stream.close()),
+            9 => close(&mut self.fanout, stream),
             10 => self.narrow(place),
             11 => {
                 self.fanout.remove(stream);
@@ -208,7 +208,7 @@ impl Server {
         for held in &mut self.held {
             held.is_blocked = false;
             self.fanout.handle_attached(held.stream, self.now);
-            self.fanout.tend(held.stream, |stream| stream.close());
+            close(&mut self.fanout, held.stream);
         }
         self.poll_all();
         for held in self.held.drain(..) {
@@ -261,7 +261,7 @@ impl Held {
     fn take(&mut self, message: &[u8], honored: &SubscriptionFilter) {
         assert!(!self.has_ended, "something after the end");
         let Some(id) = self.id.clone() else {
-            return self.take_of_session(message, honored);
+            return take_of_session(message, honored);
         };
         let said = Incoming::read(message, &Limits::default());
         let (stamp, incoming) = said.expect("a message that a client knows");
@@ -283,23 +283,31 @@ impl Held {
             other => panic!("{other:?}"),
         }
     }
+}
 
-    /// Of a session each message is a notification without a stamp; the first one is empty.
-    fn take_of_session(&mut self, message: &[u8], honored: &SubscriptionFilter) {
-        if message.is_empty() {
-            return;
-        }
-        let text = std::str::from_utf8(message).expect("it is text");
-        assert!(!text.contains("subscriptionId"), "a stamp: {text}");
-        let all = events();
-        let mut known = all.iter().filter(|event| honored.accepts(event));
-        let is_known = known.any(|event| {
-            let stamped = mcp_listen::message::notification(&id("0"), event);
-            method_of(&stamped) == method_of(text)
-        });
-        let is_list = text.contains("list_changed");
-        assert!(is_known || !is_list, "not honored: {text}");
+/// Of a session each message is a notification without a stamp; the first one is empty.
+fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
+    if message.is_empty() {
+        return;
     }
+    let text = std::str::from_utf8(message).expect("it is text");
+    assert!(!text.contains("subscriptionId"), "a stamp: {text}");
+    let all = events();
+    let mut known = all.iter().filter(|event| honored.accepts(event));
+    let is_known = known.any(|event| {
+        let stamped = mcp_listen::message::notification(&id("0"), event);
+        method_of(&stamped) == method_of(text)
+    });
+    let is_list = text.contains("list_changed");
+    assert!(is_known || !is_list, "not honored: {text}");
+}
+
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method alone is not general enough in its lifetime"
+)]
+fn close(fanout: &mut Fanout, stream: StreamId) {
+    fanout.tend(stream, |stream| stream.close());
 }
 
 fn method_of(message: &str) -> Option<&str> {

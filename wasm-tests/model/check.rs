@@ -46,6 +46,7 @@ mod run;
 mod schedule;
 mod search;
 mod seed;
+mod session;
 mod shard;
 mod shrink;
 mod slip;

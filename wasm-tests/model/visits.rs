@@ -92,7 +92,7 @@ impl World {
         let failed: Vec<Visit> = failed;
         for visit in failed {
             let refused = unavailable(&visit);
-            self.conclude(visit, refused)?;
+            self.conclude(&visit, refused)?;
         }
         Ok(())
     }
@@ -116,7 +116,7 @@ impl World {
                 Todo::OpenSession => self.open_session(&visit)?,
                 Todo::End(outcome) => outcome,
             };
-            return self.conclude(visit, outcome);
+            return self.conclude(&visit, outcome);
         }
     }
 
@@ -248,7 +248,11 @@ impl World {
         let rows = self.bus.disk().cabinet.rows();
         let is_denied = self.setup.authorizes && visit.fault == Fault::DeniedResources;
         let id = client.session_id().filter(|_| is_denied);
-        let denied: Vec<_> = id.into_iter().flat_map(|id| rows.uris(id)).cloned().collect();
+        let denied: Vec<_> = id
+            .into_iter()
+            .flat_map(|id| rows.uris(id))
+            .cloned()
+            .collect();
         hold(
             "a stream does not tell what its caller may not hear of",
             joining.denied == denied,
@@ -258,12 +262,12 @@ impl World {
         Ok(Outcome::Opened(Box::new(stream), Some(joining)))
     }
 
-    fn conclude(&mut self, visit: Visit, outcome: Outcome) -> Result<(), Violation> {
-        let Visit { at, asks, .. } = visit;
+    fn conclude(&mut self, visit: &Visit, outcome: Outcome) -> Result<(), Violation> {
+        let (at, asks) = (visit.at, visit.asks);
         let published = self.ledger.now();
         self.note(|| format!("  client {at}: {}", outcome.name()));
         match outcome {
-            Outcome::Opened(stream, joining) => return self.hold_stream(&visit, *stream, joining),
+            Outcome::Opened(stream, joining) => return self.hold_stream(visit, *stream, joining),
             Outcome::Begun(id) => self.clients[at].begin_anew(id, published),
             Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
             Outcome::Answered(answer) => {
@@ -280,7 +284,7 @@ impl World {
                         self.clients[at].watch(key, published);
                     }
                     Asks::End if is_done => self.clients[at].lose_session(),
-                    Asks::Listen | Asks::Open => self.check_refused(&visit, reason.as_ref())?,
+                    Asks::Listen | Asks::Open => self.check_refused(visit, reason.as_ref())?,
                     _ => {}
                 }
             }

@@ -163,11 +163,11 @@ fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
     let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
     reply.push_watch(&mut pair.bus, watched("s", vec![uri("a")]));
-    reply.push_event(&mut pair.bus, Position(1), &updated("a"));
+    reply.push_event(&pair.bus, Position(1), &updated("a"));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(seq, &answer, NOW, 0.5);
-    let told = pair.said().into_iter().map(|(_, said)| said);
-    assert!(told.last().is_some_and(|said| said == "batch"));
+    let mut told = pair.said().into_iter().map(|(_, said)| said);
+    assert!(told.next_back().is_some_and(|said| said == "batch"));
     let next = pair.shard.poll_call(NOW).map(|call| call.text);
     assert_eq!(next, None, "nothing is to be dropped");
 }
