@@ -153,7 +153,7 @@ impl Host {
             if let Said::Changed(event) = &read.said {
                 self.pending.pass(Key::of(event))?;
             }
-            let honors = |key: Key| stream.honored().accepts(&key.event(0));
+            let honors = |key: Key| key.is_honored(stream.honored());
             reads.push(self.write(frame, honors, published)?);
         }
         self.put(reads, published, now);
@@ -196,7 +196,7 @@ impl Host {
             let mut reads = Vec::new();
             for frame in driven.poll(now, self.progress == Progress::Ended) {
                 let honored = driven.read(|stream| stream.honored().clone());
-                let honors = |key: Key| honored.accepts(&key.event(0));
+                let honors = |key: Key| key.is_honored(&honored);
                 reads.push(self.write(frame, honors, published)?);
             }
             if !reads.is_empty() {

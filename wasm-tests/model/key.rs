@@ -71,6 +71,20 @@ impl Key {
         }
     }
 
+    /// Whether a stream tells of it that honors this.
+    pub(crate) fn is_honored(self, honored: &SubscriptionFilter) -> bool {
+        match self.0 {
+            0 => honored.tools_list_changed,
+            1 => honored.prompts_list_changed,
+            2 => honored.resources_list_changed,
+            FIRST_TASK.. => honored.task_ids.iter().any(|id| **id == *self.name()),
+            _ => {
+                let mut uris = honored.resource_subscriptions.iter();
+                uris.any(|uri| **uri == *self.name())
+            }
+        }
+    }
+
     pub(crate) fn of_uri(uri: &Uri) -> Self {
         Self(NAMES.iter().position(|known| **known == **uri).unwrap())
     }
