@@ -51,6 +51,7 @@ impl Wants {
     /// Somebody here wants `topic`.
     pub(crate) fn want(&mut self, topic: Topic) {
         self.unwanted.remove(&topic);
+        self.is_noisy &= !self.unwanted.is_empty();
         if !self.followed.contains(&topic) {
             self.missing.insert(topic);
         }

@@ -6,6 +6,7 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 use crate::{
     any::{any_event, any_filter, any_id},
     frames,
+    served::SEPARATOR,
 };
 
 /// JSON texts.
@@ -51,6 +52,23 @@ pub fn requests() -> BoxedStrategy<Vec<u8>> {
         )
     });
     damaged(body.prop_map(String::into_bytes))
+}
+
+/// What a server of streams meets: requests, events, and steps between them, one record each.
+pub fn served() -> BoxedStrategy<Vec<u8>> {
+    let body = (any_id(), any_filter()).prop_map(|(id, filter)| {
+        let filter = filter.to_json();
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{{SERVED},"notifications":{filter}}}}}"#
+        )
+    });
+    let body = prop_oneof![3 => body.prop_map(String::into_bytes), 1 => requests()];
+    let listen = (any::<u8>(), body).prop_map(|(by, body)| [vec![b'L', by], body].concat());
+    let open = select(&["G", "Glast-event-id: 3-e\n", "Glast-event-id: x\n"]);
+    let event = any_event().prop_map(|event| [b"E", event.to_json().as_bytes()].concat());
+    let steps = vec(any::<u8>(), 1..12);
+    let record = prop_oneof![3 => listen, 1 => open, 2 => event, 4 => steps];
+    damaged(vec(record, 0..12).prop_map(|records| records.join(&SEPARATOR)))
 }
 
 /// Header fields, a method and a URL, by lines.
@@ -188,6 +206,7 @@ impl Edit {
 }
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+const SERVED: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 const TOKENS: &[&[u8]] = &[
     b"{",
     b"}",

@@ -18,6 +18,7 @@ mod inputs;
 mod json;
 mod lives;
 mod protocol;
+mod served;
 mod strict;
 mod target;
 mod wires;

@@ -7,7 +7,7 @@ use proptest::{
     test_runner::{TestCaseError, TestError, TestRng, TestRunner},
 };
 
-use crate::{inputs, json, lives, protocol, wires};
+use crate::{inputs, json, lives, protocol, served, wires};
 
 /// One thing that takes bytes from somebody, and must neither panic nor break a promise.
 pub struct Target {
@@ -49,6 +49,11 @@ pub const ALL: &[Target] = &[
         name: "exchange",
         inputs: inputs::requests,
         run: protocol::exchange,
+    },
+    Target {
+        name: "served",
+        inputs: inputs::served,
+        run: served::served,
     },
     Target {
         name: "bus-frames",

@@ -7,7 +7,9 @@ use crate::{
     invariant::Violation,
     key::{Key, Keys, one_of},
     network::{Fault, SocketId, Way},
+    request::Asks,
     schedule::{Act, Step},
+    watching::Watching,
     world::World,
 };
 
@@ -34,6 +36,9 @@ impl World {
             | Act::Read
             | Act::Watch
             | Act::Ready
+            | Act::TakeOver
+            | Act::Ping
+            | Act::EndSession
             | Act::Unwatch => self.move_client(step)?,
             Act::Hold
             | Act::Release
@@ -68,11 +73,12 @@ impl World {
     }
 
     /// The bus is reset; what it had sent is lost or still arrives.
-    pub(crate) fn reset_bus(&mut self, loses_frames: bool) {
+    pub(crate) fn reset_bus(&mut self, loses_frames: bool) -> Result<(), Violation> {
         for socket in self.bus.reset() {
             self.lose_socket(socket, loses_frames);
         }
         self.forget_calls();
+        self.fail_visits(None)
     }
 
     /// The keys that there are.
@@ -99,8 +105,7 @@ impl World {
         };
         self.note(|| format!("the bus is reset in a publish: {cut:?}"));
         self.publish(self.key(step.what), cut)?;
-        self.reset_bus(step.spin.is_multiple_of(2));
-        Ok(())
+        self.reset_bus(step.spin.is_multiple_of(2))
     }
 
     fn begin(&mut self, step: Step) -> Result<(), Violation> {
@@ -113,22 +118,32 @@ impl World {
             return Ok(());
         }
         let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
-        let is_session = step.who % 8 > 4 && !self.setup.has_shards;
+        let is_session = step.who % 8 > 4;
         let id = IDS[usize::from(step.who / 8) % IDS.len()];
         let at = self.clients.len();
-        self.note(|| format!("client {at} opens a stream for {}", keys.names()));
-        self.clients.push(if is_session {
-            Client::session(keys.lists())
-        } else {
-            Client::subscriber(id, keys)
-        });
-        if is_session && !self.begin_session(at, step.spin.is_multiple_of(3)) {
-            return Ok(());
+        let (isolate, fault) = (usize::from(step.who / 32), step.spin ^ step.what);
+        self.note(|| format!("client {at} comes for {}", keys.names()));
+        if step.who % 8 == 4 {
+            let keys = keys.without_tasks().among(self.keys().without_tasks());
+            let seed = u64::from(step.spin);
+            let watching = Watching::new(keys, isolate, seed, self.now);
+            self.clients.push(Client::watch_of(watching, keys));
+            return self.tend_watch(at);
         }
-        for key in keys.resources().filter(|_| is_session) {
-            self.watch(at, key, true);
+        if !is_session {
+            self.clients.push(Client::subscriber(id, keys));
+            return self.open(at, isolate, fault);
         }
-        self.open(at, usize::from(step.who / 32))
+        let principal = PRINCIPALS[usize::from(step.who / 8) % PRINCIPALS.len()];
+        self.clients.push(Client::session(keys.lists(), principal));
+        self.request(at, Asks::Initialize, fault)?;
+        if !step.spin.is_multiple_of(3) || self.bus.is_old() {
+            self.get_ready(at)?;
+        }
+        for key in keys.resources() {
+            self.ask_session(at, Asks::Subscribe(key), 0)?;
+        }
+        self.ask_session(at, Asks::Open, fault / 16)
     }
 
     fn wait(&mut self, what: u8) -> Result<(), Violation> {
@@ -149,9 +164,21 @@ impl World {
             Act::Return => self.come_back(at)?,
             Act::Leave => self.break_off(at, step)?,
             Act::Read => drop(self.read(at, 1 + usize::from(step.what % 4))?),
-            Act::Watch => self.watch_one(at, step.what),
-            Act::Unwatch => self.unwatch_one(at, step.what),
-            Act::Ready => self.get_ready(at),
+            Act::Watch => {
+                if let Some(key) = one_of(self.keys().resources(), step.what) {
+                    self.ask_session(at, Asks::Subscribe(key), step.spin)?;
+                }
+            }
+            Act::Unwatch => {
+                if let Some(key) = one_of(self.keys().resources(), step.what) {
+                    self.ask_session(at, Asks::Unsubscribe(key), step.spin)?;
+                }
+            }
+            Act::Ready => self.ask_session(at, Asks::Initialized, step.spin)?,
+            Act::Ping if step.what % 4 == 1 => self.intrude(at)?,
+            Act::Ping => self.ask_session(at, Asks::Ping, step.spin)?,
+            Act::EndSession => self.ask_session(at, Asks::End, step.spin)?,
+            Act::TakeOver => self.take_over_stream(at, step.spin)?,
             Act::Pause => self.clients[at].is_eager = false,
             Act::Resume => self.clients[at].is_eager = true,
             _ => self.end(at, step),
@@ -168,72 +195,53 @@ impl World {
         self.drop_host(at)
     }
 
-    /// Begins a session, unless there is one; the answer is whether there is one then.
-    fn begin_session(&mut self, at: usize, is_held: bool) -> bool {
-        if self.bus.refusal().is_none() && self.bus.disk().session(at).is_none() {
-            self.bus.begin_session(at, is_held);
-            let is_held = self
-                .bus
-                .disk()
-                .session(at)
-                .is_some_and(|session| session.is_held);
-            self.clients[at].begin_anew(self.ledger.now(), !is_held);
-        }
-        self.bus.disk().session(at).is_some()
-    }
-
     /// The client of a session says that it is ready.
-    pub(crate) fn get_ready(&mut self, at: usize) {
-        let client = &mut self.clients[at];
-        if !client.is_ready && self.bus.refusal().is_none() {
-            client.is_ready = true;
-            self.bus
-                .change_session(at, self.now, |session| session.is_held = false);
-            self.route();
-        }
-    }
-
-    /// A session's client opens its stream again, from what it has read.
-    pub(crate) fn come_back(&mut self, at: usize) -> Result<(), Violation> {
-        let client = &self.clients[at];
-        if client.is_session() && client.host.is_none() && self.begin_session(at, false) {
-            self.open(at, 0)?;
+    pub(crate) fn get_ready(&mut self, at: usize) -> Result<(), Violation> {
+        if self.clients[at].can(Act::Ready) {
+            self.ask_session(at, Asks::Initialized, 0)?;
         }
         Ok(())
     }
 
-    fn watch_one(&mut self, at: usize, what: u8) {
-        if let Some(key) = one_of(self.keys().resources(), what) {
-            self.watch(at, key, true);
+    /// A session's client opens its stream again, from what it has read; where its session is over it begins another one.
+    pub(crate) fn come_back(&mut self, at: usize) -> Result<(), Violation> {
+        for _ in 0..2 {
+            if !self.clients[at].can(Act::Return) {
+                return Ok(());
+            }
+            if self.clients[at].session_id().is_none() {
+                self.request(at, Asks::Initialize, 0)?;
+                self.get_ready(at)?;
+            }
+            self.ask_session(at, Asks::Open, 0)?;
         }
+        Ok(())
     }
 
-    fn unwatch_one(&mut self, at: usize, what: u8) {
-        if let Some(key) = one_of(self.clients[at].wanted.resources(), what) {
-            self.watch(at, key, false);
+    /// Another stream of the same session takes over, unless it is refused.
+    fn take_over_stream(&mut self, at: usize, fault: u8) -> Result<(), Violation> {
+        if self.clients.len() >= MOST_CLIENTS {
+            return Ok(());
         }
+        self.disturbances += 1;
+        let next = self.clients.len();
+        let successor = self.clients[at].successor();
+        self.clients.push(successor);
+        self.ask_session(next, Asks::Open, fault)?;
+        if self.clients[next].host.is_none()
+            && let Some(successor) = self.clients.pop()
+        {
+            self.clients[at].take_back(successor);
+        }
+        Ok(())
     }
 
-    fn watch(&mut self, at: usize, key: Key, watches: bool) {
-        let client = &mut self.clients[at];
-        let is_known = self.bus.disk().session(at).is_some() && self.bus.refusal().is_none();
-        if !client.is_session() || !is_known {
-            return;
+    /// A client asks for something of its session, if it has one.
+    fn ask_session(&mut self, at: usize, asks: Asks, fault: u8) -> Result<(), Violation> {
+        if self.clients[at].session_id().is_none() {
+            return Ok(());
         }
-        if watches {
-            client.watch(key, self.ledger.now());
-        } else {
-            client.unwatch(key);
-        }
-        self.bus.change_session(at, self.now, |session| {
-            let former = session.watched;
-            session.watched = if watches {
-                former.with(key)
-            } else {
-                former.without(key)
-            };
-        });
-        self.route();
+        self.request(at, asks, fault)
     }
 
     fn end(&mut self, at: usize, step: Step) {
@@ -328,15 +336,16 @@ impl World {
                 self.shards.count_life(sleeps);
                 self.note(|| format!("  it sleeps: {sleeps}"));
             }
-            Act::Restart => self.reset_bus(step.what.is_multiple_of(2)),
+            Act::Restart => self.reset_bus(step.what.is_multiple_of(2))?,
             Act::LoseDisk => {
                 self.has_forgotten = true;
-                self.reset_bus(true);
+                self.reset_bus(true)?;
                 self.reset_shards();
                 self.bus.lose_disk();
+                self.register.clear();
             }
             Act::Down => {
-                self.reset_bus(step.what.is_multiple_of(2));
+                self.reset_bus(step.what.is_multiple_of(2))?;
                 self.bus
                     .go_down(REFUSALS[usize::from(step.spin) % REFUSALS.len()]);
             }
@@ -346,10 +355,10 @@ impl World {
             Act::Trim => self.bus.trim(1 + usize::from(step.what) % 8),
             _ => {
                 for at in 0..self.clients.len() {
-                    self.get_ready(at);
+                    self.get_ready(at)?;
                 }
                 self.has_forgotten = true;
-                self.reset_bus(false);
+                self.reset_bus(false)?;
                 self.bus.deploy();
             }
         }
@@ -365,6 +374,7 @@ impl World {
 const MOST_STREAMS: usize = 6;
 const MOST_CLIENTS: usize = 12;
 const IDS: [&str; 5] = ["1", "\"1\"", "0", "\"\"", "12345678901234567890"];
+const PRINCIPALS: [Option<&str>; 3] = [None, Some("ann"), Some("bob")];
 const WAITS: [u64; 12] = [
     1, 20, 100, 250, 700, 1_100, 2_000, 5_100, 16_000, 40_000, 70_000, 610_000,
 ];

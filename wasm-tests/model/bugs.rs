@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 43] = [
+pub(crate) const BUGS: [(Seeded, &str); 60] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -150,6 +150,74 @@ pub(crate) const BUGS: [(Seeded, &str); 43] = [
     (
         Seeded::Core(Bug::ForgetsAFailedCall),
         "a shard whose call failed forgets what it was to change",
+    ),
+    (
+        Seeded::Core(Bug::SweepsWhoStreams),
+        "a session is over although it has a stream",
+    ),
+    (
+        Seeded::Core(Bug::CountsWhoIsGone),
+        "a session that is over goes on being counted",
+    ),
+    (
+        Seeded::Core(Bug::KeepsTheBytes),
+        "a resource that is watched no longer goes on counting",
+    ),
+    (
+        Seeded::Core(Bug::EndsTheLatest),
+        "the session that was used last makes room for another one",
+    ),
+    (
+        Seeded::Core(Bug::AnswersAnyone),
+        "a session answers callers that it does not belong to",
+    ),
+    (
+        Seeded::Core(Bug::TellsNoShard),
+        "a shard does not learn what a session watches",
+    ),
+    (
+        Seeded::Core(Bug::LeavesTheFormer),
+        "the former stream of a session stays open",
+    ),
+    (
+        Seeded::Core(Bug::DropsWhatWasMissed),
+        "a shard drops a resource of which a session has missed something",
+    ),
+    (
+        Seeded::Core(Bug::AsksNobody),
+        "a session is asked for a caller who was not named",
+    ),
+    (
+        Seeded::Core(Bug::PassesSignsOfLife),
+        "a ping in a session goes to the server behind",
+    ),
+    (
+        Seeded::Core(Bug::TellsWithoutEnd),
+        "the server behind is told without end that a client is ready",
+    ),
+    (
+        Seeded::Core(Bug::ForgetsWhereItWas),
+        "a session's stream does not go on from where its client was",
+    ),
+    (
+        Seeded::Core(Bug::TellsWhatIsDenied),
+        "a session's stream tells what its caller may not hear of",
+    ),
+    (
+        Seeded::Core(Bug::OpensAgainSilently),
+        "a watch that is open again does not tell what it may have missed",
+    ),
+    (
+        Seeded::Core(Bug::EndsWithItsStream),
+        "a watch stops when the server closes its stream",
+    ),
+    (
+        Seeded::Core(Bug::StaysAwayForLong),
+        "a watch opens the next stream ten minutes later",
+    ),
+    (
+        Seeded::Core(Bug::TellsTheLastOnly),
+        "a watch tells the last of several changes alone",
     ),
     (
         Seeded::Around(Slip::ForgetsWhatItSent),

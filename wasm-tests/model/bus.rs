@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
     bus::{EdgeId, FollowReply, Keeps, Position, Received},
@@ -6,7 +6,8 @@ use mcp_listen::{
 };
 
 use crate::{
-    disk::{Disk, Session},
+    desk::Tell,
+    disk::Disk,
     invariant::Violation,
     key::Key,
     memory::{Attachment, Memory},
@@ -27,6 +28,13 @@ pub(crate) struct Bus {
     /// Whether it is of the version before: it tells no previous position.
     is_old: bool,
     out: Vec<Out>,
+    pub(crate) tells: Vec<Tell>,
+    /// How often it has begun anew.
+    pub(crate) lives: usize,
+    /// How often an edge has come or gone.
+    pub(crate) moves: usize,
+    /// The sessions of which two edges held a stream: one took over from the other.
+    pub(crate) taken: BTreeSet<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -45,6 +53,10 @@ impl Bus {
             attachments: BTreeMap::new(),
             is_old,
             out: Vec::new(),
+            tells: Vec::new(),
+            lives: 0,
+            moves: 0,
+            taken: BTreeSet::new(),
         };
         bus.wake();
         bus
@@ -56,6 +68,10 @@ impl Bus {
 
     pub(crate) fn disk(&self) -> &Disk {
         &self.disk
+    }
+
+    pub(crate) fn disk_mut(&mut self) -> &mut Disk {
+        &mut self.disk
     }
 
     pub(crate) fn is_old(&self) -> bool {
@@ -91,27 +107,25 @@ impl Bus {
         };
         match memory.core.handle_message(edge, text) {
             Ok(Received::Followed(reply)) => self.answer(socket, edge, *reply, now)?,
-            Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost),
+            Ok(Received::Detached | Received::Full) => self.leave(socket, Close::Lost, now),
             Err(_) => {}
         }
         Ok(())
     }
 
     /// A socket is gone, or the bus forgets it without a word.
-    pub(crate) fn forget(&mut self, socket: SocketId) {
-        let former = self.attachments.remove(&socket);
+    pub(crate) fn forget(&mut self, socket: SocketId, now: Millis) {
+        self.wake();
+        self.attachments.remove(&socket);
+        self.moves += 1;
         let Some(memory) = self.memory() else { return };
+        memory.behind.remove(&socket);
         if let Some(edge) = memory.edges.remove(&socket) {
             memory.sockets.remove(&edge);
             if !slip::has(Slip::KeepsWhoLeft) {
                 memory.core.disconnect(edge);
+                memory.sessions.handle_left(edge, now).unwrap();
             }
-        }
-        memory.behind.remove(&socket);
-        if let Some(session) = former.and_then(|former| former.session)
-            && memory.streams.get(&session) == Some(&socket)
-        {
-            memory.streams.remove(&session);
         }
     }
 
@@ -155,25 +169,6 @@ impl Bus {
         (cut != Cut::BeforeLog).then_some(publication.position)
     }
 
-    pub(crate) fn begin_session(&mut self, id: usize, is_held: bool) {
-        if self.memory().is_some() {
-            self.disk.begin_session(id, is_held && !self.is_old);
-        }
-    }
-
-    /// What is kept of a session changes, on disk and for its stream.
-    pub(crate) fn change_session(
-        &mut self,
-        id: usize,
-        now: Millis,
-        change: impl FnOnce(&mut Session),
-    ) {
-        if self.memory().is_some() {
-            self.disk.change_session(id, change);
-            self.follow(id, now);
-        }
-    }
-
     /// Falls asleep, unless there is something left to do.
     pub(crate) fn hibernate(&mut self) -> bool {
         let can = matches!(&self.life, Life::Awake(memory)
@@ -189,7 +184,10 @@ impl Bus {
         if !matches!(self.life, Life::Down(_)) {
             self.life = Life::Asleep;
         }
+        self.lives += 1;
+        self.moves += 1;
         self.out.clear();
+        self.tells.clear();
         std::mem::take(&mut self.attachments).into_keys().collect()
     }
 
@@ -217,7 +215,8 @@ impl Bus {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
-        let alarm = self.disk.table.alarm;
+        let alarms = [self.disk.table.alarm, self.disk.sweep_at];
+        let alarm = alarms.into_iter().flatten().min();
         match &self.life {
             Life::Awake(memory) => {
                 let deadlines = [memory.settles_at, memory.core.poll_timeout(), alarm];
@@ -261,24 +260,25 @@ impl Bus {
         mut reply: FollowReply,
         now: Millis,
     ) -> Result<(), Violation> {
-        let session = reply.joined().first().and_then(|id| id.parse().ok());
-        if session.is_some_and(|session| self.disk.session(session).is_none()) {
-            self.leave(socket, Close::Over);
-            return Ok(());
-        }
+        let claim = reply.joined().first().cloned();
         let Some(memory) = self.memory() else {
             return Ok(());
         };
+        let sessions = &mut memory.sessions;
+        let is_there = sessions.handle_follow(&mut reply, &mut memory.core, now);
+        if !is_there.unwrap() {
+            self.leave(socket, Close::Over, now);
+            return Ok(());
+        }
         let kept = memory.core.registry().kept(edge);
+        self.moves += 1;
         let attachment = self.attachments.entry(socket).or_default();
         match reply.keeps() {
             Keeps::Nothing => {}
-            Keeps::Anew => (attachment.kept, attachment.session) = (kept, session),
+            Keeps::Anew => (attachment.kept, attachment.session) = (kept, claim),
             Keeps::Delta(delta) => attachment.kept.push(delta.to_json()),
         }
-        if let Some(session) = session {
-            self.take_over(socket, session, &mut reply);
-        }
+        self.tend(now);
         self.replay(edge, &mut reply)?;
         let frames = self.memory().map(|memory| reply.finish(&mut memory.core));
         for (place, text) in frames.unwrap_or_default().into_iter().enumerate() {
@@ -300,43 +300,6 @@ impl Bus {
             (attachment.last, attachment.seq) = (last, seq.unwrap_or_default());
         }
         Ok(())
-    }
-
-    /// The stream of a session is here now, and is told what that watches.
-    fn take_over(&mut self, socket: SocketId, session: usize, reply: &mut FollowReply) {
-        let former = self
-            .memory()
-            .and_then(|memory| memory.streams.insert(session, socket));
-        if let Some(former) = former.filter(|former| *former != socket) {
-            self.leave(former, Close::Over);
-        }
-        let watched = self.disk.session(session).cloned();
-        let may_follow = !slip::has(Slip::FollowsNoSession);
-        if let Some(memory) = self.memory() {
-            memory.streams.insert(session, socket);
-            if let Some(watched) = watched.filter(|_| may_follow) {
-                reply.push_watch(&mut memory.core, watched.told(session));
-            }
-        }
-    }
-
-    /// A session's stream follows what the session watches.
-    fn follow(&mut self, session: usize, now: Millis) {
-        let Some(kept) = self.disk.session(session) else {
-            return;
-        };
-        let (uris, is_held) = (kept.uris(), kept.is_held);
-        let may_follow = !slip::has(Slip::FollowsNoSession);
-        let Some(memory) = self.memory().filter(|_| may_follow) else {
-            return;
-        };
-        let Some(socket) = memory.streams.get(&session).copied() else {
-            return;
-        };
-        let edge = memory.edges.get(&socket).copied();
-        if let Some(frame) = edge.and_then(|edge| memory.core.watch(edge, &uris, is_held)) {
-            self.send(socket, frame, Note::Watched, now);
-        }
     }
 
     pub(crate) fn send(&mut self, socket: SocketId, text: String, note: Note, now: Millis) {
@@ -372,8 +335,13 @@ impl Bus {
         self.attachments.keys()
     }
 
-    pub(crate) fn leave(&mut self, socket: SocketId, how: Close) {
-        self.forget(socket);
+    /// The sockets of edges with streams of sessions, and what these claim.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (SocketId, &str)> {
+        claims(&self.attachments)
+    }
+
+    pub(crate) fn leave(&mut self, socket: SocketId, how: Close, now: Millis) {
+        self.forget(socket, now);
         self.out.push(Out::Close(socket, how));
     }
 
@@ -390,9 +358,27 @@ impl Bus {
         if !matches!(self.life, Life::Asleep) {
             return;
         }
-        let memory = Memory::wake(&self.disk, &self.attachments);
+        let mut memory = Memory::wake(&self.disk, &self.attachments);
+        self.lives += 1;
+        let over = std::mem::take(&mut memory.over);
         self.life = Life::Awake(Box::new(memory));
+        for socket in over {
+            self.leave(socket, Close::Lost, Millis(0));
+        }
     }
+}
+
+/// Those of these sockets whose edges hold streams of sessions, and what they claim.
+pub(crate) fn claims(
+    attachments: &BTreeMap<SocketId, Attachment>,
+) -> impl Iterator<Item = (SocketId, &str)> {
+    let all = attachments.iter();
+    all.filter_map(|(socket, attachment)| Some((*socket, attachment.session.as_deref()?)))
+}
+
+/// The session of a claim.
+pub(crate) fn session_of(claim: &str) -> &str {
+    claim.split(' ').next().unwrap_or_default()
 }
 
 const SETTLE: Millis = Millis(200);

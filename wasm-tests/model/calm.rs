@@ -26,10 +26,7 @@ impl World {
         }
         self.rouse();
         self.settle()?;
-        for at in 0..self.clients.len() {
-            self.get_ready(at);
-            self.come_back(at)?;
-        }
+        self.come_back_all()?;
         let prompt = self.prompt();
         self.settle()?;
         let before = self.moves();
@@ -41,6 +38,17 @@ impl World {
             .collect();
         self.check_heard(&stayed)?;
         self.wait_at_last()?;
+        // Where the bus had yet to learn that a stream was gone, another one was refused.
+        self.check_watches()?;
+        if self.clients.iter().any(Client::is_session) {
+            let before = self.begun + self.streams().len();
+            self.come_back_all()?;
+            self.settle()?;
+            if self.begun + self.streams().len() > before {
+                self.pass(PROMPTLY)?;
+            }
+            self.check_sessions()?;
+        }
         let known = self.known();
         self.check_heard(&known)?;
         let is_apart = !self.bus.table().has_shards() || self.bus.attached() == 0;
@@ -52,6 +60,15 @@ impl World {
         self.let_in()?;
         self.probe()?;
         self.end_all()
+    }
+
+    /// The clients of sessions get ready, and open their streams.
+    fn come_back_all(&mut self) -> Result<(), Violation> {
+        for at in 0..self.clients.len() {
+            self.get_ready(at)?;
+            self.come_back(at)?;
+        }
+        Ok(())
     }
 
     /// The streams that are attached, or have lost a bus which was not away for long.
@@ -154,7 +171,7 @@ impl World {
             self.note(|| format!("client {at} opens a stream in the calm"));
             let wanted = Keys::or_all(self.setup.keys);
             self.clients.push(Client::subscriber("\"last\"", wanted));
-            self.open(at, place)?;
+            self.open(at, place, 0)?;
         }
         self.settle()?;
         self.pass(PROMPTLY)?;
@@ -171,7 +188,7 @@ impl World {
     }
 
     /// The streams that have nothing to find out yet.
-    fn known(&mut self) -> Vec<usize> {
+    pub(crate) fn known(&mut self) -> Vec<usize> {
         if self.setup.verifies {
             return self.streams();
         }
@@ -218,6 +235,7 @@ impl World {
 
     /// Streams end, with a result where they are closed, and the bus forgets each of them.
     fn end_all(&mut self) -> Result<(), Violation> {
+        self.cancel_watches()?;
         for at in self.streams() {
             if at % 2 == 0 {
                 self.drop_host(at)?;

@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, listen::Ending};
+use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::Ending};
 
 use crate::{
     driven::Driven,
@@ -25,11 +25,26 @@ impl World {
         let disturbances = self.disturbances;
         let found = self.hosts().find(|(known, _)| *known == at);
         let opened_in = found.and_then(|(_, host)| host.opened_in);
+        self.answer_watch(at, &Service::refuse(Reason::Unavailable));
         self.drop_host(at)?;
+        self.tend_watch(at)?;
         hold(
             "a stream that can be opened is let in",
             opened_in != Some(disturbances),
             || format!("client {at} was refused, and the bus is well"),
+        )
+    }
+
+    /// The bus lets a stream go: its session is over, or has another one.
+    pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
+        self.register.observe(&self.bus, self.now)?;
+        let client = &self.clients[at];
+        let has_cause =
+            |id: &str| self.register.may_be_over(id, self.now) || self.bus.taken.contains(id);
+        hold(
+            "a stream that nobody ended stays open",
+            client.session_id().is_none_or(has_cause),
+            || format!("client {at} is let go, and its session is there"),
         )
     }
 

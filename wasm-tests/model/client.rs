@@ -1,4 +1,6 @@
 use mcp_listen::{
+    clock::Millis,
+    event::ServerEvent,
     id::RequestId,
     listen::{ClientEnd, ClientStream, Incoming, Notice},
 };
@@ -8,14 +10,17 @@ use crate::{
     invariant::{Violation, hold},
     key::{KEYS, Key, Keys},
     ledger::Ledger,
+    request::{Asks, Request},
     schedule::Act,
+    session::Session,
+    watching::Watching,
     wire::Said,
 };
 
 /// One client: the stream that it reads, how it reads, and what it was promised.
 #[derive(Debug)]
 pub(crate) struct Client {
-    kind: Kind,
+    pub(crate) kind: Kind,
     pub(crate) host: Option<Host>,
     /// Whether it reads whatever comes at once.
     pub(crate) is_eager: bool,
@@ -24,10 +29,12 @@ pub(crate) struct Client {
     /// What it wants to hear now.
     pub(crate) wanted: Keys,
     /// For each key, the event after which it was promised to hear of every one.
-    promised: [Option<usize>; KEYS],
+    pub(crate) promised: [Option<usize>; KEYS],
     /// For each key, up to which event the publisher had come when the last cue that it read was written.
-    read: [usize; KEYS],
-    last_id: Option<String>,
+    pub(crate) read: [usize; KEYS],
+    pub(crate) last_id: Option<String>,
+    /// Up to which event the publisher had come when what it read last was written.
+    pub(crate) seen: usize,
 }
 
 #[derive(Debug)]
@@ -37,7 +44,8 @@ pub(crate) enum Kind {
         stream: Box<ClientStream>,
     },
     /// A client of 2025: its stream comes and goes, and its session stays.
-    Session,
+    Session(Session),
+    Watch(Box<Watching>),
 }
 
 impl Client {
@@ -47,11 +55,7 @@ impl Client {
         Self::new(Kind::Subscription { raw_id, stream }, wanted)
     }
 
-    pub(crate) fn session(wanted: Keys) -> Self {
-        Self::new(Kind::Session, wanted)
-    }
-
-    fn new(kind: Kind, wanted: Keys) -> Self {
+    pub(crate) fn new(kind: Kind, wanted: Keys) -> Self {
         Self {
             kind,
             host: None,
@@ -61,49 +65,93 @@ impl Client {
             promised: [None; KEYS],
             read: [0; KEYS],
             last_id: None,
+            seen: 0,
         }
+    }
+
+    pub(crate) fn watch_of(watching: Watching, wanted: Keys) -> Self {
+        Self::new(Kind::Watch(Box::new(watching)), wanted)
+    }
+
+    pub(crate) fn watching(&mut self) -> Option<&mut Watching> {
+        match &mut self.kind {
+            Kind::Watch(watching) => Some(watching),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_watching(&self) -> bool {
+        matches!(self.kind, Kind::Watch(_))
+    }
+
+    /// When its watch has something to do.
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        match &self.kind {
+            Kind::Watch(watching) => watching.poll_timeout(),
+            _ => None,
+        }
+    }
+
+    /// Whether its watch has no stream.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(&self.kind, Kind::Watch(watching) if watching.is_late())
+    }
+
+    /// Its watch tells it that something changed.
+    pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
+        let key = Key::of(event);
+        self.read[key.index()] = self.seen;
+        hold(
+            "a watch tells what it watches alone",
+            self.wanted.has(key),
+            || key.name().to_owned(),
+        )
     }
 
     /// Whether an act would change anything for it.
     pub(crate) fn can(&self, act: Act) -> bool {
+        let session = self.in_session();
         match act {
-            Act::Return => self.is_session() && self.host.is_none(),
-            Act::Watch | Act::Unwatch => self.is_session(),
-            Act::Ready => !self.is_ready,
+            Act::Return => session.is_some() && self.host.is_none(),
+            Act::TakeOver => session.is_some() && self.host.is_some() && self.last_id.is_some(),
+            Act::Watch | Act::Unwatch | Act::EndSession | Act::Ping => session.is_some(),
+            Act::Ready => session.is_some() && !self.is_ready,
             Act::Pause => self.host.is_some() && self.is_eager,
             Act::Resume => !self.is_eager,
             _ => self.host.is_some(),
         }
     }
 
-    pub(crate) fn raw_id(&self) -> Option<&'static str> {
-        match self.kind {
-            Kind::Subscription { raw_id, .. } => Some(raw_id),
-            Kind::Session => None,
+    /// The request by which it asks for something.
+    pub(crate) fn request(&self, asks: Asks) -> Request {
+        match &self.kind {
+            Kind::Subscription { raw_id, .. } => Request::listen(raw_id, &self.wanted.filter()),
+            Kind::Watch(watching) => watching.request(),
+            Kind::Session(session) => {
+                let id = session.id.as_deref().filter(|_| asks != Asks::Initialize);
+                let last_id = self.last_id.as_deref().filter(|_| asks == Asks::Open);
+                Request::of_session(asks, id, last_id)
+            }
         }
     }
 
     pub(crate) fn is_session(&self) -> bool {
-        matches!(self.kind, Kind::Session)
-    }
-
-    /// What it says that it has read, when it comes back.
-    pub(crate) fn last_id(&self) -> Option<String> {
-        self.last_id.clone()
+        matches!(self.kind, Kind::Session(_))
     }
 
     pub(crate) fn read_up_to(&self) -> [usize; KEYS] {
         self.read
     }
 
-    /// Its session begins, in place of an earlier one: it watches nothing yet, and of the lists everything is
-    /// promised from now on.
-    pub(crate) fn begin_anew(&mut self, published: usize, is_ready: bool) {
-        self.wanted = self.wanted.lists();
-        self.is_ready = is_ready;
-        self.last_id = None;
-        self.promised = [None; KEYS];
-        self.promise(published);
+    /// Its stream may tell of no resource.
+    pub(crate) fn deny_resources(&mut self) {
+        for key in self.wanted.resources().collect::<Vec<_>>() {
+            self.wanted = self.wanted.without(key);
+        }
+        if let Kind::Subscription { raw_id, stream } = &mut self.kind {
+            let id = RequestId::from_raw(raw_id, 256).unwrap();
+            **stream = ClientStream::new(id, self.wanted.filter());
+        }
     }
 
     /// What is published from now on is promised, unless it was before.
@@ -113,32 +161,27 @@ impl Client {
         }
     }
 
-    /// A session watches something more, which is promised from now on.
-    pub(crate) fn watch(&mut self, key: Key, published: usize) {
-        let is_new = !self.wanted.has(key);
-        self.wanted = self.wanted.with(key);
-        if is_new {
-            self.promised[key.index()] = Some(published);
-        }
-    }
-
-    pub(crate) fn unwatch(&mut self, key: Key) {
-        self.wanted = self.wanted.without(key);
-        self.promised[key.index()] = None;
-    }
-
     /// Whether event `number` of a key was promised.
     pub(crate) fn is_promised(&self, key: Key, number: usize) -> bool {
         self.wanted.has(key) && self.promised[key.index()].is_some_and(|after| number > after)
     }
 
     /// The client takes one write; the answer is whether the stream goes on.
-    pub(crate) fn read(&mut self, written: Written) -> Result<bool, Violation> {
+    pub(crate) fn read(&mut self, written: Written, now: Millis) -> Result<bool, Violation> {
+        self.seen = written.now;
         for read in written.reads {
+            if let Some(watching) = self.watching() {
+                if read.said == Said::End {
+                    return Ok(false);
+                }
+                watching.handle_bytes(&read.bytes, now);
+                continue;
+            }
             if read.id.is_some() {
                 self.last_id = read.id;
             }
             if let Said::Changed(event) = &read.said {
+                self.check_asked(Key::of(event))?;
                 self.read[Key::of(event).index()] = written.now;
             }
             if read.said == Said::End {

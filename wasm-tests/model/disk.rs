@@ -1,16 +1,11 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{Mark, Position},
     clock::Millis,
-    uri::Uri,
-    wire::Watched,
 };
 
-use crate::{
-    key::{Key, Keys},
-    table::Table,
-};
+use crate::{cabinet::Cabinet, key::Key, table::Table};
 
 /// What outlives the bus: the log, cut to a window by count and age, and what sessions watch.
 #[derive(Debug)]
@@ -20,21 +15,13 @@ pub(crate) struct Disk {
     floor: u64,
     last: u64,
     window: usize,
-    sessions: BTreeMap<usize, Session>,
+    pub(crate) cabinet: Cabinet,
+    /// When the alarm rings that ends sessions.
+    pub(crate) sweep_at: Option<Millis>,
     /// What the root of shards keeps.
     pub(crate) table: Table,
     /// Everything that was ever published: for those who watch.
     published: Vec<(Key, usize)>,
-}
-
-/// A session, as the bus keeps it.
-#[derive(Clone, Debug)]
-pub(crate) struct Session {
-    pub(crate) watched: Keys,
-    /// Whether its client has yet to say that it is ready.
-    pub(crate) is_held: bool,
-    /// Where the log ended when it began.
-    pub(crate) began: Mark,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +40,8 @@ impl Disk {
             floor: 0,
             last: 0,
             window,
-            sessions: BTreeMap::new(),
+            cabinet: Cabinet::default(),
+            sweep_at: None,
             table,
             published: Vec::new(),
         }
@@ -112,41 +100,6 @@ impl Disk {
         self.log
             .iter()
             .filter(move |entry| entry.position > position)
-    }
-
-    pub(crate) fn session(&self, id: usize) -> Option<&Session> {
-        self.sessions.get(&id)
-    }
-
-    pub(crate) fn begin_session(&mut self, id: usize, is_held: bool) {
-        let session = Session {
-            watched: Keys::default(),
-            is_held,
-            began: self.mark(),
-        };
-        self.sessions.insert(id, session);
-    }
-
-    /// Changes what is kept of a session.
-    pub(crate) fn change_session(&mut self, id: usize, change: impl FnOnce(&mut Session)) {
-        if let Some(session) = self.sessions.get_mut(&id) {
-            change(session);
-        }
-    }
-}
-
-impl Session {
-    pub(crate) fn uris(&self) -> Vec<Uri> {
-        self.watched.iter().map(Key::uri).collect()
-    }
-
-    /// What the stream of this session is told of it.
-    pub(crate) fn told(&self, id: usize) -> Watched {
-        Watched {
-            session: id.to_string().into(),
-            uris: self.uris(),
-            is_held: self.is_held,
-        }
     }
 }
 

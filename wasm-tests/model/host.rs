@@ -1,17 +1,14 @@
 use mcp_listen::{
     clock::Millis,
     fanout::StreamId,
-    id::RequestId,
     isolate::Joining,
-    legacy::event_id,
-    listen::{Ending, ServerStream, Stamp},
-    upstream::Past,
+    listen::{Ending, ServerStream},
 };
 
 use crate::{
     driven::{Driven, Frame, frames_of},
     invariant::{Violation, hold},
-    key::{KEYS, Key, Keys, number_of},
+    key::{KEYS, Key, number_of},
     pending::{Pending, Told},
     wire::{Read, Reader, Said},
 };
@@ -74,14 +71,11 @@ enum Progress {
 
 /// What a stream is opened with.
 pub(crate) struct Opening {
-    pub(crate) keys: Keys,
-    /// The JSON text of the listen request's id; a session's stream has none.
-    pub(crate) id: Option<&'static str>,
-    pub(crate) session: Option<usize>,
-    /// The id of the last event that a session's client has read.
-    pub(crate) last_id: Option<String>,
+    pub(crate) reader: Reader,
+    pub(crate) stream: ServerStream,
+    /// Where it is that of a session.
+    pub(crate) joining: Option<Joining>,
     pub(crate) isolate: usize,
-    pub(crate) keep_alive: Millis,
     /// What the client has read up to now.
     pub(crate) read: [usize; KEYS],
 }
@@ -89,27 +83,18 @@ pub(crate) struct Opening {
 impl Host {
     /// A host that is not connected yet.
     pub(crate) fn open(opening: Opening, now: Millis) -> Self {
-        let id = opening.id.and_then(|raw| RequestId::from_raw(raw, 256));
-        let (stamp, reader) = match id {
-            Some(id) => (Stamp::Subscription(id.clone()), Reader::Subscription(id)),
-            None => (Stamp::None, Reader::Session),
-        };
-        let mut stream =
-            ServerStream::with_stamp(stamp, opening.keys.filter(), opening.keep_alive, now);
-        stream.stall_after(STALL);
-        let past = opening.last_id.map_or(Past::None, |id| {
-            event_id::read(&id).map_or(Past::Unknown, Past::Since)
-        });
-        let joining = opening.session.map(|session| Joining {
-            session: session.to_string().into(),
-            past,
-            denied: Vec::new(),
-        });
+        let Opening {
+            reader,
+            stream,
+            joining,
+            isolate,
+            read,
+        } = opening;
         Self {
             reader,
             is_of_session: joining.is_some(),
-            origin: opening.isolate,
-            isolate: opening.isolate,
+            origin: isolate,
+            isolate,
             made: Some((stream, joining)),
             stream: None,
             tried_at: None,
@@ -117,7 +102,7 @@ impl Host {
             allowed: Vec::new(),
             opens_until: now + ATTACH,
             pending: Pending::default(),
-            polled: opening.read,
+            polled: read,
             written: None,
             written_at: None,
             progress: Progress::Opening,
@@ -168,7 +153,7 @@ impl Host {
             if let Said::Changed(event) = &read.said {
                 self.pending.pass(Key::of(event))?;
             }
-            let honors = |key: Key| stream.honored().accepts(&key.event(0));
+            let honors = |key: Key| key.is_honored(stream.honored());
             reads.push(self.write(frame, honors, published)?);
         }
         self.put(reads, published, now);
@@ -211,7 +196,7 @@ impl Host {
             let mut reads = Vec::new();
             for frame in driven.poll(now, self.progress == Progress::Ended) {
                 let honored = driven.read(|stream| stream.honored().clone());
-                let honors = |key: Key| honored.accepts(&key.event(0));
+                let honors = |key: Key| key.is_honored(&honored);
                 reads.push(self.write(frame, honors, published)?);
             }
             if !reads.is_empty() {
@@ -267,6 +252,10 @@ impl Host {
     ) -> Result<Read, Violation> {
         let read = self.reader.read(frame)?;
         self.progress = self.progress_after(&read.said)?;
+        if let Said::Acknowledged(_) = &read.said {
+            // What was published before it its client reads after it.
+            self.polled = [published; KEYS];
+        }
         if let Said::Changed(event) = &read.said {
             let key = Key::of(event);
             hold("nothing outside the honored filter", honors(key), || {

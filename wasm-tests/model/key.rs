@@ -71,6 +71,24 @@ impl Key {
         }
     }
 
+    /// Whether a stream tells of it that honors this.
+    pub(crate) fn is_honored(self, honored: &SubscriptionFilter) -> bool {
+        match self.0 {
+            0 => honored.tools_list_changed,
+            1 => honored.prompts_list_changed,
+            2 => honored.resources_list_changed,
+            FIRST_TASK.. => honored.task_ids.iter().any(|id| **id == *self.name()),
+            _ => {
+                let mut uris = honored.resource_subscriptions.iter();
+                uris.any(|uri| **uri == *self.name())
+            }
+        }
+    }
+
+    pub(crate) fn of_uri(uri: &Uri) -> Self {
+        Self(NAMES.iter().position(|known| **known == **uri).unwrap())
+    }
+
     fn state(self, number: usize) -> ServerEvent {
         let name = self.name();
         let text = format!(r#"{{"taskId":"{name}","status":"working","ttlMs":{number}}}"#);
@@ -113,6 +131,16 @@ impl Keys {
 
     pub(crate) fn resources(self) -> impl Iterator<Item = Key> {
         self.iter().filter(|key| key.is_resource())
+    }
+
+    /// The same keys but for tasks; the lists where there is nothing else.
+    pub(crate) fn without_tasks(self) -> Self {
+        let without = self.0 & ((1 << FIRST_TASK) - 1);
+        Self(if without == 0 {
+            (1 << FIRST_URI) - 1
+        } else {
+            without
+        })
     }
 
     pub(crate) fn with(self, key: Key) -> Self {

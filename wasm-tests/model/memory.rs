@@ -3,10 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_listen::{
     bus::{self, EdgeId, Mark, Position},
     clock::Millis,
+    session::Sessions,
     wire::topics_of,
 };
 
 use crate::{
+    cabinet::Cabinet,
     disk::Disk,
     network::SocketId,
     slip::{self, Slip},
@@ -18,7 +20,9 @@ pub(crate) struct Memory {
     pub(crate) core: bus::Bus,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
-    pub(crate) streams: BTreeMap<usize, SocketId>,
+    pub(crate) sessions: Sessions<Cabinet>,
+    /// The sockets of sessions that are over: they are to be closed.
+    pub(crate) over: Vec<SocketId>,
     /// Sockets whose attachments do not say yet what was sent last.
     pub(crate) behind: BTreeSet<SocketId>,
     pub(crate) settles_at: Option<Millis>,
@@ -29,7 +33,8 @@ pub(crate) struct Memory {
 pub(crate) struct Attachment {
     /// What the edge follows, then each change of that; nothing before it follows anything.
     pub(crate) kept: Vec<String>,
-    pub(crate) session: Option<usize>,
+    /// What the edge claims whose stream is that of a session.
+    pub(crate) session: Option<Box<str>>,
     pub(crate) last: Option<Position>,
     pub(crate) seq: u64,
 }
@@ -41,12 +46,13 @@ impl Memory {
             core: disk.table.bus(mark(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
-            streams: BTreeMap::new(),
+            sessions: Sessions::new(disk.cabinet.clone(), Millis(0)),
+            over: Vec::new(),
             behind: BTreeSet::new(),
             settles_at: None,
         };
         for (socket, attachment) in attachments {
-            memory.restore(*socket, attachment, disk);
+            memory.restore(*socket, attachment);
         }
         memory
     }
@@ -56,7 +62,7 @@ impl Memory {
         self.sockets.insert(edge, socket);
     }
 
-    fn restore(&mut self, socket: SocketId, attachment: &Attachment, disk: &Disk) {
+    fn restore(&mut self, socket: SocketId, attachment: &Attachment) {
         let edge = if attachment.kept.is_empty() {
             self.core.connect()
         } else {
@@ -67,10 +73,10 @@ impl Memory {
             self.core.restore(&topics, last, attachment.seq)
         };
         self.enter(socket, edge);
-        if let Some(session) = attachment.session {
-            self.streams.insert(session, socket);
-            if let Some(session) = disk.session(session) {
-                self.core.watch(edge, &session.uris(), session.is_held);
+        if let Some(claim) = &attachment.session {
+            match self.sessions.restore(claim, edge).unwrap() {
+                Some(watched) => drop(self.core.watch(edge, &watched.uris, watched.is_held)),
+                None => self.over.push(socket),
             }
         }
     }

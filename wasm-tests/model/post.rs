@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mcp_listen::{
     bus::{Home, ShardId},
@@ -11,6 +11,7 @@ use crate::{
     network::SocketId,
     schedule::{Act, Step},
     shard::ShardObject,
+    wires::Claimant,
     world::World,
 };
 
@@ -23,6 +24,9 @@ pub(crate) struct Shards {
     is_held: bool,
     /// How often the root has begun anew.
     life: usize,
+    /// The calls about sessions that are under way, and the number of the last one.
+    tickets: BTreeMap<u32, ShardId>,
+    ticket: u32,
 }
 
 /// A call or an answer.
@@ -32,6 +36,9 @@ enum Mail {
     Taken(ShardId, Call, String),
     Follow(ShardId, u64, String),
     Answer(ShardId, u64, String),
+    /// A call about a session, and that it is done.
+    Tell(ShardId, u32, String),
+    Told(ShardId, u32),
 }
 
 /// A call of a root: who began anew waits for no answer to a call of its former life.
@@ -139,13 +146,18 @@ impl World {
             };
             self.post(Mail::Batch(call.shard, number, call.text));
         }
+        self.post_tells();
         for shard in self.shards.objects.keys().copied().collect::<Vec<_>>() {
             let Some(object) = self.shards.objects.get_mut(&shard) else {
                 continue;
             };
             let out = object.take_out();
             let call = object.poll_call(now);
+            let done = object.take_done();
             self.hand_out(out);
+            for ticket in done {
+                self.post(Mail::Told(shard, ticket));
+            }
             if let Some(call) = call {
                 self.post(Mail::Follow(shard, call.seq, call.text));
             }
@@ -169,7 +181,7 @@ impl World {
         self.note(|| format!("{:?} {} of the shards", step.act, step.what % 6));
         match step.act {
             Act::Mail => self.move_mail(step)?,
-            _ => self.move_shard(step),
+            _ => self.move_shard(step)?,
         }
         Ok(())
     }
@@ -205,12 +217,17 @@ impl World {
                 };
                 match kind {
                     2 => self.arrive_mail(&mail)?,
-                    3 => self.fail_mail(&mail, step.spin.is_multiple_of(4)),
+                    3 => self.fail_mail(&mail, step.spin.is_multiple_of(4))?,
                     4 => {
                         self.post(mail.clone());
                         self.arrive_mail(&mail)?;
                     }
-                    _ => self.note(|| format!("  {mail:?} is lost")),
+                    _ => {
+                        self.note(|| format!("  {mail:?} is lost"));
+                        if let Mail::Tell(_, ticket, _) | Mail::Told(_, ticket) = mail {
+                            self.fail_ticket(ticket)?;
+                        }
+                    }
                 }
             }
             (_, None) => {}
@@ -218,20 +235,20 @@ impl World {
         Ok(())
     }
 
-    fn move_shard(&mut self, step: Step) {
+    fn move_shard(&mut self, step: Step) -> Result<(), Violation> {
         let shards: Vec<ShardId> = self.shards.objects.keys().copied().collect();
         let Some(place) = usize::from(step.who).checked_rem(shards.len()) else {
-            return;
+            return Ok(());
         };
         let shard = shards[place];
         let Some(object) = self.shards.objects.get_mut(&shard) else {
-            return;
+            return Ok(());
         };
         if step.act == Act::SleepShard {
             let is_called = self.shards.mail.iter().any(|mail| mail.shard() == shard);
             let sleeps = !is_called && object.hibernate();
             self.note(|| format!("  it sleeps: {sleeps}"));
-            return;
+            return Ok(());
         }
         let sockets = object.reset();
         // Nobody waits for the answer to a call of its former life.
@@ -241,6 +258,17 @@ impl World {
         for socket in sockets {
             self.lose_socket(socket, step.what.is_multiple_of(2));
         }
+        // Nor is anything done that it was told in its former life.
+        let is_posted = |ticket: u32| {
+            let mut mail = self.shards.mail.iter();
+            mail.any(|mail| matches!(mail, Mail::Tell(_, posted, _) | Mail::Told(_, posted) if *posted == ticket))
+        };
+        let tickets = self.shards.tickets.iter();
+        let lost = tickets.filter(|(ticket, at)| **at == shard && !is_posted(**ticket));
+        for ticket in lost.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
+            self.fail_ticket(ticket)?;
+        }
+        Ok(())
     }
 
     /// The root's memory is gone, and with it the calls that it waits for.
@@ -260,10 +288,12 @@ impl World {
         match (mail, self.bus.refusal()) {
             (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::Taken(..), Some(_)) => {}
             (Mail::Follow(..), Some(refusal)) => {
-                self.fail_mail(mail, refusal == Refusal::Overloaded);
+                self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
             (Mail::Follow(shard, seq, text), None) => {
-                let answer = self.bus.handle_follow(*shard, text)?;
+                self.note_claims(Claimant::Shard(*shard), text);
+                let answer = self.bus.handle_follow(*shard, text, now)?;
+                self.register.observe(&self.bus, now)?;
                 self.collect_mail();
                 self.post(Mail::Answer(*shard, *seq, answer));
             }
@@ -280,6 +310,15 @@ impl World {
                     self.post(Mail::Taken(*shard, *call, answer));
                 }
             }
+            (Mail::Tell(shard, ticket, text), _) => {
+                if let Some(object) = self.shards.objects.get_mut(shard) {
+                    object.tell_session(*ticket, text)?;
+                }
+            }
+            (Mail::Told(_, ticket), _) => {
+                self.shards.tickets.remove(ticket);
+                self.handle_told(*ticket)?;
+            }
             (Mail::Answer(shard, seq, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.handle_answer(*seq, text, now, random);
@@ -291,7 +330,7 @@ impl World {
     }
 
     /// Whoever made the call hears that it failed.
-    fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) {
+    fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) -> Result<(), Violation> {
         self.note(|| format!("  fails: {mail:?}"));
         let random = self.random();
         let now = self.now;
@@ -308,8 +347,31 @@ impl World {
                     object.handle_failure(*seq, is_overloaded, now, random);
                 }
             }
+            Mail::Tell(_, ticket, _) | Mail::Told(_, ticket) => self.fail_ticket(*ticket)?,
         }
         self.collect_mail();
+        Ok(())
+    }
+
+    fn fail_ticket(&mut self, ticket: u32) -> Result<(), Violation> {
+        self.shards.tickets.remove(&ticket);
+        self.has_lost_calls = true;
+        self.fail_visits(Some(ticket))
+    }
+
+    /// Posts what the root has to tell shards of sessions; the answer is the calls that are awaited.
+    pub(crate) fn post_tells(&mut self) -> BTreeSet<u32> {
+        let mut awaited = BTreeSet::new();
+        for tell in self.bus.take_tells() {
+            self.shards.ticket += 1;
+            let (ticket, shard) = (self.shards.ticket, ShardId(tell.shard));
+            self.shards.tickets.insert(ticket, shard);
+            if tell.is_awaited {
+                awaited.insert(ticket);
+            }
+            self.post(Mail::Tell(shard, ticket, tell.call.to_json()));
+        }
+        awaited
     }
 }
 
@@ -319,7 +381,9 @@ impl Mail {
             Self::Batch(shard, ..)
             | Self::Taken(shard, ..)
             | Self::Follow(shard, ..)
-            | Self::Answer(shard, ..) => *shard,
+            | Self::Answer(shard, ..)
+            | Self::Tell(shard, ..)
+            | Self::Told(shard, ..) => *shard,
         }
     }
 }

@@ -19,8 +19,8 @@ impl World {
             // Something may be left to be told.
             let is_told = !driven.isolate.has_output();
             let mark = driven.isolate.mark().filter(|_| is_told).cloned();
-            let honored = driven.read(|stream| stream.honored().clone());
             if let (true, Some(mark)) = (is_open, mark) {
+                let honored = driven.read(|stream| stream.honored().clone());
                 let client = &self.clients[at];
                 check_mark(client, &honored, &mark, &self.ledger)?;
             }
@@ -43,8 +43,7 @@ fn check_mark(
             continue;
         };
         let is_behind = client.is_promised(key, last) && host.polled(key) < last;
-        let honors = honored.accepts(&key.event(0));
-        let is_lost = is_behind && !host.pending().has(key) && honors;
+        let is_lost = is_behind && !host.pending().has(key) && key.is_honored(honored);
         hold("a mark moves only over what was heard", !is_lost, || {
             let position = mark.position.0;
             format!(

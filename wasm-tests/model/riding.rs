@@ -182,6 +182,7 @@ impl World {
             .map(|it| it.client)
             .collect();
         for at in riders {
+            self.check_let_go(at)?;
             let Some((host, mut driven)) = self.driven(at) else {
                 continue;
             };

@@ -34,7 +34,7 @@ impl Bus {
         }
         while let Some(change) = self.memory().and_then(|memory| memory.core.poll_change()) {
             if matches!(change, Change::Opened { .. }) {
-                self.move_out();
+                self.move_out(now);
             }
             self.table().apply(change);
         }
@@ -49,6 +49,7 @@ impl Bus {
         &mut self,
         shard: ShardId,
         text: &str,
+        now: Millis,
     ) -> Result<String, Violation> {
         let floor = self.disk().floor();
         let Some(memory) = self.memory() else {
@@ -57,6 +58,9 @@ impl Bus {
         let reply = memory.core.handle_follow(shard, text);
         let mut reply =
             reply.map_err(|_| Violation::new("calls are understood", text.to_owned()))?;
+        let sessions = &mut memory.sessions;
+        let followed = sessions.handle_follow(&mut reply, &mut memory.core, now);
+        followed.unwrap();
         if let Some(after) = reply.replay_after() {
             hold("what is replayed is still there", after >= floor, || {
                 format!("{after:?} is below the log's floor {floor:?}")
@@ -69,6 +73,7 @@ impl Bus {
             }
         }
         let texts = self.memory().map(|memory| reply.finish(&mut memory.core));
+        self.tend(now);
         Ok(texts
             .and_then(|texts| texts.into_iter().next())
             .unwrap_or_default())
@@ -111,6 +116,7 @@ impl Bus {
         if self.refusal().is_some() {
             return;
         }
+        self.sweep(now);
         let rings = self.table().alarm.is_some_and(|at| at <= now);
         if rings {
             let is_settled = self.memory().is_none_or(|memory| {
@@ -133,9 +139,9 @@ impl Bus {
     }
 
     /// The root holds no edges where there are shards: its own come back and are sent on.
-    fn move_out(&mut self) {
+    fn move_out(&mut self, now: Millis) {
         for socket in self.attached_sockets() {
-            self.leave(socket, Close::Moved);
+            self.leave(socket, Close::Moved, now);
         }
     }
 

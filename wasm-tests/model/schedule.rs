@@ -30,6 +30,14 @@ pub(crate) struct Setup {
     pub(crate) trial: u8,
     /// How much a request may write for others; 0: any amount.
     pub(crate) budget: u8,
+    /// Whether something is wrong with some requests, or with what answers them.
+    pub(crate) has_bad_requests: bool,
+    /// Whether it is asked of each caller what it may hear.
+    pub(crate) authorizes: bool,
+    /// Whether the server behind keeps sessions too.
+    pub(crate) keeps_behind: bool,
+    /// What sessions may take, from much to little.
+    pub(crate) bounds: u8,
     /// The keys that there are, as a bit mask; none means all. With few of them more happens to each.
     pub(crate) keys: u8,
 }
@@ -82,6 +90,9 @@ pub(crate) enum Act {
     Stall,
     Rouse,
     Forbid,
+    TakeOver,
+    Ping,
+    EndSession,
     Wait,
 }
 
@@ -96,6 +107,8 @@ enum Part {
     Shards,
     /// Requests that share a connection.
     Sharing,
+    /// Clients of 2025.
+    Sessions,
 }
 
 impl Act {
@@ -121,6 +134,9 @@ impl Act {
                 | Self::SleepShard
                 | Self::Rouse
                 | Self::Forbid
+                | Self::TakeOver
+                | Self::Ping
+                | Self::EndSession
                 | Self::Wait
         )
     }
@@ -138,6 +154,7 @@ impl Schedule {
             Part::Bus,
             Part::Shards,
             Part::Sharing,
+            Part::Sessions,
         ];
         let parts: Vec<Part> = parts
             .into_iter()
@@ -162,6 +179,10 @@ impl Schedule {
             trial: seed.byte() & seed.byte() & seed.byte(),
             budget: if seed.below(4) == 0 { seed.byte() } else { 0 },
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
+            has_bad_requests: seed.below(3) == 0,
+            authorizes: seed.below(2) == 0,
+            keeps_behind: seed.below(4) == 0,
+            bounds: u8::try_from(seed.below(8)).unwrap().saturating_sub(4),
         };
         let mix: Vec<(Act, usize)> = ACTS
             .iter()
@@ -192,7 +213,7 @@ fn step(seed: &mut Seed, mix: &[(Act, usize)]) -> Step {
 }
 
 /// The acts, how often each happens in a schedule that has it, and the part of the world that it is about.
-const ACTS: [(Act, usize, Part); 37] = [
+const ACTS: [(Act, usize, Part); 40] = [
     (Act::Publish, 20, Part::Every),
     (Act::Open, 9, Part::Every),
     (Act::Wait, 8, Part::Every),
@@ -224,10 +245,13 @@ const ACTS: [(Act, usize, Part); 37] = [
     (Act::Up, 6, Part::Bus),
     (Act::Trim, 3, Part::Bus),
     (Act::Deploy, 2, Part::Bus),
-    (Act::Mail, 16, Part::Shards),
+    (Act::Mail, 20, Part::Shards),
     (Act::ResetShard, 3, Part::Shards),
     (Act::SleepShard, 4, Part::Shards),
-    (Act::Stall, 5, Part::Sharing),
+    (Act::Stall, 8, Part::Sharing),
     (Act::Rouse, 3, Part::Sharing),
     (Act::Forbid, 1, Part::Sharing),
+    (Act::TakeOver, 4, Part::Sessions),
+    (Act::Ping, 3, Part::Sessions),
+    (Act::EndSession, 2, Part::Sessions),
 ];

@@ -8,7 +8,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    bus::Out,
+    bus::{Out, claims},
     invariant::Violation,
     memory::Attachment,
     network::{Close, Frame, Note, SocketId},
@@ -23,6 +23,8 @@ pub(crate) struct ShardObject {
     /// Durable: the number of its last call, and where it stood when it fell asleep.
     seq: u64,
     mark: Option<Mark>,
+    /// The calls about sessions that are done.
+    done: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,7 @@ impl ShardObject {
             attachments: BTreeMap::new(),
             seq: 0,
             mark: None,
+            done: Vec::new(),
         }
     }
 
@@ -60,9 +63,12 @@ impl ShardObject {
             return;
         };
         match life.shard.handle_message(edge, text, now) {
-            Ok(ShardReceived::Followed { keeps, .. }) => match keeps {
+            Ok(ShardReceived::Followed { keeps, session }) => match keeps {
                 Keeps::Nothing => {}
-                Keeps::Anew => self.keep(socket, edge),
+                Keeps::Anew => {
+                    self.keep(socket, edge);
+                    self.attachments.entry(socket).or_default().session = session;
+                }
                 Keeps::Delta(delta) => self.keep_change(socket, &delta),
             },
             Ok(ShardReceived::Detached) => self.let_go(socket),
@@ -143,10 +149,25 @@ impl ShardObject {
                         self.keep_change(socket, &change);
                     }
                 }
-                ShardOutput::Done(_) => {}
+                ShardOutput::Done(ticket) => self.done.push(ticket),
             }
         }
         out
+    }
+
+    /// The root tells something about a session; the ticket is among [`Self::take_done`] once that is done.
+    pub(crate) fn tell_session(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
+        let told = self.life().shard.handle_session_call(ticket, text);
+        told.map_err(|_| Violation::new("calls are understood", text.to_owned()))
+    }
+
+    /// As [`Bus::claims`](crate::bus::Bus::claims).
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (SocketId, &str)> {
+        claims(&self.attachments)
+    }
+
+    pub(crate) fn take_done(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.done)
     }
 
     /// Falls asleep, unless there is something left to do.
@@ -228,8 +249,10 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
         let edge = if attachment.kept.is_empty() {
             shard.connect()
         } else {
-            let Attachment { last, seq, .. } = attachment;
-            shard.restore(&topics_of(texts).unwrap(), *last, *seq, None)
+            let Attachment {
+                last, seq, session, ..
+            } = attachment;
+            shard.restore(&topics_of(texts).unwrap(), *last, *seq, session.as_deref())
         };
         (*socket, edge)
     });

@@ -35,7 +35,7 @@ fn drop_steps(best: &mut Schedule, promise: &str) {
 }
 
 fn simplify_setup(best: &mut Schedule, promise: &str) {
-    let simpler: [fn(&mut Setup); 10] = [
+    let simpler: [fn(&mut Setup); 14] = [
         |setup| setup.holds = false,
         |setup| setup.verifies = false,
         |setup| setup.keeps_alive = false,
@@ -46,6 +46,10 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
         |setup| setup.trial = 0,
         |setup| setup.budget = 0,
         |setup| setup.shares = false,
+        |setup| setup.has_bad_requests = false,
+        |setup| setup.authorizes = false,
+        |setup| setup.keeps_behind = false,
+        |setup| setup.bounds = 0,
     ];
     for simplify in simpler {
         let mut simple = best.clone();

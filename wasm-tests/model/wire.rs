@@ -38,6 +38,8 @@ impl Said {
 #[derive(Debug)]
 pub(crate) enum Reader {
     Subscription(RequestId),
+    /// The same, of a client that reads the bytes too.
+    Watch(RequestId),
     Session,
 }
 
@@ -46,6 +48,8 @@ pub(crate) enum Reader {
 pub(crate) struct Read {
     pub(crate) said: Said,
     pub(crate) id: Option<String>,
+    /// The bytes themselves, for a client that reads them.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Reader {
@@ -56,6 +60,10 @@ impl Reader {
         if bytes == sse::KEEP_ALIVE {
             return Ok(Read::of(Said::KeepAlive));
         }
+        let kept = match self {
+            Self::Watch(_) => bytes.clone(),
+            _ => Vec::new(),
+        };
         let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are no text"))?;
         let data = sse::data(&text);
         let [message] = data.as_slice() else {
@@ -63,6 +71,10 @@ impl Reader {
         };
         match self {
             Self::Subscription(id) => stamped(id, message),
+            Self::Watch(id) => stamped(id, message).map(|read| Read {
+                bytes: kept,
+                ..read
+            }),
             Self::Session => plain(&text, message),
         }
     }
@@ -70,7 +82,11 @@ impl Reader {
 
 impl Read {
     fn of(said: Said) -> Self {
-        Self { said, id: None }
+        Self {
+            said,
+            id: None,
+            bytes: Vec::new(),
+        }
     }
 }
 
@@ -100,8 +116,10 @@ fn plain(text: &str, message: &str) -> Result<Read, Violation> {
         .and_then(|rest| rest.lines().next())
         .map(str::to_owned);
     if message.is_empty() {
-        let said = Said::Opened;
-        return Ok(Read { said, id });
+        return Ok(Read {
+            id,
+            ..Read::of(Said::Opened)
+        });
     }
     let stamp = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":0}"#;
     let stamped = match message.split_once("\"params\":{") {
@@ -110,8 +128,8 @@ fn plain(text: &str, message: &str) -> Result<Read, Violation> {
     };
     match Incoming::read(stamped.as_bytes(), &Limits::default()) {
         Some((_, Incoming::Changed(event))) if !message.contains("subscriptionId") => Ok(Read {
-            said: Said::Changed(event),
             id,
+            ..Read::of(Said::Changed(event))
         }),
         _ => Err(garbled(message)),
     }

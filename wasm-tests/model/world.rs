@@ -1,17 +1,22 @@
-use mcp_listen::{clock::Millis, legacy::event_id};
+use std::sync::Arc;
+
+use mcp_listen::{clock::Millis, exchange::Service, session::Limits};
 
 use crate::{
     bus::Bus,
     client::Client,
     driven::Driven,
-    host::{Host, Opening},
+    host::Host,
     invariant::{Violation, hold},
     isolate::Isolate,
     ledger::{Ledger, time},
     network::Network,
     post::Shards,
+    register::Register,
+    request::Asks,
     schedule::Setup,
     slip::{self, Slip},
+    visit::{Visit, bounds, service},
 };
 
 /// Clients, their hosts, the network and the bus, on one clock that only moves when it is told to.
@@ -24,6 +29,15 @@ pub(crate) struct World {
     pub(crate) clients: Vec<Client>,
     pub(crate) ledger: Ledger,
     pub(crate) isolates: Vec<Isolate>,
+    pub(crate) service: Arc<Service>,
+    pub(crate) limits: Limits,
+    /// The requests that wait for shards.
+    pub(crate) visits: Vec<Visit>,
+    pub(crate) register: Register,
+    /// Whether a call about a session failed: a stream may stay open that its client has given up.
+    pub(crate) has_lost_calls: bool,
+    /// How many sessions have begun.
+    pub(crate) begun: usize,
     /// How often anything went wrong so far.
     pub(crate) disturbances: u64,
     /// Whether the bus has lost its log, or one of its edges notices nothing.
@@ -52,6 +66,12 @@ impl World {
             isolates: std::iter::repeat_with(|| Isolate::new(verify(setup)))
                 .take(isolates(setup))
                 .collect(),
+            service: service(bounds(setup.bounds), setup.authorizes),
+            limits: bounds(setup.bounds),
+            visits: Vec::new(),
+            register: Register::default(),
+            has_lost_calls: false,
+            begun: 0,
             disturbances: 0,
             has_forgotten: false,
             spin: 0,
@@ -97,6 +117,7 @@ impl World {
                 is_still &= !self.drink(client)?;
             }
             if is_still {
+                self.register.observe(&self.bus, self.now)?;
                 return self.check();
             }
         }
@@ -131,41 +152,17 @@ impl World {
     }
 
     /// Opens the stream of a client; one that cannot be opened is refused, and its client goes.
-    pub(crate) fn open(&mut self, at: usize, isolate: usize) -> Result<(), Violation> {
-        let opened_in = self.is_well().then_some(self.disturbances);
-        let isolate = isolate % self.shared_isolates();
-        let Some(client) = self.clients.get_mut(at) else {
-            return Ok(());
-        };
-        let session = self.bus.disk().session(at);
-        let began = session.map(|session| event_id::write(Some(&session.began)));
-        let (id, is_session) = (client.raw_id(), client.is_session());
-        let mut host = Host::open(
-            Opening {
-                keys: if is_session {
-                    client.wanted.lists()
-                } else {
-                    client.wanted
-                },
-                id,
-                session: is_session.then_some(at),
-                last_id: client.last_id().or(began),
-                isolate,
-                keep_alive: if self.setup.keeps_alive {
-                    KEEP_ALIVE
-                } else {
-                    Millis(0)
-                },
-                read: client.read_up_to(),
-            },
-            self.now,
-        );
-        host.opened_in = opened_in;
-        client.host = Some(host);
-        if is_session {
-            self.ride_alone(at)
+    pub(crate) fn open(&mut self, at: usize, isolate: usize, fault: u8) -> Result<(), Violation> {
+        let is_session = self.clients[at].is_session();
+        let asks = if is_session { Asks::Open } else { Asks::Listen };
+        self.request_in(at, asks, fault, isolate)
+    }
+
+    pub(crate) fn keep_alive(&self) -> Millis {
+        if self.setup.keeps_alive {
+            KEEP_ALIVE
         } else {
-            self.connect(at)
+            Millis(0)
         }
     }
 
@@ -182,9 +179,10 @@ impl World {
             return Ok(false);
         };
         let said = self.trace.is_some().then(|| written.names());
-        let goes_on = client.read(written)?;
+        let goes_on = client.read(written, self.now)?;
         self.note(|| format!("  client {at} reads {}", said.unwrap_or_default()));
         if goes_on {
+            self.tend_watch(at)?;
             self.pump(at)?;
         } else {
             self.finish(at)?;
@@ -196,12 +194,13 @@ impl World {
     fn finish(&mut self, at: usize) -> Result<(), Violation> {
         let found = self.hosts().find(|(known, _)| *known == at);
         let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.origin));
+        let is_watching = self.clients[at].is_watching();
         self.drop_host(at)?;
-        if let Some(isolate) = isolate {
+        if let Some(isolate) = isolate.filter(|_| !is_watching) {
             let (next, wanted) = (self.clients.len(), self.clients[at].wanted);
             self.note(|| format!("client {next} opens a stream in place of client {at}"));
             self.clients.push(Client::subscriber("\"again\"", wanted));
-            self.open(next, isolate)?;
+            self.open(next, isolate, 0)?;
         }
         Ok(())
     }
@@ -212,7 +211,7 @@ impl World {
         if let Some(client) = self.clients.get_mut(at) {
             client.host = None;
         }
-        Ok(())
+        self.end_watch(at)
     }
 
     /// A number from [0, 1).
@@ -271,6 +270,7 @@ impl World {
 
     /// What was due by now.
     fn expire(&mut self, at: usize) -> Result<(), Violation> {
+        self.expire_watch(at)?;
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
@@ -293,9 +293,10 @@ impl World {
         let of_bus = self.bus.poll_timeout();
         let of_hosts = (0..self.clients.len()).filter_map(|at| self.deadline_of(at));
         let of_hosts = of_hosts.min();
+        let of_watches = self.clients.iter().filter_map(Client::poll_timeout).min();
         let of_shards = self.shards.poll_timeout();
         let of_isolates = self.isolates.iter().filter_map(Isolate::poll_timeout).min();
-        let all = [of_bus, of_hosts, of_shards, of_isolates];
+        let all = [of_bus, of_hosts, of_watches, of_shards, of_isolates];
         all.into_iter().flatten().min()
     }
 

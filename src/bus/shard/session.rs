@@ -62,6 +62,8 @@ impl Shard {
     /// The stream of a session follows what the session watches.
     pub(super) fn watch(&mut self, edge: EdgeId, watched: &Watched) {
         for uri in &watched.uris {
+            // An event of it may have come before the shard knew that it is wanted here.
+            self.wants.want(Topic::Resource(uri.clone()));
             self.wants.confirm(Topic::Resource(uri.clone()));
         }
         if let Some(delta) = self.edges.watch(edge, &watched.uris) {

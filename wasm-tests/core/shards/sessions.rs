@@ -146,6 +146,35 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
 }
 
 #[test]
+fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
+    let mut pair = Pair::new();
+    pair.attach("t");
+    pair.answer(&[("t", vec![])]);
+    pair.bus.publish(&updated("a"));
+    let edge = pair.shard.connect();
+    let mark = Mark {
+        epoch: "e".into(),
+        position: Position(0),
+    };
+    let follow = Follow {
+        joined: vec!["s".into()],
+        ..Follow::fresh(1, vec![Topic::Tools]).since(&mark)
+    };
+    let taken = pair.shard.handle_message(edge, &follow.to_json(), NOW);
+    taken.unwrap();
+    let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
+    let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
+    reply.push_watch(&mut pair.bus, watched("s", vec![uri("a")]));
+    reply.push_event(&pair.bus, Position(1), &updated("a"));
+    let answer = reply.finish(&mut pair.bus).remove(0);
+    pair.shard.handle_answer(seq, &answer, NOW, 0.5);
+    let mut told = pair.said().into_iter().map(|(_, said)| said);
+    assert!(told.next_back().is_some_and(|said| said == "batch"));
+    let next = pair.shard.poll_call(NOW).map(|call| call.text);
+    assert_eq!(next, None, "nothing is to be dropped");
+}
+
+#[test]
 fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
     let mut pair = Pair::new();
     pair.attach("s");

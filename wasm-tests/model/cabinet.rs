@@ -1,0 +1,169 @@
+use std::{
+    cell::{Ref, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use mcp_listen::{
+    clock::Millis,
+    session::{Session, Store, Totals},
+    uri::Uri,
+};
+
+/// The sessions on the disk of a bus: each life of the bus reads and writes them through a clone of this.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cabinet(Rc<RefCell<Rows>>);
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    sessions: BTreeMap<Box<str>, Session>,
+    /// The first to begin first.
+    order: Vec<Box<str>>,
+    uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
+    /// How many more writes succeed; `None`: all of them.
+    writes_left: Option<u8>,
+    /// How often anything was written.
+    pub(crate) version: usize,
+}
+
+/// The disk failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+impl Cabinet {
+    pub(crate) fn rows(&self) -> Ref<'_, Rows> {
+        self.0.borrow()
+    }
+
+    /// Does something while the disk fails after so many writes. What was written before a failure is undone, as in a transaction.
+    pub(crate) fn failing<T>(
+        &self,
+        after: Option<u8>,
+        action: impl FnOnce() -> Result<T, Broken>,
+    ) -> Result<T, Broken> {
+        let Some(after) = after else {
+            return action();
+        };
+        let before = self.0.borrow().clone();
+        self.0.borrow_mut().writes_left = Some(after);
+        let outcome = action();
+        self.0.borrow_mut().writes_left = None;
+        if outcome.is_err() {
+            *self.0.borrow_mut() = before;
+        }
+        outcome
+    }
+
+    /// When the first session is over that nothing uses.
+    pub(crate) fn next_end(&self) -> Option<Millis> {
+        let rows = self.0.borrow();
+        let ends = rows.sessions.values().map(Session::ends_at);
+        ends.min().map(|end| end + Millis(1))
+    }
+
+    fn write(&mut self, change: impl FnOnce(&mut Rows)) -> Result<(), Broken> {
+        let mut rows = self.0.borrow_mut();
+        if let Some(left) = &mut rows.writes_left {
+            *left = left.checked_sub(1).ok_or(Broken)?;
+        }
+        change(&mut rows);
+        rows.version += 1;
+        Ok(())
+    }
+
+    fn those(&self, is: impl Fn(&Session) -> bool) -> Vec<Box<str>> {
+        let rows = self.0.borrow();
+        let those = rows.all().filter(|(_, session)| is(session));
+        those.map(|(id, _)| id.into()).collect()
+    }
+}
+
+impl Rows {
+    /// All sessions, the first to begin first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Session)> {
+        let ids = self.order.iter();
+        ids.filter_map(|id| Some((&**id, self.sessions.get(id)?)))
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<&Session> {
+        self.sessions.get(id)
+    }
+
+    pub(crate) fn uris(&self, id: &str) -> impl Iterator<Item = &Uri> {
+        self.uris.get(id).into_iter().flatten()
+    }
+
+    /// What the sessions take that are named, or are not.
+    pub(crate) fn totals(&self, are_named: bool) -> Totals {
+        let mut totals = Totals::default();
+        for (id, _) in self.all().filter(|(_, it)| it.is_named() == are_named) {
+            totals.sessions += 1;
+            totals.bytes += self.uris(id).map(|uri| uri.len() + 64).sum::<usize>();
+        }
+        totals
+    }
+}
+
+impl Store for Cabinet {
+    type Error = Broken;
+
+    fn get(&self, id: &str) -> Result<Option<Session>, Broken> {
+        Ok(self.0.borrow().sessions.get(id).cloned())
+    }
+
+    fn put(&mut self, id: &str, session: &Session) -> Result<(), Broken> {
+        self.write(|rows| {
+            if rows.sessions.insert(id.into(), session.clone()).is_none() {
+                rows.order.push(id.into());
+            }
+        })
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), Broken> {
+        self.write(|rows| {
+            rows.sessions.remove(id);
+            rows.order.retain(|each| **each != *id);
+            rows.uris.remove(id);
+        })
+    }
+
+    fn watched(&self, id: &str) -> Result<Vec<Uri>, Broken> {
+        Ok(self.0.borrow().uris(id).cloned().collect())
+    }
+
+    fn watches(&self, id: &str, uri: &str) -> Result<bool, Broken> {
+        Ok(self.0.borrow().uris(id).any(|watched| **watched == *uri))
+    }
+
+    fn watch(&mut self, id: &str, uri: &str) -> Result<(), Broken> {
+        let uri = Uri::new(uri, uri.len()).map_err(|_| Broken)?;
+        self.write(|rows| {
+            rows.uris.entry(id.into()).or_default().insert(uri);
+        })
+    }
+
+    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), Broken> {
+        self.write(|rows| {
+            if let Some(uris) = rows.uris.get_mut(id) {
+                uris.retain(|watched| **watched != *uri);
+            }
+        })
+    }
+
+    fn of_caller(&self, caller: &str) -> Result<Vec<Box<str>>, Broken> {
+        Ok(self.those(|session| session.new.caller().as_deref() == Some(caller)))
+    }
+
+    fn ended(&self, now: Millis) -> Result<Vec<Box<str>>, Broken> {
+        Ok(self.those(|session| session.ends_at() < now))
+    }
+
+    fn at_shard(&self, shard: u32) -> Result<Vec<Box<str>>, Broken> {
+        Ok(self.those(|session| session.shard == Some(shard)))
+    }
+
+    fn totals(&self) -> Result<[Totals; 2], Broken> {
+        let rows = self.0.borrow();
+        Ok([rows.totals(true), rows.totals(false)])
+    }
+}

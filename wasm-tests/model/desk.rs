@@ -1,0 +1,133 @@
+use mcp_listen::{
+    clock::Millis,
+    legacy::event_id,
+    session::{Limits, NewSession, Output, Question, Reply},
+    wire::SessionCall,
+};
+
+use crate::{
+    bus::{Bus, session_of},
+    cabinet::{Broken, Rows},
+    network::{Close, Note},
+    slip::{self, Slip},
+};
+
+/// What a shard is to be told about a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Tell {
+    pub(crate) shard: u32,
+    pub(crate) call: SessionCall,
+    pub(crate) is_awaited: bool,
+}
+
+/// The sessions that the object keeps, as `js/cloudflare/root-sessions.ts` has them. The disk fails after so many writes.
+impl Bus {
+    /// Begins a session; the answer is whether there was room.
+    pub(crate) fn begin_session(
+        &mut self,
+        id: &str,
+        new: NewSession,
+        limits: &Limits,
+        now: Millis,
+        fails_after: Option<u8>,
+    ) -> Result<bool, Broken> {
+        let (cabinet, since) = (self.disk().cabinet.clone(), self.disk().mark());
+        let idle = new.idle;
+        let Some(memory) = self.memory() else {
+            return Err(Broken);
+        };
+        let since = event_id::write(Some(&since));
+        let sessions = &mut memory.sessions;
+        let begun =
+            cabinet.failing(fails_after, || sessions.begin(id, new, &since, limits, now))?;
+        self.tend(now);
+        if begun {
+            self.sweep_by(now + idle + Millis(1));
+        }
+        Ok(begun)
+    }
+
+    pub(crate) fn ask_session(
+        &mut self,
+        question: Question,
+        now: Millis,
+        fails_after: Option<u8>,
+    ) -> Result<Reply, Broken> {
+        let cabinet = self.disk().cabinet.clone();
+        let Some(memory) = self.memory() else {
+            return Err(Broken);
+        };
+        let sessions = &mut memory.sessions;
+        let reply = cabinet.failing(fails_after, || sessions.ask(question, now))?;
+        self.tend(now);
+        Ok(reply)
+    }
+
+    /// The alarm has rung: sessions that nothing used for long end.
+    pub(crate) fn sweep(&mut self, now: Millis) {
+        if self.disk().sweep_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let Some(memory) = self.memory() else { return };
+        memory.sessions.sweep(now).unwrap();
+        self.tend(now);
+        let next = self.disk().cabinet.next_end();
+        self.disk_mut().sweep_at = next;
+    }
+
+    /// Does what the sessions want done.
+    pub(crate) fn tend(&mut self, now: Millis) {
+        while let Some(output) = self
+            .memory()
+            .and_then(|memory| memory.sessions.poll_output())
+        {
+            let Some(memory) = self.memory() else { return };
+            match output {
+                Output::Watch(edge, watched) if !slip::has(Slip::FollowsNoSession) => {
+                    let frame = memory.core.watch(edge, &watched.uris, watched.is_held);
+                    let socket = memory.sockets.get(&edge).copied();
+                    if let Some((socket, frame)) = socket.zip(frame) {
+                        self.send(socket, frame, Note::Watched, now);
+                    }
+                }
+                Output::Release(edge) => {
+                    if let Some(socket) = memory.sockets.get(&edge).copied() {
+                        self.leave(socket, Close::Over, now);
+                    }
+                }
+                Output::Tell {
+                    shard,
+                    call,
+                    is_awaited,
+                } => self.tells.push(Tell {
+                    shard,
+                    call,
+                    is_awaited,
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    /// What shards are to be told.
+    pub(crate) fn take_tells(&mut self) -> Vec<Tell> {
+        std::mem::take(&mut self.tells)
+    }
+
+    /// Whether the stream of a session is anywhere, as the bus knows.
+    pub(crate) fn is_streaming(&self, id: &str) -> bool {
+        let is_at_shard = |rows: &Rows| rows.get(id).is_some_and(|session| session.shard.is_some());
+        self.claims().any(|(_, claim)| session_of(claim) == id)
+            || is_at_shard(&self.disk().cabinet.rows())
+    }
+
+    /// How many sessions the core has counted.
+    pub(crate) fn count_sessions(&mut self) -> Option<usize> {
+        self.memory().map(|memory| memory.sessions.count().unwrap())
+    }
+
+    fn sweep_by(&mut self, at: Millis) {
+        let sweep_at = &mut self.disk_mut().sweep_at;
+        *sweep_at = Some(sweep_at.map_or(at, |known| known.min(at)));
+    }
+}

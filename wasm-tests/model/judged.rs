@@ -1,0 +1,64 @@
+use mcp_listen::listen::ServerStream;
+
+use crate::{
+    invariant::{Violation, hold},
+    world::World,
+};
+
+/// What holds of sessions once everything has come to rest.
+impl World {
+    pub(crate) fn check_sessions(&mut self) -> Result<(), Violation> {
+        hold("a request is answered", self.visits.is_empty(), || {
+            let asks: Vec<_> = self.visits.iter().map(|visit| visit.asks).collect();
+            format!("{asks:?} are not")
+        })?;
+        // Of a frame that was lost on an open socket the next event tells.
+        let known = self.known();
+        for at in 0..self.clients.len() {
+            self.check_stream(at, known.contains(&at))?;
+        }
+        Ok(())
+    }
+
+    /// A session has one stream, which honors what the session watches.
+    fn check_stream(&mut self, at: usize, is_known: bool) -> Result<(), Violation> {
+        let client = &self.clients[at];
+        let Some(id) = client.session_id().map(str::to_owned) else {
+            return Ok(());
+        };
+        if client.host.is_none() {
+            return Ok(());
+        }
+        let others = self.clients.iter().enumerate();
+        let mut others = others.filter(|(other, it)| {
+            *other != at && it.session_id() == Some(&id) && it.host.is_some()
+        });
+        let other = others.next().map(|(other, _)| other);
+        hold(
+            "a session has one stream at most",
+            other.is_none() || self.has_lost_calls,
+            || format!("clients {at} and {other:?} have one for {id}"),
+        )?;
+        if self.clients[at].is_superseded() || !is_known {
+            return Ok(());
+        }
+        let denied = self.clients[at].denied();
+        let Some((_, mut driven)) = self.driven(at) else {
+            return Ok(());
+        };
+        let honored = driven.read(|stream: &ServerStream| stream.honored().clone());
+        let rows = self.bus.disk().cabinet.rows();
+        let watched: Vec<_> = rows
+            .uris(&id)
+            .filter(|uri| !denied.iter().any(|key| *key.name() == ***uri))
+            .cloned()
+            .collect();
+        let mut told = honored.resource_subscriptions;
+        told.sort_unstable();
+        hold(
+            "a stream honors what its session watches",
+            told == watched,
+            || format!("client {at} hears of {told:?}, and watches {watched:?}"),
+        )
+    }
+}

@@ -1,0 +1,253 @@
+use std::collections::BTreeMap;
+
+use mcp_listen::{
+    clock::Millis,
+    session::{Ask, Excess, Limits, Question, Reply},
+};
+
+use crate::{
+    bus::Bus,
+    cabinet::Rows,
+    invariant::{Violation, hold},
+    visit::URI_BYTES,
+};
+
+/// What is promised of sessions, from what was asked of them and answered alone.
+#[derive(Debug, Default)]
+pub(crate) struct Register {
+    entries: BTreeMap<Box<str>, Entry>,
+    turns: u64,
+    lives: usize,
+    /// The state of the bus that was looked at last.
+    seen: (usize, usize, usize),
+}
+
+#[derive(Debug)]
+struct Entry {
+    caller: Option<String>,
+    principal: Option<Box<str>>,
+    idle: Millis,
+    used: (Millis, u64),
+    /// The last use that the bus knows of in any case.
+    known_at: Millis,
+    /// Until then it is there, if nothing else ends it.
+    stays_until: Millis,
+    is_streaming: bool,
+    is_over: bool,
+}
+
+impl Register {
+    /// Holds that a session makes room at the expense of its own caller alone, whose least recently used ones go.
+    pub(crate) fn begin(
+        &mut self,
+        id: &str,
+        bus: &Bus,
+        before: &Rows,
+        now: Millis,
+    ) -> Result<bool, Violation> {
+        let rows = bus.disk().cabinet.rows();
+        let Some(session) = rows.get(id) else {
+            return Ok(false);
+        };
+        let caller = session.new.caller();
+        let gone: Vec<&str> = before.all().map(|(id, _)| id).collect();
+        let gone = gone.into_iter().filter(|id| rows.get(id).is_none());
+        let mut has_evicted = false;
+        for lost in gone {
+            let Some(entry) = self.entries.get(lost) else {
+                continue;
+            };
+            let is_own = caller.is_some() && entry.caller == caller;
+            let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
+            hold(
+                "a caller takes room from itself alone",
+                is_own || is_idle,
+                || format!("{lost} had to go for {id}"),
+            )?;
+            if is_own && !is_idle {
+                self.check_least_used(lost, entry, &rows, self.lives == bus.lives)?;
+                has_evicted = true;
+            }
+        }
+        let over: Vec<Box<str>> = self.gone(&rows);
+        for id in over {
+            self.end(&id);
+        }
+        self.turns += 1;
+        let entry = Entry {
+            caller,
+            principal: session.new.principal.clone(),
+            idle: session.new.idle,
+            used: (now, self.turns),
+            known_at: now,
+            stays_until: now + session.new.idle,
+            is_streaming: false,
+            is_over: false,
+        };
+        self.entries.insert(id.into(), entry);
+        Ok(has_evicted)
+    }
+
+    /// Holds a reply against what is known of the session.
+    pub(crate) fn check_reply(
+        &mut self,
+        question: &Question,
+        reply: &Reply,
+        now: Millis,
+    ) -> Result<(), Violation> {
+        self.turns += 1;
+        let turn = self.turns;
+        let Some(entry) = self.entries.get_mut(&question.session) else {
+            return Ok(());
+        };
+        let is_own = entry.principal == question.principal;
+        let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
+        let is_unknown = *reply == Reply::Unknown;
+        hold(
+            "a session that is over is unknown, and so is one of another caller",
+            is_unknown || is_own && !entry.is_over && !is_idle,
+            || format!("{question:?} was answered {reply:?}"),
+        )?;
+        let is_there = is_own && !entry.is_over && (entry.is_streaming || now <= entry.stays_until);
+        hold(
+            "a session that is used stays",
+            !is_unknown || !is_there,
+            || format!("{} is unknown", question.session),
+        )?;
+        if is_unknown {
+            entry.is_over |= is_own;
+            return Ok(());
+        }
+        entry.used = (now, turn);
+        entry.known_at = now;
+        entry.stays_until = now + entry.idle;
+        if matches!(question.ask, Ask::End { .. }) && *reply == Reply::Done {
+            self.end(&question.session);
+        }
+        Ok(())
+    }
+
+    /// What changed since: streams that came and went, sessions that were swept, a bus that began anew.
+    pub(crate) fn observe(&mut self, bus: &Bus, now: Millis) -> Result<(), Violation> {
+        let rows = bus.disk().cabinet.rows();
+        let seen = (bus.lives, bus.moves, rows.version);
+        if self.seen == seen {
+            return Ok(());
+        }
+        self.seen = seen;
+        let has_forgotten = self.lives != bus.lives;
+        self.lives = bus.lives;
+        for (id, entry) in &mut self.entries {
+            if has_forgotten {
+                // What is on disk says it up to a tenth late.
+                let late = Millis(entry.idle.0 / 10);
+                entry.stays_until = entry.known_at + entry.idle - late;
+            }
+            let is_streaming = bus.is_streaming(id);
+            if entry.is_streaming && !is_streaming {
+                self.turns += 1;
+                entry.used = (now, self.turns);
+                if !has_forgotten {
+                    entry.known_at = now;
+                    entry.stays_until = now + entry.idle;
+                }
+            }
+            entry.is_streaming = is_streaming;
+            let is_gone = rows.get(id).is_none() && !entry.is_over;
+            hold(
+                "a session that is used stays",
+                !is_gone || !is_streaming && now > entry.stays_until,
+                || format!("{id} is gone"),
+            )?;
+            entry.is_over |= is_gone;
+        }
+        Ok(())
+    }
+
+    /// The disk is gone, and all sessions with it.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Whether a session may be over by now.
+    pub(crate) fn may_be_over(&self, id: &str, now: Millis) -> bool {
+        self.entries
+            .get(id)
+            .is_none_or(|entry| entry.is_over || !entry.is_streaming && now > entry.stays_until)
+    }
+
+    fn end(&mut self, id: &str) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.is_over = true;
+            entry.is_streaming = false;
+        }
+    }
+
+    fn gone(&self, rows: &Rows) -> Vec<Box<str>> {
+        let ids = self.entries.keys().filter(|id| rows.get(id).is_none());
+        ids.cloned().collect()
+    }
+
+    /// No other session of its caller that stays was used before it, unless that has a stream.
+    fn check_least_used(
+        &self,
+        id: &str,
+        lost: &Entry,
+        rows: &Rows,
+        is_one_life: bool,
+    ) -> Result<(), Violation> {
+        let others = self.entries.iter().filter(|(other, entry)| {
+            entry.caller == lost.caller && rows.get(other).is_some() && !entry.is_over
+        });
+        for (other, entry) in others {
+            // One that has a stream is in use as long as it has.
+            let has_stream = entry.is_streaming || lost.is_streaming;
+            let late = Millis(entry.idle.0 / 10);
+            let was_before = entry.used.0 + late < lost.used.0
+                || is_one_life && is_exact(lost) && is_exact(entry) && entry.used < lost.used;
+            hold(
+                "the session that was used least recently makes room",
+                has_stream || !was_before,
+                || format!("{id} went, and {other} was used before it"),
+            )?;
+            hold(
+                "a session without a stream makes room first",
+                !lost.is_streaming || entry.is_streaming,
+                || format!("{id} went, and {other} has no stream"),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the bus has not begun anew since it was used.
+fn is_exact(entry: &Entry) -> bool {
+    entry.stays_until == entry.used.0 + entry.idle
+}
+
+/// Holds that a session is refused one more resource just where that would exceed a bound.
+pub(crate) fn check_room(
+    id: &str,
+    before: &Rows,
+    reply: &Reply,
+    limits: &Limits,
+    is_watched: bool,
+) -> Result<(), Violation> {
+    let Some(session) = before.get(id) else {
+        return Ok(());
+    };
+    let own = before.uris(id).count();
+    let [named, unnamed] = [true, false].map(|are_named| before.totals(are_named).bytes);
+    let exceeds_bytes = (own + 1) * URI_BYTES > limits.session_uri_bytes
+        || named + unnamed + URI_BYTES > limits.bus_uri_bytes
+        || !session.is_named() && unnamed + URI_BYTES > limits.unnamed_uri_bytes;
+    let expected = match reply {
+        Reply::Full(Excess::Uris(_)) => !is_watched && own >= limits.uris,
+        Reply::Full(Excess::Bytes(_)) => !is_watched && own < limits.uris && exceeds_bytes,
+        Reply::Done => is_watched || own < limits.uris && !exceeds_bytes,
+        _ => true,
+    };
+    hold("bounds are kept to the byte", expected, || {
+        format!("{reply:?} for {id}, which watches {own}, of {named} and {unnamed} bytes")
+    })
+}

@@ -1,0 +1,272 @@
+use std::{collections::BTreeSet, sync::Arc};
+
+use mcp_listen::{
+    capabilities::Capabilities,
+    clock::Millis,
+    exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
+    filter::SubscriptionFilter,
+    front::Policy,
+    isolate::Joining,
+    limits,
+    listen::{Accepted, ServerStream},
+    session::{Limits, Reply},
+};
+
+use crate::{
+    invariant::{Violation, hold},
+    request::{Asks, Request, URL},
+};
+
+/// One request on its way through a server, as `js/http.ts` and `js/legacy/session-front.ts` lead it.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub(crate) at: usize,
+    pub(crate) asks: Asks,
+    pub(crate) isolate: usize,
+    pub(crate) fault: Fault,
+    pub(crate) principal: Option<&'static str>,
+    pub(crate) core: Exchange,
+    /// How the world was when the request came, where nothing stands in its way.
+    pub(crate) opened_in: Option<u64>,
+    /// What the session has replied, and the calls to shards that come first.
+    pub(crate) reply: Option<Reply>,
+    pub(crate) awaited: BTreeSet<u32>,
+    body: String,
+    is_named: bool,
+    steps: usize,
+}
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// The disk fails after so many writes.
+    Disk(u8),
+    /// Its caller has no name that is believed.
+    Nameless,
+    /// Its session id is not one that this server makes.
+    Foreign,
+    /// Its caller may hear of nothing.
+    Denied,
+    /// Its caller may hear of the lists alone.
+    DeniedResources,
+    /// The server behind answers with this status.
+    Behind(u16),
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// By an answer of ours.
+    Answered(Answer),
+    /// By one of the server behind, with this status.
+    Forwarded(u16),
+    /// By a new session.
+    Begun(Box<str>),
+    /// By a stream.
+    Opened(Box<ServerStream>, Option<Joining>),
+}
+
+/// What its host has to do.
+pub(crate) enum Todo {
+    /// The request goes on as soon as this is done.
+    Ask(mcp_listen::session::Question),
+    Initialize,
+    Listen(Accepted),
+    OpenSession,
+    End(Outcome),
+}
+
+impl Fault {
+    /// The fault of a byte; most are none.
+    pub(crate) fn of(byte: u8) -> Self {
+        match byte % 16 {
+            8 => Self::Disk(0),
+            9 => Self::Disk(1),
+            10 => Self::Nameless,
+            11 => Self::Foreign,
+            12 => Self::Denied,
+            6 | 7 | 13 => Self::DeniedResources,
+            14 => Self::Behind(404),
+            15 => Self::Behind(500),
+            _ => Self::None,
+        }
+    }
+
+    pub(crate) fn disk(self) -> Option<u8> {
+        match self {
+            Self::Disk(after) => Some(after),
+            _ => None,
+        }
+    }
+
+    fn status(self) -> u16 {
+        match self {
+            Self::Behind(status) => status,
+            _ => 202,
+        }
+    }
+
+    /// What the caller may hear of what is requested; `None`: of nothing.
+    pub(crate) fn permit(self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        match self {
+            Self::Denied => None,
+            Self::DeniedResources => Some(SubscriptionFilter {
+                resource_subscriptions: Vec::new(),
+                ..requested.clone()
+            }),
+            _ => Some(requested.clone()),
+        }
+    }
+}
+
+impl Visit {
+    pub(crate) fn new(service: Arc<Service>, at: usize, asks: Asks, request: Request) -> Self {
+        let Request {
+            method,
+            headers,
+            body,
+        } = request;
+        Self {
+            at,
+            asks,
+            isolate: 0,
+            fault: Fault::None,
+            principal: None,
+            core: Exchange::new(service, method, URL, &headers, true),
+            opened_in: None,
+            reply: None,
+            awaited: BTreeSet::new(),
+            body,
+            is_named: false,
+            steps: 0,
+        }
+    }
+
+    /// Goes on until its host has something to do that concerns others.
+    pub(crate) fn advance(&mut self) -> Result<Todo, Violation> {
+        loop {
+            let step = self.core.poll();
+            self.count(&step)?;
+            match step {
+                Step::Body { .. } => self.core.handle_body(self.body.clone().into()),
+                Step::Caller if self.fault == Fault::Nameless => return Ok(self.refuse(401)),
+                Step::Caller => {
+                    self.is_named = true;
+                    self.core.handle_caller(self.principal);
+                }
+                Step::Session if self.fault == Fault::Foreign => return Ok(self.refuse(404)),
+                Step::Session => self.core.handle_session(),
+                Step::Authorize { requested } => match self.fault.permit(&requested) {
+                    Some(permit) => self.core.handle_permit(Some(permit)),
+                    None => return Ok(self.refuse(403)),
+                },
+                Step::Send { .. } => self.core.handle_status(self.fault.status()),
+                Step::Forward => return Ok(Todo::End(Outcome::Forwarded(self.fault.status()))),
+                Step::Answer(answer) => return Ok(Todo::End(Outcome::Answered(answer))),
+                Step::Ask(question) => return Ok(Todo::Ask(question)),
+                Step::Initialize => return Ok(Todo::Initialize),
+                Step::Listen(accepted) => return Ok(Todo::Listen(accepted)),
+                Step::OpenSession => return Ok(Todo::OpenSession),
+                step => {
+                    return Err(Violation::new(
+                        "a request of ours is answered here",
+                        format!("{step:?} for {:?}", self.asks),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Refused by its host.
+    pub(crate) fn refuse(&self, status: u16) -> Todo {
+        let reason = match status {
+            401 => mcp_listen::error::Reason::Unauthorized,
+            403 => mcp_listen::error::Reason::Forbidden,
+            404 => mcp_listen::error::Reason::SessionNotFound,
+            _ => mcp_listen::error::Reason::Unavailable,
+        };
+        Todo::End(Outcome::Answered(self.core.refuse(reason)))
+    }
+
+    fn count(&mut self, step: &Step) -> Result<(), Violation> {
+        self.steps += 1;
+        hold(
+            "a request takes a few steps",
+            self.steps <= MOST_STEPS,
+            || format!("{:?} still asks for {step:?}", self.asks),
+        )?;
+        let needs_name = matches!(
+            step,
+            Step::Ask(_)
+                | Step::Authorize { .. }
+                | Step::Listen(_)
+                | Step::OpenSession
+                | Step::Initialize
+                | Step::Send { .. }
+        );
+        hold(
+            "nothing is done for a caller who was not named",
+            self.is_named || !needs_name,
+            || format!("{step:?} for {:?}", self.asks),
+        )
+    }
+}
+
+/// The server of all requests.
+pub(crate) fn service(limits: Limits, authorizes: bool) -> Arc<Service> {
+    let rules = SessionRules { limits, authorizes };
+    let earlier = Earlier::Sessions(rules);
+    let policy = Policy::default();
+    Arc::new(Service::new(policy, limits::Limits::default(), earlier))
+}
+
+/// What sessions may take; most worlds leave them room.
+pub(crate) fn bounds(which: u8) -> Limits {
+    let roomy = Limits {
+        sessions: 100,
+        unnamed_sessions: 100,
+        sessions_per_principal: 100,
+        uris: 100,
+        session_uri_bytes: 10_000,
+        bus_uri_bytes: 10_000,
+        unnamed_uri_bytes: 10_000,
+    };
+    match which % 4 {
+        1 => Limits {
+            sessions_per_principal: 2,
+            ..roomy
+        },
+        2 => Limits {
+            uris: 2,
+            bus_uri_bytes: 3 * URI_BYTES,
+            unnamed_uri_bytes: 2 * URI_BYTES,
+            ..roomy
+        },
+        3 => Limits {
+            sessions: 3,
+            unnamed_sessions: 2,
+            sessions_per_principal: 2,
+            session_uri_bytes: 2 * URI_BYTES,
+            ..roomy
+        },
+        _ => roomy,
+    }
+}
+
+/// The lists and resources that a server tells a session of.
+pub(crate) fn capabilities(lists: &SubscriptionFilter) -> Capabilities {
+    Capabilities {
+        tools_list_changed: lists.tools_list_changed,
+        prompts_list_changed: lists.prompts_list_changed,
+        resources_list_changed: lists.resources_list_changed,
+        resources_subscribe: true,
+        tasks: false,
+    }
+}
+
+/// What a resource counts for: its name, and 64 more.
+pub(crate) const URI_BYTES: usize = 66;
+/// How long a session lives that nothing uses.
+pub(crate) const IDLE: Millis = Millis(65_000);
+const MOST_STEPS: usize = 12;

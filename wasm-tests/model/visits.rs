@@ -1,0 +1,374 @@
+use mcp_listen::{
+    capabilities::Capabilities,
+    error::Reason,
+    listen::{Accepted, Ending, ServerStream, Stamp},
+    session::{Ask, NewSession, Question, Reply},
+};
+
+use crate::{
+    client::Client,
+    host::{Host, Opening, STALL},
+    invariant::{Violation, hold},
+    key::Key,
+    register::check_room,
+    request::{Asks, initialize_result},
+    visit::{Fault, IDLE, Outcome, Todo, Visit, capabilities},
+    wire::Reader,
+    world::World,
+};
+
+/// What came of a question to a session.
+enum Asked {
+    Replied(Reply),
+    /// Shards have to be told first.
+    Waits,
+    Failed,
+}
+
+/// Requests of clients, each led through an exchange.
+impl World {
+    /// A client asks for something.
+    pub(crate) fn request(&mut self, at: usize, asks: Asks, fault: u8) -> Result<(), Violation> {
+        self.request_in(at, asks, fault, 0)
+    }
+
+    /// The same, in an isolate.
+    pub(crate) fn request_in(
+        &mut self,
+        at: usize,
+        asks: Asks,
+        fault: u8,
+        isolate: usize,
+    ) -> Result<(), Violation> {
+        let opened_in = self.is_well().then_some(self.disturbances);
+        let client = &self.clients[at];
+        let request = client.request(asks);
+        let mut visit = Visit::new(self.service.clone(), at, asks, request);
+        visit.principal = client.principal();
+        self.note(|| format!("client {at} asks: {asks:?}"));
+        visit.isolate = isolate % self.shared_isolates();
+        visit.fault = if self.setup.has_bad_requests {
+            Fault::of(fault)
+        } else {
+            Fault::None
+        };
+        visit.opened_in = opened_in.filter(|_| visit.fault == Fault::None);
+        self.go_on(visit)
+    }
+
+    /// Someone else asks for a session.
+    pub(crate) fn intrude(&mut self, at: usize) -> Result<(), Violation> {
+        let client = &self.clients[at];
+        if client.session_id().is_none() {
+            return Ok(());
+        }
+        let request = client.request(Asks::Open);
+        let mut visit = Visit::new(self.service.clone(), at, Asks::Ping, request);
+        visit.principal = Some("eve");
+        self.go_on(visit)
+    }
+
+    /// A call to a shard is done: who waited for nothing else is answered.
+    pub(crate) fn handle_told(&mut self, ticket: u32) -> Result<(), Violation> {
+        for mut visit in std::mem::take(&mut self.visits) {
+            visit.awaited.remove(&ticket);
+            let reply = visit.reply.take_if(|_| visit.awaited.is_empty());
+            let Some(reply) = reply else {
+                self.visits.push(visit);
+                continue;
+            };
+            visit.core.handle_reply(reply);
+            self.go_on(visit)?;
+        }
+        Ok(())
+    }
+
+    /// A call to a shard failed, or the bus has begun anew: who waited for it is refused.
+    pub(crate) fn fail_visits(&mut self, ticket: Option<u32>) -> Result<(), Violation> {
+        let (failed, waiting) = std::mem::take(&mut self.visits)
+            .into_iter()
+            .partition(|visit| ticket.is_none_or(|ticket| visit.awaited.contains(&ticket)));
+        self.visits = waiting;
+        let failed: Vec<Visit> = failed;
+        for visit in failed {
+            let refused = unavailable(&visit);
+            self.conclude(&visit, refused)?;
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, mut visit: Visit) -> Result<(), Violation> {
+        loop {
+            let outcome = match visit.advance()? {
+                Todo::Ask(question) => match self.ask(&mut visit, &question)? {
+                    Asked::Replied(reply) => {
+                        visit.core.handle_reply(reply);
+                        continue;
+                    }
+                    Asked::Waits => {
+                        self.visits.push(visit);
+                        return Ok(());
+                    }
+                    Asked::Failed => unavailable(&visit),
+                },
+                Todo::Initialize => self.initialize(&visit)?,
+                Todo::Listen(accepted) => self.listen(&visit, &accepted),
+                Todo::OpenSession => self.open_session(&visit)?,
+                Todo::End(outcome) => outcome,
+            };
+            return self.conclude(&visit, outcome);
+        }
+    }
+
+    fn ask(&mut self, visit: &mut Visit, question: &Question) -> Result<Asked, Violation> {
+        if self.bus.refusal().is_some() {
+            return Ok(Asked::Failed);
+        }
+        let is_own = question.principal.as_deref() == self.clients[visit.at].principal();
+        self.register.observe(&self.bus, self.now)?;
+        let is_watch = matches!(question.ask, Ask::Watch { .. });
+        let before = is_watch.then(|| self.bus.disk().cabinet.rows().clone());
+        if is_own {
+            self.clients[visit.at].handle_asked(&question.ask);
+            for client in self.of_session(&question.session) {
+                client.handle_shared(&question.ask);
+            }
+        }
+        let fault = visit.fault.disk();
+        let reply = self.bus.ask_session(question.clone(), self.now, fault);
+        let Ok(reply) = reply else {
+            self.break_disk()?;
+            return Ok(Asked::Failed);
+        };
+        self.note(|| format!("  {:?}: {reply:?}", question.ask));
+        self.register.check_reply(question, &reply, self.now)?;
+        self.check_count()?;
+        if let (Ask::Watch { uri, limits }, Some(before)) = (&question.ask, &before) {
+            let id = &question.session;
+            let is_watched = before.uris(id).any(|watched| watched == uri);
+            check_room(id, before, &reply, limits, is_watched)?;
+        }
+        match (&question.ask, &reply) {
+            (Ask::Initialized { .. }, Reply::Done) => {
+                let clients = self.of_session(&question.session);
+                clients.for_each(|client| client.is_ready = true);
+            }
+            (Ask::End { .. }, Reply::Done) => self.disturbances += 1,
+            _ => {}
+        }
+        visit.awaited = self.post_tells();
+        self.route();
+        if visit.awaited.is_empty() {
+            return Ok(Asked::Replied(reply));
+        }
+        visit.reply = Some(reply);
+        Ok(Asked::Waits)
+    }
+
+    /// Whoever has a stream of a session, or had one.
+    fn of_session<'w>(&'w mut self, id: &'w str) -> impl Iterator<Item = &'w mut Client> {
+        let clients = self.clients.iter_mut();
+        clients.filter(move |client| client.session_id() == Some(id))
+    }
+
+    /// The disk failed: what was written is undone, and the object is reset.
+    fn break_disk(&mut self) -> Result<(), Violation> {
+        self.note(|| "  the disk fails".to_owned());
+        self.disturbances += 1;
+        self.reset_bus(self.spin.is_multiple_of(2))
+    }
+
+    /// Hands it to the server behind, and begins a session by what that answers.
+    fn initialize(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
+        let client = &self.clients[visit.at];
+        if let Fault::Behind(status) = visit.fault {
+            return Ok(Outcome::Forwarded(status));
+        }
+        let known = capabilities(&client.lists().filter());
+        let result = initialize_result(known);
+        let initialized = visit.core.initialized(result.as_bytes(), Some(known));
+        let Some(initialized) = initialized else {
+            return Err(Violation::new("an answer of initialize is one", result));
+        };
+        let principal = visit.principal.map(Into::into);
+        let new = NewSession {
+            address: visit.principal.is_none().then(|| "192.0.2.1".into()),
+            principal,
+            behind: self.setup.keeps_behind.then(|| "behind".into()),
+            capabilities: initialized.capabilities.to_json().into(),
+            idle: IDLE,
+        };
+        if self.bus.refusal().is_some() {
+            return Ok(unavailable(visit));
+        }
+        let id: Box<str> = format!("s{}", self.begun).into();
+        self.begun += 1;
+        self.register.observe(&self.bus, self.now)?;
+        let before = self.bus.disk().cabinet.rows().clone();
+        let (limits, fault) = (self.limits, visit.fault.disk());
+        let begun = self.bus.begin_session(&id, new, &limits, self.now, fault);
+        let Ok(begun) = begun else {
+            self.break_disk()?;
+            return Ok(unavailable(visit));
+        };
+        let has_evicted = self.register.begin(&id, &self.bus, &before, self.now)?;
+        self.disturbances += u64::from(has_evicted);
+        self.check_count()?;
+        self.post_tells();
+        self.route();
+        hold(
+            "a session begins where there is room",
+            begun || self.setup.bounds % 4 == 3,
+            || format!("client {}", visit.at),
+        )?;
+        let refused = || Outcome::Answered(visit.core.refuse(Reason::TooManySessions));
+        Ok(if begun { Outcome::Begun(id) } else { refused() })
+    }
+
+    fn listen(&mut self, visit: &Visit, accepted: &Accepted) -> Outcome {
+        let Some(permit) = visit.fault.permit(&accepted.requested) else {
+            return Outcome::Answered(visit.core.refuse(Reason::Forbidden));
+        };
+        if visit.fault == Fault::DeniedResources {
+            self.clients[visit.at].deny_resources();
+        }
+        let honored = accepted.requested.honored(Capabilities::ALL, Some(&permit));
+        let stamp = Stamp::Subscription(accepted.id.clone());
+        let stream = ServerStream::with_stamp(stamp, honored, self.keep_alive(), self.now);
+        Outcome::Opened(Box::new(stream), None)
+    }
+
+    fn open_session(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
+        let opened = visit.core.open_session(self.keep_alive(), self.now);
+        let Some((stream, joining)) = opened else {
+            let how = format!("client {}", visit.at);
+            return Err(Violation::new("a stream that is to be opened is made", how));
+        };
+        let client = &mut self.clients[visit.at];
+        let rows = self.bus.disk().cabinet.rows();
+        let is_denied = self.setup.authorizes && visit.fault == Fault::DeniedResources;
+        let id = client.session_id().filter(|_| is_denied);
+        let denied: Vec<_> = id
+            .into_iter()
+            .flat_map(|id| rows.uris(id))
+            .cloned()
+            .collect();
+        hold(
+            "a stream does not tell what its caller may not hear of",
+            joining.denied == denied,
+            || format!("{denied:?} is denied, and {:?} left out", joining.denied),
+        )?;
+        client.handle_opened(&denied, self.ledger.now());
+        Ok(Outcome::Opened(Box::new(stream), Some(joining)))
+    }
+
+    fn conclude(&mut self, visit: &Visit, outcome: Outcome) -> Result<(), Violation> {
+        let (at, asks) = (visit.at, visit.asks);
+        let published = self.ledger.now();
+        self.note(|| format!("  client {at}: {}", outcome.name()));
+        match outcome {
+            Outcome::Opened(stream, joining) => return self.hold_stream(visit, *stream, joining),
+            Outcome::Begun(id) => self.clients[at].begin_anew(id, published),
+            Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
+            Outcome::Answered(answer) => {
+                self.answer_watch(at, &answer);
+                let rejection = answer.rejection;
+                let is_done = rejection.is_none();
+                let reason = rejection.map(|rejection| rejection.reason);
+                let is_over = reason == Some(Reason::SessionNotFound)
+                    && !matches!(visit.fault, Fault::Foreign)
+                    && visit.principal != Some("eve");
+                match asks {
+                    _ if is_over => self.clients[at].lose_session(),
+                    Asks::Subscribe(key) if is_done && self.is_watched(at, key) => {
+                        self.clients[at].watch(key, published);
+                    }
+                    Asks::End if is_done => self.clients[at].lose_session(),
+                    Asks::Listen | Asks::Open => self.check_refused(visit, reason.as_ref())?,
+                    _ => {}
+                }
+            }
+            Outcome::Forwarded(_) => {}
+        }
+        Ok(())
+    }
+
+    fn check_refused(&self, visit: &Visit, reason: Option<&Reason>) -> Result<(), Violation> {
+        let is_in_the_way = reason == Some(&Reason::StreamTaken);
+        hold(
+            "a stream that can be opened is let in",
+            is_in_the_way || visit.opened_in != Some(self.disturbances),
+            || format!("client {} was told {reason:?}", visit.at),
+        )
+    }
+
+    fn hold_stream(
+        &mut self,
+        visit: &Visit,
+        mut stream: ServerStream,
+        joining: Option<mcp_listen::isolate::Joining>,
+    ) -> Result<(), Violation> {
+        stream.stall_after(STALL);
+        let at = visit.at;
+        let is_session = joining.is_some();
+        let is_empty = stream.honored().is_empty();
+        let client = &mut self.clients[at];
+        let reader = match stream.stamp() {
+            Stamp::Subscription(id) if client.is_watching() => Reader::Watch(id.clone()),
+            Stamp::Subscription(id) => Reader::Subscription(id.clone()),
+            Stamp::None => Reader::Session,
+        };
+        let opening = Opening {
+            reader,
+            stream,
+            joining,
+            isolate: visit.isolate,
+            read: client.read_up_to(),
+        };
+        let mut host = Host::open(opening, self.now);
+        host.opened_in = visit.opened_in;
+        // A listen of which nothing is honored is answered with its result at once.
+        if is_empty && !is_session {
+            host.allow(Ending::Closed);
+        }
+        client.host = Some(host);
+        if is_session {
+            self.ride_alone(at)
+        } else {
+            self.connect(at)
+        }
+    }
+
+    /// Whether the session of a client watches a resource, as the disk has it.
+    fn is_watched(&self, at: usize, key: Key) -> bool {
+        let rows = self.bus.disk().cabinet.rows();
+        let id = self.clients[at].session_id();
+        id.is_some_and(|id| rows.uris(id).any(|uri| **uri == *key.name()))
+    }
+
+    /// The sessions that the core counts are those that there are.
+    fn check_count(&mut self) -> Result<(), Violation> {
+        let counted = self.bus.count_sessions();
+        let held = self.bus.disk().cabinet.rows().all().count();
+        hold(
+            "sessions are counted as they are held",
+            counted.is_none_or(|counted| counted == held),
+            || format!("{counted:?} of {held}"),
+        )
+    }
+}
+
+impl Outcome {
+    fn name(&self) -> String {
+        match self {
+            Self::Answered(answer) => format!("{} {:?}", answer.status, answer.rejection),
+            Self::Forwarded(status) => format!("{status} of the server behind"),
+            Self::Begun(id) => format!("session {id} begins"),
+            Self::Opened(..) => "a stream is opened".to_owned(),
+        }
+    }
+}
+
+fn unavailable(visit: &Visit) -> Outcome {
+    Outcome::Answered(visit.core.refuse(Reason::Unavailable))
+}

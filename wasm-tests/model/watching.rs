@@ -1,0 +1,212 @@
+use mcp_listen::{
+    client::{Approach, Call, HttpRequest, Options, State, Transfer, Watch, WatchOutput},
+    clock::Millis,
+    exchange::Answer,
+    listen::Headers,
+};
+
+use crate::{
+    client::Client,
+    invariant::{Violation, hold},
+    key::Keys,
+    request::{Asks, Request},
+    world::World,
+};
+
+/// A client that is the core's [`Watch`]: it opens a stream again whenever one ends.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    watch: Watch,
+    isolate: usize,
+    /// The request that it made last, until its response is over.
+    call: Option<Call>,
+    request: Request,
+    has_head: bool,
+}
+
+impl Watching {
+    pub(crate) fn new(keys: Keys, isolate: usize, seed: u64, now: Millis) -> Self {
+        let options = Options {
+            silence: std::time::Duration::ZERO,
+            ..Options::default()
+        };
+        let request = Request::listen("0", &keys.filter());
+        Self {
+            watch: Watch::new(keys.filter(), options, Approach::Modern, seed, now),
+            isolate,
+            call: None,
+            request,
+            has_head: false,
+        }
+    }
+
+    pub(crate) fn request(&self) -> Request {
+        self.request.clone()
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        self.watch.poll_timeout()
+    }
+
+    /// The bytes of its stream.
+    pub(crate) fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
+        self.begin_answer(200, "content-type: text/event-stream", now);
+        if let Some(call) = self.call {
+            self.watch.handle_bytes(call, bytes, now);
+        }
+    }
+
+    /// Whether it has no stream.
+    pub(crate) fn is_late(&self) -> bool {
+        self.watch.state() != State::Live
+    }
+
+    fn begin_answer(&mut self, status: u16, fields: &str, now: Millis) {
+        if let Some(call) = self.call.filter(|_| !self.has_head) {
+            self.has_head = true;
+            let headers = Headers::new(fields);
+            self.watch.handle_head(call, status, &headers, now);
+        }
+    }
+
+    fn begin(&mut self, call: Call, request: &HttpRequest) {
+        let fields = request.headers.iter();
+        let fields = fields.map(|(name, value)| format!("{name}: {value}"));
+        self.call = Some(call);
+        self.has_head = false;
+        self.request = Request {
+            method: request.method,
+            headers: fields.collect::<Vec<_>>().join("\n"),
+            body: request.body.clone().unwrap_or_default(),
+        };
+    }
+}
+
+/// What watches do, whose hosts only move bytes.
+impl World {
+    /// Does what the watch of a client wants done, and takes what it tells.
+    pub(crate) fn tend_watch(&mut self, at: usize) -> Result<(), Violation> {
+        loop {
+            let now = self.now;
+            let Some(watching) = self.clients[at].watching() else {
+                return Ok(());
+            };
+            match watching.watch.poll_transfer() {
+                Some(Transfer::Send(call, request)) => {
+                    watching.begin(call, &request);
+                    let isolate = watching.isolate;
+                    self.request_in(at, Asks::Listen, 0, isolate)?;
+                    continue;
+                }
+                Some(Transfer::Close(_)) => {
+                    watching.call = None;
+                    self.drop_host(at)?;
+                    continue;
+                }
+                None => {}
+            }
+            let Some(output) = watching.watch.poll_output(now) else {
+                return Ok(());
+            };
+            self.hear_watch(at, &output)?;
+        }
+    }
+
+    fn hear_watch(&mut self, at: usize, output: &WatchOutput) -> Result<(), Violation> {
+        self.note(|| format!("  client {at} is told {output:?}"));
+        match output {
+            WatchOutput::Live { honored, .. } => {
+                let wanted = self.clients[at].wanted.filter();
+                hold("a watch knows what is honored", *honored == wanted, || {
+                    format!("client {at}: {honored:?}")
+                })
+            }
+            WatchOutput::Changed(event) => self.clients[at].hear_change(event),
+            WatchOutput::Waiting { .. } => {
+                if let Some(watching) = self.clients[at].watching() {
+                    watching.call = None;
+                }
+                self.drop_host(at)
+            }
+            WatchOutput::Stopped(end) => Err(Violation::new(
+                "a watch goes on for as long as it may",
+                format!("client {at}: {end:?}"),
+            )),
+        }
+    }
+
+    /// The request of a watch is answered without a stream.
+    pub(crate) fn answer_watch(&mut self, at: usize, answer: &Answer) {
+        let now = self.now;
+        let Some(watching) = self.clients[at].watching() else {
+            return;
+        };
+        let retry = answer
+            .retry_after()
+            .map_or_else(String::new, |seconds| format!("\nretry-after: {seconds}"));
+        let fields = format!("content-type: application/json{retry}");
+        watching.begin_answer(answer.status, &fields, now);
+        let body = answer.body().unwrap_or_default();
+        if let Some(call) = watching.call.take() {
+            watching.watch.handle_bytes(call, body.as_bytes(), now);
+            watching.watch.handle_end(call, now);
+        }
+    }
+
+    /// The response of a watch is over.
+    pub(crate) fn end_watch(&mut self, at: usize) -> Result<(), Violation> {
+        let now = self.now;
+        let watching = self.clients.get_mut(at).and_then(|it| it.watching());
+        let Some(watching) = watching else {
+            return Ok(());
+        };
+        if let Some(call) = watching.call.take() {
+            watching.watch.handle_end(call, now);
+            return self.tend_watch(at);
+        }
+        Ok(())
+    }
+
+    /// Its moment may have come.
+    pub(crate) fn expire_watch(&mut self, at: usize) -> Result<(), Violation> {
+        let now = self.now;
+        let Some(watching) = self.clients[at].watching() else {
+            return Ok(());
+        };
+        if watching.poll_timeout().is_some_and(|due| due <= now) {
+            watching.watch.handle_timeout(now);
+            return self.tend_watch(at);
+        }
+        Ok(())
+    }
+
+    /// Every watch is open again in time.
+    pub(crate) fn check_watches(&mut self) -> Result<(), Violation> {
+        let until = self.now + LONGEST_WAIT;
+        while let Some(late) = self.clients.iter().position(Client::is_late) {
+            let due = self.clients[late].poll_timeout();
+            let due = due.filter(|due| (self.now..=until).contains(due));
+            hold("a watch is opened again", due.is_some(), || {
+                format!("client {late} has nothing to wait for before {}", until.0)
+            })?;
+            self.pass(due.map_or(Millis(0), |due| due - self.now) + A_MOMENT)?;
+        }
+        Ok(())
+    }
+
+    /// The watches stop for good.
+    pub(crate) fn cancel_watches(&mut self) -> Result<(), Violation> {
+        for at in 0..self.clients.len() {
+            if let Some(watching) = self.clients[at].watching() {
+                watching.call = None;
+                watching.watch.cancel();
+                self.drop_host(at)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The longest wait of a watch, and the longest one for the acknowledgment.
+const LONGEST_WAIT: Millis = Millis(60_000);
+const A_MOMENT: Millis = Millis(1);
