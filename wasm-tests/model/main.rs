@@ -26,6 +26,7 @@ mod host;
 mod invariant;
 mod isolate;
 mod key;
+mod leases;
 mod ledger;
 mod memory;
 mod network;
