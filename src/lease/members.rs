@@ -33,6 +33,8 @@ struct Member {
     /// How many writes its request has done, whenever it had the socket.
     writes: usize,
     watch: Watch,
+    /// The sign of life that stayed the same when it looked last, and how often in a row.
+    silence: Option<(Sign, u32)>,
 }
 
 impl<Id: Copy + Ord> Members<Id> {
@@ -43,6 +45,7 @@ impl<Id: Copy + Ord> Members<Id> {
             place,
             writes: 0,
             watch: Watch::Nothing,
+            silence: None,
         };
         self.held.insert(id, member);
         self.oldest.insert(place, id);
@@ -114,6 +117,17 @@ impl<Id: Copy + Ord> Members<Id> {
         if let Some(member) = self.held.get_mut(&id) {
             member.watch = watch;
         }
+    }
+
+    /// A member has found the same sign of life after a while. Returns how often in a row it did.
+    pub(super) fn count_silence(&mut self, id: Id, sign: Sign) -> u32 {
+        let Some(member) = self.held.get_mut(&id) else {
+            return 0;
+        };
+        let former = member.silence.filter(|(former, _)| *former == sign);
+        let count = former.map_or(1, |(_, count)| count.saturating_add(1));
+        member.silence = Some((sign, count));
+        count
     }
 
     /// How long a member waits before it looks at the holder.

@@ -105,20 +105,19 @@ impl<Id: Copy + Ord> Lease<Id> {
         if self.holder() == Some(id) {
             return;
         }
-        let look = Watch::Look(now + self.members.turn(random));
+        let (look, sign) = (now + self.members.turn(random), self.seat.sign(self.terms));
         match self.members.watch_of(id) {
-            Some(Watch::Nothing) => self.members.watch(id, look),
+            Some(Watch::Nothing) => self.members.watch(id, Watch::Look(look)),
             Some(Watch::Look(at)) if at <= now => {
-                let asked = self.seat.sign();
-                let at = now + PROOF;
+                let (at, asked) = (now + PROOF, sign);
                 self.members.watch(id, Watch::Proof { at, asked });
-                let prove = asked.term().map(LeaseOutput::Prove);
-                self.outputs.extend(prove);
+                self.outputs.extend(sign.term().map(LeaseOutput::Prove));
             }
             Some(Watch::Proof { at, asked }) if at <= now => {
-                self.members.watch(id, look);
-                if asked == self.seat.sign() {
-                    self.take_over(id, now);
+                self.members.watch(id, Watch::Look(look));
+                if asked == sign {
+                    let times = self.members.count_silence(id, sign);
+                    self.take_over(id, times, now);
                 }
             }
             _ => {}
@@ -165,21 +164,22 @@ impl<Id: Copy + Ord> Lease<Id> {
         }
     }
 
-    /// The request that has the socket, or was to take it, has not run for too long.
-    fn take_over(&mut self, id: Id, now: Millis) {
-        if !self.may_hold(id) {
+    /// The request that has the socket, or was to take it, has not run for too long, as a member has found so many times in a row.
+    fn take_over(&mut self, id: Id, times: u32, now: Millis) {
+        if self.may_hold(id) {
+            self.release();
+            self.seat = Seat::Vacant;
+            self.outputs.push_back(LeaseOutput::Appoint(id));
+        } else if !self.members.has_fresh() || times >= MOST_SILENT {
+            // A fresh request that runs would have the socket by now.
             self.shed(now);
-            return;
         }
-        self.release();
-        self.seat = Seat::Vacant;
-        self.outputs.push_back(LeaseOutput::Appoint(id));
     }
 
-    /// Ends some of the oldest streams where all requests are spent: their clients come back with fresh ones.
+    /// Ends some of the oldest streams where no fresh request can go on: their clients come back with fresh ones.
     fn shed(&mut self, now: Millis) {
         let is_due = self.sheds_at.is_none_or(|at| at <= now);
-        if self.members.has_fresh() || self.members.len() <= 1 || !is_due {
+        if self.members.len() <= 1 || !is_due {
             return;
         }
         self.sheds_at = Some(now + self.budget.shed);
@@ -212,5 +212,7 @@ impl<Id: Copy + Ord> Lease<Id> {
     }
 }
 
+/// Where a spent member finds so many times in a row that the holder does not run, each other member that runs has looked too.
+const MOST_SILENT: u32 = 3;
 /// How long a request has to prove that it runs.
 const PROOF: Millis = Millis(1_000);

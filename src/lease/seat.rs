@@ -42,20 +42,26 @@ impl<Id: Copy> Seat<Id> {
         }
     }
 
-    pub(super) fn sign(&self) -> Sign {
-        match self {
-            Self::Held { term, proofs, .. } => Sign(Some((*term, *proofs))),
-            Self::Vacant | Self::Vacated => Sign(None),
-        }
+    /// The last sign of life, where so many terms have begun.
+    pub(super) fn sign(&self, terms: u32) -> Sign {
+        let proofs = match self {
+            Self::Held { proofs, .. } => Some(*proofs),
+            Self::Vacant | Self::Vacated => None,
+        };
+        Sign { terms, proofs }
     }
 }
 
 /// The last sign of life of the holder. One that stays the same for too long says that its request does not run, or that there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sign(Option<(Term, u32)>);
+pub(super) struct Sign {
+    terms: u32,
+    proofs: Option<u32>,
+}
 
 impl Sign {
+    /// The term of the holder, where there is one.
     pub(super) fn term(self) -> Option<Term> {
-        self.0.map(|(term, _)| term)
+        self.proofs.map(|_| Term(self.terms))
     }
 }

@@ -37,12 +37,14 @@ impl World {
         edge: StreamId,
         is_stalled: bool,
     ) -> Result<(), Violation> {
+        let now = self.now;
         let isolate = &mut self.isolates[place];
         isolate.idle_since = None;
         let is_holder = isolate.holder == Some(edge);
         let mut errands = Vec::new();
         if let Some(rider) = isolate.rider_mut(edge) {
             rider.is_stalled = is_stalled;
+            rider.runs_since = now;
             if !is_stalled {
                 errands = std::mem::take(&mut rider.errands);
             }

@@ -53,6 +53,8 @@ pub(crate) struct Rider {
     pub(crate) errands: Vec<Errand>,
     /// Whether its request does nothing by itself: others still write to its stream.
     pub(crate) is_stalled: bool,
+    /// Since when it does.
+    pub(crate) runs_since: Millis,
     /// Whether it was told that it is attached.
     pub(crate) is_told: bool,
     /// Up to which event the bus had come when it confirmed, where the stream waited for that.
@@ -68,13 +70,14 @@ pub(crate) enum Errand {
 }
 
 impl Rider {
-    pub(crate) fn of(client: usize, id: StreamId) -> Self {
+    pub(crate) fn of(client: usize, id: StreamId, now: Millis) -> Self {
         Self {
             id,
             client,
             writes: 0,
             errands: Vec::new(),
             is_stalled: false,
+            runs_since: now,
             is_told: false,
             head: 0,
         }

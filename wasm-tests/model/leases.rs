@@ -48,15 +48,20 @@ impl World {
     }
 
     pub(crate) fn check_shed(&self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
+        let isolate = &self.isolates[place];
         let Isolate {
             riders, shed_at, ..
-        } = &self.isolates[place];
+        } = isolate;
         let is_due = shed_at.is_none_or(|at| at + self.budget().shed <= self.now);
-        let are_spent = riders.iter().all(|rider| self.is_spent(rider));
+        // Where nothing is served, requests that do not run, or have not run long enough to find that out, do not count.
+        let is_new = |since| !isolate.is_served() && self.now - since <= LONGEST_LOOK;
+        let is_out = |it: &Rider| {
+            self.is_spent(it) || is_new(it.runs_since) || !isolate.is_served() && it.is_stalled
+        };
         let are_few = edges.len() <= riders.len().div_ceil(self.budget().shed_share);
         hold(
-            "a few streams are shed, and only where all requests are spent",
-            is_due && are_spent && are_few,
+            "a few streams are shed, and only where no fresh request can go on",
+            is_due && are_few && riders.iter().all(is_out),
             || format!("{edges:?} of isolate {place} were shed"),
         )
     }
@@ -66,5 +71,7 @@ impl World {
     }
 }
 
-/// A look in its turn, a proof that does not come, what is shed then, and all that once more.
-const LONGEST_IDLE: Millis = Millis(30_000);
+/// Until a request looks in its turn, and finds that no proof comes.
+const LONGEST_LOOK: Millis = Millis(13_000);
+/// A spent request finds three times that none comes; some streams are shed, and one that comes back finds it too.
+const LONGEST_IDLE: Millis = Millis(60_000);

@@ -55,7 +55,8 @@ impl World {
             host.isolate = place;
             host.stream = Some(id);
         }
-        self.isolates[place].riders.push(Rider::of(at, id));
+        let rider = Rider::of(at, id, self.now);
+        self.isolates[place].riders.push(rider);
         self.take(place, id)?;
         self.look(place, id)?;
         Ok(())
