@@ -221,6 +221,17 @@ fn a_member_that_is_alone_keeps_the_socket_though_it_is_spent_and_takes_it_again
 }
 
 #[test]
+fn a_spent_member_that_was_appointed_while_alone_does_not_take_the_socket_from_others() {
+    let mut world = World::of(2);
+    world.spend_all();
+    world.lease.leave(1);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(0)));
+    world.lease.enter(2);
+    assert_eq!(world.lease.take(0), None);
+    assert!(world.lease.take(2).is_some());
+}
+
+#[test]
 fn where_all_are_spent_one_in_eight_is_shed_every_five_seconds_but_not_the_holder() {
     let mut world = World::of(17);
     world.spend_all();
