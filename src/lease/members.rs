@@ -1,4 +1,4 @@
-use alloc::collections::BTreeMap;
+use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::clock::Millis;
 
@@ -15,23 +15,21 @@ pub(super) enum Watch {
     Proof { at: Millis, asked: Sign },
 }
 
-/// The members, the oldest first, and which of them may have the socket.
+/// The members, and which of them may have the socket.
 #[derive(Debug)]
 pub(super) struct Members<Id> {
     held: BTreeMap<Id, Member>,
-    /// By when they entered.
-    oldest: BTreeMap<u64, Id>,
-    /// Those of them whose requests are not spent.
-    fresh: BTreeMap<u64, Id>,
-    entered: u64,
+    /// The oldest first; some may have left.
+    entered: Vec<Id>,
+    /// How many requests are not spent.
+    fresh: usize,
 }
 
 #[derive(Debug)]
 struct Member {
-    /// Its place among all that ever entered.
-    place: u64,
     /// How many writes its request has done, whenever it had the socket.
     writes: usize,
+    is_fresh: bool,
     watch: Watch,
     /// The sign of life that stayed the same when it looked last, and how often in a row.
     silence: Option<(Sign, u32)>,
@@ -39,26 +37,27 @@ struct Member {
 
 impl<Id: Copy + Ord> Members<Id> {
     pub(super) fn enter(&mut self, id: Id) {
-        let place = self.entered;
-        self.entered += 1;
         let member = Member {
-            place,
             writes: 0,
+            is_fresh: true,
             watch: Watch::Nothing,
             silence: None,
         };
         self.held.insert(id, member);
-        self.oldest.insert(place, id);
-        self.fresh.insert(place, id);
+        self.entered.push(id);
+        self.fresh += 1;
     }
 
     /// Returns whether it was a member.
     pub(super) fn leave(&mut self, id: Id) -> bool {
-        let Some(Member { place, .. }) = self.held.remove(&id) else {
+        let Some(Member { is_fresh, .. }) = self.held.remove(&id) else {
             return false;
         };
-        self.oldest.remove(&place);
-        self.fresh.remove(&place);
+        self.fresh -= usize::from(is_fresh);
+        if self.entered.len() > 2 * self.len() + MOST_GONE {
+            let held = &self.held;
+            self.entered.retain(|id| held.contains_key(id));
+        }
         true
     }
 
@@ -66,16 +65,20 @@ impl<Id: Copy + Ord> Members<Id> {
     pub(super) fn count(&mut self, id: Id, writes: usize, most: usize) {
         if let Some(member) = self.held.get_mut(&id) {
             member.writes = member.writes.saturating_add(writes);
-            if member.writes >= most {
-                self.fresh.remove(&member.place);
+            if member.is_fresh && member.writes >= most {
+                member.is_fresh = false;
+                self.fresh -= 1;
             }
         }
     }
 
     /// Another bound applies.
     pub(super) fn judge(&mut self, most: usize) {
-        let fresh = self.held.iter().filter(|(_, member)| member.writes < most);
-        self.fresh = fresh.map(|(id, member)| (member.place, *id)).collect();
+        self.fresh = 0;
+        for member in self.held.values_mut() {
+            member.is_fresh = member.writes < most;
+            self.fresh += usize::from(member.is_fresh);
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -83,30 +86,32 @@ impl<Id: Copy + Ord> Members<Id> {
     }
 
     pub(super) fn oldest(&self) -> impl Iterator<Item = Id> {
-        self.oldest.values().copied()
+        let entered = self.entered.iter().copied();
+        entered.filter(|id| self.held.contains_key(id))
     }
 
     pub(super) fn has_fresh(&self) -> bool {
-        !self.fresh.is_empty()
+        self.fresh > 0
     }
 
     pub(super) fn is_fresh(&self, id: Id) -> bool {
-        let member = self.held.get(&id);
-        member.is_some_and(|member| self.fresh.contains_key(&member.place))
+        self.held.get(&id).is_some_and(|member| member.is_fresh)
     }
 
-    pub(super) fn is_alone(&self, id: Id) -> bool {
+    fn is_alone(&self, id: Id) -> bool {
         self.len() == 1 && self.held.contains_key(&id)
     }
 
-    /// One of those that may have the socket: the fresh ones, or the one that is alone.
+    /// A member that is alone writes to itself only.
+    pub(super) fn may_hold(&self, id: Id) -> bool {
+        self.is_fresh(id) || self.is_alone(id)
+    }
+
+    /// One of those that may have the socket.
     pub(super) fn choose(&self, random: f64) -> Option<Id> {
-        let may_hold = if self.len() == 1 {
-            &self.oldest
-        } else {
-            &self.fresh
-        };
-        may_hold.values().nth(part(random, may_hold.len())).copied()
+        let count = if self.len() == 1 { 1 } else { self.fresh };
+        let mut may_hold = self.oldest().filter(|id| self.may_hold(*id));
+        may_hold.nth(part(random, count))
     }
 
     pub(super) fn watch_of(&self, id: Id) -> Option<Watch> {
@@ -141,9 +146,8 @@ impl<Id> Default for Members<Id> {
     fn default() -> Self {
         Self {
             held: BTreeMap::new(),
-            oldest: BTreeMap::new(),
-            fresh: BTreeMap::new(),
-            entered: 0,
+            entered: Vec::new(),
+            fresh: 0,
         }
     }
 }
@@ -159,6 +163,8 @@ fn part(random: f64, len: usize) -> usize {
     ((random * len as f64) as usize).min(len.saturating_sub(1))
 }
 
+/// So many members that have left are remembered, beside as many as there are.
+const MOST_GONE: usize = 16;
 /// Milliseconds from one look at the holder to the next, of all members together.
 const WATCH_MS: f64 = 1_000.0;
 /// However many members there are, each looks once in so many turns.

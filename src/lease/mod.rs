@@ -78,7 +78,7 @@ impl<Id: Copy + Ord> Lease<Id> {
 
     /// Gives the socket to a member whose request runs now. Returns `None` where another member has it, or the request is spent.
     pub fn take(&mut self, id: Id) -> Option<Term> {
-        if self.holder().is_some() || !self.may_hold(id) {
+        if self.holder().is_some() || !self.members.may_hold(id) {
             return None;
         }
         self.terms = self.terms.wrapping_add(1);
@@ -166,7 +166,7 @@ impl<Id: Copy + Ord> Lease<Id> {
 
     /// The request that has the socket, or was to take it, has not run for too long, as a member has found so many times in a row.
     fn take_over(&mut self, id: Id, times: u32, now: Millis) {
-        if self.may_hold(id) {
+        if self.members.may_hold(id) {
             self.release();
             self.seat = Seat::Vacant;
             self.outputs.push_back(LeaseOutput::Appoint(id));
@@ -200,11 +200,6 @@ impl<Id: Copy + Ord> Lease<Id> {
     fn vacate(&mut self) {
         self.has_moved |= self.holder().is_some();
         self.seat = Seat::Vacated;
-    }
-
-    /// A member that is alone writes to itself only.
-    fn may_hold(&self, id: Id) -> bool {
-        self.members.is_fresh(id) || self.members.is_alone(id)
     }
 
     fn is_held_by_spent(&self) -> bool {

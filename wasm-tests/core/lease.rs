@@ -214,6 +214,7 @@ fn a_member_that_is_alone_keeps_the_socket_though_it_is_spent_and_takes_it_again
     world.spend_all();
     world.leave(1);
     assert_eq!(world.lease.holder(), Some(0));
+    world.now = Millis(5_000);
     world.write(BUDGET.writes);
     assert_eq!(world.lease.holder(), Some(0));
     assert_eq!(world.shed.len(), 1);
@@ -250,6 +251,26 @@ fn where_all_are_spent_one_in_eight_is_shed_every_five_seconds_but_not_the_holde
     world.now = Millis(10_000);
     world.settle();
     assert_eq!(world.shed.last().map(Vec::len), Some(16));
+}
+
+#[test]
+fn where_the_holder_leaves_and_the_others_are_spent_some_are_shed_at_once() {
+    let mut world = World::of(3);
+    world.spend_all();
+    world.now = Millis(5_000);
+    world.leave(2);
+    assert_eq!(world.shed, [vec![0], vec![0]]);
+}
+
+#[test]
+fn a_greater_budget_makes_requests_fresh_again() {
+    let mut world = World::of(2);
+    world.spend_all();
+    world.lease.set_budget(Budget::default());
+    world.leave(1);
+    world.enter(2);
+    assert_eq!(world.holders, [0, 1, 0]);
+    assert!(!world.lease.must_yield());
 }
 
 #[test]
@@ -353,8 +374,12 @@ fn where_the_holder_is_silent_and_the_others_are_spent_some_are_shed() {
     let mut world = World::of(3);
     world.spend_all();
     world.silent.push(2);
+    world.pass(Millis(4_000));
+    // It is too soon after the last time.
+    assert_eq!(world.shed.len(), 1);
+    world.pass(Millis(4_000));
+    assert_eq!(world.shed.len(), 2);
     world.pass(Millis(60_000));
-    assert!(world.shed.len() > 2);
     assert_eq!(world.holders, [0, 1, 2]);
 }
 
@@ -372,6 +397,19 @@ fn where_the_fresh_holder_is_silent_and_the_others_are_spent_some_are_shed_in_th
     assert_eq!(world.shed.len(), before);
     world.pass(Millis(12_000));
     assert!(world.shed.len() > before);
+}
+
+#[test]
+fn members_that_come_and_go_leave_the_others_in_their_order() {
+    let mut world = World::of(2);
+    for id in 2..100 {
+        world.enter(id);
+        world.leave(id);
+    }
+    world.enter(100);
+    world.spend_all();
+    assert_eq!(world.holders, [0, 1, 100]);
+    assert_eq!(world.shed, [vec![0]]);
 }
 
 #[test]
