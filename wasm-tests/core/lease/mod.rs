@@ -1,5 +1,7 @@
 //! Which request has the socket that the streams of an isolate share.
 
+mod world;
+
 use mcp_listen::{
     clock::Millis,
     lease::{Budget, Lease, LeaseOutput, Term},
@@ -7,103 +9,9 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use LeaseOutput::{Appoint, Prove, Release, Shed};
+use LeaseOutput::{Appoint, Prove, Release};
 
-/// A lease whose members all run, or are silent, on a clock that moves only when it is told to.
-struct World {
-    lease: Lease<u32>,
-    now: Millis,
-    members: Vec<u32>,
-    /// Those whose requests do not run.
-    silent: Vec<u32>,
-    /// Those that had the socket, one after the other.
-    holders: Vec<u32>,
-    shed: Vec<Vec<u32>>,
-}
-
-impl World {
-    /// So many members; the first one takes the socket.
-    fn of(members: u32) -> Self {
-        let mut world = Self {
-            lease: Lease::new(BUDGET),
-            now: Millis(0),
-            members: Vec::new(),
-            silent: Vec::new(),
-            holders: Vec::new(),
-            shed: Vec::new(),
-        };
-        for id in 0..members {
-            world.enter(id);
-        }
-        world
-    }
-
-    fn enter(&mut self, id: u32) {
-        self.members.push(id);
-        self.lease.enter(id);
-        self.take(id);
-        self.lease.handle_timeout_of(id, self.now, 0.5);
-    }
-
-    fn leave(&mut self, id: u32) {
-        self.members.retain(|member| *member != id);
-        self.lease.leave(id);
-        self.settle();
-    }
-
-    fn take(&mut self, id: u32) {
-        if !self.silent.contains(&id) && self.lease.take(id).is_some() {
-            self.holders.push(id);
-        }
-    }
-
-    fn write(&mut self, writes: usize) {
-        self.lease.handle_writes(writes);
-        self.settle();
-    }
-
-    /// Spends the requests of all members: each has the socket once.
-    fn spend_all(&mut self) {
-        for _ in 0..self.members.len() {
-            self.write(BUDGET.writes);
-        }
-    }
-
-    fn settle(&mut self) {
-        while let Some(output) = self.lease.poll_output(self.now, 0.0) {
-            match output {
-                Appoint(id) => self.take(id),
-                Release(id) => self.lease.handle_timeout_of(id, self.now, 0.5),
-                Prove(term) => {
-                    let is_silent = self
-                        .lease
-                        .holder()
-                        .is_none_or(|id| self.silent.contains(&id));
-                    if !is_silent {
-                        self.lease.handle_proof(term);
-                    }
-                }
-                Shed(ids) => self.shed.push(ids),
-            }
-        }
-    }
-
-    /// Time passes; the timers of those come whose requests run.
-    fn pass(&mut self, span: Millis) {
-        let end = self.now + span;
-        loop {
-            let running = self.members.iter().filter(|id| !self.silent.contains(id));
-            let timers = running.filter_map(|id| Some((self.lease.poll_timeout_of(*id)?, *id)));
-            let Some((at, id)) = timers.min().filter(|(at, _)| *at <= end) else {
-                break;
-            };
-            self.now = self.now.max(at);
-            self.lease.handle_timeout_of(id, self.now, 0.5);
-            self.settle();
-        }
-        self.now = end;
-    }
-}
+use world::{BUDGET, World};
 
 #[test]
 fn the_first_member_takes_the_socket_and_no_other_one_does() {
@@ -419,9 +327,4 @@ fn a_line_of_one_has_no_timer() {
     assert_eq!(world.lease.poll_timeout_of(1), None);
 }
 
-const BUDGET: Budget = Budget {
-    writes: 100,
-    shed: Millis(5_000),
-    shed_share: 8,
-};
 const NOW: Millis = Millis(0);
