@@ -138,11 +138,11 @@ impl World {
     /// A stream has gone, and its request closes what it has.
     pub(crate) fn remove(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
         let isolate = &mut self.isolates[place];
-        let is_late = isolate.rider(edge).is_some_and(|rider| rider.is_stalled);
+        let was_stalled = isolate.rider(edge).is_some_and(|rider| rider.is_stalled);
         isolate.riders.retain(|rider| rider.id != edge);
         isolate.core.remove(edge);
         if isolate.holder == Some(edge) {
-            self.let_go_of_socket(place, is_late);
+            self.let_go_of_socket(place, was_stalled);
         }
         self.lease(place)?;
         Ok(())
