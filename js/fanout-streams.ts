@@ -109,13 +109,12 @@ export class FanoutStreams implements EventFeed {
     this.write(fan);
   }
 
-  /** Writes what the core has fanned out; the answer is to how many streams. */
-  write(fan: Uint8Array | undefined): number {
-    const written = fan === undefined ? 0 : this.#write(fan);
+  /** Writes what the core has fanned out. */
+  write(fan: Uint8Array | undefined): void {
+    if (fan !== undefined) this.#write(fan);
     for (const id of this.core.due() ?? []) this.catchUp(this.#streams[id]);
     // Whoever has something waiting has to take it in time.
     if (!this.#options.isApart) this.#arm();
-    return written;
   }
 
   /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
@@ -355,10 +354,10 @@ export class FanoutStreams implements EventFeed {
     }
   }
 
-  #write(fan: Uint8Array): number {
+  #write(fan: Uint8Array): void {
     const bodies = this.#options.isApart ? this.#own : this.#outlets;
-    const { missed, streams } = bodies.writeAll(fan);
-    if (missed.length === 0) return streams;
+    const missed = bodies.writeAll(fan);
+    if (missed.length === 0) return;
     this.core.missed(Uint32Array.from(missed), performance.now());
     for (const id of missed) {
       const stream = this.#streams[id];
@@ -368,7 +367,6 @@ export class FanoutStreams implements EventFeed {
       bodies.await(id);
       this.#attend(stream);
     }
-    return streams;
   }
 
   /** With the last stream go the bus and the timer. */

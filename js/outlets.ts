@@ -10,21 +10,13 @@ export interface Bodies {
    * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams share chunks: who
    * reads one may neither write into it nor transfer it.
    */
-  writeAll(fan: Uint8Array): Written;
+  writeAll(fan: Uint8Array): number[];
   /** Something waits for room in a body. */
   await(stream: number): void;
   /** There is no such body any more. */
   forget(stream: number): void;
   /** Closes the body, if there still is one. */
   close(stream: number): void;
-}
-
-/** What came of a write to many. */
-export interface Written {
-  /** How many streams it was for. */
-  streams: number;
-  /** Those of them that had no room. */
-  missed: number[];
 }
 
 /**
@@ -73,13 +65,13 @@ export class Outlets implements Bodies {
     this.#controllers[stream]?.enqueue(chunk);
   }
 
-  writeAll(fan: Uint8Array): Written {
+  writeAll(fan: Uint8Array): number[] {
     const missed: number[] = [];
-    const streams = eachWrite(fan, (stream, chunks, place) => {
+    eachWrite(fan, (stream, chunks, place) => {
       if (this.#room[stream] === 1) this.write(stream, chunks.at(place));
       else missed.push(stream);
     });
-    return { streams, missed };
+    return missed;
   }
 
   #grow(stream: number): void {
@@ -89,14 +81,13 @@ export class Outlets implements Bodies {
   }
 }
 
-/** Calls `write` for each stream that a fan of the core is for, and says how many these are. */
-export function eachWrite(fan: Uint8Array, write: (stream: number, chunks: Chunks, place: number) => void): number {
+/** Calls `write` for each stream that a fan of the core is for. */
+export function eachWrite(fan: Uint8Array, write: (stream: number, chunks: Chunks, place: number) => void): void {
   const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
   const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
   const count = words[0] as number;
   const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
   for (let at = 1 + count; at < words.length; at += 2) write(words[at] as number, chunks, words[at + 1] as number);
-  return (words.length - 1 - count) / 2;
 }
 
 /** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */

@@ -1,4 +1,4 @@
-import { type Bodies, eachWrite, type Written } from './outlets.js';
+import { type Bodies, eachWrite } from './outlets.js';
 import type { StreamBody } from './stream-body.js';
 
 /** Bodies each of which belongs to a request of its own; others may write to it, unless the host refuses that. */
@@ -35,13 +35,13 @@ export class OwnBodies implements Bodies {
     }
   }
 
-  writeAll(fan: Uint8Array): Written {
+  writeAll(fan: Uint8Array): number[] {
     const missed: number[] = [];
-    const streams = eachWrite(fan, (stream, chunks, place) => {
+    eachWrite(fan, (stream, chunks, place) => {
       if (this.hasRoom(stream)) this.write(stream, chunks.at(place));
       else missed.push(stream);
     });
-    return { streams, missed };
+    return missed;
   }
 
   /** On behalf of its own request, writes what was refused; false where that fails too. */

@@ -20,7 +20,8 @@
 //! - [`session`]: the sessions of 2025-11-25 and earlier, beside their store
 //! - [`upstream`]: following the log of a bus, over one connection after another
 //! - [`fanout`]: many streams of one process, written to at once
-//! - [`isolate`]: streams that share one connection to the bus, an upstream with a fan-out
+//! - [`lease`]: which request has the socket that the streams of an isolate share
+//! - [`isolate`]: streams that share one connection to the bus: an upstream, a fan-out and a lease
 //! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
 //! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
 //!   which revision a server speaks
@@ -67,6 +68,7 @@ pub mod front;
 pub mod id;
 pub mod isolate;
 pub mod json;
+pub mod lease;
 pub mod legacy;
 pub mod limits;
 pub mod listen;

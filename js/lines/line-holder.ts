@@ -31,8 +31,8 @@ export class LineHolder {
   readonly rider: Rider;
   /** The request that has them: that of the rider, unless it was cancelled at the very moment. */
   readonly home: Home;
-  /** How often its request has shown that it lives. */
-  proofs = 0;
+  /** Which of all terms it has the socket in. */
+  readonly term: number;
   readonly #options: HolderOptions;
   readonly #ends: HolderEnds;
   readonly #timer: DeadlineTimer;
@@ -46,8 +46,9 @@ export class LineHolder {
   #isAwaited = false;
   #attempts = 0;
 
-  constructor(rider: Rider, options: HolderOptions, ends: HolderEnds) {
+  constructor(rider: Rider, term: number, options: HolderOptions, ends: HolderEnds) {
     this.rider = rider;
+    this.term = term;
     this.#options = options;
     this.#ends = ends;
     this.home = new Home(options.onerror);

@@ -7,7 +7,7 @@ import { FanoutStreams } from '../fanout-streams.js';
 import type { Opening } from '../opening.js';
 import { Outage } from '../outage.js';
 import { coreLife } from '../trap.js';
-import { Fanout, Retirement, type Stream, type Told } from '../wasm.js';
+import { Fanout, type LeaseCall, Retirement, type Stream, type Told } from '../wasm.js';
 import { LineHolder } from './line-holder.js';
 import type { LineOptions } from './line-options.js';
 import { Rider } from './rider.js';
@@ -15,31 +15,27 @@ import { WRITE_BUDGET } from './write-budget.js';
 
 /**
  * Streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
- * with it: then another one opens the next, and the positions of the log heal what fell between. Whether the
- * holder's request still lives is asked all the time, by the others in turns. A stream whose socket is its own is alone on its line.
+ * with it: then another one opens the next, and the positions of the log heal what fell between. Which request that is, the core's lease
+ * decides; what a request does, it does here on its own behalf. A stream whose socket is its own is alone on its line.
  */
 export class SharedLine {
   readonly #options: LineOptions;
   readonly #streams: FanoutStreams;
   readonly #life = coreLife();
-  /** The oldest first. */
   readonly #riders = new Map<FannedStream, Rider>();
-  /** Those of them whose requests may have the socket. */
-  readonly #fresh = new Set<Rider>();
   readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #outage: Outage;
   #holder: LineHolder | undefined;
   #isAway = false;
   #isOver = false;
   #verifyMs = 0;
-  #shedsAt = Number.NEGATIVE_INFINITY;
   #settling: Deferred<void> | undefined;
 
   constructor(options: LineOptions) {
     const { isApart, onerror, onlog, onrefused } = options;
     this.#options = options;
     this.#streams = new FanoutStreams({
-      make: () => Fanout.following(Date.now() - performance.now()),
+      make: () => Fanout.following(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
       isApart,
       onleft: (stream) => this.#leave(stream),
       onscope: () => this.#stir(),
@@ -79,8 +75,7 @@ export class SharedLine {
     if (verifyMs > 0 && (this.#verifyMs === 0 || verifyMs < this.#verifyMs)) this.#expect(verifyMs);
     const stream = this.#streams.open(opening);
     const rider = this.#enter(stream);
-    if (this.#holder === undefined) this.#appoint(rider);
-    else this.#stir();
+    if (!this.#take(rider)) this.#stir();
     this.#watch(rider);
     return stream;
   }
@@ -89,9 +84,7 @@ export class SharedLine {
   adopt(stream: FannedStream, parted: Stream): void {
     this.#streams.adopt(stream, parted);
     const rider = this.#enter(stream);
-    rider.home.ask(() => {
-      if (!rider.isGone && this.#holder === undefined) this.#appoint(rider);
-    });
+    rider.home.ask(() => this.#take(rider));
   }
 
   /**
@@ -122,9 +115,8 @@ export class SharedLine {
   }
 
   #enter(stream: FannedStream): Rider {
-    const rider = new Rider(stream, this.#options.onerror);
+    const rider = new Rider(stream, () => this.#watch(rider), this.#options.onerror);
     this.#riders.set(stream, rider);
-    this.#fresh.add(rider);
     return rider;
   }
 
@@ -132,9 +124,8 @@ export class SharedLine {
     const rider = this.#riders.get(stream);
     if (rider === undefined) return;
     this.#riders.delete(stream);
-    this.#fresh.delete(rider);
-    // It may have been about to hold the socket.
-    if (this.isCurrent && (this.#holder === undefined || this.#holder.rider === rider)) this.#handOver(rider);
+    if (this.#holder?.rider === rider) this.#holder = undefined;
+    this.#lease();
     rider.leave();
     if (this.#riders.size === 0 && !this.#options.isShared) this.end();
   }
@@ -147,38 +138,52 @@ export class SharedLine {
     this.#isOver = true;
   }
 
-  /** Another stream holds the socket from now on. */
-  #handOver(former: Rider): void {
+  /** Does what the lease of the socket asks for. */
+  #lease(): void {
+    while (this.isCurrent) {
+      const call = this.#core.lease(performance.now(), Math.random());
+      if (call === undefined) return;
+      this.#heed(call);
+    }
+  }
+
+  #heed(call: LeaseCall): void {
+    if (call.kind === 'prove') {
+      const { term } = call;
+      this.#holder?.home.ask(() => {
+        if (this.isCurrent) this.#core.prove(term);
+      });
+    } else if (call.kind === 'shed') {
+      for (const id of call.streams) this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
+    } else {
+      const rider = this.#riderOf(call.stream);
+      if (call.kind === 'appoint') rider?.home.ask(() => this.#take(rider));
+      else if (rider !== undefined) this.#release(rider);
+    }
+  }
+
+  #riderOf(id: number): Rider | undefined {
+    const stream = this.#streams.at(id);
+    return stream && this.#riders.get(stream);
+  }
+
+  #release(rider: Rider): void {
     this.#holder = undefined;
-    this.#core.moved(performance.now());
-    const next = this.#next(former);
-    if (next === undefined) this.#shed();
-    next?.home.ask(() => {
-      if (this.#holder === undefined && !next.isGone) this.#appoint(next);
-    });
+    rider.release();
+    rider.home.ask(() => this.#watch(rider));
   }
 
-  /** Which stream's request gets the socket. One that is alone writes to itself only. */
-  #next(former: Rider): Rider | undefined {
-    const mayHold = this.#riders.size === 1 ? this.#riders.values() : this.#fresh;
-    const riders = [...mayHold].filter((rider) => rider !== former);
-    return riders[Math.floor(Math.random() * riders.length)];
+  /** On behalf of its own request, a stream takes the socket, unless it must not have it; the answer is whether it has. */
+  #take(rider: Rider): boolean {
+    if (rider.isGone || !this.isCurrent) return false;
+    const term = this.#core.take(rider.stream.id);
+    if (term === undefined) return false;
+    this.#hold(rider, term);
+    return true;
   }
 
-  /** Where all requests are spent, ends some of the oldest streams now and then: their clients come back with fresh ones. */
-  #shed(): void {
-    const now = performance.now();
-    const isDue = this.#fresh.size === 0 && this.#riders.size > 1 && now >= this.#shedsAt;
-    if (!isDue) return;
-    this.#shedsAt = now + WRITE_BUDGET.shedMs;
-    const count = Math.ceil(this.#riders.size / WRITE_BUDGET.shedShare);
-    const others = [...this.#riders.values()].filter((rider) => rider !== this.#holder?.rider);
-    for (const { stream } of others.slice(0, count)) stream.retire(now, Retirement.Exhausted);
-  }
-
-  /** This stream, on behalf of whose request this runs, holds the socket from now on. */
-  #appoint(rider: Rider): void {
-    const holder = new LineHolder(rider, this.#options, {
+  #hold(rider: Rider, term: number): void {
+    const holder = new LineHolder(rider, term, this.#options, {
       receive: (frame) => {
         if (this.#holder === holder && this.isCurrent) this.#receive(holder, frame);
       },
@@ -208,23 +213,6 @@ export class SharedLine {
     holder.soon();
   }
 
-  /** What is written for all streams counts as the work of one request, and runtimes limit that: a fresh one goes on. */
-  get #mustRetire(): boolean {
-    return this.#holder?.rider.isSpent === true && this.#fresh.size > 0;
-  }
-
-  #count(writes: number): void {
-    const rider = this.#holder?.rider;
-    if (rider === undefined) return;
-    rider.writes += writes;
-    if (rider.isSpent) this.#fresh.delete(rider);
-  }
-
-  #retire(holder: LineHolder): void {
-    holder.rider.release(holder);
-    this.#handOver(holder.rider);
-  }
-
   /** What a line goes through, each of its streams does. */
   #counting<T>(action: () => T): T {
     const streams = this.#riders.size;
@@ -252,7 +240,7 @@ export class SharedLine {
     const { code } = error as Partial<ListenError>;
     if (code === 'bus-released') {
       holder.close();
-      for (const stream of this.#riders.keys()) this.#release(stream, error);
+      for (const stream of this.#riders.keys()) this.#dismiss(stream, error);
       return;
     }
     this.#miss(holder, error, (now) => {
@@ -266,7 +254,7 @@ export class SharedLine {
   }
 
   /** The bus has let a stream go on purpose. */
-  #release(stream: FannedStream, why: Error): void {
+  #dismiss(stream: FannedStream, why: Error): void {
     stream.refuse(why);
     this.#streams.abort(stream);
   }
@@ -300,38 +288,29 @@ export class SharedLine {
       else holder.send(call.text);
     }
     this.#tell();
-    if (this.#holder !== holder || !this.isCurrent) return;
-    if (this.#mustRetire) this.#retire(holder);
-    else {
-      if (holder.rider.isSpent) this.#shed();
-      holder.arm(this.#core.busDeadline);
-    }
+    this.#lease();
+    if (this.#holder === holder && this.isCurrent) holder.arm(this.#core.busDeadline);
   }
 
-  /** What is left is given to the streams by the next request that has the socket. */
+  /** Gives the streams what there is for them. What is left where the request must yield is given by the next one that has the socket. */
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
-    while (this.isCurrent && !this.#mustRetire) {
+    while (this.isCurrent) {
       const told = this.#core.output(performance.now());
       if (told === undefined) break;
-      this.#count(this.#give(told, why));
+      this.#give(told, why);
     }
-    if (!this.isCurrent || this.#mustRetire) return;
-    if (this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
+    if (this.isCurrent && this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
   }
 
-  /** The answer is how many streams were written to. */
-  #give(told: Told, why: Error): number {
-    if (told.kind === 'write') return this.#streams.write(told.fan);
-    if (told.kind === 'poll') {
-      const streams = [...told.streams].map((id) => this.#streams.at(id)).filter((stream) => stream !== undefined);
-      for (const stream of streams) this.#streams.catchUp(stream);
-      return streams.length;
+  #give(told: Told, why: Error): void {
+    if (told.kind === 'write') this.#streams.write(told.fan);
+    else if (told.kind === 'poll') for (const id of told.streams) this.#streams.catchUp(this.#streams.at(id));
+    else {
+      const stream = this.#streams.at(told.stream);
+      if (stream === undefined) return;
+      if (told.kind === 'parted') this.#part(stream, told.parted);
+      else stream.refuse(told.kind === 'full' ? noRoom() : why);
     }
-    const stream = this.#streams.at(told.stream);
-    if (stream === undefined) return 0;
-    if (told.kind === 'parted') this.#part(stream, told.parted);
-    else stream.refuse(told.kind === 'full' ? noRoom() : why);
-    return 1;
   }
 
   #part(stream: FannedStream, parted: Stream): void {
@@ -346,47 +325,13 @@ export class SharedLine {
 
   /** In its turn, and on behalf of its own request, each stream sees to it that some request holds the socket. */
   #watch(rider: Rider): void {
-    if (!this.#options.isShared) return;
-    const turns = Math.min(this.#riders.size, MOST_TURNS);
-    rider.later(WATCH_MS * turns * (0.5 + Math.random()), () => this.#examine(rider));
-  }
-
-  #examine(rider: Rider): void {
-    const holder = this.#holder;
-    if (holder?.rider === rider) {
-      this.#watch(rider);
-      return;
-    }
-    const proofs = holder?.proofs ?? 0;
-    holder?.home.ask(() => {
-      holder.proofs += 1;
-    });
-    rider.later(PROOF_MS, () => {
-      if (this.#holder === holder && (holder?.proofs ?? 0) === proofs) this.#takeOver(rider, holder);
-      this.#watch(rider);
-    });
-  }
-
-  /** The request that held the socket, or was to, is gone without a word, or has so much to do that it cannot answer. */
-  #takeOver(rider: Rider, former: LineHolder | undefined): void {
-    if (!this.isCurrent) return;
-    if (rider.isSpent && this.#riders.size > 1) {
-      this.#shed();
-      return;
-    }
-    former?.rider.release(former);
-    this.#core.moved(performance.now());
-    this.#appoint(rider);
+    if (rider.isGone || !this.isCurrent) return;
+    const at = this.#core.watch(rider.stream.id, performance.now(), Math.random());
+    this.#lease();
+    rider.arm(at);
   }
 }
 
 function noRoom(): ListenError {
   return new ListenError('bus-full', 'the bus has no room for what the stream names');
 }
-
-/** Milliseconds from one look at the holder to the next, of all streams together. */
-const WATCH_MS = 1_000;
-/** However many streams there are, each looks once in so many turns. */
-const MOST_TURNS = 15;
-/** Milliseconds that a request has to show that it lives. */
-const PROOF_MS = 1_000;

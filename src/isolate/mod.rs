@@ -1,5 +1,6 @@
 //! The isolate: the streams that share one connection to a bus.
 
+mod holding;
 mod opening;
 mod output;
 mod scope;
@@ -13,6 +14,7 @@ use crate::{
     event::ServerEvent,
     fanout::{Fanout, Published, StreamId},
     filter::SubscriptionFilter,
+    lease::{Budget, Lease},
     listen::{Ending, ServerStream},
     position::{Mark, Position},
     topic::Topic,
@@ -27,18 +29,20 @@ pub use output::{IsolateOutput, Parted};
 pub use session::Joining;
 
 /// The streams of one isolate on one connection to their bus: what all of them want together is asked of the bus, and each event is
-/// heard once and fanned out. A stream whose connection is its own is alone in an isolate.
+/// heard once and fanned out. Whose request has the connection is up to its lease. A stream whose connection is its own is alone in an isolate.
 ///
 /// What gets lost between the bus and here is made up for; where nobody can tell what that was, the streams cue
 /// everything that they honor.
 ///
 /// After each call of [`Isolate::open`], [`Isolate::remove`] and `handle_*`, and when [`Isolate::poll_timeout`] says, call
 /// [`Isolate::handle_timeout`], then poll [`Isolate::poll_call`] and [`Isolate::poll_output`] until there is none. The
-/// streams themselves are driven as [`Fanout`] says, by way of [`Isolate::fanout`].
+/// streams themselves are driven as [`Fanout`] says, by way of [`Isolate::fanout`]; where each has a request that may have the connection,
+/// the lease as [`Lease`] says, by way of [`Isolate::lease`], but polled with [`Isolate::poll_lease`].
 #[derive(Debug)]
 pub struct Isolate {
     upstream: Upstream,
     fanout: Fanout,
+    lease: Lease<StreamId>,
     /// Streams that wait for the bus to confirm what they want.
     waiting: Vec<StreamId>,
     /// Where the one stream is that of a session.
@@ -54,6 +58,7 @@ impl Isolate {
         Self {
             upstream: Upstream::new(patience),
             fanout: Fanout::default(),
+            lease: Lease::new(Budget::default()),
             waiting: Vec::new(),
             session: None,
             steps: VecDeque::new(),
@@ -98,6 +103,7 @@ impl Isolate {
         self.waiting.retain(|waiting| *waiting != id);
         let honored = self.honored(id)?;
         let ending = self.fanout.remove(id);
+        self.lease.leave(id);
         self.end_session(id);
         self.release(&honored.topics());
         ending
@@ -186,6 +192,7 @@ impl Isolate {
 
     /// What is to be done about the bus, or `None` until something is handled again.
     pub fn poll_call(&mut self, now: Millis) -> Option<UpstreamCall> {
+        self.handle_lease(now);
         let call = self.upstream.poll_call(now, self.fanout.index());
         if call.is_some() {
             self.handle_asked();
@@ -203,9 +210,10 @@ impl Isolate {
         self.upstream.settle(now);
     }
 
-    /// Whether everything that was published before [`Isolate::settle`] has been received.
+    /// Whether everything that was published before [`Isolate::settle`] has been received, and given to the streams.
     pub fn is_settled(&self) -> bool {
-        self.upstream.is_settled()
+        // Where a request must yield, the next one sees to the rest.
+        self.upstream.is_settled() && !self.has_output() && !self.lease.must_yield()
     }
 
     /// Whether the bus was lost, and has not confirmed again yet.

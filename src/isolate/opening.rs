@@ -11,6 +11,7 @@ impl Isolate {
     pub fn open(&mut self, stream: ServerStream, now: Millis) -> StreamId {
         if stream.honored().is_empty() {
             let id = self.fanout.open(stream, now);
+            self.lease.enter(id);
             self.steps.push_back(Step::Finished(id));
             return id;
         }
@@ -19,6 +20,7 @@ impl Isolate {
         }
         let topics = stream.honored().topics();
         let id = self.fanout.open_waiting(stream);
+        self.lease.enter(id);
         self.upstream.want(&topics);
         if !self.serve(id) {
             self.waiting.push(id);
@@ -41,7 +43,9 @@ impl Isolate {
             None => self.upstream.begin(),
         }
         self.upstream.want(&stream.honored().topics());
-        self.fanout.open(stream, now)
+        let id = self.fanout.open(stream, now);
+        self.lease.enter(id);
+        id
     }
 
     /// Whether the bus has room for one more stream that wants this, as far as is known.

@@ -32,6 +32,17 @@ pub enum IsolateOutput {
     Parted(Box<Parted>),
 }
 
+impl IsolateOutput {
+    /// How many streams are written to.
+    fn writes(&self) -> usize {
+        match self {
+            Self::Write(fan) => fan.writes.len(),
+            Self::Poll(ids) => ids.len(),
+            Self::Refused { .. } | Self::Parted(_) => 1,
+        }
+    }
+}
+
 /// A stream on its way from one isolate to another.
 #[derive(Debug)]
 pub struct Parted {
@@ -87,14 +98,17 @@ pub(super) struct Batch {
 }
 
 impl Isolate {
-    /// The next thing to do for the streams.
+    /// The next thing to do for the streams. What it takes to write counts as work of the request that has the connection: where that
+    /// must yield, this returns `None` until [`Isolate::poll_lease`] was polled.
     pub fn poll_output(&mut self, now: Millis) -> Option<IsolateOutput> {
-        loop {
+        while !self.lease.must_yield() {
             let step = self.steps.pop_front()?;
             if let Some(output) = self.take(step, now) {
+                self.lease.handle_writes(output.writes());
                 return Some(output);
             }
         }
+        None
     }
 
     /// Whether there is something to do for the streams.
@@ -143,6 +157,7 @@ impl Isolate {
             Step::Part { id, since, scope } => {
                 let honored = self.honored(id)?;
                 let mut stream = self.fanout.take(id)?;
+                self.lease.leave(id);
                 self.release(&honored.topics());
                 if let Some(scope) = scope {
                     stream.scope_to(scope);

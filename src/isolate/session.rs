@@ -53,6 +53,7 @@ impl Isolate {
         let topics = stream.honored().topics();
         self.upstream.begin_session(session, past, stream.honored());
         let id = self.fanout.open_waiting(stream);
+        self.lease.enter(id);
         self.fanout.handle_given(id, None);
         self.upstream.want(&topics);
         self.session = Some(Session {

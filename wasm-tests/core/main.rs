@@ -51,6 +51,7 @@ mod index;
 mod initialize;
 mod isolate;
 mod json;
+mod lease;
 mod legacy;
 
 mod lines;

@@ -24,7 +24,7 @@ impl World {
             Act::Publish => self.publish(self.key(what), Cut::Never)?,
             Act::Burst => self.burst(step)?,
             Act::Crash => self.crash(step)?,
-            Act::Stall | Act::Rouse | Act::Forbid => self.move_request(step),
+            Act::Stall | Act::Rouse | Act::Forbid => self.move_request(step)?,
             Act::Open => self.begin(step)?,
             Act::Wait => self.wait(what)?,
             Act::Return

@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 60] = [
+pub(crate) const BUGS: [(Seeded, &str); 68] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -218,6 +218,38 @@ pub(crate) const BUGS: [(Seeded, &str); 60] = [
     (
         Seeded::Core(Bug::TellsTheLastOnly),
         "a watch tells the last of several changes alone",
+    ),
+    (
+        Seeded::Core(Bug::HandsOverToTheSpent),
+        "a request that has spent its budget gets the shared socket again",
+    ),
+    (
+        Seeded::Core(Bug::CountsWritesByTerm),
+        "what a request may write begins anew whenever it gets the shared socket",
+    ),
+    (
+        Seeded::Core(Bug::IgnoresProofs),
+        "a request that proves that it runs loses the shared socket",
+    ),
+    (
+        Seeded::Core(Bug::NeverTakesOver),
+        "the shared socket stays with a request that does not run",
+    ),
+    (
+        Seeded::Core(Bug::ShedsTheFresh),
+        "streams are shed although a fresh request could go on",
+    ),
+    (
+        Seeded::Core(Bug::NeverSheds),
+        "where all requests are spent no stream is shed",
+    ),
+    (
+        Seeded::Core(Bug::WaitsForTheSilent),
+        "where a fresh request does not run, and all others are spent, no stream is shed",
+    ),
+    (
+        Seeded::Core(Bug::HandsOverUnsaid),
+        "a hand-over of the shared socket is not told to what follows the bus",
     ),
     (
         Seeded::Around(Slip::ForgetsWhatItSent),

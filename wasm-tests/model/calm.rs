@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use mcp_listen::clock::Millis;
+use mcp_listen::{clock::Millis, lease::Budget};
 
 use crate::{
     bus::Cut,
@@ -18,13 +18,16 @@ impl World {
         self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
         self.is_unlucky = true;
         self.setup.budget = 0;
+        for isolate in &mut self.isolates {
+            isolate.core.lease().set_budget(Budget::default());
+        }
         self.network.calm();
         self.shards.calm();
         self.bus.come_up();
         for at in 0..self.clients.len() {
             self.clients[at].is_eager = true;
         }
-        self.rouse();
+        self.rouse()?;
         self.settle()?;
         self.come_back_all()?;
         let prompt = self.prompt();
@@ -154,14 +157,15 @@ impl World {
     }
 
     /// Every request goes on.
-    fn rouse(&mut self) {
+    fn rouse(&mut self) -> Result<(), Violation> {
         for place in 0..self.isolates.len() {
             let riders = self.isolates[place].riders.iter();
             let stalled = riders.filter(|rider| rider.is_stalled);
             for id in stalled.map(|rider| rider.id).collect::<Vec<_>>() {
-                self.set_stalled(place, id, false);
+                self.set_stalled(place, id, false)?;
             }
         }
+        Ok(())
     }
 
     /// Whoever asked for a stream has one, and so has whoever asks now.

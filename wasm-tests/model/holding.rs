@@ -1,22 +1,22 @@
-use mcp_listen::{fanout::StreamId, listen::Ending};
+use mcp_listen::{clock::Millis, fanout::StreamId, lease::LeaseOutput, listen::Ending};
 
 use crate::{
     invariant::Violation,
-    isolate::{SHED, SHED_SHARE},
+    isolate::Errand,
     schedule::{Act, Step},
     world::World,
 };
 
-/// Which request has the socket of a line, and what happens to it.
+/// What the requests of the streams do about the socket that they share: what the lease of the core says.
 impl World {
     /// Something happens to the requests that share a connection.
-    pub(crate) fn move_request(&mut self, step: Step) {
+    pub(crate) fn move_request(&mut self, step: Step) -> Result<(), Violation> {
         let place = usize::from(step.what) % self.shared_isolates();
         let isolate = &mut self.isolates[place];
         if step.act == Act::Forbid {
             // A write to another request's stream is refused: the streams that there are stay.
             isolate.verdict = Some(false);
-            return;
+            return Ok(());
         }
         let riders: Vec<StreamId> = isolate.riders.iter().map(|rider| rider.id).collect();
         let chosen = usize::from(step.who).checked_rem(riders.len());
@@ -25,110 +25,160 @@ impl World {
         let of_holder = isolate.holder.filter(|_| !step.who.is_multiple_of(4));
         if let Some(edge) = of_holder.or(chosen) {
             self.note(|| format!("{:?} {edge:?} of isolate {place}", step.act));
-            self.set_stalled(place, edge, step.act == Act::Stall);
+            self.set_stalled(place, edge, step.act == Act::Stall)?;
         }
+        Ok(())
     }
 
-    /// The request of a stream does nothing from now on, or goes on.
-    pub(crate) fn set_stalled(&mut self, place: usize, edge: StreamId, is_stalled: bool) {
+    /// The request of a stream does nothing from now on, or goes on with what it was asked to do meanwhile.
+    pub(crate) fn set_stalled(
+        &mut self,
+        place: usize,
+        edge: StreamId,
+        is_stalled: bool,
+    ) -> Result<(), Violation> {
+        let now = self.now;
         let isolate = &mut self.isolates[place];
+        isolate.idle_since = None;
         let is_holder = isolate.holder == Some(edge);
+        let mut errands = Vec::new();
         if let Some(rider) = isolate.rider_mut(edge) {
             rider.is_stalled = is_stalled;
+            rider.runs_since = now;
+            if !is_stalled {
+                errands = std::mem::take(&mut rider.errands);
+            }
         }
         if let Some(socket) = isolate.socket.filter(|_| is_holder) {
             self.network.set_frozen(socket, is_stalled);
         }
-        if !is_stalled && isolate.holder.is_none() {
-            self.appoint(place, edge);
-        }
-    }
-
-    pub(crate) fn appoint(&mut self, place: usize, edge: StreamId) {
-        self.note(|| format!("  isolate {place}: {edge:?} has the socket"));
-        let isolate = &mut self.isolates[place];
-        isolate.holder = Some(edge);
-        isolate.takes_over_at = None;
-    }
-
-    pub(crate) fn remove(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
-        let isolate = &mut self.isolates[place];
-        isolate.riders.retain(|rider| rider.id != edge);
-        isolate.core.remove(edge);
-        if isolate.holder.is_none_or(|holder| holder == edge) {
-            self.hand_over(place, Some(edge))?;
+        for errand in errands {
+            self.run_errand(place, edge, errand)?;
         }
         Ok(())
     }
 
-    /// Another stream's request has the socket from now on.
-    pub(crate) fn hand_over(
+    /// The request of a stream does this as soon as it runs.
+    fn run_errand(
         &mut self,
         place: usize,
-        former: Option<StreamId>,
+        edge: StreamId,
+        errand: Errand,
     ) -> Result<(), Violation> {
-        let (now, budget, random) = (self.now, self.budget(), self.spin);
-        self.hang_up(place, random.is_multiple_of(3));
-        let isolate = &mut self.isolates[place];
-        isolate.holder = None;
-        isolate.core.handle_moved(now);
-        let mut may_hold = if isolate.riders.len() == 1 {
-            isolate.riders.iter().map(|rider| rider.id).collect()
-        } else {
-            isolate.fresh(budget)
-        };
-        may_hold.retain(|edge| Some(*edge) != former);
-        let chosen = usize::from(random).checked_rem(may_hold.len());
-        let Some(next) = chosen.map(|chosen| may_hold[chosen]) else {
-            if self.isolates[place].must_shed(budget, now) {
-                self.shed(place)?;
-            }
+        let Some(rider) = self.isolates[place].rider_mut(edge) else {
             return Ok(());
         };
-        let is_stalled = isolate.rider(next).is_some_and(|rider| rider.is_stalled);
-        if !is_stalled {
-            self.appoint(place, next);
+        if rider.is_stalled {
+            rider.errands.push(errand);
+            return Ok(());
         }
+        match errand {
+            Errand::Take => self.take(place, edge),
+            Errand::Watch => self.look(place, edge).map(drop),
+            Errand::Prove(term) => {
+                self.isolates[place].core.lease().handle_proof(term);
+                Ok(())
+            }
+        }
+    }
+
+    /// The request of a stream takes the socket, if it may.
+    pub(crate) fn take(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
+        let isolate = &mut self.isolates[place];
+        if isolate.core.lease().take(edge).is_none() {
+            return Ok(());
+        }
+        isolate.holder = Some(edge);
+        isolate.idle_since = None;
+        self.note(|| format!("  isolate {place}: {edge:?} has the socket"));
+        self.check_taken(place, edge)
+    }
+
+    /// The request of a stream looks after the one that has the socket; the answer is whether anything but a question came of it.
+    pub(crate) fn look(&mut self, place: usize, edge: StreamId) -> Result<bool, Violation> {
+        let (now, random) = (self.now, self.random());
+        let lease = self.isolates[place].core.lease();
+        lease.handle_timeout_of(edge, now, random);
+        self.lease(place)
+    }
+
+    /// Timers of requests come, up to this moment or until something has come of one, which is the answer.
+    pub(crate) fn keep_watch(&mut self, until: Millis) -> Result<bool, Violation> {
+        loop {
+            let isolates = self.isolates.iter_mut().enumerate();
+            let next = isolates.filter_map(|(place, isolate)| Some((isolate.poll_watch()?, place)));
+            let Some(((at, edge), place)) = next.min().filter(|((at, _), _)| *at <= until) else {
+                return Ok(false);
+            };
+            self.now = self.now.max(at);
+            if self.look(place, edge)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Does what the lease says; the answer is whether that was more than a question.
+    pub(crate) fn lease(&mut self, place: usize) -> Result<bool, Violation> {
+        let mut has_done = false;
+        loop {
+            let (now, random) = (self.now, self.random());
+            let isolate = &mut self.isolates[place];
+            let Some(output) = isolate.core.poll_lease(now, random) else {
+                return Ok(has_done);
+            };
+            has_done |= !matches!(output, LeaseOutput::Prove(_));
+            match output {
+                LeaseOutput::Appoint(edge) => self.run_errand(place, edge, Errand::Take)?,
+                LeaseOutput::Release(edge) => self.release(place, edge)?,
+                LeaseOutput::Shed(edges) => self.shed(place, &edges)?,
+                LeaseOutput::Prove(term) => {
+                    if let Some(holder) = isolate.holder {
+                        self.run_errand(place, holder, Errand::Prove(term))?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A stream has gone, and its request closes what it has.
+    pub(crate) fn remove(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
+        let isolate = &mut self.isolates[place];
+        let was_stalled = isolate.rider(edge).is_some_and(|rider| rider.is_stalled);
+        isolate.riders.retain(|rider| rider.id != edge);
+        isolate.core.remove(edge);
+        if isolate.holder == Some(edge) {
+            self.let_go_of_socket(place, was_stalled);
+        }
+        self.lease(place)?;
         Ok(())
     }
 
-    /// The request that had the socket, or was to, shows no sign of life.
-    pub(crate) fn take_over(&mut self, place: usize) -> Result<(), Violation> {
-        let (now, budget, random) = (self.now, self.budget(), self.spin);
-        let isolate = &self.isolates[place];
-        if isolate.is_served() {
-            return Ok(());
-        }
-        let awake = isolate.riders.iter().filter(|rider| !rider.is_stalled);
-        let awake: Vec<StreamId> = awake.map(|rider| rider.id).collect();
-        let Some(chosen) = usize::from(random).checked_rem(awake.len()) else {
-            return Ok(());
-        };
-        let edge = awake[chosen];
-        let is_spent = isolate
-            .rider(edge)
-            .is_some_and(|rider| rider.writes >= budget);
-        if is_spent && isolate.riders.len() > 1 {
-            if isolate.must_shed(budget, now) {
-                self.shed(place)?;
-            }
-            return Ok(());
-        }
-        self.hang_up(place, true);
-        self.isolates[place].core.handle_moved(now);
-        self.appoint(place, edge);
-        Ok(())
+    /// A request has to close the socket.
+    fn release(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
+        self.check_released(place, edge)?;
+        let rider = self.isolates[place].rider(edge);
+        let is_stalled = rider.is_some_and(|rider| rider.is_stalled);
+        self.let_go_of_socket(place, is_stalled);
+        self.run_errand(place, edge, Errand::Watch)
+    }
+
+    fn let_go_of_socket(&mut self, place: usize, is_stalled: bool) {
+        self.hang_up(place, is_stalled || self.spin.is_multiple_of(3));
+        let isolate = &mut self.isolates[place];
+        isolate.holder = None;
+        isolate.idle_since = None;
     }
 
     /// All requests are spent: some of the oldest streams end, and their clients come back with fresh ones.
-    pub(crate) fn shed(&mut self, place: usize) -> Result<(), Violation> {
-        let isolate = &mut self.isolates[place];
-        isolate.sheds_at = self.now + SHED;
-        let count = isolate.riders.len().div_ceil(SHED_SHARE);
-        let others = isolate.riders.iter();
-        let others = others.filter(|rider| Some(rider.id) != isolate.holder);
-        let shed: Vec<usize> = others.take(count).map(|rider| rider.client).collect();
+    fn shed(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
+        self.check_shed(place, edges)?;
         let now = self.now;
+        let isolate = &mut self.isolates[place];
+        isolate.shed_at = Some(now);
+        isolate.idle_since = None;
+        let riders = isolate.riders.iter();
+        let shed = riders.filter(|rider| edges.contains(&rider.id));
+        let shed: Vec<usize> = shed.map(|rider| rider.client).collect();
         for at in shed {
             if let Some((host, mut driven)) = self.driven(at) {
                 host.allow(Ending::Exhausted);
@@ -137,13 +187,5 @@ impl World {
             self.pump(at)?;
         }
         Ok(())
-    }
-
-    /// Writes to streams after which a request is spent.
-    pub(crate) fn budget(&self) -> u32 {
-        match self.setup.budget {
-            0 => u32::MAX,
-            budget => 4 + u32::from(budget % 32),
-        }
     }
 }

@@ -289,5 +289,5 @@ impl Host {
 }
 
 /// How long an attach may stay unanswered.
-pub(crate) const ATTACH: Millis = Millis(5_000);
+pub(crate) const ATTACH: Millis = Millis(3_000);
 pub(crate) const STALL: Millis = Millis(60_000);

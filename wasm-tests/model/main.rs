@@ -29,6 +29,7 @@ mod invariant;
 mod isolate;
 mod judged;
 mod key;
+mod leases;
 mod ledger;
 mod memory;
 mod network;

@@ -31,7 +31,7 @@ impl World {
             Some(joining) => core.open_session(stream, joining, now),
             None => core.open(stream, now),
         };
-        self.enter(at, place, id);
+        self.enter(at, place, id)?;
         // What is told at once, and what is published once the client has read that.
         self.tell(place)?;
         Ok(())
@@ -45,26 +45,26 @@ impl World {
 
     /// One more isolate, for one stream.
     pub(crate) fn alone(&mut self) -> usize {
-        let verify = self.verify();
-        self.isolates.push(Isolate::new(verify));
+        let isolate = Isolate::new(self.verify(), self.budget());
+        self.isolates.push(isolate);
         self.isolates.len() - 1
     }
 
-    pub(crate) fn enter(&mut self, at: usize, place: usize, id: StreamId) {
+    pub(crate) fn enter(&mut self, at: usize, place: usize, id: StreamId) -> Result<(), Violation> {
         if let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) {
             host.isolate = place;
             host.stream = Some(id);
         }
-        let isolate = &mut self.isolates[place];
-        isolate.riders.push(Rider::of(at, id));
-        if isolate.holder.is_none() {
-            self.appoint(place, id);
-        }
+        let rider = Rider::of(at, id, self.now);
+        self.isolates[place].riders.push(rider);
+        self.take(place, id)?;
+        self.look(place, id)?;
+        Ok(())
     }
 
     /// Does what a line wants done; the answer is whether there was anything.
     pub(crate) fn serve(&mut self, place: usize) -> Result<bool, Violation> {
-        let (now, budget) = (self.now, self.budget());
+        let now = self.now;
         let mut has_done = false;
         while self.isolates[place].is_served() {
             let Some(call) = self.isolates[place].core.poll_call(now) else {
@@ -79,23 +79,14 @@ impl World {
             }
         }
         has_done |= self.tell(place)?;
-        let isolate = &self.isolates[place];
-        if isolate.is_served() {
-            if isolate.must_retire(budget) {
-                self.hand_over(place, isolate.holder)?;
-                has_done = true;
-            } else if isolate.must_shed(budget, now) {
-                self.shed(place)?;
-                has_done = true;
-            }
+        if self.isolates[place].is_served() {
+            has_done |= self.lease(place)?;
         }
-        let random = self.random();
-        self.isolates[place].watch(now, random);
         Ok(has_done)
     }
 
-    /// What is due in an isolate, or at those who watch it.
-    pub(crate) fn isolate_timeout(&mut self, place: usize) -> Result<(), Violation> {
+    /// What is due in an isolate.
+    pub(crate) fn isolate_timeout(&mut self, place: usize) {
         let (now, random) = (self.now, self.random());
         let isolate = &mut self.isolates[place];
         isolate.core.fanout().handle_timeout(now);
@@ -106,10 +97,6 @@ impl World {
         if isolate.core.is_away() && !isolate.riders.is_empty() {
             isolate.absence.get_or_insert(Absence::since(now));
         }
-        if isolate.takes_over_at.take_if(|at| *at <= now).is_some() {
-            self.take_over(place)?;
-        }
-        Ok(())
     }
 
     /// A frame of the bus came. Those that come in one turn are served together, or each is a turn of its own.

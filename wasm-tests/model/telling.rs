@@ -17,35 +17,28 @@ use crate::{
 impl World {
     /// Gives the streams what there is for them; the answer is whether there was anything.
     pub(crate) fn tell(&mut self, place: usize) -> Result<bool, Violation> {
-        let (budget, now) = (self.budget(), self.now);
+        let now = self.now;
         let mut has_told = false;
-        while !self.isolates[place].must_retire(budget) {
-            let Some(output) = self.isolates[place].core.poll_output(now) else {
-                break;
-            };
+        while let Some(output) = self.isolates[place].core.poll_output(now) {
             has_told = true;
-            let writes = match output {
+            self.isolates[place].count(writes(&output));
+            match output {
                 IsolateOutput::Write(fan) => {
                     self.write(place, &fan)?;
-                    fan.writes.len()
                 }
                 IsolateOutput::Poll(ids) => {
                     self.poll(place, &ids)?;
-                    ids.len()
                 }
                 IsolateOutput::Refused { id, .. } => {
                     let client = self.isolates[place].rider(id).map(|rider| rider.client);
                     if let Some(at) = client {
                         self.refuse(at)?;
                     }
-                    1
                 }
                 IsolateOutput::Parted(parted) => {
                     self.part(place, *parted)?;
-                    1
                 }
-            };
-            self.isolates[place].count(writes);
+            }
         }
         Ok(has_told)
     }
@@ -159,11 +152,20 @@ impl World {
         self.remove(place, id)?;
         let place = self.alone();
         let id = self.isolates[place].core.adopt(stream, since, now, random);
-        self.enter(at, place, id);
+        self.enter(at, place, id)?;
         if let Some(rider) = self.isolates[place].rider_mut(id) {
             rider.is_told = true;
         }
         self.pump(at)
+    }
+}
+
+/// How many streams are written to.
+fn writes(output: &IsolateOutput) -> usize {
+    match output {
+        IsolateOutput::Write(fan) => fan.writes.len(),
+        IsolateOutput::Poll(ids) => ids.len(),
+        IsolateOutput::Refused { .. } | IsolateOutput::Parted(_) => 1,
     }
 }
 

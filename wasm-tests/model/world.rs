@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mcp_listen::{clock::Millis, exchange::Service, session::Limits};
+use mcp_listen::{clock::Millis, exchange::Service, lease::Budget, session::Limits};
 
 use crate::{
     bus::Bus,
@@ -63,7 +63,7 @@ impl World {
             shards: Shards::default(),
             clients: Vec::new(),
             ledger: Ledger::default(),
-            isolates: std::iter::repeat_with(|| Isolate::new(verify(setup)))
+            isolates: std::iter::repeat_with(|| Isolate::new(verify(setup), budget(setup)))
                 .take(isolates(setup))
                 .collect(),
             service: service(bounds(setup.bounds), setup.authorizes),
@@ -131,7 +131,13 @@ impl World {
     pub(crate) fn pass(&mut self, span: Millis) -> Result<(), Violation> {
         let end = self.now + span;
         let mut turns = 0;
-        while let Some(next) = self.next_deadline().filter(|next| *next <= end) {
+        loop {
+            let next = self.next_deadline().filter(|next| *next <= end);
+            if self.keep_watch(next.unwrap_or(end))? {
+                self.settle()?;
+                continue;
+            }
+            let Some(next) = next else { break };
             turns = if next > self.now { 0 } else { turns + 1 };
             hold("deadlines move on", turns < RESTLESS, || {
                 format!("there is always one at {}", time(next))
@@ -140,7 +146,7 @@ impl World {
             self.bus.handle_timeout(self.now);
             self.shards_timeout();
             for place in 0..self.isolates.len() {
-                self.isolate_timeout(place)?;
+                self.isolate_timeout(place);
             }
             for client in 0..self.clients.len() {
                 self.expire(client)?;
@@ -250,6 +256,11 @@ impl World {
         verify(self.setup)
     }
 
+    /// How much a request may write for others.
+    pub(crate) fn budget(&self) -> Budget {
+        budget(self.setup)
+    }
+
     /// How many isolates there are whose streams may share a connection; those of streams that are alone come after them.
     pub(crate) fn shared_isolates(&self) -> usize {
         isolates(self.setup)
@@ -314,6 +325,16 @@ fn verify(setup: Setup) -> Millis {
         VERIFY
     } else {
         Millis(0)
+    }
+}
+
+fn budget(setup: Setup) -> Budget {
+    match setup.budget {
+        0 => Budget::default(),
+        budget => Budget {
+            writes: 4 + usize::from(budget % 32),
+            ..Budget::default()
+        },
     }
 }
 

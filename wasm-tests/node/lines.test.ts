@@ -253,8 +253,8 @@ test('a line that settles asks the bus once for all its streams, which then have
 });
 
 test('a line is not settled while what it received waits for another request to write it', async () => {
-  const { bus, heard, line } = await lined(3);
   budget(5);
+  const { bus, heard, line } = await lined(3);
   for (const event of [EVENT, TOOLS, PROMPTS]) bus.publish(event);
   const told: number[] = [];
   void line.settle().then(() => told.push(...heard.map((frames) => frames.length)));

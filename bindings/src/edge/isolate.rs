@@ -14,6 +14,7 @@ use crate::{
 
 use super::{
     fanout::{Core, Fanout, packed, slots_of},
+    lease::budget_of,
     stream::Stream,
 };
 
@@ -69,8 +70,14 @@ enum Told {
 #[wasm_bindgen]
 impl Fanout {
     /// A fan-out without streams, which follows a bus. `epoch` is when the clock of the other calls began, in milliseconds since 1970.
-    pub fn following(epoch: f64) -> Self {
-        let isolate = Isolate::new(Patience::default(), millis(epoch));
+    /// A request may do so many `writes` for others, and where all have, streams are shed every `shedMs` milliseconds.
+    pub fn following(
+        epoch: f64,
+        writes: Option<u32>,
+        #[wasm_bindgen(js_name = shedMs)] shed_ms: Option<f64>,
+    ) -> Self {
+        let mut isolate = Isolate::new(Patience::default(), millis(epoch));
+        isolate.lease().set_budget(budget_of(writes, shed_ms));
         Self::of(Core::Following(Box::new(isolate)))
     }
 
@@ -134,13 +141,6 @@ impl Fanout {
     pub fn sent_on(&mut self, now: f64, random: f64) {
         if let Some(isolate) = self.isolate() {
             isolate.handle_sent_on(millis(now), random);
-        }
-    }
-
-    /// The connection went away with the request that held it.
-    pub fn moved(&mut self, now: f64) {
-        if let Some(isolate) = self.isolate() {
-            isolate.handle_moved(millis(now));
         }
     }
 

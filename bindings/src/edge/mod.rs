@@ -6,6 +6,7 @@ mod exchange;
 mod fanout;
 mod grant;
 mod isolate;
+mod lease;
 pub(crate) mod options;
 mod probe;
 pub(crate) mod refusal;

@@ -1,0 +1,116 @@
+use js_sys::Uint32Array;
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    fanout::StreamId,
+    isolate::Isolate,
+    lease::{Budget, LeaseOutput, Term},
+};
+
+use crate::{
+    number::{millis, time},
+    object::optional,
+};
+
+use super::fanout::{Fanout, slots_of};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** What is to be done about the socket that the streams share. */
+export type LeaseCall =
+  /** The request of the stream is to `take` the socket, or to close it and `watch`. */
+  | { kind: 'appoint' | 'release'; stream: number }
+  /** The request that has the socket is to `prove` that it runs. */
+  | { kind: 'prove'; term: number }
+  /** The streams are to end: all requests are spent. */
+  | { kind: 'shed'; streams: Uint32Array };
+";
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum Call {
+    Appoint {
+        stream: u32,
+    },
+    Release {
+        stream: u32,
+    },
+    Prove {
+        term: u32,
+    },
+    Shed {
+        #[serde(with = "serde_wasm_bindgen::preserve")]
+        streams: Uint32Array,
+    },
+}
+
+/// Which stream's request has the connection to the bus.
+#[wasm_bindgen]
+impl Fanout {
+    /// The request of a stream runs, and takes the socket: the answer numbers its term. Undefined: it must not have it.
+    pub fn take(&mut self, stream: u32) -> Option<u32> {
+        let (isolate, id) = self.member(stream)?;
+        isolate.lease().take(id).map(|Term(term)| term)
+    }
+
+    /// The request that took the socket in this term runs.
+    pub fn prove(&mut self, term: u32) {
+        if let Some(isolate) = self.isolate() {
+            isolate.lease().handle_proof(Term(term));
+        }
+    }
+
+    /// The request of a stream looks whether the one that has the socket runs, if it is time to; `random` is drawn from [0, 1). The answer
+    /// is when to call this again, on the clock of the other calls; undefined: it has the socket itself.
+    pub fn watch(&mut self, stream: u32, now: f64, random: f64) -> Option<f64> {
+        let (isolate, id) = self.member(stream)?;
+        let lease = isolate.lease();
+        lease.handle_timeout_of(id, millis(now), random);
+        lease.poll_timeout_of(id).map(time)
+    }
+
+    /// What is to be done about the socket; undefined: nothing now. To be asked after `output`, `watch` and `remove`; `random` is drawn
+    /// from [0, 1).
+    #[wasm_bindgen(unchecked_return_type = "LeaseCall | undefined")]
+    pub fn lease(&mut self, now: f64, random: f64) -> JsValue {
+        let isolate = self.isolate();
+        let output = isolate.and_then(|isolate| isolate.poll_lease(millis(now), random));
+        optional(output.map(Call::from))
+    }
+}
+
+impl Fanout {
+    fn member(&mut self, slot: u32) -> Option<(&mut Isolate, StreamId)> {
+        let isolate = self.isolate()?;
+        let id = isolate.streams().id_at(slot)?;
+        Some((isolate, id))
+    }
+}
+
+impl From<LeaseOutput<StreamId>> for Call {
+    fn from(output: LeaseOutput<StreamId>) -> Self {
+        match output {
+            LeaseOutput::Appoint(id) => Self::Appoint { stream: id.slot() },
+            LeaseOutput::Release(id) => Self::Release { stream: id.slot() },
+            LeaseOutput::Prove(Term(term)) => Self::Prove { term },
+            LeaseOutput::Shed(ids) => Self::Shed {
+                streams: slots_of(ids).as_slice().into(),
+            },
+        }
+    }
+}
+
+/// What is not set is as it is by default.
+pub(crate) fn budget_of(writes: Option<u32>, shed_ms: Option<f64>) -> Budget {
+    let Budget {
+        writes: most,
+        shed,
+        shed_share,
+    } = Budget::default();
+    Budget {
+        writes: writes.map_or(most, |writes| writes as usize),
+        shed: shed_ms.map_or(shed, millis),
+        shed_share,
+    }
+}

@@ -1,0 +1,171 @@
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use crate::clock::Millis;
+
+use super::seat::Sign;
+
+/// What a member waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Watch {
+    /// Its timer is not set.
+    Nothing,
+    /// Its turn to look at the holder.
+    Look(Millis),
+    /// A sign of life of the holder, other than this one.
+    Proof { at: Millis, asked: Sign },
+}
+
+/// The members, and which of them may have the socket.
+#[derive(Debug)]
+pub(super) struct Members<Id> {
+    held: BTreeMap<Id, Member>,
+    /// The oldest first; some may have left.
+    entered: Vec<Id>,
+    /// How many requests are not spent.
+    fresh: usize,
+}
+
+#[derive(Debug)]
+struct Member {
+    /// How many writes its request has done, whenever it had the socket.
+    writes: usize,
+    is_fresh: bool,
+    watch: Watch,
+    /// The sign of life that stayed the same when it looked last, and how often in a row.
+    silence: Option<(Sign, u32)>,
+}
+
+impl<Id: Copy + Ord> Members<Id> {
+    pub(super) fn enter(&mut self, id: Id) {
+        let member = Member {
+            writes: 0,
+            is_fresh: true,
+            watch: Watch::Nothing,
+            silence: None,
+        };
+        self.held.insert(id, member);
+        self.entered.push(id);
+        self.fresh += 1;
+    }
+
+    /// Returns whether it was a member.
+    pub(super) fn leave(&mut self, id: Id) -> bool {
+        let Some(Member { is_fresh, .. }) = self.held.remove(&id) else {
+            return false;
+        };
+        self.fresh -= usize::from(is_fresh);
+        if self.entered.len() > 2 * self.len() + MOST_GONE {
+            let held = &self.held;
+            self.entered.retain(|id| held.contains_key(id));
+        }
+        true
+    }
+
+    /// A request that has done so many writes is spent.
+    pub(super) fn count(&mut self, id: Id, writes: usize, most: usize) {
+        if let Some(member) = self.held.get_mut(&id) {
+            member.writes = member.writes.saturating_add(writes);
+            if member.is_fresh && member.writes >= most {
+                member.is_fresh = false;
+                self.fresh -= 1;
+            }
+        }
+    }
+
+    /// Another bound applies.
+    pub(super) fn judge(&mut self, most: usize) {
+        self.fresh = 0;
+        for member in self.held.values_mut() {
+            member.is_fresh = member.writes < most;
+            self.fresh += usize::from(member.is_fresh);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    pub(super) fn oldest(&self) -> impl Iterator<Item = Id> {
+        let entered = self.entered.iter().copied();
+        entered.filter(|id| self.held.contains_key(id))
+    }
+
+    pub(super) fn has_fresh(&self) -> bool {
+        self.fresh > 0
+    }
+
+    pub(super) fn is_fresh(&self, id: Id) -> bool {
+        self.held.get(&id).is_some_and(|member| member.is_fresh)
+    }
+
+    fn is_alone(&self, id: Id) -> bool {
+        self.len() == 1 && self.held.contains_key(&id)
+    }
+
+    /// A member that is alone writes to itself only.
+    pub(super) fn may_hold(&self, id: Id) -> bool {
+        self.is_fresh(id) || self.is_alone(id)
+    }
+
+    /// One of those that may have the socket.
+    pub(super) fn choose(&self, random: f64) -> Option<Id> {
+        let count = if self.len() == 1 { 1 } else { self.fresh };
+        let mut may_hold = self.oldest().filter(|id| self.may_hold(*id));
+        may_hold.nth(part(random, count))
+    }
+
+    pub(super) fn watch_of(&self, id: Id) -> Option<Watch> {
+        self.held.get(&id).map(|member| member.watch)
+    }
+
+    pub(super) fn watch(&mut self, id: Id, watch: Watch) {
+        if let Some(member) = self.held.get_mut(&id) {
+            member.watch = watch;
+        }
+    }
+
+    /// A member has found the same sign of life after a while. Returns how often in a row it did.
+    pub(super) fn count_silence(&mut self, id: Id, sign: Sign) -> u32 {
+        let Some(member) = self.held.get_mut(&id) else {
+            return 0;
+        };
+        let former = member.silence.filter(|(former, _)| *former == sign);
+        let count = former.map_or(1, |(_, count)| count.saturating_add(1));
+        member.silence = Some((sign, count));
+        count
+    }
+
+    /// How long a member waits before it looks at the holder.
+    pub(super) fn turn(&self, random: f64) -> Millis {
+        let turns = u32::try_from(self.len()).map_or(MOST_TURNS, |len| len.min(MOST_TURNS));
+        Millis::from_f64(WATCH_MS * f64::from(turns) * (0.5 + random))
+    }
+}
+
+impl<Id> Default for Members<Id> {
+    fn default() -> Self {
+        Self {
+            held: BTreeMap::new(),
+            entered: Vec::new(),
+            fresh: 0,
+        }
+    }
+}
+
+/// The index below `len` that a number from [0, 1) stands for.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the product is below the length, and the cast saturates"
+)]
+fn part(random: f64, len: usize) -> usize {
+    ((random * len as f64) as usize).min(len.saturating_sub(1))
+}
+
+/// So many members that have left are remembered, beside as many as there are.
+const MOST_GONE: usize = 16;
+/// Milliseconds from one look at the holder to the next, of all members together.
+const WATCH_MS: f64 = 1_000.0;
+/// However many members there are, each looks once in so many turns.
+const MOST_TURNS: u32 = 15;

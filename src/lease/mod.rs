@@ -1,0 +1,213 @@
+//! The lease of the socket that the streams of an isolate share: which of their requests has it, and for how long.
+
+mod budget;
+mod members;
+mod output;
+mod seat;
+
+use alloc::collections::VecDeque;
+
+use crate::clock::Millis;
+
+use members::{Members, Watch};
+use seat::Seat;
+
+pub use budget::Budget;
+pub use output::LeaseOutput;
+pub use seat::Term;
+
+/// Decides which member has the shared socket. A member is a stream with its request. The request of the holder opens the socket,
+/// writes for all members, and closes the socket.
+///
+/// A request is spent after [`Budget::writes`] writes, and never gets the socket again while there is another member. The members take
+/// turns in asking for a proof that the request of the holder runs. The one that gets none takes the socket over.
+///
+/// After each other call, poll [`Lease::poll_output`] until it returns `None`. Each member has a timer: see [`Lease::poll_timeout_of`].
+#[derive(Debug)]
+pub struct Lease<Id> {
+    budget: Budget,
+    members: Members<Id>,
+    seat: Seat<Id>,
+    /// How often a member took the socket.
+    terms: u32,
+    /// Whether a socket was given up, and [`Lease::take_moved`] has not returned that yet.
+    has_moved: bool,
+    /// No member is shed before this.
+    sheds_at: Option<Millis>,
+    outputs: VecDeque<LeaseOutput<Id>>,
+}
+
+impl<Id: Copy + Ord> Lease<Id> {
+    /// Creates a lease without members.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            members: Members::default(),
+            seat: Seat::Vacant,
+            terms: 0,
+            has_moved: false,
+            sheds_at: None,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Sets how much a request may write for others.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget;
+        self.members.judge(budget.writes);
+    }
+
+    /// The member that has the socket.
+    pub fn holder(&self) -> Option<Id> {
+        self.seat.holder()
+    }
+
+    /// Adds a member. Its request then calls [`Lease::take`] and [`Lease::handle_timeout_of`].
+    pub fn enter(&mut self, id: Id) {
+        self.members.enter(id);
+    }
+
+    /// Removes a member. Its request closes the socket if it has it.
+    pub fn leave(&mut self, id: Id) {
+        let is_member = self.members.leave(id);
+        // Where there is no holder, this may have been the member that was appointed.
+        if is_member && self.holder().is_none_or(|holder| holder == id) {
+            self.vacate();
+        }
+    }
+
+    /// Gives the socket to a member whose request runs now. Returns `None` where another member has it, or the request is spent.
+    pub fn take(&mut self, id: Id) -> Option<Term> {
+        if self.holder().is_some() || !self.members.may_hold(id) {
+            return None;
+        }
+        self.terms = self.terms.wrapping_add(1);
+        self.members.watch(id, Watch::Nothing);
+        let term = Term(self.terms);
+        self.seat = Seat::held(id, term);
+        Some(term)
+    }
+
+    /// Counts writes to streams as work of the request that has the socket.
+    pub fn handle_writes(&mut self, writes: usize) {
+        if let Some(holder) = self.holder() {
+            self.members.count(holder, writes, self.budget.writes);
+        }
+    }
+
+    /// The request that had the socket in this term has run.
+    pub fn handle_proof(&mut self, term: Term) {
+        self.seat.handle_proof(term);
+    }
+
+    /// Handles the timer of a member: see [`Lease::poll_timeout_of`]. `random` is drawn from [0, 1).
+    pub fn handle_timeout_of(&mut self, id: Id, now: Millis, random: f64) {
+        if self.holder() == Some(id) {
+            return;
+        }
+        let (look, sign) = (now + self.members.turn(random), self.seat.sign(self.terms));
+        match self.members.watch_of(id) {
+            Some(Watch::Nothing) => self.members.watch(id, Watch::Look(look)),
+            Some(Watch::Look(at)) if at <= now => {
+                let (at, asked) = (now + PROOF, sign);
+                self.members.watch(id, Watch::Proof { at, asked });
+                self.outputs.extend(sign.term().map(LeaseOutput::Prove));
+            }
+            Some(Watch::Proof { at, asked }) if at <= now => {
+                self.members.watch(id, Watch::Look(look));
+                if asked == sign {
+                    let times = self.members.count_silence(id, sign);
+                    self.take_over(id, times, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// When the request of a member calls [`Lease::handle_timeout_of`]. `None` for the holder, and before the first call.
+    pub fn poll_timeout_of(&self, id: Id) -> Option<Millis> {
+        match self.members.watch_of(id)? {
+            Watch::Nothing => None,
+            Watch::Look(at) | Watch::Proof { at, .. } => Some(at),
+        }
+    }
+
+    /// What is to be done next. `random` is drawn from [0, 1).
+    pub fn poll_output(&mut self, now: Millis, random: f64) -> Option<LeaseOutput<Id>> {
+        if self.outputs.is_empty() {
+            self.decide(now, random);
+        }
+        self.outputs.pop_front()
+    }
+
+    /// Whether the request that has the socket is spent and a fresh one can go on: nothing more is to be written before that has it.
+    pub fn must_yield(&self) -> bool {
+        self.is_held_by_spent() && self.members.has_fresh()
+    }
+
+    /// Whether the socket was given up since the last call.
+    pub fn take_moved(&mut self) -> bool {
+        core::mem::take(&mut self.has_moved)
+    }
+
+    fn decide(&mut self, now: Millis, random: f64) {
+        if self.must_yield() {
+            self.release();
+        } else if self.is_held_by_spent() {
+            self.shed(now);
+        } else if self.seat.is_vacated() {
+            self.seat = Seat::Vacant;
+            match self.members.choose(random) {
+                Some(next) => self.outputs.push_back(LeaseOutput::Appoint(next)),
+                None => self.shed(now),
+            }
+        }
+    }
+
+    /// The request that has the socket, or was to take it, has not run for too long, as a member has found so many times in a row.
+    fn take_over(&mut self, id: Id, times: u32, now: Millis) {
+        if self.members.may_hold(id) {
+            self.release();
+            self.seat = Seat::Vacant;
+            self.outputs.push_back(LeaseOutput::Appoint(id));
+        } else if !self.members.has_fresh() || times >= MOST_SILENT {
+            // A fresh request that runs would have the socket by now.
+            self.shed(now);
+        }
+    }
+
+    /// Ends some of the oldest streams where no fresh request can go on: their clients come back with fresh ones.
+    fn shed(&mut self, now: Millis) {
+        let is_due = self.sheds_at.is_none_or(|at| at <= now);
+        if self.members.len() <= 1 || !is_due {
+            return;
+        }
+        self.sheds_at = Some(now + self.budget.shed);
+        let count = self.members.len().div_ceil(self.budget.shed_share.max(1));
+        let oldest = self.members.oldest();
+        let others = oldest.filter(|id| Some(*id) != self.holder());
+        let shed = others.take(count).collect();
+        self.outputs.push_back(LeaseOutput::Shed(shed));
+    }
+
+    fn release(&mut self) {
+        if let Some(holder) = self.holder() {
+            self.outputs.push_back(LeaseOutput::Release(holder));
+        }
+        self.vacate();
+    }
+
+    fn vacate(&mut self) {
+        self.has_moved |= self.holder().is_some();
+        self.seat = Seat::Vacated;
+    }
+
+    fn is_held_by_spent(&self) -> bool {
+        self.holder().is_some_and(|id| !self.members.is_fresh(id))
+    }
+}
+
+/// Where a spent member finds so many times in a row that the holder does not run, each other member that runs has looked too.
+const MOST_SILENT: u32 = 3;
+/// How long a request has to prove that it runs.
+const PROOF: Millis = Millis(1_000);

@@ -1,0 +1,330 @@
+//! Which request has the socket that the streams of an isolate share.
+
+mod world;
+
+use mcp_listen::{
+    clock::Millis,
+    lease::{Budget, Lease, LeaseOutput, Term},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use LeaseOutput::{Appoint, Prove, Release};
+
+use world::{BUDGET, World};
+
+#[test]
+fn the_first_member_takes_the_socket_and_no_other_one_does() {
+    let mut lease: Lease<u32> = Lease::new(Budget::default());
+    lease.enter(7);
+    lease.enter(8);
+    assert_eq!(lease.holder(), None);
+    assert_eq!(lease.take(7), Some(Term(1)));
+    assert_eq!([lease.take(8), lease.take(7), lease.take(9)], [None; 3]);
+    assert_eq!(lease.holder(), Some(7));
+}
+
+#[test]
+fn when_the_holder_leaves_another_one_is_appointed() {
+    let mut world = World::of(3);
+    world.lease.leave(0);
+    assert!(world.lease.take_moved());
+    assert!(!world.lease.take_moved());
+    assert_eq!(world.lease.poll_output(NOW, 0.99), Some(Appoint(2)));
+    assert_eq!(world.lease.poll_output(NOW, 0.0), None);
+    assert_eq!(world.lease.holder(), None);
+}
+
+#[test]
+fn when_another_member_leaves_nothing_changes() {
+    let mut world = World::of(3);
+    world.lease.leave(1);
+    world.lease.leave(1);
+    assert!(!world.lease.take_moved());
+    assert_eq!(world.lease.poll_output(NOW, 0.0), None);
+    assert_eq!(world.lease.holder(), Some(0));
+}
+
+#[test]
+fn when_the_appointed_one_leaves_a_further_one_is_appointed() {
+    let mut world = World::of(3);
+    world.lease.leave(0);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(1)));
+    world.lease.leave(1);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(2)));
+    assert_eq!(world.lease.take(2), Some(Term(2)));
+}
+
+#[test]
+fn a_member_that_enters_while_there_is_no_holder_takes_the_socket_before_the_appointed_one() {
+    let mut world = World::of(2);
+    world.lease.leave(0);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(1)));
+    world.lease.enter(2);
+    assert!(world.lease.take(2).is_some());
+    assert_eq!(world.lease.take(1), None);
+}
+
+#[test]
+fn the_next_holder_is_drawn_among_all_that_are_fresh() {
+    let chosen = [0.0, 0.3, 0.6, 0.999].map(|random| {
+        let mut world = World::of(5);
+        world.lease.leave(0);
+        world.lease.poll_output(NOW, random)
+    });
+    assert_eq!(chosen, [1, 2, 3, 4].map(|id| Some(Appoint(id))));
+}
+
+#[test]
+fn a_request_yields_once_it_is_spent_and_never_has_the_socket_again() {
+    let mut world = World::of(3);
+    world.lease.handle_writes(BUDGET.writes - 1);
+    assert!(!world.lease.must_yield());
+    world.lease.handle_writes(1);
+    assert!(world.lease.must_yield());
+    world.settle();
+    assert!(!world.lease.must_yield());
+    world.spend_all();
+    assert_eq!(world.holders, [0, 1, 2]);
+    world.leave(2);
+    world.pass(Millis(60_000));
+    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.holders, [0, 1, 2]);
+}
+
+#[test]
+fn the_budget_is_that_of_a_request_however_often_it_has_the_socket() {
+    let mut world = World::of(2);
+    world.write(BUDGET.writes - 1);
+    world.silent.push(0);
+    world.pass(Millis(5_000));
+    assert_eq!(world.holders, [0, 1]);
+    world.silent = vec![1];
+    world.pass(Millis(5_000));
+    assert_eq!(world.holders, [0, 1, 0]);
+    world.write(1);
+    assert!(world.lease.holder().is_none());
+}
+
+#[test]
+fn writes_while_there_is_no_holder_count_for_none() {
+    let mut world = World::of(2);
+    world.lease.leave(0);
+    world.lease.handle_writes(BUDGET.writes);
+    world.settle();
+    assert_eq!(world.lease.holder(), Some(1));
+    assert!(!world.lease.must_yield());
+}
+
+#[test]
+fn a_member_that_is_alone_keeps_the_socket_though_it_is_spent_and_takes_it_again() {
+    let mut world = World::of(2);
+    world.spend_all();
+    world.leave(1);
+    assert_eq!(world.lease.holder(), Some(0));
+    world.now = Millis(5_000);
+    world.write(BUDGET.writes);
+    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.shed.len(), 1);
+    assert_eq!(world.lease.poll_timeout_of(0), None);
+}
+
+#[test]
+fn a_spent_member_that_was_appointed_while_alone_does_not_take_the_socket_from_others() {
+    let mut world = World::of(2);
+    world.spend_all();
+    world.lease.leave(1);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(0)));
+    world.lease.enter(2);
+    assert_eq!(world.lease.take(0), None);
+    assert!(world.lease.take(2).is_some());
+}
+
+#[test]
+fn where_all_are_spent_one_in_eight_is_shed_every_five_seconds_but_not_the_holder() {
+    let mut world = World::of(17);
+    world.spend_all();
+    assert_eq!(world.lease.holder(), Some(16));
+    assert_eq!(world.shed, [vec![0, 1, 2]]);
+    world.now = Millis(4_999);
+    world.settle();
+    assert_eq!(world.shed.len(), 1);
+    world.now = Millis(5_000);
+    world.settle();
+    assert_eq!(world.shed.len(), 2);
+    world.lease.set_budget(Budget {
+        shed_share: 0,
+        ..BUDGET
+    });
+    world.now = Millis(10_000);
+    world.settle();
+    assert_eq!(world.shed.last().map(Vec::len), Some(16));
+}
+
+#[test]
+fn where_the_holder_leaves_and_the_others_are_spent_some_are_shed_at_once() {
+    let mut world = World::of(3);
+    world.spend_all();
+    world.now = Millis(5_000);
+    world.leave(2);
+    assert_eq!(world.shed, [vec![0], vec![0]]);
+}
+
+#[test]
+fn a_greater_budget_makes_requests_fresh_again() {
+    let mut world = World::of(2);
+    world.spend_all();
+    world.lease.set_budget(Budget::default());
+    world.leave(1);
+    world.enter(2);
+    assert_eq!(world.holders, [0, 1, 0]);
+    assert!(!world.lease.must_yield());
+}
+
+#[test]
+fn where_the_oldest_is_the_holder_the_next_oldest_is_shed() {
+    let mut world = World::of(2);
+    world.write(BUDGET.writes - 1);
+    world.silent.push(0);
+    world.pass(Millis(5_000));
+    world.silent.clear();
+    world.write(BUDGET.writes);
+    assert_eq!(world.holders, [0, 1, 0]);
+    world.write(1);
+    assert_eq!(world.shed, [vec![1]]);
+}
+
+#[test]
+fn a_member_that_enters_when_all_are_spent_takes_the_socket_from_the_one_that_goes_on() {
+    let mut world = World::of(3);
+    world.spend_all();
+    world.enter(3);
+    assert!(world.lease.must_yield());
+    world.settle();
+    assert_eq!(world.lease.holder(), Some(3));
+}
+
+#[test]
+fn a_holder_that_proves_that_it_runs_is_left_alone() {
+    let mut world = World::of(3);
+    world.pass(Millis(600_000));
+    assert_eq!(world.holders, [0]);
+}
+
+#[test]
+fn members_take_turns_a_second_apart_and_at_most_fifteen() {
+    for (members, first) in [(3, 3_000), (15, 15_000), (40, 15_000)] {
+        let mut world = World::of(members);
+        let last = members - 1;
+        assert_eq!(world.lease.poll_timeout_of(last), Some(Millis(first)));
+        world.lease.handle_timeout_of(last, Millis(first), 0.5);
+        assert_eq!(
+            world.lease.poll_timeout_of(last),
+            Some(Millis(first + 1_000))
+        );
+        assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(1))));
+    }
+}
+
+#[test]
+fn a_holder_that_is_silent_is_released_after_a_second_and_its_socket_taken_over() {
+    let mut world = World::of(3);
+    world.silent.push(0);
+    world.pass(Millis(2_999));
+    assert_eq!(world.holders, [0]);
+    world.pass(Millis(1_001));
+    assert_eq!(world.holders.len(), 2);
+    assert!(world.lease.take_moved());
+    // Its own timer is set, to look at those that come after it.
+    assert!(world.lease.poll_timeout_of(0).is_some());
+}
+
+#[test]
+fn a_proof_that_comes_too_late_counts_for_nothing() {
+    let mut world = World::of(2);
+    world.lease.handle_timeout_of(1, Millis(2_000), 0.5);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(1))));
+    world.lease.handle_timeout_of(1, Millis(3_000), 0.5);
+    let outputs = [(); 3].map(|()| world.lease.poll_output(NOW, 0.0));
+    assert_eq!(outputs, [Some(Release(0)), Some(Appoint(1)), None]);
+    world.take(1);
+    // The former holder comes back, and says so while the new one is asked.
+    world.lease.handle_timeout_of(0, Millis(3_000), 0.5);
+    world.lease.handle_timeout_of(0, Millis(5_000), 0.5);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(2))));
+    world.lease.handle_proof(Term(1));
+    world.lease.handle_timeout_of(0, Millis(6_000), 0.5);
+    assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Release(1)));
+}
+
+#[test]
+fn an_appointed_member_that_never_takes_the_socket_is_passed_over() {
+    let mut world = World::of(3);
+    world.silent.push(1);
+    world.leave(0);
+    assert_eq!(world.lease.holder(), None);
+    world.pass(Millis(4_000));
+    assert_eq!(world.holders, [0, 2]);
+}
+
+#[test]
+fn a_timer_that_comes_too_early_does_nothing() {
+    let mut world = World::of(2);
+    world.lease.handle_timeout_of(1, Millis(1_999), 0.5);
+    assert_eq!(world.lease.poll_timeout_of(1), Some(Millis(2_000)));
+    world.lease.handle_timeout_of(1, Millis(2_000), 0.5);
+    world.lease.handle_timeout_of(1, Millis(2_999), 0.5);
+    assert_eq!(world.lease.poll_timeout_of(1), Some(Millis(3_000)));
+}
+
+#[test]
+fn where_the_holder_is_silent_and_the_others_are_spent_some_are_shed() {
+    let mut world = World::of(3);
+    world.spend_all();
+    world.silent.push(2);
+    world.pass(Millis(4_000));
+    // It is too soon after the last time.
+    assert_eq!(world.shed.len(), 1);
+    world.pass(Millis(4_000));
+    assert_eq!(world.shed.len(), 2);
+    world.pass(Millis(60_000));
+    assert_eq!(world.holders, [0, 1, 2]);
+}
+
+#[test]
+fn where_the_fresh_holder_is_silent_and_the_others_are_spent_some_are_shed_in_the_end() {
+    let mut world = World::of(3);
+    world.spend_all();
+    let before = world.shed.len();
+    world.enter(3);
+    world.settle();
+    world.silent.push(3);
+    assert_eq!(world.lease.holder(), Some(3));
+    // As long as another fresh one might take over none is.
+    world.pass(Millis(9_000));
+    assert_eq!(world.shed.len(), before);
+    world.pass(Millis(12_000));
+    assert!(world.shed.len() > before);
+}
+
+#[test]
+fn members_that_come_and_go_leave_the_others_in_their_order() {
+    let mut world = World::of(2);
+    for id in 2..100 {
+        world.enter(id);
+        world.leave(id);
+    }
+    world.enter(100);
+    world.spend_all();
+    assert_eq!(world.holders, [0, 1, 100]);
+    assert_eq!(world.shed, [vec![0]]);
+}
+
+#[test]
+fn a_line_of_one_has_no_timer() {
+    let world = World::of(1);
+    assert_eq!(world.lease.poll_timeout_of(0), None);
+    assert_eq!(world.lease.poll_timeout_of(1), None);
+}
+
+const NOW: Millis = Millis(0);
