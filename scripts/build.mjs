@@ -52,7 +52,10 @@ async function coreParts() {
   return [{ name: 'core', label: 'Compiling the core: cargo', work: compileSides }];
 }
 
-/** Each in a profile, and so a folder, of its own: the two do not wait for one another. */
+/**
+ * Each in a profile, and so a folder, of its own: the two do not wait for one another. What crosses to JavaScript is read and
+ * written once, so the bindings are compiled for size; what is done for each event and stream is the core's.
+ */
 async function compileSides() {
   const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
   await Promise.all([server, client].map((side) => compileSide(side, env)));
@@ -67,6 +70,7 @@ function compileSide({ features, profile }, env) {
     ...['build', '--profile', profile, '--package', 'mcp-listen-bindings'],
     ...['--target', 'wasm32-unknown-unknown', '--target-dir', 'target'],
     ...['--no-default-features', '--features', features],
+    ...['--config', `profile.${profile}.package.mcp-listen-bindings.opt-level="z"`],
   ];
   return run('cargo', args, { env });
 }

@@ -26,10 +26,7 @@ async function plant() {
     await cp(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true });
   for (const path of ['bench', 'docs', 'wasm-tests']) await symlink(join(root, path), join(copy, path));
   const manifest = await readFile(join(root, 'Cargo.toml'), 'utf8');
-  // Nothing is said of members that are not there.
-  const alone = manifest
-    .replace(/^members = .*$/m, 'members = []')
-    .replace(/^\[profile\.\w+\.package\.mcp-listen-.*\n.*$/m, '');
+  const alone = manifest.replace(/^members = .*$/m, 'members = []');
   await writeFile(join(copy, 'Cargo.toml'), `${alone}\n[features]\nplanted = []\n`);
   // What no longer fits lies there as *.rej: to be put in by hand, and written.
   await run('git', ['apply', '--reject', '--whitespace=nowarn', `--directory=${folder}`, patch]);
