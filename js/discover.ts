@@ -2,9 +2,9 @@ import { type AnswerLimits, wholeBody } from './answer.js';
 import type { Credentials } from './credentials.js';
 import { calling, ListenError } from './error.js';
 import type { FetchHandler } from './handler.js';
-import { type Asked, questionFor } from './question.js';
+import { questionFor } from './question.js';
 import { Renewed } from './renewed.js';
-import { Discovered, discoverHeaders, discoverRequest } from './wasm.js';
+import { Discovered, Question, questionOf } from './wasm.js';
 
 /** The members of MCP's `ServerCapabilities` that concern subscriptions; others are ignored. */
 export interface ListenCapabilities {
@@ -74,7 +74,7 @@ export class Discovery {
     const now = performance.now();
     const caller = this.#credentials.keyOf(request);
     const known = this.#known;
-    if (known?.isFresh(now) && (known.isPublic || caller === this.#caller)) return action(known);
+    if (known?.isFresh(now, caller !== this.#caller)) return action(known);
     const told = Discovered.fromAnswer(await this.#discover(request, rest), now);
     if (told !== undefined) {
       this.#known?.free();
@@ -87,7 +87,10 @@ export class Discovery {
   /** Asks the handler `server/discover` with the credentials of `request`. */
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
-      const answer = await this.#handler(questionFor(request, this.#credentials, discovering()), ...rest);
+      const answer = await this.#handler(
+        questionFor(request, this.#credentials, questionOf(Question.Discover)),
+        ...rest,
+      );
       if (answer.ok) return await wholeBody(answer, this.#limits);
       await answer.body?.cancel();
       return new Uint8Array();
@@ -122,9 +125,4 @@ function remembered(told: Discovered): Renewed<Discovered | undefined> {
     known = undefined;
     return once;
   });
-}
-
-/** Returns the question `server/discover`. */
-export function discovering(): Asked {
-  return { headers: discoverHeaders(), body: discoverRequest() };
 }

@@ -14,7 +14,7 @@ import { Renewed } from './renewed.js';
 import { StreamBody } from './stream-body.js';
 import { expiry } from './times.js';
 import { surviving, whenTrapped } from './trap.js';
-import { type Fanout, Retirement, type Stream } from './wasm.js';
+import { type Fanout, type Retirement, type Stream, StreamState } from './wasm.js';
 
 /**
  * Streams on one bus, fed by it or with one connection to it. An event goes through the core once, whatever the number of
@@ -74,7 +74,7 @@ export class FanoutStreams implements EventFeed {
       const tick = (): void => stream.streams.tick(stream);
       stream.request = new OwnRequest(tick, this.#options.onerror);
     }
-    if (this.core.isOpening(id)) stream.await();
+    if (this.#is(id, StreamState.Opening)) stream.await();
     // The listener is not taken out again: the signal is its request's own, and lives no longer.
     signal.addEventListener('abort', stream);
     this.#attend(stream);
@@ -111,21 +111,23 @@ export class FanoutStreams implements EventFeed {
 
   /** Writes what the core has fanned out. */
   write(fan: Uint8Array | undefined): void {
-    if (fan !== undefined) this.#write(fan);
-    for (const id of this.core.due() ?? []) this.catchUp(this.#streams[id]);
+    const missed = fan && this.#write(fan);
+    const due = this.core.due(missed, performance.now());
+    if (missed !== undefined) for (const id of missed) this.#miss(this.#streams[id]);
+    for (const id of due ?? []) this.catchUp(this.#streams[id]);
     // Whoever has something waiting has to take it in time.
     if (!this.#options.isApart) this.#arm();
   }
 
   /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
   gap(): void {
-    this.core.gap();
+    this.core.gap(false);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
   /** As `gap`, for streams that are about to close: those of callers with a name end at once, without a result. */
   lastDoubt(): void {
-    this.core.lastDoubt();
+    this.core.gap(true);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
@@ -141,7 +143,7 @@ export class FanoutStreams implements EventFeed {
     if (!this.#holds(stream) || body === undefined) return;
     if (body instanceof StreamBody) this.#own.open(id, body);
     else this.#outlets.open(id, body);
-    if (body instanceof StreamBody || this.core.isFrozen(id)) this.flush(stream);
+    if (body instanceof StreamBody || this.#is(id, StreamState.Frozen)) this.flush(stream);
   }
 
   /** A reader waits for a write. */
@@ -162,19 +164,19 @@ export class FanoutStreams implements EventFeed {
     const { id } = stream;
     const now = performance.now();
     while (this.#mayWrite(stream)) {
-      const bytes = this.core.poll(id, now);
+      const bytes = this.core.poll(id, true, now);
       if (bytes === undefined) {
         stream.isBehind = false;
         break;
       }
       bodies.write(id, bytes);
     }
-    if (this.core.isEnded(id)) {
+    if (this.#is(id, StreamState.Ended)) {
       stream.atHome(() => this.end(stream));
       return;
     }
     if (!this.#mayWrite(stream)) {
-      this.core.blocked(id, now);
+      this.core.poll(id, false, now);
       bodies.await(id);
     }
     this.#attend(stream);
@@ -183,7 +185,7 @@ export class FanoutStreams implements EventFeed {
   /** Something may wait for a stream. */
   catchUp(stream: FannedStream | undefined): void {
     if (stream === undefined) return;
-    if (!this.core.isOpening(stream.id)) stream.attach();
+    if (!this.#is(stream.id, StreamState.Opening)) stream.attach();
     stream.isBehind = true;
     this.flush(stream);
   }
@@ -209,13 +211,16 @@ export class FanoutStreams implements EventFeed {
 
   /** Ends a stream at once, without a result. */
   abort(stream: FannedStream): void {
-    if (this.#holds(stream)) surviving(() => this.core.abort(stream.id));
-    this.end(stream);
+    this.#ended(stream, undefined, true);
   }
 
   /** Lets a stream go; without a reason, for the one that the core knows. */
   end(stream: FannedStream, ending?: StreamEnding): void {
-    const known = this.#removed(stream);
+    this.#ended(stream, ending, false);
+  }
+
+  #ended(stream: FannedStream, ending: StreamEnding | undefined, givesUp: boolean): void {
+    const known = this.#removed(stream, givesUp);
     const lapsed = this.#lapsed.get(stream);
     if (lapsed === undefined && !this.#holds(stream)) return;
     if (lapsed === undefined) this.#streams[stream.id] = undefined;
@@ -231,7 +236,7 @@ export class FanoutStreams implements EventFeed {
   /** The timer of a stream that is apart has come. */
   tick(stream: FannedStream): void {
     if (!this.#holds(stream)) return;
-    this.core.timeoutOf(stream.id, performance.now());
+    this.core.timeout(stream.id, performance.now());
     this.catchUp(stream);
   }
 
@@ -247,7 +252,7 @@ export class FanoutStreams implements EventFeed {
   #mayWrite(stream: FannedStream): boolean {
     const bodies = this.#bodies(stream);
     const { id } = stream;
-    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.core.isFrozen(id));
+    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#is(id, StreamState.Frozen));
   }
 
   /** Where another request must not write to a body, the stream's own does. */
@@ -269,13 +274,13 @@ export class FanoutStreams implements EventFeed {
       return;
     }
     const { id, request } = stream;
-    if (!this.core.isAsking(id) && request.timer.covers(this.core.deadlineOf(id))) return;
+    if (!this.#is(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
     request.home.ask(() => surviving(() => this.#attendAtHome(stream, request)));
   }
 
   #attendAtHome(stream: FannedStream, { timer }: OwnRequest): void {
     if (!this.#holds(stream)) return;
-    timer.arm(this.core.deadlineOf(stream.id));
+    timer.arm(this.core.deadline(stream.id));
     this.#ask(stream);
   }
 
@@ -292,24 +297,20 @@ export class FanoutStreams implements EventFeed {
     if (!this.#holds(stream)) return;
     let wrong: string | undefined;
     surviving(() => {
-      wrong = this.core.renew(stream.id, granted?.filter, performance.now());
-      if (granted !== undefined) this.#renewed(stream, granted.expiresAt);
+      const endsAt = granted?.expiresAt === undefined ? undefined : expiry(granted.expiresAt);
+      wrong = this.core.renew(stream.id, granted?.filter, endsAt, performance.now());
       this.#options.onscope?.();
       this.catchUp(stream);
     });
     grant.refuse(wrong);
   }
 
-  #renewed({ id }: FannedStream, expiresAt: number | undefined): void {
-    this.core.expireAt(id, expiresAt === undefined ? undefined : expiry(expiresAt));
-  }
-
   /** Why the core says that a stream has ended, which it knows no longer then. */
-  #removed(stream: FannedStream): StreamEnding | undefined {
+  #removed(stream: FannedStream, givesUp: boolean): StreamEnding | undefined {
     if (!this.#holds(stream)) return undefined;
     let ending: string | undefined;
     surviving(() => {
-      ending = this.core.remove(stream.id);
+      ending = this.core.remove(stream.id, givesUp);
     });
     return ending as StreamEnding | undefined;
   }
@@ -335,13 +336,10 @@ export class FanoutStreams implements EventFeed {
   }
 
   #opened({ expiresAt, grant, maxConnectionAgeMs, stallMs, stream }: Opening): number {
-    const { core } = this;
     const now = performance.now();
-    const id = core.open(stream, stallMs, now);
-    if (maxConnectionAgeMs > 0) core.retireAt(id, now + maxConnectionAgeMs, Retirement.Rotated);
-    if (expiresAt !== undefined) core.expireAt(id, expiry(expiresAt));
-    if (grant !== undefined) core.grantFor(id, grant.ms, now);
-    return id;
+    const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
+    const endsAt = expiresAt === undefined ? undefined : expiry(expiresAt);
+    return this.core.open(stream, stallMs, grant?.ms ?? 0, retiresAt, endsAt, now);
   }
 
   #enter(open: () => number): number {
@@ -354,19 +352,23 @@ export class FanoutStreams implements EventFeed {
     }
   }
 
-  #write(fan: Uint8Array): void {
-    const bodies = this.#options.isApart ? this.#own : this.#outlets;
-    const missed = bodies.writeAll(fan);
-    if (missed.length === 0) return;
-    this.core.missed(Uint32Array.from(missed), performance.now());
-    for (const id of missed) {
-      const stream = this.#streams[id];
-      if (stream === undefined) continue;
-      stream.isBehind = true;
-      if (!this.#options.isApart) continue;
-      bodies.await(id);
-      this.#attend(stream);
-    }
+  /** Writes a fan; the answer names the streams that had no room. */
+  #write(fan: Uint8Array): Uint32Array | undefined {
+    const missed = (this.#options.isApart ? this.#own : this.#outlets).writeAll(fan);
+    return missed.length === 0 ? undefined : Uint32Array.from(missed);
+  }
+
+  #miss(stream: FannedStream | undefined): void {
+    if (stream === undefined) return;
+    stream.isBehind = true;
+    if (!this.#options.isApart) return;
+    this.#own.await(stream.id);
+    this.#attend(stream);
+  }
+
+  /** Whether this holds of a stream. */
+  #is(id: number, state: StreamState): boolean {
+    return (this.core.stateOf(id) & state) !== 0;
   }
 
   /** With the last stream go the bus and the timer. */
@@ -385,12 +387,12 @@ export class FanoutStreams implements EventFeed {
   }
 
   #tick(): void {
-    for (const id of this.core.timeout(performance.now())) this.catchUp(this.#streams[id]);
+    for (const id of this.core.timeout(undefined, performance.now())) this.catchUp(this.#streams[id]);
     this.#arm();
   }
 
   /** After the last stream there is nothing to do by time, and perhaps no core. */
   #arm(): void {
-    if (this.#size > 0) this.#timer.arm(this.core.deadline);
+    if (this.#size > 0) this.#timer.arm(this.core.deadline());
   }
 }

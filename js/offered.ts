@@ -1,6 +1,6 @@
 import { type AnswerLimits, unanswered, wholeBody } from './answer.js';
 import type { FetchHandler } from './handler.js';
-import { discoverHeaders, raisedAnswer, withheldAnswer } from './wasm.js';
+import { offeredAnswer, Question, questionOf } from './wasm.js';
 
 /** How answers of the handler behind are read. */
 export interface Reading {
@@ -10,7 +10,7 @@ export interface Reading {
 
 /** The handler, whose answers to `server/discover` tell of changes of all that it offers. */
 export function offering(handler: FetchHandler, reading: Reading): FetchHandler {
-  const fields = discoverHeaders().split('\n');
+  const fields = questionOf(Question.Discover).headers.split('\n');
   return async (request, ...rest) => {
     const isDiscover = fields.includes(`mcp-method: ${request.headers.get('mcp-method')}`);
     const response = await handler(request, ...rest);
@@ -20,24 +20,19 @@ export function offering(handler: FetchHandler, reading: Reading): FetchHandler 
 
 /** Returns an answer with capabilities as one that announces changes of all that is offered. */
 export function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
-  return changed(request, answer, reading, raisedAnswer);
+  return changed(request, answer, reading, true);
 }
 
 /** Returns an answer with capabilities as one that announces no changes, because no streams are held. */
 export function withheld(request: Request, answer: Response, reading: Reading): Promise<Response> {
-  return changed(request, answer, reading, withheldAnswer);
+  return changed(request, answer, reading, false);
 }
 
-async function changed(
-  request: Request,
-  answer: Response,
-  reading: Reading,
-  change: (body: Uint8Array) => string | undefined,
-): Promise<Response> {
+async function changed(request: Request, answer: Response, reading: Reading, holdsStreams: boolean): Promise<Response> {
   const response = await buffered(request, answer, reading);
   if (!response.ok) return response;
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const text = change(bytes);
+  const text = offeredAnswer(bytes, holdsStreams);
   if (text !== undefined) response.headers.set('content-type', 'application/json');
   return new Response(text ?? bytes, { status: response.status, headers: response.headers });
 }

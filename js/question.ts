@@ -1,12 +1,5 @@
 import type { Credentials } from './credentials.js';
-
-/** A request of this package to the handler behind it. */
-export interface Asked {
-  /** Its header fields, as lines `name: value`. */
-  headers: string;
-  /** Its JSON-RPC message. */
-  body: string;
-}
+import type { Asked } from './wasm.js';
 
 /**
  * Makes a request to the URL of `request` on behalf of its caller. It carries the credentials of the

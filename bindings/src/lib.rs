@@ -25,13 +25,3 @@ mod object;
 mod stdio;
 #[cfg(any(feature = "edge", feature = "bus"))]
 mod text;
-
-#[cfg(feature = "edge")]
-use wasm_bindgen::prelude::*;
-
-/// The version of the package.
-#[cfg(feature = "edge")]
-#[wasm_bindgen(js_name = packageVersion)]
-pub fn package_version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
-}

@@ -11,7 +11,7 @@ use crate::{
     edge::discovered::Discovered,
     edge::options::{filter_of, limits_of},
     edge::refusal::Refusal,
-    object::optional,
+    object::{object, optional},
     text::event_of,
 };
 
@@ -27,7 +27,25 @@ export type ChannelInput =
   | { kind: 'forward'; bytes: Uint8Array }
   /** Serve a listen request, or what a client of an earlier revision wants to hear; `requested` is the JSON text of a filter. */
   | { kind: 'listen' | 'watch'; number: number; requested: string };
+
+/** Where a channel stands. */
+export interface ChannelState {
+  /** How many subscriptions there are. */
+  subscriptions: number;
+  /** Whether answers wait: until they are written, more input should wait too. */
+  hasAnswers: boolean;
+  /** Whether lines of the server behind have to come here. */
+  awaitsAnswers: boolean;
+}
 ";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChannelState {
+    subscriptions: usize,
+    has_answers: bool,
+    awaits_answers: bool,
+}
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
@@ -66,20 +84,20 @@ impl Channel {
         Ok(Self(channel.with_capabilities(known)))
     }
 
-    /// Bytes came from the client; take every `input` now.
-    pub fn receive(&mut self, bytes: &[u8]) {
-        self.0.handle_bytes(bytes);
+    /// Bytes came from the client; take every `input` now. Undefined: they came to their end, and the answer is the rest for the server
+    /// behind.
+    pub fn receive(&mut self, bytes: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let Some(bytes) = bytes else {
+            return Some(self.0.handle_end());
+        };
+        self.0.handle_bytes(&bytes);
+        None
     }
 
     /// What to do with what the client sent; undefined: nothing until more comes.
     #[wasm_bindgen(unchecked_return_type = "ChannelInput | undefined")]
     pub fn input(&mut self) -> JsValue {
         optional(self.0.poll_input().map(ChannelInput::from))
-    }
-
-    /// The client's bytes came to their end; the answer is the rest for the server behind.
-    pub fn finish(&mut self) -> Vec<u8> {
-        self.0.handle_end()
     }
 
     /// Serves the listen request as far as `authorized` (JSON text of a filter; undefined: everything) goes.
@@ -102,12 +120,6 @@ impl Channel {
         Ok(())
     }
 
-    /// Whether lines of the server behind have to come here.
-    #[wasm_bindgen(getter, js_name = awaitsAnswers)]
-    pub fn awaits_answers(&self) -> bool {
-        self.0.awaits_answers()
-    }
-
     /// A line of the server behind; the answer is what the client gets in its place. Take every `input` then.
     #[wasm_bindgen(js_name = serverLine)]
     pub fn server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
@@ -126,26 +138,22 @@ impl Channel {
         Ok(())
     }
 
-    /// Events may have been missed.
-    pub fn gap(&mut self) {
-        self.0.handle_gap();
+    /// Events may have been missed; `isClosing`: all subscriptions are about to close.
+    pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
+        if is_closing {
+            self.0.handle_last_doubt();
+        } else {
+            self.0.handle_gap();
+        }
     }
 
-    /// As `gap`, where all subscriptions are about to close.
-    #[wasm_bindgen(js_name = lastDoubt)]
-    pub fn last_doubt(&mut self) {
-        self.0.handle_last_doubt();
-    }
-
-    /// The bus is gone for good: subscriptions are cancelled, requests refused.
-    #[wasm_bindgen(js_name = busClosed)]
-    pub fn bus_closed(&mut self) {
-        self.0.handle_bus_closed();
-    }
-
-    /// Ends all subscriptions gracefully.
-    pub fn close(&mut self) {
-        self.0.close();
+    /// Ends all subscriptions gracefully. Where the bus is gone for good, they are cancelled, and requests refused.
+    pub fn close(&mut self, #[wasm_bindgen(js_name = isLost)] is_lost: bool) {
+        if is_lost {
+            self.0.handle_bus_closed();
+        } else {
+            self.0.close();
+        }
     }
 
     /// The next lines for the client; undefined: none now.
@@ -160,16 +168,14 @@ impl Channel {
         (!bytes.is_empty()).then_some(bytes)
     }
 
-    /// How many subscriptions there are.
-    #[wasm_bindgen(getter)]
-    pub fn subscriptions(&self) -> usize {
-        self.0.subscriptions()
-    }
-
-    /// Whether answers wait: until they are written, more input should wait too.
-    #[wasm_bindgen(getter, js_name = hasAnswers)]
-    pub fn has_answers(&self) -> bool {
-        self.0.pending_answers() > 0
+    /// Where it stands.
+    #[wasm_bindgen(unchecked_return_type = "ChannelState")]
+    pub fn state(&self) -> JsValue {
+        object(&ChannelState {
+            subscriptions: self.0.subscriptions(),
+            has_answers: self.0.pending_answers() > 0,
+            awaits_answers: self.0.awaits_answers(),
+        })
     }
 }
 
@@ -191,13 +197,7 @@ impl From<Input> for ChannelInput {
     }
 }
 
-/// A question of ours to the server behind a channel, as a line; `token` is what no client could guess.
-#[wasm_bindgen(js_name = questionLine)]
-pub fn question_line(token: &str) -> String {
-    stdio::Question::new(token).line()
-}
-
-/// Whether a line of the server behind answers that question: it is then not for the client.
+/// Whether a line of the server behind answers `Question.DiscoverLine` with this detail: it is then not for the client.
 #[wasm_bindgen(js_name = answersQuestion)]
 pub fn answers_question(token: &str, line: &[u8]) -> bool {
     stdio::Question::new(token).is_answered_by(line)

@@ -7,7 +7,7 @@ use mcp_listen::{
     wire::{BusMessage, EdgeMessage, Follow},
 };
 
-use crate::error::coded;
+use crate::{error::coded, object::object};
 
 /// The event as compact JSON text; throws with a `code` where it is none.
 #[wasm_bindgen(js_name = normalizeEvent)]
@@ -23,25 +23,35 @@ pub fn are_repeatable(events: &str) -> bool {
     events.all(|event| event.is_ok_and(|event| event.is_repeatable()))
 }
 
-/// The frame with which an edge follows everything.
-#[wasm_bindgen(js_name = followEverything)]
-pub fn follow_everything() -> String {
-    Follow::fresh(1, vec![Topic::Everything]).to_json()
+/// A text that is always the same.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum FixedText {
+    /// The frame with which an edge follows everything.
+    FollowEverything,
+    /// The frame with which an edge takes its leave.
+    Detach,
+    /// The version of the package.
+    Version,
 }
 
-/// The frame with which an edge takes its leave.
-#[wasm_bindgen(js_name = detachMessage)]
-pub fn detach_message() -> String {
-    EdgeMessage::Detach.to_json()
+/// That text.
+#[wasm_bindgen(js_name = textOf)]
+pub fn text_of(text: FixedText) -> String {
+    match text {
+        FixedText::FollowEverything => Follow::fresh(1, vec![Topic::Everything]).to_json(),
+        FixedText::Detach => EdgeMessage::Detach.to_json(),
+        FixedText::Version => env!("CARGO_PKG_VERSION").to_owned(),
+    }
 }
 
 /// The events in a bus frame, each as JSON text.
-#[wasm_bindgen(js_name = eventsIn)]
-pub fn events_in(message: &str) -> Vec<String> {
-    match BusMessage::from_json(message) {
+#[wasm_bindgen(js_name = eventsIn, unchecked_return_type = "string[]")]
+pub fn events_in(message: &str) -> JsValue {
+    object(&match BusMessage::from_json(message) {
         Ok(BusMessage::Batch(batch)) => texts_of(&batch.events),
         _ => Vec::new(),
-    }
+    })
 }
 
 pub(crate) fn texts_of(events: &[(Position, ServerEvent)]) -> Vec<String> {

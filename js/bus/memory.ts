@@ -5,7 +5,7 @@ import { SessionMap } from '../legacy/session-map.js';
 import { expectLoaded } from '../load.js';
 import { report } from '../report.js';
 import { coreLife } from '../trap.js';
-import { Bus, type BusOutput, eventsIn, followEverything } from '../wasm.js';
+import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../wasm.js';
 import type { BusConnection, BusLink, EventFeed, ListenBus } from './bus.js';
 import type { LogOptions } from './log-options.js';
 import { RecentEvents } from './recent-events.js';
@@ -59,12 +59,12 @@ export class InMemoryBus implements ListenBus {
       },
       lost: (error) => {
         if ((error as ListenError).code === 'bus-released') return;
-        connection = this.#join(followEverything(), link);
+        connection = this.#join(textOf(FixedText.FollowEverything), link);
         // Which resources changed nobody knows; the lists can be named.
         for (const event of LISTS) tell(event);
       },
     };
-    let connection = this.#join(followEverything(), link);
+    let connection = this.#join(textOf(FixedText.FollowEverything), link);
     return () => {
       this.#renew();
       connection.leave();

@@ -1,10 +1,9 @@
 import { wholeBody } from '../answer.js';
 import { type Denial, within } from '../authorize.js';
-import { discovering } from '../discover.js';
 import { ListenError } from '../error.js';
 import type { Principal } from '../principal.js';
-import { type Asked, anonymous } from '../question.js';
-import { initializeRequest, isUnknownAnswer, raisedAnswer } from '../wasm.js';
+import { anonymous } from '../question.js';
+import { offeredAnswer, probed, Question, questionOf } from '../wasm.js';
 import { type Behind, isDenial } from './behind.js';
 import { Recent } from './recent.js';
 
@@ -85,17 +84,17 @@ class Admission {
     const { origin, pathname } = new URL(request.url);
     const place = origin + pathname;
     if (!this.#initializing.get(place)) {
-      const discovered = await this.#behind.ask(request, discovering());
+      const discovered = await this.#behind.ask(request, questionOf(Question.Discover));
       if (isDenial(discovered)) return discovered;
       const body = await wholeBody(discovered, this.#behind.limits);
-      if (isResult(discovered, body) || (isUnknownEnough && isUnknownAnswer(body))) return undefined;
+      if (isResult(discovered, body) || (isUnknownEnough && probed(body).isUnknown)) return undefined;
     }
     return this.#initialized(request, place);
   }
 
   /** @throws ListenError `discover-failed` where the answer is no result. */
   async #initialized(request: Request, place: string): Promise<Denial | undefined> {
-    const answer = await this.#behind.ask(request, initializing());
+    const answer = await this.#behind.ask(request, questionOf(Question.Initialize));
     if (isDenial(answer)) return answer;
     const isServed = isResult(answer, await wholeBody(answer, this.#behind.limits));
     const session = answer.headers.get('mcp-session-id');
@@ -109,12 +108,7 @@ class Admission {
 
 /** Whether an answer is a result with capabilities; errors come with 200, too. */
 function isResult({ ok }: Response, body: Uint8Array): boolean {
-  return ok && raisedAnswer(body) !== undefined;
-}
-
-function initializing(): Asked {
-  const headers = 'content-type: application/json\naccept: application/json, text/event-stream';
-  return { headers, body: initializeRequest() };
+  return ok && offeredAnswer(body, true) !== undefined;
 }
 
 /** Milliseconds for the question without credentials; a server that takes longer needs them. */

@@ -4,7 +4,8 @@ import type { Denial } from '../authorize.js';
 import type { Credentials } from '../credentials.js';
 import { ListenError } from '../error.js';
 import type { FetchHandler } from '../handler.js';
-import { type Asked, onBehalf, questionFor } from '../question.js';
+import { onBehalf, questionFor } from '../question.js';
+import type { Asked } from '../wasm.js';
 
 /** The server behind a gateway, for questions about callers. */
 export class Behind {

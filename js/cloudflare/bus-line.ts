@@ -3,8 +3,8 @@ import type { BusCall } from '../wasm.js';
 
 /** What of the core says when to attach. */
 export interface BusFollower {
-  /** What is to be done about the bus; undefined: nothing now. */
-  call(now: number): BusCall | undefined;
+  /** What is to be done about the bus; `random` is drawn from [0, 1). */
+  call(now: number, random: number): BusCall;
 }
 
 /** What a line does for its follower. */
@@ -27,9 +27,11 @@ export class BusLine {
     this.#ends = ends;
   }
 
-  /** Does what the core asks for. */
-  tend(follower: BusFollower): void {
-    for (let call = follower.call(performance.now()); call !== undefined; call = follower.call(performance.now())) {
+  /** Does what the core asks for; the answer is when to do it again, on the clock of `performance.now()`; undefined: not now. */
+  tend(follower: BusFollower): number | undefined {
+    for (;;) {
+      const call = follower.call(performance.now(), Math.random());
+      if (call.kind === 'wait') return call.deadline;
       if (call.kind === 'leave') this.leave();
       else if (call.kind === 'attach') this.#connect(call.text);
       else this.#connection?.send(call.text);

@@ -55,8 +55,8 @@ export class BusListener {
   }
 
   #receive(frame: string): void {
-    const { events, hasMissed } = this.#listener.receive(frame, performance.now());
-    this.#timer.arm(this.#listener.deadline);
+    const { deadline, events, hasMissed } = this.#listener.receive(frame, performance.now());
+    this.#timer.arm(deadline);
     if (hasMissed) this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
     for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
   }
@@ -71,8 +71,7 @@ export class BusListener {
 
   #lose(error: Error): void {
     const isOverloaded = error instanceof ListenError && isBusy(error.code);
-    this.#listener.lose(performance.now(), Math.random(), isOverloaded);
-    this.#timer.arm(this.#listener.deadline);
+    this.#timer.arm(this.#listener.lose(performance.now(), Math.random(), isOverloaded));
   }
 
   #unlessLapsed(action: () => void): void {
@@ -106,17 +105,13 @@ export class BusListener {
   }
 
   #tick(): void {
-    if (this.#isLapsed) {
-      this.#recall();
-      return;
-    }
-    this.#listener.timeout(performance.now(), Math.random());
-    this.#tend();
+    if (this.#isLapsed) this.#recall();
+    else this.#tend();
   }
 
   #tend(): void {
-    this.#line.tend(this.#listener);
-    if (!this.#isOver) this.#timer.arm(this.#listener.deadline);
+    const deadline = this.#line.tend(this.#listener);
+    if (!this.#isOver) this.#timer.arm(deadline);
   }
 }
 

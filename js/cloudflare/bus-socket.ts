@@ -1,6 +1,6 @@
 import type { BusConnection, BusLink } from '../bus/bus.js';
 import { ListenError } from '../error.js';
-import { detachMessage } from '../wasm.js';
+import { FixedText, textOf } from '../wasm.js';
 import type { BusDoors, Opened } from './bus-doors.js';
 import { FULL, MOVED, NORMAL, OUTDATED, RELEASED } from './close-code.js';
 import { unavailable } from './stub-error.js';
@@ -126,7 +126,7 @@ export class BusSocket implements BusConnection {
 
   #part(): boolean {
     try {
-      this.#socket?.send(detachMessage());
+      this.#socket?.send(textOf(FixedText.Detach));
       this.#socket?.close(NORMAL);
       return true;
     } catch {

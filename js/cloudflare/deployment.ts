@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { packageVersion } from '../wasm.js';
+import { FixedText, textOf } from '../wasm.js';
 
 /**
  * The id of the deployment that this isolate runs: that of the Worker's version where it has a `version_metadata` binding,
@@ -7,7 +7,7 @@ import { packageVersion } from '../wasm.js';
  */
 export function deployment(): string {
   const bound = (Object.values(env as object) as unknown[]).find(isVersion);
-  return bound?.id ?? packageVersion();
+  return bound?.id ?? textOf(FixedText.Version);
 }
 
 function isVersion(bound: unknown): bound is { id: string } {

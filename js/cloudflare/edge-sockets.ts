@@ -44,7 +44,7 @@ export class EdgeSockets {
   restore(socket: WebSocket): void {
     try {
       const { last, seq, session } = this.#interests.told(socket);
-      this.enter(socket, this.#core.connect(this.#interests.get(socket), last, seq, session));
+      this.enter(socket, this.#core.connect(this.#interests.get(socket)?.join('\n'), last, seq, session));
     } catch {
       socket.close(TRY_AGAIN_LATER);
     }
@@ -52,7 +52,7 @@ export class EdgeSockets {
 
   /** Keeps how what an edge follows has changed. */
   keep(socket: WebSocket, edge: number, { change, keepsAll = false, session }: Kept): void {
-    const kept = (): string[] => this.#core.kept(edge);
+    const kept = (): string[] => this.#core.kept(edge, true).topics ?? [];
     if (keepsAll) this.#interests.put(socket, kept(), session);
     if (change !== undefined) this.#interests.change(socket, change, kept);
   }
@@ -86,7 +86,9 @@ export class EdgeSockets {
   settle(): void {
     for (const edge of this.#behind) {
       const socket = this.#sockets.get(edge);
-      if (socket !== undefined) this.#interests.reach(socket, this.#core.last(edge), this.#core.seq(edge));
+      if (socket === undefined) continue;
+      const { last, seq } = this.#core.kept(edge, false);
+      this.#interests.reach(socket, last, seq);
     }
     this.#behind.clear();
   }

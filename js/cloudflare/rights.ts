@@ -2,7 +2,7 @@ import { bodyUntil } from '../answer.js';
 import type { Authorize } from '../authorize.js';
 import { ListenError } from '../error.js';
 import type { SubscriptionFilter } from '../filter.js';
-import { acknowledgedFilter, isUnknownAnswer, listenHeaders, listenRequest } from '../wasm.js';
+import { probed, Question, questionOf } from '../wasm.js';
 import { type Behind, isDenial } from './behind.js';
 
 /**
@@ -14,11 +14,11 @@ export function acknowledgedBy(behind: Behind, onerror: (error: Error) => void):
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
-    const answer = await behind.ask(request, { headers: listenHeaders(), body: listenRequest(text) });
+    const answer = await behind.ask(request, questionOf(Question.Listen, text));
     if (isDenial(answer)) return answer;
-    const { bytes, found } = await bodyUntil(answer, behind.limits, acknowledgedFilter);
+    const { bytes, found } = await bodyUntil(answer, behind.limits, (bytes) => probed(bytes).acknowledged);
     if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
-    if (answer.ok && !isUnknownAnswer(bytes))
+    if (answer.ok && !probed(bytes).isUnknown)
       throw new ListenError('discover-failed', 'the server behind did not acknowledge a subscription');
     onerror(
       new ListenError(

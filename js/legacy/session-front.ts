@@ -86,7 +86,7 @@ export class SessionFront {
     switch (step.kind) {
       case 'ask': {
         const reply = await this.#sessions.ask(step.question);
-        calling(() => core.replied(reply));
+        calling(() => core.answered(reply));
         return undefined;
       }
       case 'authorize':
@@ -110,7 +110,7 @@ export class SessionFront {
     }
     // Of the audiences that `authorize` names hears the stream that is opened next.
     asker.audiences = authorization?.audiences ?? asker.audiences;
-    calling(() => core.permitted(authorization && JSON.stringify(authorization)));
+    calling(() => core.answered(authorization && JSON.stringify(authorization)));
     return undefined;
   }
 

@@ -7,7 +7,7 @@ import { FanoutStreams } from '../fanout-streams.js';
 import type { Opening } from '../opening.js';
 import { Outage } from '../outage.js';
 import { coreLife } from '../trap.js';
-import { Fanout, type LeaseCall, Retirement, type Stream, type Told } from '../wasm.js';
+import { Fanout, type LeaseCall, Loss, Retirement, type Stream, type Told, type UpstreamCall } from '../wasm.js';
 import { LineHolder } from './line-holder.js';
 import type { LineOptions } from './line-options.js';
 import { Rider } from './rider.js';
@@ -35,7 +35,7 @@ export class SharedLine {
     const { isApart, onerror, onlog, onrefused } = options;
     this.#options = options;
     this.#streams = new FanoutStreams({
-      make: () => Fanout.following(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
+      make: () => new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
       isApart,
       onleft: (stream) => this.#leave(stream),
       onscope: () => this.#stir(),
@@ -48,7 +48,7 @@ export class SharedLine {
 
   /** How its streams fared. */
   get tally(): BusTally {
-    const isAway = this.#riders.size > 0 && this.isCurrent && this.#core.isAway;
+    const isAway = this.#riders.size > 0 && this.isCurrent && this.#upstream.isAway;
     return { ...this.#past, away: isAway ? this.#riders.size : 0 };
   }
 
@@ -107,6 +107,11 @@ export class SharedLine {
 
   get #core(): Fanout {
     return this.#streams.core;
+  }
+
+  get #upstream(): { counts: number[]; isAway: boolean; isSettled: boolean; deadline: number | undefined } {
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0, away, settled, deadline] = this.#core.upstream();
+    return { counts: [outages, healed, gaps, resyncs], isAway: away === 1, isSettled: settled === 1, deadline };
   }
 
   #expect(verifyMs: number): void {
@@ -195,8 +200,10 @@ export class SharedLine {
       },
       tick: () => {
         if (this.#holder !== holder || !this.isCurrent) return;
-        this.#counting(() => this.#core.busTimeout(performance.now(), Math.random()));
-        this.#serve(holder);
+        this.#serve(
+          holder,
+          this.#counting(() => this.#core.call(performance.now(), Math.random())),
+        );
       },
       soon: () => this.#serve(holder),
     });
@@ -216,21 +223,20 @@ export class SharedLine {
   /** What a line goes through, each of its streams does. */
   #counting<T>(action: () => T): T {
     const streams = this.#riders.size;
-    const before = this.#core.counts;
+    const before = this.#upstream.counts;
     const result = action();
-    const counts = this.#core.counts.map((count, place) => count - (before[place] ?? 0));
-    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts;
+    const { counts, isAway } = this.#upstream;
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts.map((count, place) => count - (before[place] ?? 0));
     this.#past.outages += outages * streams;
     this.#past.healed += healed * streams;
     this.#past.gaps += gaps * streams;
     this.#past.resyncs += resyncs * streams;
-    this.#look(streams);
+    this.#look(isAway, streams);
     return result;
   }
 
   /** Where the bus is, the core knows. */
-  #look(streams: number): void {
-    const { isAway } = this.#core;
+  #look(isAway: boolean, streams: number): void {
     if (this.#options.isShared) this.#outage.tell(isAway, streams);
     else if (isAway !== this.#isAway) for (const stream of this.#riders.keys()) stream.owner.away(stream, isAway);
     this.#isAway = isAway;
@@ -244,8 +250,7 @@ export class SharedLine {
       return;
     }
     this.#miss(holder, error, (now) => {
-      if (code === 'bus-full') this.#core.full();
-      this.#core.lose(now, Math.random(), isBusy(code));
+      this.#core.lose(lossOf(code), now, Math.random());
     });
     for (const stream of this.#riders.keys()) {
       const retiring = retiringOf(code, performance.now());
@@ -261,7 +266,7 @@ export class SharedLine {
 
   /** Streams that wait for the bus wait for its shard. */
   #sendOn(holder: LineHolder, error: Error): void {
-    this.#miss(holder, error, (now) => this.#core.sentOn(now, Math.random()));
+    this.#miss(holder, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
   }
 
   #miss(holder: LineHolder, error: Error, action: (now: number) => void): void {
@@ -279,17 +284,17 @@ export class SharedLine {
   }
 
   /** Does what the core wants done, on behalf of the holder's request. */
-  #serve(holder: LineHolder): void {
+  #serve(holder: LineHolder, first?: UpstreamCall): void {
     if (this.#holder !== holder || !this.isCurrent) return;
     const next = () => this.#core.call(performance.now());
-    for (let call = next(); call !== undefined; call = next()) {
+    for (let call = first ?? next(); call !== undefined; call = next()) {
       if (call.kind === 'leave') holder.close();
       else if (call.kind === 'attach') holder.open(call.text);
       else holder.send(call.text);
     }
     this.#tell();
     this.#lease();
-    if (this.#holder === holder && this.isCurrent) holder.arm(this.#core.busDeadline);
+    if (this.#holder === holder && this.isCurrent) holder.arm(this.#upstream.deadline);
   }
 
   /** Gives the streams what there is for them. What is left where the request must yield is given by the next one that has the socket. */
@@ -299,7 +304,7 @@ export class SharedLine {
       if (told === undefined) break;
       this.#give(told, why);
     }
-    if (this.isCurrent && this.#settling !== undefined && this.#core.isSettled) this.#settled(this.#settling);
+    if (this.isCurrent && this.#settling !== undefined && this.#upstream.isSettled) this.#settled(this.#settling);
   }
 
   #give(told: Told, why: Error): void {
@@ -330,6 +335,11 @@ export class SharedLine {
     this.#lease();
     rider.arm(at);
   }
+}
+
+function lossOf(code: string | undefined): Loss {
+  if (code === 'bus-full') return Loss.Full;
+  return isBusy(code) ? Loss.Busy : Loss.Lost;
 }
 
 function noRoom(): ListenError {

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { type Deferred, deferred } from '../deferred.js';
 import { ListenError } from '../error.js';
-import { answersQuestion, Discovered, questionLine } from '../wasm.js';
+import { answersQuestion, Discovered, Question, questionOf } from '../wasm.js';
 import { eachLine } from './whole-lines.js';
 
 /** What is known of the server behind: asked between the lines of the client, and again when it no longer holds. */
@@ -25,7 +25,7 @@ export class Discovery {
    * @throws ListenError `discover-failed`, also where there is no answer after `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
-    if (this.#known?.isFresh(performance.now())) return this.#known;
+    if (this.#known?.isFresh(performance.now(), false)) return this.#known;
     const { answer } = this.#pending ?? this.#put();
     const late = deferred<never>();
     const timer = setTimeout(() => late.reject(failure('the server did not answer server/discover in time')), ms);
@@ -54,7 +54,7 @@ export class Discovery {
     // Whoever asked is told; where all of them have given up there is nobody left to tell.
     pending.answer.promise.catch(() => {});
     this.#pending = pending;
-    this.#server.write(questionLine(pending.token));
+    this.#server.write(questionOf(Question.DiscoverLine, pending.token).body);
     return pending;
   }
 

@@ -50,7 +50,7 @@ export class Subscriptions implements EventFeed {
 
   /** Takes whole lines of the server behind; the answer is what the client gets in their place now. */
   pass(lines: Buffer): Uint8Array | undefined {
-    if (this.#channel?.awaitsAnswers !== true) return lines;
+    if (this.#channel?.state().awaitsAnswers !== true) return lines;
     const kept = [...eachLine(lines)]
       .map((line) => this.#channel?.serverLine(line))
       .filter((line) => line !== undefined);
@@ -66,11 +66,11 @@ export class Subscriptions implements EventFeed {
 
   /** Whether answers wait to be written. */
   get hasAnswers(): boolean {
-    return this.#channel?.hasAnswers === true;
+    return this.#channel?.state().hasAnswers === true;
   }
 
   get streams(): number {
-    return this.#channel?.subscriptions ?? 0;
+    return this.#channel?.state().subscriptions ?? 0;
   }
 
   publish(events: string): void {
@@ -79,12 +79,12 @@ export class Subscriptions implements EventFeed {
   }
 
   gap(): void {
-    this.#channel?.gap();
+    this.#channel?.gap(false);
     this.#options.onnews();
   }
 
   release(): void {
-    this.#channel?.busClosed();
+    this.#channel?.close(true);
     this.#options.onnews();
   }
 
@@ -101,14 +101,14 @@ export class Subscriptions implements EventFeed {
     try {
       if (bus.settle !== undefined) await atMost(SETTLE_MS, bus.settle(), late);
     } catch {
-      this.#channel?.lastDoubt();
+      this.#channel?.gap(true);
     }
-    this.#channel?.close();
+    this.#channel?.close(false);
   }
 
   /** Ends all subscriptions without a word; the answer is what the server behind gets of an unfinished line. */
   end(): Uint8Array {
-    const rest = this.#channel?.finish() ?? new Uint8Array();
+    const rest = this.#channel?.receive() ?? new Uint8Array();
     this.#channel?.free();
     this.#channel = undefined;
     this.settle();

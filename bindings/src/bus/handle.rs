@@ -40,6 +40,16 @@ export interface BusState {
   attached: number;
 }
 
+/** What is to be kept of an edge. */
+export interface KeptEdge {
+  /** The position of the last frame that it was sent. */
+  last: number | undefined;
+  /** The number of what it said last. */
+  seq: number | undefined;
+  /** What it follows, as JSON texts of bounded size. */
+  topics?: string[];
+}
+
 /** What was published together. */
 export interface Publication {
   /** The place of the last event in the log; those before it have the places before. */
@@ -70,6 +80,14 @@ struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<f64>,
     attached: usize,
+}
+
+#[derive(Serialize)]
+struct KeptEdge {
+    last: Option<f64>,
+    seq: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topics: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -115,11 +133,11 @@ impl Bus {
         }
     }
 
-    /// A connection came up; the answer is its number. Of before a restart: what `kept` gave of it, then each `change` since, what
-    /// `told` said, and its session.
+    /// A connection came up; the answer is its number. Of before a restart: the topics that `kept` gave of it and each `change`
+    /// since, one a line, its other members, and the session.
     pub fn connect(
         &mut self,
-        kept: Option<Vec<String>>,
+        kept: Option<String>,
         last: Option<f64>,
         seq: f64,
         session: Option<String>,
@@ -130,7 +148,7 @@ impl Bus {
                 Core::Shard(shard) => shard.connect().0,
             });
         };
-        let topics = topics_of(kept.iter().map(String::as_str)).map_err(refused)?;
+        let topics = topics_of(kept.lines()).map_err(refused)?;
         let (last, seq, session) = (last.map(at), at(seq).0, session.as_deref());
         match &mut self.0 {
             Core::Root(root) => Ok(root.restore(&topics, last, seq, session)?.0),
@@ -167,20 +185,16 @@ impl Bus {
         }
     }
 
-    /// What an edge follows, for `connect`: JSON texts of bounded size.
-    pub fn kept(&self, edge: u32) -> Vec<String> {
-        self.registry().kept(EdgeId(edge))
-    }
-
-    /// The position of the last frame that an edge was sent.
-    pub fn last(&self, edge: u32) -> Option<f64> {
-        self.registry().last(EdgeId(edge)).map(number)
-    }
-
-    /// The number of what an edge said last.
-    pub fn seq(&self, edge: u32) -> Option<f64> {
-        let seq = self.registry().seq(EdgeId(edge));
-        seq.map(|seq| number(bus::Position(seq)))
+    /// What is to be kept of an edge for `connect`; `isWhole`: what it follows too.
+    #[wasm_bindgen(unchecked_return_type = "KeptEdge")]
+    pub fn kept(&self, edge: u32, #[wasm_bindgen(js_name = isWhole)] is_whole: bool) -> JsValue {
+        let (registry, edge) = (self.registry(), EdgeId(edge));
+        let seq = registry.seq(edge);
+        object(&KeptEdge {
+            last: registry.last(edge).map(number),
+            seq: seq.map(|seq| number(bus::Position(seq))),
+            topics: is_whole.then(|| registry.kept(edge)),
+        })
     }
 
     /// The next thing to do. At a bus `session_now` is of the clock of the sessions, whose store may throw.

@@ -8,14 +8,19 @@ use mcp_listen::{
 
 use crate::{
     number::{millis, time},
-    object::{object, optional},
+    object::object,
     text::texts_of,
 };
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What is to be done about the bus: give up the connection; make a new one, and send `text` on it first; send it on the one that there is. */
-export type BusCall = { kind: 'leave' | 'attach' | 'send'; text: string };
+/**
+ * What is to be done about the bus: give up the connection; make a new one, and send `text` on it first; send it on the one that there is;
+ * nothing until `deadline`, on the clock of the other calls.
+ */
+export type BusCall =
+  | { kind: 'leave' | 'attach' | 'send'; text: string }
+  | { kind: 'wait'; deadline: number | undefined };
 
 /** What a frame told a listener. */
 export interface Heard {
@@ -23,13 +28,16 @@ export interface Heard {
   events: string[];
   /** Whether something may have been missed. */
   hasMissed: boolean;
+  /** When to call `Listener.call`, on the clock of the other calls. */
+  deadline: number | undefined;
 }
 ";
 
 #[derive(Serialize)]
 struct Call {
     kind: &'static str,
-    text: String,
+    text: Option<String>,
+    deadline: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -37,6 +45,7 @@ struct Call {
 struct Told {
     events: Vec<String>,
     has_missed: bool,
+    deadline: Option<f64>,
 }
 
 /// Hears every event of a bus, over one connection after another: bus frames in, events out.
@@ -56,12 +65,6 @@ impl Listener {
         Self(follower)
     }
 
-    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
-    #[wasm_bindgen(getter)]
-    pub fn deadline(&self) -> Option<f64> {
-        self.0.poll_timeout().map(time)
-    }
-
     /// Takes a bus frame.
     #[wasm_bindgen(unchecked_return_type = "Heard")]
     pub fn receive(&mut self, message: &str, now: f64) -> JsValue {
@@ -73,35 +76,45 @@ impl Listener {
         object(&Told {
             events,
             has_missed: self.0.counts().resyncs != before,
+            deadline: self.deadline(),
         })
     }
 
-    /// The bus is gone; `random` is drawn from [0, 1).
+    /// The bus is gone; `random` is drawn from [0, 1). The answer is when to come to `call`; undefined: not now.
     pub fn lose(
         &mut self,
         now: f64,
         random: f64,
         #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
-    ) {
+    ) -> Option<f64> {
         self.0.handle_lost(millis(now), random, is_overloaded);
+        self.deadline()
     }
 
-    /// The moment of `deadline` has come; `random` is drawn from [0, 1).
-    pub fn timeout(&mut self, now: f64, random: f64) {
-        self.0.handle_timeout(millis(now), random);
-    }
-
-    /// What is to be done about the bus; undefined: nothing now.
-    #[wasm_bindgen(unchecked_return_type = "BusCall | undefined")]
-    pub fn call(&mut self, now: f64) -> JsValue {
-        let call = self.0.poll_call(millis(now));
-        optional(call.map(|call| Call {
+    /// What is to be done about the bus; `random` is drawn from [0, 1).
+    #[wasm_bindgen(unchecked_return_type = "BusCall")]
+    pub fn call(&mut self, now: f64, random: f64) -> JsValue {
+        let now = millis(now);
+        if self.0.poll_timeout().is_some_and(|at| at <= now) {
+            self.0.handle_timeout(now, random);
+        }
+        let call = self.0.poll_call(now);
+        let text = call.map(|_| self.0.follow(vec![Topic::Everything]).to_json());
+        object(&Call {
             kind: match call {
-                BusCall::Leave => "leave",
-                BusCall::Attach => "attach",
-                BusCall::Ask => "send",
+                Some(BusCall::Leave) => "leave",
+                Some(BusCall::Attach) => "attach",
+                Some(BusCall::Ask) => "send",
+                None => "wait",
             },
-            text: self.0.follow(vec![Topic::Everything]).to_json(),
-        }))
+            text,
+            deadline: self.deadline(),
+        })
+    }
+}
+
+impl Listener {
+    fn deadline(&self) -> Option<f64> {
+        self.0.poll_timeout().map(time)
     }
 }

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::{Capabilities, Discovered as Told},
-    json, message, offer,
+    json, offer,
 };
 
 use crate::{error::coded, number::millis};
@@ -41,52 +41,31 @@ impl Discovered {
         self.0.capabilities.to_json()
     }
 
-    /// Reads the body of an answer to `discoverRequest()`, asked for at `now`; undefined where it names no capabilities.
+    /// Reads the body of an answer to `Question.Discover`, asked for at `now`; undefined where it names no capabilities.
     #[wasm_bindgen(js_name = fromAnswer)]
     pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {
         Told::from_answer(body, millis(now)).map(Self)
     }
 
-    /// Whether it may still be reused.
+    /// Whether it may still be reused; `isOther`: for another caller than the one on whose behalf it was asked for.
     #[wasm_bindgen(js_name = isFresh)]
-    pub fn is_fresh(&self, now: f64) -> bool {
-        self.0.is_fresh(millis(now))
-    }
-
-    /// Whether it may be reused for other callers than the one on whose behalf it was asked for.
-    #[wasm_bindgen(getter, js_name = isPublic)]
-    pub fn is_public(&self) -> bool {
-        self.0.is_public
+    pub fn is_fresh(&self, now: f64, #[wasm_bindgen(js_name = isOther)] is_other: bool) -> bool {
+        self.0.is_fresh(millis(now)) && (self.0.is_public || !is_other)
     }
 }
 
-/// The body of an answer to `server/discover` or `initialize` as one message that tells changes of all that is offered;
-/// undefined where it holds no capabilities.
-#[wasm_bindgen(js_name = raisedAnswer)]
-pub fn raised_answer(body: &[u8]) -> Option<String> {
-    offer::raised(body)
-}
-
-/// The same message where no streams are held, which announces no changes; undefined where it holds no capabilities.
-#[wasm_bindgen(js_name = withheldAnswer)]
-pub fn withheld_answer(body: &[u8]) -> Option<String> {
-    offer::withheld(body)
-}
-
-/// The `server/discover` request that asks a handler for its capabilities, as JSON text.
-#[wasm_bindgen(js_name = discoverRequest)]
-pub fn discover_request() -> String {
-    message::discover_request(message::DISCOVER_ID)
-}
-
-/// The header fields that go with `discoverRequest()`, as lines `name: value`.
-#[wasm_bindgen(js_name = discoverHeaders)]
-pub fn discover_headers() -> String {
-    format!(
-        "content-type: application/json\naccept: application/json, text/event-stream\nmcp-protocol-version: {}\nmcp-method: {}",
-        message::PROTOCOL_VERSION,
-        message::DISCOVER
-    )
+/// The body of an answer to `server/discover` or `initialize` as one message that tells changes of all that is offered, or of nothing where
+/// no streams are held; undefined where it holds no capabilities.
+#[wasm_bindgen(js_name = offeredAnswer)]
+pub fn offered_answer(
+    body: &[u8],
+    #[wasm_bindgen(js_name = holdsStreams)] holds_streams: bool,
+) -> Option<String> {
+    if holds_streams {
+        offer::raised(body)
+    } else {
+        offer::withheld(body)
+    }
 }
 
 fn compact(text: &str) -> Result<String, JsValue> {

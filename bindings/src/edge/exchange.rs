@@ -32,9 +32,9 @@ export type Step =
   | { kind: 'listen'; requested: string }
   /** Hand it to the server behind, and begin a session by what that answers: `initialized`. */
   | { kind: 'initialize' }
-  /** Ask this of its session, in words of the core: `replied`, or refuse it. */
+  /** Ask this of its session, in words of the core: `answered`, or refuse it. */
   | { kind: 'ask'; question: string }
-  /** Find out which part of `requested` (a filter as JSON text) its caller may hear: `permitted`, or refuse it. */
+  /** Find out which part of `requested` (a filter as JSON text) its caller may hear: `answered`, or refuse it. */
   | { kind: 'authorize'; requested: string }
   /** Hand it to the server behind, in the session that it has there; undefined: it keeps none. Then `sent`. */
   | { kind: 'send'; behind: string | undefined }
@@ -57,6 +57,8 @@ export interface LegacyInitialized {
 pub struct Exchange {
     core: exchange::Exchange,
     accepted: Option<Accepted>,
+    /// Whether a session is asked, and not who authorizes.
+    is_asking: bool,
 }
 
 #[derive(Serialize)]
@@ -97,7 +99,9 @@ impl Exchange {
     /// The next thing to do: the same again until that is done.
     #[wasm_bindgen(unchecked_return_type = "Step")]
     pub fn step(&mut self) -> JsValue {
-        let step = match self.core.poll() {
+        let step = self.core.poll();
+        self.is_asking = matches!(step, exchange::Step::Ask(_));
+        let step = match step {
             exchange::Step::Answer(answer) => Step::Answer {
                 answer: answer.into(),
             },
@@ -142,18 +146,17 @@ impl Exchange {
         self.core.handle_session();
     }
 
-    /// The session has replied; throws where that is no reply.
-    pub fn replied(&mut self, reply: &str) -> Result<(), JsValue> {
-        let reply = Reply::from_json(reply)
-            .ok_or_else(|| coded("malformed-session", "this is no reply of a session"))?;
-        self.core.handle_reply(reply);
-        Ok(())
-    }
-
-    /// Grants what is in `permit`, a filter as JSON text, of what was requested; undefined grants all of it.
-    pub fn permitted(&mut self, permit: Option<String>) -> Result<(), JsValue> {
-        let permit = permit.as_deref().map(filter_of).transpose()?;
-        self.core.handle_permit(permit);
+    /// What was asked for is answered, as JSON text. To `ask`: what the session has replied; to `authorize`: the filter that is granted of
+    /// what was requested, where undefined grants all of it. Throws where it is none.
+    pub fn answered(&mut self, answer: Option<String>) -> Result<(), JsValue> {
+        if self.is_asking {
+            let reply = answer.as_deref().and_then(Reply::from_json);
+            let wrong = || coded("malformed-session", "this is no reply of a session");
+            self.core.handle_reply(reply.ok_or_else(wrong)?);
+        } else {
+            let permit = answer.as_deref().map(filter_of).transpose()?;
+            self.core.handle_permit(permit);
+        }
         Ok(())
     }
 
@@ -242,6 +245,7 @@ impl From<exchange::Exchange> for Exchange {
         Self {
             core,
             accepted: None,
+            is_asking: false,
         }
     }
 }

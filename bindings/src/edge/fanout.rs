@@ -4,15 +4,17 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{self, Fan, StreamId, Tended},
     isolate::Isolate,
-    listen::ServerStream,
+    listen::{Ending, ServerStream},
 };
 
 use crate::{number::millis, number::time, text::event_of};
 
 use super::{
     grant::{Renewed, expire, renew},
+    isolate::following,
+    lease::budget_of,
     retirement::Retirement,
-    stream::Stream,
+    stream::{Stream, StreamState},
 };
 
 /// Streams of one process or isolate on one bus: events in, chunks of response bodies out. A stream is its slot: a number that is
@@ -25,7 +27,7 @@ pub struct Fanout {
 }
 
 /// Where the events come from.
-pub(crate) enum Core {
+enum Core {
     /// `publish`.
     Fed(Box<fanout::Fanout>),
     /// The bus, by way of a connection: see `isolate.rs`.
@@ -34,18 +36,33 @@ pub(crate) enum Core {
 
 #[wasm_bindgen]
 impl Fanout {
-    /// A fan-out without streams, which is fed by `publish`.
+    /// A fan-out without streams. It follows a bus where `epoch` says when the clock of the other calls began, in milliseconds since 1970;
+    /// otherwise it is fed by `publish`. A request may do so many `writes` for others, and where all have, streams are shed every `shedMs`
+    /// milliseconds.
     #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
-        Self::of(Core::Fed(Box::default()))
+    pub fn new(
+        epoch: Option<f64>,
+        writes: Option<u32>,
+        #[wasm_bindgen(js_name = shedMs)] shed_ms: Option<f64>,
+    ) -> Self {
+        let core = match epoch {
+            Some(epoch) => Core::Following(Box::new(following(epoch, budget_of(writes, shed_ms)))),
+            None => Core::Fed(Box::default()),
+        };
+        Self { core, provided: 0 }
     }
 
-    /// Holds a stream; where it follows a bus, nothing is written before that has confirmed: see `isOpening`. A reader that takes nothing for
-    /// `stallMs`, while something waits for it, is given up; 0: never.
+    /// Holds a stream; where it follows a bus, nothing is written before that has confirmed: see `StreamState`. A reader that takes nothing
+    /// for `stallMs`, while something waits for it, is given up, and what the stream was promised is asked for again once it is older than
+    /// `grantMs`; 0: never. It is rotated at `retiresAt`, and ends at once at `expiresAt`; undefined: never.
+    #[allow(clippy::too_many_arguments, reason = "one crossing a stream")]
     pub fn open(
         &mut self,
         stream: Stream,
         #[wasm_bindgen(js_name = stallMs)] stall_ms: f64,
+        #[wasm_bindgen(js_name = grantMs)] grant_ms: f64,
+        #[wasm_bindgen(js_name = retiresAt)] retires_at: Option<f64>,
+        #[wasm_bindgen(js_name = expiresAt)] expires_at: Option<f64>,
         now: f64,
     ) -> u32 {
         let Stream {
@@ -55,6 +72,13 @@ impl Fanout {
         } = stream;
         let now = millis(now);
         stream.stall_after(millis(stall_ms));
+        stream.grant_for(millis(grant_ms), now);
+        if let Some(at) = retires_at {
+            stream.retire_at(millis(at), Ending::Rotated);
+        }
+        if let Some(at) = expires_at {
+            stream.expire_at(millis(at));
+        }
         self.provide();
         let id = match &mut self.core {
             Core::Fed(fanout) => {
@@ -70,15 +94,25 @@ impl Fanout {
         id.slot()
     }
 
-    /// Whether the bus has yet to confirm.
-    #[wasm_bindgen(js_name = isOpening)]
-    pub fn is_opening(&self, stream: u32) -> bool {
-        self.held(stream).is_some_and(ServerStream::is_opening)
+    /// What holds of a stream: the sum of all `StreamState`s that do.
+    #[wasm_bindgen(js_name = stateOf)]
+    pub fn state_of(&self, stream: u32) -> u32 {
+        self.held(stream)
+            .map_or(StreamState::Ended as u32, StreamState::of)
     }
 
-    /// Lets a stream go; the answer is the stable name of why it ended, where it did.
-    pub fn remove(&mut self, stream: u32) -> Option<String> {
+    /// Lets a stream go, which `givesUp` ends at once, without a result; the answer is the stable name of why it ended, where it did.
+    pub fn remove(
+        &mut self,
+        stream: u32,
+        #[wasm_bindgen(js_name = givesUp)] gives_up: bool,
+    ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
+        if gives_up {
+            self.tend(stream, |stream| {
+                stream.give_up();
+            });
+        }
         let ending = match &mut self.core {
             Core::Fed(fanout) => fanout.remove(id),
             Core::Following(isolate) => isolate.remove(id),
@@ -87,7 +121,7 @@ impl Fanout {
     }
 
     /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
-    /// nobody is to be written to. Which streams had no room is to be said with `missed` at once.
+    /// nobody is to be written to. Which streams had no room is to be said with `due` at once.
     pub fn publish(
         &mut self,
         events: &str,
@@ -108,25 +142,16 @@ impl Fanout {
         Ok((!fan.is_empty()).then(|| packed(&fan)))
     }
 
-    /// These streams had no room for what the last `publish` answered.
-    pub fn missed(&mut self, streams: &[u32], now: f64) {
-        let ids = streams.iter().filter_map(|slot| self.fanout().id_at(*slot));
-        let ids: Vec<StreamId> = ids.collect();
-        self.fanout_mut().handle_missed(ids, millis(now));
-    }
-
-    /// The streams that are to be polled for what was published last; undefined: none.
-    pub fn due(&mut self) -> Option<Vec<u32>> {
+    /// The streams that are to be polled for what was published last; undefined: none. Those in `missed` had no room for what the last
+    /// `publish` answered.
+    pub fn due(&mut self, missed: Option<Vec<u32>>, now: f64) -> Option<Vec<u32>> {
+        if let Some(missed) = missed {
+            let ids = missed.iter().filter_map(|slot| self.fanout().id_at(*slot));
+            let ids: Vec<StreamId> = ids.collect();
+            self.fanout_mut().handle_missed(ids, millis(now));
+        }
         let due = self.fanout_mut().take_due();
         (!due.is_empty()).then(|| slots_of(due))
-    }
-
-    /// What a stream was promised is asked for again once it is older than so many milliseconds; 0: never.
-    #[wasm_bindgen(js_name = grantFor)]
-    pub fn grant_for(&mut self, stream: u32, ms: f64, now: f64) {
-        self.tend(stream, |stream| {
-            stream.grant_for(millis(ms), millis(now));
-        });
     }
 
     /// The filter, as JSON text, of which somebody has to say whether the caller of a stream may still hear it: what is to be written waits
@@ -137,9 +162,15 @@ impl Fanout {
         Some(question.to_json())
     }
 
-    /// What the caller of a stream may hear now, as JSON text of a filter; undefined: nothing. A stream that was promised more ends at once;
-    /// it is to be polled. The answer says what is wrong with a text that is no filter, which counts as nothing.
-    pub fn renew(&mut self, stream: u32, authorized: Option<String>, now: f64) -> Option<String> {
+    /// What the caller of a stream may hear now, as JSON text of a filter, and until when; undefined: nothing, or for ever. A stream that was
+    /// promised more ends at once; it is to be polled. The answer says what is wrong with a text that is no filter, which counts as nothing.
+    pub fn renew(
+        &mut self,
+        stream: u32,
+        authorized: Option<String>,
+        #[wasm_bindgen(js_name = expiresAt)] expires_at: Option<f64>,
+        now: f64,
+    ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let mut renewed = Renewed::default();
         self.fanout_mut().tend(id, |stream| {
@@ -152,67 +183,56 @@ impl Fanout {
             }
             (_, None) => {}
         }
+        if authorized.is_some() {
+            self.tend(stream, |stream| expire(stream, expires_at));
+        }
         renewed.wrong
     }
 
-    /// Events may have been missed: every stream is to be polled.
-    pub fn gap(&mut self) {
-        self.fanout_mut().handle_gap();
+    /// Events may have been missed: every stream is to be polled. Where they are about to close, those of callers with a name end at once.
+    pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
+        let fanout = self.fanout_mut();
+        if is_closing {
+            fanout.handle_last_doubt();
+        } else {
+            fanout.handle_gap();
+        }
     }
 
-    /// As `gap`, for streams that are about to close: those of callers with a name end at once.
-    #[wasm_bindgen(js_name = lastDoubt)]
-    pub fn last_doubt(&mut self) {
-        self.fanout_mut().handle_last_doubt();
-    }
-
-    /// The next bytes to write to a stream; undefined: nothing now, or nothing any more (see `isEnded`).
-    pub fn poll(&mut self, stream: u32, now: f64) -> Option<Vec<u8>> {
+    /// The next bytes to write to a stream; undefined: it has no room, or there is nothing now, or nothing any more (see `StreamState`).
+    pub fn poll(
+        &mut self,
+        stream: u32,
+        #[wasm_bindgen(js_name = hasRoom)] has_room: bool,
+        now: f64,
+    ) -> Option<Vec<u8>> {
         let id = self.fanout().id_at(stream)?;
-        self.fanout_mut().poll(id, millis(now))
-    }
-
-    /// Whether `poll` has nothing more to say, whatever room there is.
-    #[wasm_bindgen(js_name = isEnded)]
-    pub fn is_ended(&self, stream: u32) -> bool {
-        self.held(stream).is_none_or(ServerStream::is_ending)
-    }
-
-    /// A stream has no room.
-    pub fn blocked(&mut self, stream: u32, now: f64) {
+        if has_room {
+            return self.fanout_mut().poll(id, millis(now));
+        }
         self.tend(stream, |stream| {
             stream.handle_blocked(millis(now));
         });
+        None
     }
 
-    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
-    #[wasm_bindgen(getter)]
-    pub fn deadline(&self) -> Option<f64> {
-        self.fanout().poll_timeout().map(time)
+    /// When to call `timeout`, for all streams or for one that has a timer of its own, on the clock of the other calls; undefined: not now.
+    pub fn deadline(&self, stream: Option<u32>) -> Option<f64> {
+        let deadline = match stream {
+            Some(stream) => self.held(stream)?.poll_timeout(),
+            None => self.fanout().poll_timeout(),
+        };
+        deadline.map(time)
     }
 
     /// The moment of `deadline` has come; the answer names the streams to poll.
-    pub fn timeout(&mut self, now: f64) -> Vec<u32> {
-        let due = self.fanout_mut().handle_timeout(millis(now));
-        slots_of(due)
-    }
-
-    /// When to call `timeoutOf` for one stream, where each has a timer of its own; undefined: not now.
-    #[wasm_bindgen(js_name = deadlineOf)]
-    pub fn deadline_of(&self, stream: u32) -> Option<f64> {
-        self.held(stream)?.poll_timeout().map(time)
-    }
-
-    /// The moment of `deadlineOf` has come: the stream is to be polled.
-    #[wasm_bindgen(js_name = timeoutOf)]
-    pub fn timeout_of(&mut self, stream: u32, now: f64) {
-        self.tend(stream, |stream| stream.handle_timeout(millis(now)));
-    }
-
-    /// Whether what is to be written waits for `renew`.
-    #[wasm_bindgen(js_name = isAsking)]
-    pub fn is_asking(&self, stream: u32) -> bool {
-        self.held(stream).is_some_and(ServerStream::is_asking)
+    pub fn timeout(&mut self, stream: Option<u32>, now: f64) -> Vec<u32> {
+        let now = millis(now);
+        if let Some(stream) = stream {
+            self.tend(stream, |stream| stream.handle_timeout(now));
+            return vec![stream];
+        }
+        slots_of(self.fanout_mut().handle_timeout(now))
     }
 
     /// Ends a stream gracefully: what is pending, then the result. `isSettled` says that the bus has delivered what was published before.
@@ -229,25 +249,6 @@ impl Fanout {
         }
     }
 
-    /// Whether all that is left to be polled is to be written at once, whatever room there is.
-    #[wasm_bindgen(js_name = isFrozen)]
-    pub fn is_frozen(&self, stream: u32) -> bool {
-        self.held(stream).is_some_and(ServerStream::is_frozen)
-    }
-
-    /// Ends a stream at once, without a result.
-    pub fn abort(&mut self, stream: u32) {
-        self.tend(stream, |stream| {
-            stream.give_up();
-        });
-    }
-
-    /// At that moment a stream ends at once, whatever waits; undefined: never.
-    #[wasm_bindgen(js_name = expireAt)]
-    pub fn expire_at(&mut self, stream: u32, at: Option<f64>) {
-        self.tend(stream, |stream| expire(stream, at));
-    }
-
     /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
@@ -257,17 +258,7 @@ impl Fanout {
     }
 }
 
-impl Default for Fanout {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Fanout {
-    pub(crate) fn of(core: Core) -> Self {
-        Self { core, provided: 0 }
-    }
-
     /// What follows the bus, where that is how events come.
     pub(crate) fn isolate(&mut self) -> Option<&mut Isolate> {
         match &mut self.core {

@@ -4,6 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
+    lease::Budget,
     upstream::{Patience, UpstreamCall},
 };
 
@@ -13,8 +14,7 @@ use crate::{
 };
 
 use super::{
-    fanout::{Core, Fanout, packed, slots_of},
-    lease::budget_of,
+    fanout::{Fanout, packed, slots_of},
     stream::Stream,
 };
 
@@ -69,18 +69,6 @@ enum Told {
 /// Streams that share a connection to a bus. A fan-out that is fed does nothing of this.
 #[wasm_bindgen]
 impl Fanout {
-    /// A fan-out without streams, which follows a bus. `epoch` is when the clock of the other calls began, in milliseconds since 1970.
-    /// A request may do so many `writes` for others, and where all have, streams are shed every `shedMs` milliseconds.
-    pub fn following(
-        epoch: f64,
-        writes: Option<u32>,
-        #[wasm_bindgen(js_name = shedMs)] shed_ms: Option<f64>,
-    ) -> Self {
-        let mut isolate = Isolate::new(Patience::default(), millis(epoch));
-        isolate.lease().set_budget(budget_of(writes, shed_ms));
-        Self::of(Core::Following(Box::new(isolate)))
-    }
-
     /// How long an attach may stay unanswered, and how often a silent bus is asked (0: never).
     #[wasm_bindgen(js_name = setPatience)]
     pub fn set_patience(
@@ -117,52 +105,34 @@ impl Fanout {
         handled.err().map(|error| error.code().to_owned())
     }
 
-    /// The bus is gone; `random` is drawn from [0, 1).
-    pub fn lose(
-        &mut self,
-        now: f64,
-        random: f64,
-        #[wasm_bindgen(js_name = isOverloaded)] is_overloaded: bool,
-    ) {
-        if let Some(isolate) = self.isolate() {
-            isolate.handle_lost(millis(now), random, is_overloaded);
+    /// The connection to the bus is gone; `random` is drawn from [0, 1).
+    pub fn lose(&mut self, why: Loss, now: f64, random: f64) {
+        let Some(isolate) = self.isolate() else {
+            return;
+        };
+        let now = millis(now);
+        match why {
+            Loss::Lost => isolate.handle_lost(now, random, false),
+            Loss::Busy => isolate.handle_lost(now, random, true),
+            Loss::Full => {
+                isolate.handle_full();
+                isolate.handle_lost(now, random, true);
+            }
+            Loss::SentOn => isolate.handle_sent_on(now, random),
         }
     }
 
-    /// The bus has refused the connection for want of room; `lose` follows.
-    pub fn full(&mut self) {
-        if let Some(isolate) = self.isolate() {
-            isolate.handle_full();
-        }
-    }
-
-    /// The bus let the connection go, for a shard has the streams from now on; `random` is drawn from [0, 1).
-    #[wasm_bindgen(js_name = sentOn)]
-    pub fn sent_on(&mut self, now: f64, random: f64) {
-        if let Some(isolate) = self.isolate() {
-            isolate.handle_sent_on(millis(now), random);
-        }
-    }
-
-    /// The moment of `busDeadline` has come; `random` is drawn from [0, 1).
-    #[wasm_bindgen(js_name = busTimeout)]
-    pub fn bus_timeout(&mut self, now: f64, random: f64) {
-        if let Some(isolate) = self.isolate() {
-            isolate.handle_timeout(millis(now), random);
-        }
-    }
-
-    /// When to call `busTimeout`, on the clock of the other calls; undefined: not now.
-    #[wasm_bindgen(getter, js_name = busDeadline)]
-    pub fn bus_deadline(&mut self) -> Option<f64> {
-        self.isolate()?.poll_timeout().map(time)
-    }
-
-    /// What is to be done about the bus; undefined: nothing now.
+    /// What is to be done about the bus; undefined: nothing now. Where the moment that `upstream` names has come, `random` is drawn from
+    /// [0, 1).
     #[wasm_bindgen(unchecked_return_type = "UpstreamCall | undefined")]
-    pub fn call(&mut self, now: f64) -> JsValue {
-        let isolate = self.isolate();
-        let call = isolate.and_then(|isolate| isolate.poll_call(millis(now)));
+    pub fn call(&mut self, now: f64, random: Option<f64>) -> JsValue {
+        let now = millis(now);
+        let call = self.isolate().and_then(|isolate| {
+            if let Some(random) = random {
+                isolate.handle_timeout(now, random);
+            }
+            isolate.poll_call(now)
+        });
         optional(call.map(Call::from))
     }
 
@@ -174,12 +144,6 @@ impl Fanout {
         optional(output.map(Told::from))
     }
 
-    /// Whether everything comes, as far as is known.
-    #[wasm_bindgen(getter, js_name = isCertain)]
-    pub fn is_certain(&mut self) -> bool {
-        self.isolate().is_none_or(|isolate| isolate.is_certain())
-    }
-
     /// Asks the bus for everything that was published before this call.
     pub fn settle(&mut self, now: f64) {
         if let Some(isolate) = self.isolate() {
@@ -187,32 +151,42 @@ impl Fanout {
         }
     }
 
-    /// Whether everything that was published before `settle` has been received.
-    #[wasm_bindgen(getter, js_name = isSettled)]
-    pub fn is_settled(&mut self) -> bool {
-        self.isolate().is_none_or(|isolate| isolate.is_settled())
+    /// How the bus is, as numbers, for this is read at every frame. How often it was lost, how often it confirmed again after that, how often
+    /// frames were missing on a connection that stayed open, and nobody could tell what was missed; then 1 where it was lost and has not
+    /// confirmed again yet, and 1 where everything that was published before `settle` has been received; then, on the clock of the other
+    /// calls, the moment at which there may be something to do about it, if there is one.
+    pub fn upstream(&mut self) -> Vec<f64> {
+        let Some(isolate) = self.isolate() else {
+            return Vec::new();
+        };
+        let counts = isolate.counts();
+        let counted = [counts.outages, counts.healed, counts.gaps, counts.resyncs];
+        let flags = [isolate.is_away(), isolate.is_settled()];
+        let told = counted.into_iter().chain(flags.map(u32::from));
+        let deadline = isolate.poll_timeout().map(time);
+        told.map(f64::from).chain(deadline).collect()
     }
+}
 
-    /// Whether the bus was lost, and has not confirmed again yet.
-    #[wasm_bindgen(getter, js_name = isAway)]
-    pub fn is_away(&mut self) -> bool {
-        self.isolate().is_some_and(|isolate| isolate.is_away())
-    }
+/// What follows a bus.
+pub(crate) fn following(epoch: f64, budget: Budget) -> Isolate {
+    let mut isolate = Isolate::new(Patience::default(), millis(epoch));
+    isolate.lease().set_budget(budget);
+    isolate
+}
 
-    /// Bytes that the names of all that its streams want count.
-    #[wasm_bindgen(getter)]
-    pub fn names(&mut self) -> usize {
-        self.isolate().map_or(0, |isolate| isolate.names())
-    }
-
-    /// How often the bus was lost, how often it confirmed again after that, how often frames were missing on a connection that stayed
-    /// open, and nobody could tell what was missed.
-    #[wasm_bindgen(getter)]
-    pub fn counts(&mut self) -> Vec<u32> {
-        let counts = self.isolate().map(|isolate| isolate.counts());
-        let counts = counts.unwrap_or_default();
-        vec![counts.outages, counts.healed, counts.gaps, counts.resyncs]
-    }
+/// How a connection to a bus was lost.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Loss {
+    /// It broke.
+    Lost,
+    /// The bus is busy: it is to be asked again later than others.
+    Busy,
+    /// The bus has no room for it.
+    Full,
+    /// The bus let it go, for a shard has the streams from now on.
+    SentOn,
 }
 
 impl From<UpstreamCall> for Call {

@@ -1,40 +1,95 @@
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::{message, probe};
+use mcp_listen::{message, probe, stdio};
+
+use crate::object::object;
 
 use super::options::filter_of;
 
-/// The `initialize` request that asks a server of 2025 whether it serves a caller, as JSON text.
-#[wasm_bindgen(js_name = initializeRequest)]
-pub fn initialize_request() -> String {
-    probe::initialize_request()
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** A request of this package to the server behind it. */
+export interface Asked {
+  /** Its header fields, as lines `name: value`. */
+  headers: string;
+  /** Its JSON-RPC message. */
+  body: string;
 }
 
-/// The listen request that asks a server what of a filter, given as JSON text, it honors.
-#[wasm_bindgen(js_name = listenRequest)]
-pub fn listen_request(filter: &str) -> Result<String, JsValue> {
-    filter_of(filter).map(|filter| probe::listen_request(&filter))
+/** What an answer says. */
+export interface Probed {
+  /** The filter that it acknowledges, as JSON text; undefined where there is none. */
+  acknowledged: string | undefined;
+  /** Whether it is an error `no such method or revision`. */
+  isUnknown: boolean;
+}
+";
+
+/// What a server behind us is asked.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Question {
+    /// Its capabilities.
+    Discover,
+    /// Its capabilities, by a line between those of its client; the detail is what no client could guess.
+    DiscoverLine,
+    /// Whether it serves a caller, of a server of 2025.
+    Initialize,
+    /// What it honors of a filter, which is the detail, as JSON text.
+    Listen,
 }
 
-/// The header fields that go with `listenRequest()`, as lines `name: value`.
-#[wasm_bindgen(js_name = listenHeaders)]
-pub fn listen_headers() -> String {
-    format!(
-        "content-type: application/json\naccept: application/json, text/event-stream\nmcp-protocol-version: {}\nmcp-method: {}",
-        message::PROTOCOL_VERSION,
-        message::LISTEN
+#[derive(Serialize)]
+struct Asked {
+    headers: String,
+    body: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Probed {
+    acknowledged: Option<String>,
+    is_unknown: bool,
+}
+
+/// The request that asks it.
+#[wasm_bindgen(js_name = questionOf, unchecked_return_type = "Asked")]
+pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue, JsValue> {
+    let detail = detail.unwrap_or_default();
+    let (method, body) = match question {
+        Question::Discover => {
+            let body = message::discover_request(message::DISCOVER_ID);
+            (Some(message::DISCOVER), body)
+        }
+        Question::DiscoverLine => (None, stdio::Question::new(&detail).line()),
+        Question::Initialize => (None, probe::initialize_request()),
+        Question::Listen => {
+            let body = probe::listen_request(&filter_of(&detail)?);
+            (Some(message::LISTEN), body)
+        }
+    };
+    let headers = headers_of(method);
+    Ok(object(&Asked { headers, body }))
+}
+
+/// What the body of an answer says.
+#[wasm_bindgen(unchecked_return_type = "Probed")]
+pub fn probed(body: &[u8]) -> JsValue {
+    object(&Probed {
+        acknowledged: probe::acknowledged(body).map(|filter| filter.to_json()),
+        is_unknown: probe::is_unknown(body),
+    })
+}
+
+/// Revisions before 2026-07-28 have no header fields of their own.
+fn headers_of(method: Option<&str>) -> String {
+    let common = "content-type: application/json\naccept: application/json, text/event-stream";
+    method.map_or_else(
+        || common.to_owned(),
+        |method| {
+            let version = message::PROTOCOL_VERSION;
+            format!("{common}\nmcp-protocol-version: {version}\nmcp-method: {method}")
+        },
     )
-}
-
-/// The filter that the answer to `listenRequest()` acknowledges, as JSON text; undefined where there
-/// is none.
-#[wasm_bindgen(js_name = acknowledgedFilter)]
-pub fn acknowledged_filter(body: &[u8]) -> Option<String> {
-    probe::acknowledged(body).map(|filter| filter.to_json())
-}
-
-/// Whether an answer is an error "no such method or revision".
-#[wasm_bindgen(js_name = isUnknownAnswer)]
-pub fn is_unknown_answer(body: &[u8]) -> bool {
-    probe::is_unknown(body)
 }

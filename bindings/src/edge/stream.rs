@@ -16,12 +16,31 @@ pub struct Stream {
     pub(crate) joining: Option<Joining>,
 }
 
+/// What may hold of a stream that is held, as bits of one number.
 #[wasm_bindgen]
-impl Stream {
-    /// Whether nothing at all is honored: no bus is needed.
-    #[wasm_bindgen(getter, js_name = honorsNothing)]
-    pub fn honors_nothing(&self) -> bool {
-        self.inner.honored().is_empty()
+#[derive(Clone, Copy)]
+pub enum StreamState {
+    /// The bus has yet to confirm.
+    Opening = 1,
+    /// There is nothing more to poll, whatever room there is.
+    Ended = 2,
+    /// All that is left to be polled is to be written at once, whatever room there is.
+    Frozen = 4,
+    /// What is to be written waits for `renew`.
+    Asking = 8,
+}
+
+impl StreamState {
+    /// The sum of those that hold.
+    pub(crate) fn of(stream: &ServerStream) -> u32 {
+        let states = [
+            (Self::Opening, stream.is_opening()),
+            (Self::Ended, stream.is_ending()),
+            (Self::Frozen, stream.is_frozen()),
+            (Self::Asking, stream.is_asking()),
+        ];
+        let hold = states.into_iter().filter(|(_, holds)| *holds);
+        hold.map(|(state, _)| state as u32).sum()
     }
 }
 
