@@ -6,7 +6,7 @@ import { open, RESULT, serving, TOOLS } from './serving.ts';
 test('a stream that goes on alone while its server closes receives what its own connection replays', async () => {
   // A bus that is full is asked again after any time up to half a minute.
   vi.spyOn(Math, 'random').mockReturnValue(0.01);
-  onTestFinished(() => vi.restoreAllMocks());
+  onTestFinished(() => void vi.restoreAllMocks());
   const { bus, server, streams } = await opened(2);
   // A third refusal in a row: the streams go on, each on a connection of its own.
   bus.door = 'silent';
