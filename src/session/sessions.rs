@@ -132,8 +132,10 @@ impl<S: Store> Sessions<S> {
                 Reply::Tell(behind)
             }
             (Ask::Initialized { .. }, _) => {
-                if core::mem::take(&mut session.is_held) || session.is_untold {
+                if core::mem::take(&mut session.is_held) {
                     self.tell(&id, &mut session, now)?;
+                } else {
+                    self.tell_again(&id, &mut session, now)?;
                 }
                 Reply::Done
             }
