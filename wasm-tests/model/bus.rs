@@ -357,7 +357,8 @@ impl Bus {
         }
     }
 
-    fn wake(&mut self) {
+    /// One that sleeps wakes.
+    pub(crate) fn wake(&mut self) {
         if !matches!(self.life, Life::Asleep) {
             return;
         }
