@@ -22,7 +22,7 @@ pub(crate) struct Shards {
     homes: BTreeMap<SocketId, ShardId>,
     mail: VecDeque<Mail>,
     is_held: bool,
-    /// The next call about a session fails.
+    /// The next call fails that says that a session has changed.
     is_deaf: bool,
     /// How often the root has begun anew.
     life: usize,
@@ -314,11 +314,10 @@ impl World {
                     self.post(Mail::Taken(*shard, *call, answer));
                 }
             }
-            (Mail::Tell(..), _) if std::mem::take(&mut self.shards.is_deaf) => {
-                self.fail_mail(mail, false)?;
-            }
             (Mail::Tell(shard, ticket, text), _) => {
-                if let Some(object) = self.shards.objects.get_mut(shard) {
+                if text.contains("changed") && std::mem::take(&mut self.shards.is_deaf) {
+                    self.fail_mail(mail, false)?;
+                } else if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.tell_session(*ticket, text)?;
                 }
             }
