@@ -212,7 +212,9 @@ export class InMemoryBus implements ListenBus {
 
 /** Streams that a former one held have until their sessions would end to come back. */
 function newBus(log: RecentEvents, rows: SessionMap): Bus {
-  return new Bus(log, rows, performance.now());
+  const bus = new Bus(log, rows);
+  bus.restored(performance.now());
+  return bus;
 }
 
 /** The events that name no resource and no task. */

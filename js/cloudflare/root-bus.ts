@@ -15,7 +15,7 @@ import { type Once, OnceTable, type PublishedAt } from './once-table.js';
 import { ownNamespace } from './own-namespace.js';
 import { type Publish, PublishQueue } from './publish-queue.js';
 import { RootSessions } from './root-sessions.js';
-import { RootShards, type ShardStats } from './root-shards.js';
+import { AGAIN_MS, RootShards, type ShardStats } from './root-shards.js';
 import { SessionTable } from './session-table.js';
 import { shardAddress, shardName } from './shard-name.js';
 
@@ -62,7 +62,7 @@ export class RootBus implements WatchedBus {
     this.#interests = new Interests(sql);
     this.#alarm = new AlarmClock(ctx.storage);
     const sessionRows = new SessionTable(sql, (error) => ctx.abort(`a session could not be read or written: ${error}`));
-    this.#core = new Bus(this.#log, sessionRows, 0);
+    this.#core = new Bus(this.#log, sessionRows);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#interests);
     // What its shards would refuse, it refuses before there are any.
@@ -73,6 +73,7 @@ export class RootBus implements WatchedBus {
     const sockets = ctx.getWebSockets();
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#edges.restore(socket);
+    this.#core.restored(Date.now());
   }
 
   /** Accepts the socket of one edge and tags it, or says to which shard the edge has to go. */
@@ -123,7 +124,7 @@ export class RootBus implements WatchedBus {
     return answer ?? '';
   }
 
-  /** Ends the sessions that have idled for too long, and writes down what the shards have taken. */
+  /** Ends the sessions that have idled for too long, tells shards again of others, and writes down what the shards have taken. */
   async alarm(): Promise<void> {
     this.#alarm.rung();
     this.#core.settle();
@@ -305,6 +306,3 @@ export class RootBus implements WatchedBus {
 }
 
 type Delivery = Publication['deliveries'][number];
-
-/** Milliseconds until the alarm rings again while a shard does not answer. */
-const AGAIN_MS = 5_000;

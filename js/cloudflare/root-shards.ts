@@ -79,8 +79,12 @@ export class RootShards {
 
   #tell({ isAwaited, shard, text }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
     const told = this.#tellSession(shard, text);
-    if (isAwaited) return told;
-    // Where this fails, a stream stays open that its client has given up.
+    if (isAwaited) {
+      // Where this fails, or the object is reset, the core tells it again.
+      this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
+      return told;
+    }
+    // Where this fails, it is told again, or a stream stays open that its client has given up.
     told.catch(report);
     return undefined;
   }
@@ -111,6 +115,9 @@ export class RootShards {
     return objectOf<ShardStub>(namespace, { bus, shard }, this.#table.continent(shard));
   }
 }
+
+/** Milliseconds until the alarm rings again while a shard does not answer. */
+export const AGAIN_MS = 5_000;
 
 /** Milliseconds after a publish until what the shards have taken is written down, once for all publishes meanwhile. */
 const SETTLE_MS = 1_000;

@@ -20,9 +20,9 @@ export class SessionMap implements SessionRows {
     return this.#rows.get(id)?.session;
   }
 
-  put(id: string, session: string, { caller, endsAt, isNamed, uriBytes }: SessionKeys): void {
+  put(id: string, session: string, { caller, ...keys }: SessionKeys): void {
     const uris = this.#rows.get(id)?.uris ?? new Set();
-    this.#rows.set(id, { session, caller, endsAt, isNamed, uriBytes, uris });
+    this.#rows.set(id, { session, caller, ...keys, uris });
     if (caller !== undefined) this.#callers.set(caller, (this.#callers.get(caller) ?? new Set()).add(id));
   }
 
@@ -58,9 +58,8 @@ export class SessionMap implements SessionRows {
     return [...this.#rows].flatMap(([id, { endsAt }]) => (endsAt < now ? id : []));
   }
 
-  /** A process has no shards. */
-  atShard(): string[] {
-    return [];
+  atShard(number: number): string[] {
+    return [...this.#rows].flatMap(([id, { shard }]) => (shard === number ? id : []));
   }
 
   totals(): { named: SessionTotals; unnamed: SessionTotals } {
@@ -74,7 +73,7 @@ export class SessionMap implements SessionRows {
   }
 }
 
-interface Row extends Omit<SessionKeys, 'shard'> {
+interface Row extends SessionKeys {
   session: string;
   uris: Set<string>;
 }

@@ -14,7 +14,7 @@ mod streams;
 
 pub use claim::Claim;
 pub use question::{Ask, Excess, Question, Reply};
-pub use record::{NewSession, Session};
+pub use record::{NewSession, ROOT, Session};
 pub use room::{Limits, Totals};
 pub use sessions::{Output, Sessions};
 pub use store::Store;

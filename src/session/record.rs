@@ -43,9 +43,12 @@ pub struct Session {
     pub uris: usize,
     /// What they count for, see [`Limits`](super::Limits).
     pub uri_bytes: usize,
-    /// The shard where its stream is; `None`: at none.
+    /// The shard where its stream is, [`ROOT`] where it is at the bus itself; `None`: it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
+    /// That shard may not know what it watches, or that its client is ready.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub is_untold: bool,
 }
 
 impl NewSession {
@@ -94,8 +97,23 @@ impl Session {
         Capabilities::from_json(&self.new.capabilities).resources_subscribe
     }
 
-    /// When it is over, unless it is used before.
+    /// The shard where its stream is; `None`: at none.
+    pub(super) fn at_shard(&self) -> Option<u32> {
+        self.shard.filter(|shard| *shard != ROOT)
+    }
+
+    /// When a sweep has to look at it: it is over then unless it is used before, or its shard is to be told again.
     pub fn ends_at(&self) -> Millis {
-        self.used_at + self.new.idle
+        let span = if self.is_untold {
+            self.new.idle.min(AGAIN)
+        } else {
+            self.new.idle
+        };
+        self.used_at + span
     }
 }
+
+/// What stands for the bus itself where shards are counted, which is done from 1.
+pub const ROOT: u32 = 0;
+/// From a call to a shard until the next one, where it has not taken the first.
+const AGAIN: Millis = Millis(5_000);

@@ -19,8 +19,6 @@ pub struct Sessions<S> {
     /// When sessions were used, more exactly than the store tells, and in which order.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
-    /// They count as used then at the earliest.
-    used_from: Millis,
     pub(super) outputs: VecDeque<Output>,
 }
 
@@ -44,16 +42,15 @@ pub enum Output {
 }
 
 impl<S: Store> Sessions<S> {
-    /// The sessions that the store keeps, which count as used at `used_from` at the earliest: a host that can have forgotten streams
-    /// of theirs gives them a while to come back.
-    pub fn new(store: S, used_from: Millis) -> Self {
+    /// The sessions that the store keeps. Once the edges of before a restart are [restored](Sessions::restore), the rest of the streams
+    /// that were here [are gone](Sessions::handle_shard_emptied) from [`ROOT`](super::ROOT).
+    pub fn new(store: S) -> Self {
         Self {
             store,
             room: None,
             here: Here::default(),
             used: Map::new(),
             uses: 0,
-            used_from,
             outputs: VecDeque::new(),
         }
     }
@@ -105,6 +102,7 @@ impl<S: Store> Sessions<S> {
             uris: 0,
             uri_bytes: 0,
             shard: None,
+            is_untold: false,
         };
         self.room()?.of(&session).sessions += 1;
         self.store.put(id, &session)?;
@@ -134,10 +132,10 @@ impl<S: Store> Sessions<S> {
                 Reply::Tell(behind)
             }
             (Ask::Initialized { .. }, _) => {
-                if session.is_held {
-                    session.is_held = false;
-                    self.store.put(&id, &session)?;
-                    self.tell(&id, &session)?;
+                if core::mem::take(&mut session.is_held) {
+                    self.tell(&id, &mut session, now)?;
+                } else {
+                    self.tell_again(&id, &mut session, now)?;
                 }
                 Reply::Done
             }
@@ -149,9 +147,9 @@ impl<S: Store> Sessions<S> {
                 Reply::NotOffered
             }
             (Ask::Use | Ask::MayWatch, _) => Reply::Done,
-            (Ask::Watch { uri, limits }, _) => self.watch(&id, session, &uri, &limits)?,
+            (Ask::Watch { uri, limits }, _) => self.watch(&id, session, &uri, &limits, now)?,
             (Ask::Unwatch(uri), _) => {
-                self.unwatch(&id, session, &uri)?;
+                self.unwatch(&id, session, &uri, now)?;
                 Reply::Done
             }
             (Ask::Open { resumes }, _) if !resumes && self.is_streaming(&id, &session) => {
@@ -165,7 +163,7 @@ impl<S: Store> Sessions<S> {
         })
     }
 
-    /// Forgets the sessions that are over.
+    /// Forgets the sessions that are over, and has shards told again that may not know what has changed.
     ///
     /// # Errors
     /// As of the store.
@@ -176,6 +174,10 @@ impl<S: Store> Sessions<S> {
             };
             if self.is_over(&id, &session, now) {
                 self.forget(&id, &session)?;
+            } else if let Some(shard) = session.at_shard().filter(|_| session.is_untold) {
+                session.used_at = now;
+                self.store.put(&id, &session)?;
+                self.tell_shard(shard, &id, &session, false);
             } else if self.is_streaming(&id, &session) {
                 self.touch(&id, &mut session, now)?;
             } else {
@@ -247,8 +249,10 @@ impl<S: Store> Sessions<S> {
         mut session: Session,
         uri: &str,
         limits: &Limits,
+        now: Millis,
     ) -> Result<Reply, S::Error> {
         if self.store.watches(id, uri)? {
+            self.tell_again(id, &mut session, now)?;
             return Ok(Reply::Done);
         }
         let bytes = bytes_of(uri);
@@ -260,14 +264,19 @@ impl<S: Store> Sessions<S> {
         session.uris += 1;
         session.uri_bytes += bytes;
         self.store.watch(id, uri)?;
-        self.store.put(id, &session)?;
-        self.tell(id, &session)?;
+        self.tell(id, &mut session, now)?;
         Ok(Reply::Done)
     }
 
-    fn unwatch(&mut self, id: &str, mut session: Session, uri: &str) -> Result<(), S::Error> {
+    fn unwatch(
+        &mut self,
+        id: &str,
+        mut session: Session,
+        uri: &str,
+        now: Millis,
+    ) -> Result<(), S::Error> {
         if !self.store.watches(id, uri)? {
-            return Ok(());
+            return self.tell_again(id, &mut session, now);
         }
         let bytes = bytes_of(uri);
         let totals = self.room()?.of(&session);
@@ -275,42 +284,12 @@ impl<S: Store> Sessions<S> {
         session.uris = session.uris.saturating_sub(1);
         session.uri_bytes = session.uri_bytes.saturating_sub(bytes);
         self.store.unwatch(id, uri)?;
-        self.store.put(id, &session)?;
-        self.tell(id, &session)
-    }
-
-    /// Reports to the holder of the stream what it follows now, and whether its client is ready.
-    fn tell(&mut self, id: &str, session: &Session) -> Result<(), S::Error> {
-        let claim = session.claim(id);
-        if let Some(edge) = self.here.edge(id) {
-            let watched = self.watched(&claim, id, session)?;
-            self.outputs.push_back(Output::Watch(edge, watched));
-        } else if let Some(shard) = session.shard {
-            self.outputs.push_back(Output::Tell {
-                shard,
-                call: SessionCall::Changed(claim),
-                is_awaited: true,
-            });
-        }
-        Ok(())
-    }
-
-    pub(super) fn watched(
-        &self,
-        claim: &str,
-        id: &str,
-        session: &Session,
-    ) -> Result<Watched, S::Error> {
-        Ok(Watched {
-            session: claim.into(),
-            uris: self.store.watched(id)?,
-            is_held: session.is_held,
-        })
+        self.tell(id, &mut session, now)
     }
 
     /// Ends a session and its stream; `is_awaited`: the request waits until the stream is gone.
     fn end(&mut self, id: &str, session: &Session, is_awaited: bool) -> Result<(), S::Error> {
-        if let Some(shard) = session.shard {
+        if let Some(shard) = session.at_shard() {
             self.release(shard, id, session, is_awaited);
         }
         self.release_here(id);
@@ -323,20 +302,6 @@ impl<S: Store> Sessions<S> {
         totals.bytes = totals.bytes.saturating_sub(session.uri_bytes);
         self.used.remove(id);
         self.store.remove(id)
-    }
-
-    pub(super) fn release(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
-        self.outputs.push_back(Output::Tell {
-            shard,
-            call: SessionCall::Release(session.claim(id)),
-            is_awaited,
-        });
-    }
-
-    pub(super) fn release_here(&mut self, id: &str) {
-        if let Some(edge) = self.here.remove(id) {
-            self.outputs.push_back(Output::Release(edge));
-        }
     }
 
     /// The session, where it is this principal's.
@@ -359,8 +324,8 @@ impl<S: Store> Sessions<S> {
     }
 
     fn used_at(&self, id: &str, session: &Session) -> Millis {
-        let used = self.used.get(id).map_or(self.used_from, |(at, _)| *at);
-        used.max(session.used_at)
+        let used = self.used.get(id).map(|(at, _)| *at);
+        used.unwrap_or_default().max(session.used_at)
     }
 
     fn note_use(&mut self, id: &str, now: Millis) {

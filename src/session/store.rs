@@ -47,7 +47,7 @@ pub trait Store {
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
     fn ended(&self, now: Millis) -> Result<Vec<Box<str>>, Self::Error>;
 
-    /// The ids of the sessions whose stream is at a shard.
+    /// The ids of the sessions whose stream is at a shard, or at [`ROOT`](super::ROOT).
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
     fn at_shard(&self, shard: u32) -> Result<Vec<Box<str>>, Self::Error>;
 

@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 use crate::{
     bus::{Bus, EdgeId, FollowReply, Follower, ShardId},
     clock::Millis,
-    wire::Watched,
+    wire::{SessionCall, Watched},
 };
 
-use super::{Claim, Output, Session, Sessions, Store};
+use super::{Claim, Output, ROOT, Session, Sessions, Store};
 
 impl<S: Store> Sessions<S> {
     /// An edge or a shard follows something, and tells which streams of sessions have come and gone there. `false`: the session of the
@@ -45,12 +45,12 @@ impl<S: Store> Sessions<S> {
         Ok(are_all_there || matches!(from, Follower::Shard(_)))
     }
 
-    /// No stream is at this shard any more.
+    /// No stream is at this shard any more; at [`ROOT`], none but those of edges that are known.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
         for id in self.store.at_shard(shard)? {
-            if let Some(session) = self.store.get(&id)? {
-                self.leave_shard(&id, session, now)?;
+            if self.here.edge(&id).is_none() {
+                self.leave(&id, now)?;
             }
         }
         Ok(())
@@ -59,11 +59,8 @@ impl<S: Store> Sessions<S> {
     /// An edge is gone.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_left(&mut self, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
-        let Some(id) = self.here.remove_edge(edge) else {
-            return Ok(());
-        };
-        match self.store.get(&id)? {
-            Some(mut session) => self.touch(&id, &mut session, now),
+        match self.here.remove_edge(edge) {
+            Some(id) => self.leave(&id, now),
             None => Ok(()),
         }
     }
@@ -79,6 +76,72 @@ impl<S: Store> Sessions<S> {
         self.watched(claim, &id, &session).map(Some)
     }
 
+    /// Keeps a session that has changed, and reports to the holder of its stream what that follows now, and whether its client is ready.
+    pub(super) fn tell(
+        &mut self,
+        id: &str,
+        session: &mut Session,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        let shard = session.at_shard();
+        if shard.is_some() {
+            session.is_untold = true;
+            session.used_at = now;
+        }
+        self.store.put(id, session)?;
+        if let Some(shard) = shard {
+            self.tell_shard(shard, id, session, true);
+        } else if let Some(edge) = self.here.edge(id) {
+            let watched = self.watched(&session.claim(id), id, session)?;
+            self.outputs.push_back(Output::Watch(edge, watched));
+        }
+        Ok(())
+    }
+
+    /// The same where nothing has changed, but the call to the shard may have failed.
+    pub(super) fn tell_again(
+        &mut self,
+        id: &str,
+        session: &mut Session,
+        now: Millis,
+    ) -> Result<(), S::Error> {
+        if session.is_untold {
+            self.tell(id, session, now)?;
+        }
+        Ok(())
+    }
+
+    /// The shard joins the session again then: until it has, it counts as not told.
+    pub(super) fn tell_shard(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
+        self.outputs.push_back(Output::Tell {
+            shard,
+            call: SessionCall::Changed(session.claim(id)),
+            is_awaited,
+        });
+    }
+
+    fn watched(&self, claim: &str, id: &str, session: &Session) -> Result<Watched, S::Error> {
+        Ok(Watched {
+            session: claim.into(),
+            uris: self.store.watched(id)?,
+            is_held: session.is_held,
+        })
+    }
+
+    pub(super) fn release(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
+        self.outputs.push_back(Output::Tell {
+            shard,
+            call: SessionCall::Release(session.claim(id)),
+            is_awaited,
+        });
+    }
+
+    pub(super) fn release_here(&mut self, id: &str) {
+        if let Some(edge) = self.here.remove(id) {
+            self.outputs.push_back(Output::Release(edge));
+        }
+    }
+
     fn handle_joined(&mut self, claim: &str, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
         let Some((id, mut session)) = self.claimed(claim)? else {
             return Ok(None);
@@ -86,10 +149,7 @@ impl<S: Store> Sessions<S> {
         if let Some(former) = self.here.insert(&id, edge) {
             self.outputs.push_back(Output::Release(former));
         }
-        if let Some(shard) = session.shard.take() {
-            self.release(shard, &id, &session, false);
-            self.store.put(&id, &session)?;
-        }
+        self.seat(&id, &mut session, ROOT)?;
         self.watched(claim, &id, &session).map(Some)
     }
 
@@ -102,27 +162,37 @@ impl<S: Store> Sessions<S> {
             return Ok(None);
         };
         self.release_here(&id);
-        let former = session.shard.replace(shard);
-        if former != Some(shard) {
-            if let Some(former) = former {
-                self.release(former, &id, &session, false);
-            }
-            self.store.put(&id, &session)?;
-        }
+        self.seat(&id, &mut session, shard)?;
         self.watched(claim, &id, &session).map(Some)
+    }
+
+    /// The stream of a session is there now, which receives what the session watches: a shard where another one is lets that go.
+    fn seat(&mut self, id: &str, session: &mut Session, shard: u32) -> Result<(), S::Error> {
+        let is_new = session.shard != Some(shard);
+        if let Some(former) = session.at_shard().filter(|_| is_new) {
+            self.release(former, id, session, false);
+        }
+        session.shard = Some(shard);
+        if core::mem::take(&mut session.is_untold) || is_new {
+            self.store.put(id, session)?;
+        }
+        Ok(())
     }
 
     fn handle_left_shard(&mut self, claim: &str, shard: u32, now: Millis) -> Result<(), S::Error> {
         match self.claimed(claim)? {
-            Some((id, session)) if session.shard == Some(shard) => {
-                self.leave_shard(&id, session, now)
-            }
+            Some((id, session)) if session.shard == Some(shard) => self.leave(&id, now),
             _ => Ok(()),
         }
     }
 
-    fn leave_shard(&mut self, id: &str, mut session: Session, now: Millis) -> Result<(), S::Error> {
+    /// A session has no stream any more, which it had up to now.
+    fn leave(&mut self, id: &str, now: Millis) -> Result<(), S::Error> {
+        let Some(mut session) = self.store.get(id)? else {
+            return Ok(());
+        };
         session.shard = None;
+        session.is_untold = false;
         session.used_at = now;
         self.store.put(id, &session)?;
         self.touch(id, &mut session, now)

@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 68] = [
+pub(crate) const BUGS: [(Seeded, &str); 69] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -174,6 +174,10 @@ pub(crate) const BUGS: [(Seeded, &str); 68] = [
     (
         Seeded::Core(Bug::TellsNoShard),
         "a shard does not learn what a session watches",
+    ),
+    (
+        Seeded::Core(Bug::TellsOnce),
+        "a shard that could not be told what a session watches is not told again",
     ),
     (
         Seeded::Core(Bug::LeavesTheFormer),

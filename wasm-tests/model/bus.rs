@@ -28,6 +28,8 @@ pub(crate) struct Bus {
     /// Whether it is of the version before: it tells no previous position.
     is_old: bool,
     out: Vec<Out>,
+    /// The moment of the world.
+    pub(crate) now: Millis,
     pub(crate) tells: Vec<Tell>,
     /// How often it has begun anew.
     pub(crate) lives: usize,
@@ -53,6 +55,7 @@ impl Bus {
             attachments: BTreeMap::new(),
             is_old,
             out: Vec::new(),
+            now: Millis(0),
             tells: Vec::new(),
             lives: 0,
             moves: 0,
@@ -354,16 +357,17 @@ impl Bus {
         }
     }
 
-    fn wake(&mut self) {
+    /// One that sleeps wakes.
+    pub(crate) fn wake(&mut self) {
         if !matches!(self.life, Life::Asleep) {
             return;
         }
-        let mut memory = Memory::wake(&self.disk, &self.attachments);
+        let mut memory = Memory::wake(&self.disk, &self.attachments, self.now);
         self.lives += 1;
         let over = std::mem::take(&mut memory.over);
         self.life = Life::Awake(Box::new(memory));
         for socket in over {
-            self.leave(socket, Close::Lost, Millis(0));
+            self.leave(socket, Close::Lost, self.now);
         }
     }
 }

@@ -59,7 +59,8 @@ impl World {
 
     /// Whether root and shards have nothing to say to each other: calls that failed are made again later.
     pub(crate) fn is_quiet(&mut self) -> bool {
-        !self.setup.has_shards || self.shards.is_settled() && self.bus.is_settled()
+        !self.setup.has_shards
+            || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_told()
     }
 
     /// Whether the bus may be unable to say what was missed: its log is another one, or does not reach

@@ -99,11 +99,16 @@ impl Bus {
                     shard,
                     call,
                     is_awaited,
-                } => self.tells.push(Tell {
-                    shard,
-                    call,
-                    is_awaited,
-                }),
+                } => {
+                    if is_awaited {
+                        self.sweep_by(now + AGAIN);
+                    }
+                    self.tells.push(Tell {
+                        shard,
+                        call,
+                        is_awaited,
+                    });
+                }
                 _ => {}
             }
         }
@@ -126,8 +131,17 @@ impl Bus {
         self.memory().map(|memory| memory.sessions.count().unwrap())
     }
 
+    /// Whether every shard knows of its sessions what it was to be told.
+    pub(crate) fn has_told(&self) -> bool {
+        let rows = self.disk().cabinet.rows();
+        rows.all().all(|(_, session)| !session.is_untold)
+    }
+
     fn sweep_by(&mut self, at: Millis) {
         let sweep_at = &mut self.disk_mut().sweep_at;
         *sweep_at = Some(sweep_at.map_or(at, |known| known.min(at)));
     }
 }
+
+/// As `js/cloudflare/root-shards.ts` has it.
+const AGAIN: Millis = Millis(5_000);

@@ -110,7 +110,7 @@ impl World {
             let Some(((at, edge), place)) = next.min().filter(|((at, _), _)| *at <= until) else {
                 return Ok(false);
             };
-            self.now = self.now.max(at);
+            self.set_now(self.now.max(at))?;
             if self.look(place, edge)? {
                 return Ok(true);
             }

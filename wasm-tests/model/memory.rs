@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_listen::{
     bus::{self, EdgeId, Mark, Position},
     clock::Millis,
-    session::Sessions,
+    session::{ROOT, Sessions},
     wire::topics_of,
 };
 
@@ -41,12 +41,16 @@ pub(crate) struct Attachment {
 
 impl Memory {
     /// What a bus knows that wakes: what is on disk, and what it kept with its sockets.
-    pub(crate) fn wake(disk: &Disk, attachments: &BTreeMap<SocketId, Attachment>) -> Self {
+    pub(crate) fn wake(
+        disk: &Disk,
+        attachments: &BTreeMap<SocketId, Attachment>,
+        now: Millis,
+    ) -> Self {
         let mut memory = Self {
             core: disk.table.bus(mark(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
-            sessions: Sessions::new(disk.cabinet.clone(), Millis(0)),
+            sessions: Sessions::new(disk.cabinet.clone()),
             over: Vec::new(),
             behind: BTreeSet::new(),
             settles_at: None,
@@ -54,6 +58,7 @@ impl Memory {
         for (socket, attachment) in attachments {
             memory.restore(*socket, attachment);
         }
+        memory.sessions.handle_shard_emptied(ROOT, now).unwrap();
         memory
     }
 

@@ -147,10 +147,8 @@ impl Register {
             if entry.is_streaming && !is_streaming {
                 self.turns += 1;
                 entry.used = (now, self.turns);
-                if !has_forgotten {
-                    entry.known_at = now;
-                    entry.stays_until = now + entry.idle;
-                }
+                entry.known_at = now;
+                entry.stays_until = now + entry.idle;
             }
             entry.is_streaming = is_streaming;
             let is_gone = rows.get(id).is_none() && !entry.is_over;

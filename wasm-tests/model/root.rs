@@ -36,6 +36,10 @@ impl Bus {
             if matches!(change, Change::Opened { .. }) {
                 self.move_out(now);
             }
+            if let (Change::Closed(ShardId(shard)), Some(memory)) = (&change, self.memory()) {
+                let sessions = &mut memory.sessions;
+                sessions.handle_shard_emptied(*shard, now).unwrap();
+            }
             self.table().apply(change);
         }
         let mut calls = Vec::new();

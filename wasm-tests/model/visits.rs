@@ -125,6 +125,7 @@ impl World {
             return Ok(Asked::Failed);
         }
         let is_own = question.principal.as_deref() == self.clients[visit.at].principal();
+        self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
         let is_watch = matches!(question.ask, Ask::Watch { .. });
         let before = is_watch.then(|| self.bus.disk().cabinet.rows().clone());
@@ -203,6 +204,7 @@ impl World {
         }
         let id: Box<str> = format!("s{}", self.begun).into();
         self.begun += 1;
+        self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
         let before = self.bus.disk().cabinet.rows().clone();
         let (limits, fault) = (self.limits, visit.fault.disk());

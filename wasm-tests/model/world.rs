@@ -142,7 +142,7 @@ impl World {
             hold("deadlines move on", turns < RESTLESS, || {
                 format!("there is always one at {}", time(next))
             })?;
-            self.now = self.now.max(next);
+            self.set_now(self.now.max(next))?;
             self.bus.handle_timeout(self.now);
             self.shards_timeout();
             for place in 0..self.isolates.len() {
@@ -153,8 +153,15 @@ impl World {
             }
             self.settle()?;
         }
-        self.now = end;
+        self.set_now(end)?;
         self.settle()
+    }
+
+    /// Time goes on; what the bus did before counts as of before.
+    pub(crate) fn set_now(&mut self, now: Millis) -> Result<(), Violation> {
+        self.register.observe(&self.bus, self.now)?;
+        (self.now, self.bus.now) = (now, now);
+        Ok(())
     }
 
     /// Opens the stream of a client; one that cannot be opened is refused, and its client goes.

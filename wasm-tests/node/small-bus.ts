@@ -29,7 +29,7 @@ export class SmallBus {
         .values(),
   };
   /** A real one is an object of its own, with a core of its own. */
-  readonly #core = new Renewed(() => new Bus(this.#reads, undefined, 0));
+  readonly #core = new Renewed(() => new Bus(this.#reads, undefined));
 
   get #bus(): Bus {
     return this.#core.value;

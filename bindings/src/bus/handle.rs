@@ -98,15 +98,11 @@ struct Publication {
 
 #[wasm_bindgen]
 impl Bus {
-    /// A bus on its log. It keeps sessions where it has `rows` for them, which count as used at `used_from` of their clock at the earliest.
+    /// A bus on its log. It keeps sessions where it has `rows` for them.
     #[wasm_bindgen(constructor)]
-    pub fn new(
-        log: Log,
-        rows: Option<Rows>,
-        #[wasm_bindgen(js_name = usedFrom)] used_from: f64,
-    ) -> Self {
+    pub fn new(log: Log, rows: Option<Rows>) -> Self {
         let mut root = Root::new(log);
-        root.sessions = rows.map(|rows| Sessions::new(rows, millis(used_from)));
+        root.sessions = rows.map(Sessions::new);
         Self(Core::Root(Box::new(root)))
     }
 

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     legacy::event_id,
-    session::{Limits, NewSession, Question},
+    session::{Limits, NewSession, Question, ROOT},
 };
 
 use crate::{error::coded, number::millis};
@@ -41,6 +41,13 @@ impl Bus {
     #[wasm_bindgen(js_name = sweepSessions)]
     pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
         self.root()?.sessions()?.sweep(millis(now))
+    }
+
+    /// The edges of before a restart are back: the streams of other sessions are gone from here.
+    pub fn restored(&mut self, now: f64) -> Result<(), JsValue> {
+        self.root()?
+            .sessions()?
+            .handle_shard_emptied(ROOT, millis(now))
     }
 
     /// How many sessions there are, those among them that are over and not yet swept.

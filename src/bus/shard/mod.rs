@@ -204,7 +204,8 @@ impl Shard {
                 });
                 return Ok(());
             }
-            SessionCall::Changed(_) => {}
+            // The root takes it to be here, and would tell of it again.
+            SessionCall::Changed(session) => self.leave_out(session),
             SessionCall::Release(session) => {
                 if let Some(edge) = self.holder(&session) {
                     self.close(edge, Parting::Over);

@@ -1,4 +1,4 @@
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     bus::registry::EdgeId,
@@ -30,6 +30,14 @@ impl Shard {
         let mut sessions = self.sessions.iter();
         if let Some(place) = sessions.position(|(_, holder)| *holder == edge) {
             let (session, _) = self.sessions.swap_remove(place);
+            self.left.push(session);
+        }
+    }
+
+    /// The stream of a session is not here: the root is told so, unless it is being told.
+    pub(super) fn leave_out(&mut self, session: Box<str>) {
+        let told = self.flight.iter().flat_map(|flight| &flight.left);
+        if !self.left.iter().chain(told).any(|left| *left == session) {
             self.left.push(session);
         }
     }

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::EdgeId,
     clock::Millis,
-    session::{Ask, Claim, Excess, NewSession, Output, Reply, Sessions},
+    session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply, Sessions},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -122,11 +122,8 @@ fn what_is_kept_is_enough_to_go_on() {
     assert!(world.begin("t", of(None)));
     world.watch("t", "a");
     world.joined_shard("t", 4);
-    let kept = core::mem::replace(
-        &mut world.sessions,
-        Sessions::new(Rows::default(), Millis(0)),
-    );
-    world.sessions = Sessions::new(kept.into_store(), Millis(0));
+    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(kept.into_store());
     assert_eq!(world.sessions.count(), Ok(2));
     let restored = world.sessions.restore("s ann", EdgeId(9)).unwrap();
     assert_eq!(restored, Some(watching("s ann", &[], true)));
@@ -146,19 +143,30 @@ fn what_is_kept_is_enough_to_go_on() {
 #[test]
 fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
     let mut world = World::with("s", of(None));
+    assert!(world.begin("t", of(None)));
     world.joined("s", 1);
+    world.joined("t", 2);
     world.now = world.now + Millis(9_000);
-    let kept = core::mem::replace(
-        &mut world.sessions,
-        Sessions::new(Rows::default(), Millis(0)),
-    );
-    world.sessions = Sessions::new(kept.into_store(), world.now);
-    world.now = world.now + IDLE;
+    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(kept.into_store());
+    world.sessions.restore("t", EdgeId(2)).unwrap();
+    let begun = world.now;
+    world.sessions.handle_shard_emptied(ROOT, begun).unwrap();
+    world.now = begun + IDLE;
     world.sessions.sweep(world.now).unwrap();
-    assert_eq!(world.sessions.count(), Ok(1));
+    assert_eq!(world.sessions.count(), Ok(2));
+    // One that wakes again and again keeps none of them.
+    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(kept.into_store());
+    world.sessions.restore("t", EdgeId(2)).unwrap();
+    world
+        .sessions
+        .handle_shard_emptied(ROOT, world.now)
+        .unwrap();
     world.now = world.now + Millis(1);
     world.sessions.sweep(world.now).unwrap();
-    assert_eq!(world.sessions.count(), Ok(0));
+    assert!(!world.is_there("s"));
+    assert!(world.is_there("t"), "its stream is there");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use mcp_listen::{
     bus::EdgeId,
-    session::{Ask, NewSession, Output, Reply},
+    clock::Millis,
+    session::{Ask, NewSession, Output, Reply, Sessions},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -8,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::uri;
 
-use super::world::*;
+use super::{rows::Rows, world::*};
 
 #[test]
 fn who_was_not_told_that_it_could_watch_may_not() {
@@ -80,6 +81,55 @@ fn a_stream_follows_what_its_session_watches() {
     assert_eq!(world.outputs(), [tell(8, changed(), true)]);
     assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
     assert_eq!(world.outputs(), [tell(8, gone(), true)]);
+}
+
+#[test]
+fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
+    let changed = |is_awaited| tell(7, SessionCall::Changed("s".into()), is_awaited);
+    let mut world = World::with("s", of(None));
+    world.joined_shard("s", 7);
+    let ready = Ask::Initialized { is_told: false };
+    assert_eq!(world.ask("s", ready.clone()), Reply::Done);
+    assert_eq!(world.outputs(), [changed(true)]);
+    assert_eq!(world.ask("s", ready.clone()), Reply::Done);
+    assert_eq!(world.outputs(), [changed(true)], "whoever asks again waits");
+    // The call fails, and the object is reset.
+    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(former.into_store());
+    for _ in 0..2 {
+        world.now = world.now + IDLE + Millis(1);
+        world.sessions.sweep(world.now).unwrap();
+        assert_eq!(world.outputs(), [changed(false)]);
+    }
+    let told = world.joined_shard("s", 7);
+    assert_eq!(told, Some(watching("s", &[], false)));
+    world.now = world.now + IDLE + Millis(1);
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.ask("s", ready), Reply::Done);
+    assert_eq!(world.outputs(), [], "it knows");
+}
+
+#[test]
+fn whoever_asks_for_the_same_again_waits_for_the_shard_too() {
+    let changed = || tell(7, SessionCall::Changed("s".into()), true);
+    let mut world = World::with("s", of(None));
+    world.joined_shard("s", 7);
+    for _ in 0..2 {
+        assert_eq!(world.watch("s", "a"), Reply::Done);
+        assert_eq!(world.outputs(), [changed()]);
+    }
+    for _ in 0..2 {
+        assert_eq!(world.ask("s", Ask::Unwatch(uri("a"))), Reply::Done);
+        assert_eq!(world.outputs(), [changed()]);
+    }
+    world.joined("s", 1);
+    assert_eq!(
+        world.outputs(),
+        [tell(7, SessionCall::Release("s".into()), false)]
+    );
+    assert_eq!(world.watch("s", "b"), Reply::Done);
+    let here = Output::Watch(EdgeId(1), watching("s", &["b"], true));
+    assert_eq!(world.outputs(), [here], "the shard no longer matters");
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl World {
             bus.restore_shard(ShardId(shard), "", 0, false);
         }
         Self {
-            sessions: Sessions::new(Rows::default(), Millis(0)),
+            sessions: Sessions::new(Rows::default()),
             bus,
             edges,
             seq: 0,

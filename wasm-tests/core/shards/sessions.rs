@@ -135,6 +135,7 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     assert_eq!(pair.done, [8]);
     let follow = pair.answer(&[("s", vec![uri("b")])]);
     assert_eq!(follow.joined, ["s".into()]);
+    assert_eq!(follow.left, ["elsewhere".into()], "the root learns so");
     let expected = [kept(&["b"]), "watched".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
