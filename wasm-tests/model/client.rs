@@ -214,11 +214,17 @@ impl Client {
         )
     }
 
-    /// Everything that was promised and published has been heard, by the cue that the client read last.
+    /// Everything that was promised and published has been heard, by the cue that the client read last. A watch is promised what is
+    /// published after it was live for the first time: before, its client knows of no stream.
     pub(crate) fn check_heard(&self, ledger: &Ledger) -> Result<(), Violation> {
         for key in self.wanted.iter() {
             let last = ledger.last(key);
-            let is_heard = !self.is_promised(key, last) || self.read[key.index()] >= last;
+            let is_before = match &self.kind {
+                Kind::Watch(watching) => watching.live_from().is_none_or(|from| last <= from),
+                _ => false,
+            };
+            let is_promised = !is_before && self.is_promised(key, last);
+            let is_heard = !is_promised || self.read[key.index()] >= last;
             hold("no silent loss", is_heard, || {
                 format!("event {last} of {} was never followed by a cue", key.name())
             })?;

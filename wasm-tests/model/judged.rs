@@ -2,6 +2,7 @@ use mcp_listen::listen::ServerStream;
 
 use crate::{
     invariant::{Violation, hold},
+    key::Key,
     world::World,
 };
 
@@ -42,22 +43,25 @@ impl World {
         if self.clients[at].is_superseded() || !is_known {
             return Ok(());
         }
-        let denied = self.clients[at].denied();
+        let (denied, granted) = (self.clients[at].denied(), self.clients[at].granted());
         let Some((_, mut driven)) = self.driven(at) else {
             return Ok(());
         };
         let honored = driven.read(|stream: &ServerStream| stream.honored().clone());
         let rows = self.bus.disk().cabinet.rows();
-        let watched: Vec<_> = rows
-            .uris(&id)
-            .filter(|uri| !denied.iter().any(|key| *key.name() == ***uri))
-            .cloned()
-            .collect();
-        let mut told = honored.resource_subscriptions;
-        told.sort_unstable();
+        let watched: Vec<_> = rows.uris(&id).cloned().collect();
+        let told = honored.resource_subscriptions;
+        let is_right = |uri| {
+            let (key, is_watched) = (Key::of_uri(uri), watched.contains(uri));
+            if told.contains(uri) {
+                is_watched && (!denied.has(key) || granted.has(key))
+            } else {
+                !is_watched || denied.has(key)
+            }
+        };
         hold(
             "a stream honors what its session watches",
-            told == watched,
+            told.iter().chain(&watched).all(is_right),
             || format!("client {at} hears of {told:?}, and watches {watched:?}"),
         )
     }

@@ -20,6 +20,8 @@ pub(crate) struct Session {
     pub(crate) watched: Keys,
     /// Of that its stream may not tell.
     pub(crate) denied: Keys,
+    /// Of these it may tell again, once it has received that they were watched anew.
+    pub(crate) granted: Keys,
     /// Another stream of the session has taken over.
     pub(crate) is_superseded: bool,
 }
@@ -41,6 +43,7 @@ impl Client {
                 asked: self.wanted,
                 watched: self.wanted,
                 denied: Keys::default(),
+                granted: Keys::default(),
                 is_superseded: true,
             }),
         };
@@ -93,6 +96,14 @@ impl Client {
         }
     }
 
+    /// What its stream may tell of again.
+    pub(crate) fn granted(&self) -> Keys {
+        match &self.kind {
+            Kind::Session(session) => session.granted,
+            _ => Keys::default(),
+        }
+    }
+
     pub(crate) fn is_superseded(&self) -> bool {
         matches!(&self.kind, Kind::Session(session) if session.is_superseded)
     }
@@ -120,6 +131,7 @@ impl Client {
             session.asked = Keys::default();
             session.watched = Keys::default();
             session.denied = Keys::default();
+            session.granted = Keys::default();
         }
         self.wanted = self.lists();
         self.is_ready = false;
@@ -165,6 +177,7 @@ impl Client {
             return;
         };
         session.denied = denied;
+        session.granted = Keys::default();
         let watched = session.watched;
         for key in watched.resources() {
             if denied.has(key) {
@@ -184,6 +197,7 @@ impl Client {
             return;
         };
         session.watched = session.watched.with(key);
+        session.granted = session.granted.with(key);
         if !has_stream || !session.denied.has(key) {
             self.wanted = self.wanted.with(key);
             self.promised[key.index()].get_or_insert(published);
@@ -211,6 +225,7 @@ impl Client {
             asked: Keys::default(),
             watched: Keys::default(),
             denied: Keys::default(),
+            granted: Keys::default(),
             is_superseded: false,
         };
         let mut client = Self::new(Kind::Session(session), lists);

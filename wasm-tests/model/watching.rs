@@ -22,6 +22,8 @@ pub(crate) struct Watching {
     call: Option<Call>,
     request: Request,
     has_head: bool,
+    /// How much was published when it was live for the first time.
+    live_from: Option<usize>,
 }
 
 impl Watching {
@@ -37,7 +39,12 @@ impl Watching {
             call: None,
             request,
             has_head: false,
+            live_from: None,
         }
+    }
+
+    pub(crate) fn live_from(&self) -> Option<usize> {
+        self.live_from
     }
 
     pub(crate) fn request(&self) -> Request {
@@ -116,6 +123,10 @@ impl World {
         self.note(|| format!("  client {at} is told {output:?}"));
         match output {
             WatchOutput::Live { honored, .. } => {
+                let published = self.ledger.now();
+                if let Some(watching) = self.clients[at].watching() {
+                    watching.live_from.get_or_insert(published);
+                }
                 let wanted = self.clients[at].wanted.filter();
                 hold("a watch knows what is honored", *honored == wanted, || {
                     format!("client {at}: {honored:?}")
