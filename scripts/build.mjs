@@ -53,7 +53,7 @@ async function coreParts() {
 }
 
 /**
- * Each in a profile, and so a folder, of its own: the two do not wait for one another. What crosses to JavaScript is read and
+ * Each has its own profile, and so its own folder: the two do not wait for one another. What crosses to JavaScript is read and
  * written once, so the bindings are compiled for size; what is done for each event and stream is the core's.
  */
 async function compileSides() {

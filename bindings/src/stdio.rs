@@ -84,7 +84,7 @@ impl Channel {
         Ok(Self(channel.with_capabilities(known)))
     }
 
-    /// Bytes came from the client; take every `input` now. Undefined: they came to their end, and the answer is the rest for the server
+    /// Bytes came from the client; take every `input` now. Undefined: they came to their end; returns the rest for the server
     /// behind.
     pub fn receive(&mut self, bytes: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let Some(bytes) = bytes else {

@@ -27,7 +27,7 @@ export class BusLine {
     this.#ends = ends;
   }
 
-  /** Does what the core asks for; the answer is when to do it again, on the clock of `performance.now()`; undefined: not now. */
+  /** Does what the core asks for. Returns when to do it again, on the clock of `performance.now()`; undefined: not now. */
   tend(follower: BusFollower): number | undefined {
     for (;;) {
       const call = follower.call(performance.now(), Math.random());

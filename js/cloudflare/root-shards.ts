@@ -84,7 +84,7 @@ export class RootShards {
       this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
       return told;
     }
-    // Where this fails, it is told again, or a stream stays open that its client has given up.
+    // Where this fails, the call is repeated, or a stream stays open that its client has given up.
     told.catch(report);
     return undefined;
   }

@@ -28,7 +28,7 @@ export class Rider {
     return this.#isGone;
   }
 
-  /** Sets its timer, on behalf of its own request. */
+  /** Sets its timer, in the I/O context of its request. */
   arm(deadline: number | undefined): void {
     this.#timer.arm(deadline);
   }

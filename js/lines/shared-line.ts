@@ -178,7 +178,7 @@ export class SharedLine {
     rider.home.ask(() => this.#watch(rider));
   }
 
-  /** On behalf of its own request, a stream takes the socket, unless it must not have it; the answer is whether it has. */
+  /** Gives the socket to a stream, in the I/O context of its request. Returns whether it has the socket now. */
   #take(rider: Rider): boolean {
     if (rider.isGone || !this.isCurrent) return false;
     const term = this.#core.take(rider.stream.id);

@@ -1,4 +1,4 @@
-/** What the core is told to bound the writes of a request by; undefined: its own defaults, which tests replace. */
+/** Bounds the writes of a request; undefined: the defaults of the core. Tests replace them. */
 export const WRITE_BUDGET: Budget = { writes: undefined, shedMs: undefined };
 
 interface Budget {

@@ -107,7 +107,7 @@ impl Bus {
     }
 
     /// A shard whose last call had the number `seq`. It was put aside at `position` of `epoch` while its connections stayed open;
-    /// undefined: it begins. Its edges have to be few for `patience` milliseconds before the root is told.
+    /// undefined: it begins. Its edges have to be few for `patience` milliseconds before the root learns that.
     pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
         let shard = bus::Shard::new(at(seq).0).with_patience(millis(patience));
         let shard = match epoch {
@@ -129,7 +129,7 @@ impl Bus {
         }
     }
 
-    /// A connection came up; the answer is its number. Of before a restart: the topics that `kept` gave of it and each `change`
+    /// A connection came up. Returns its number. For one of before a restart: the topics that `kept` gave of it and each `change`
     /// since, one a line, its other members, and the session.
     pub fn connect(
         &mut self,

@@ -80,7 +80,7 @@ impl Listener {
         })
     }
 
-    /// The bus is gone; `random` is drawn from [0, 1). The answer is when to come to `call`; undefined: not now.
+    /// The bus is gone; `random` is drawn from [0, 1). Returns when to come to `call`; undefined: not now.
     pub fn lose(
         &mut self,
         now: f64,

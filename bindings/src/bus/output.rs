@@ -32,7 +32,7 @@ export interface Kept {
   keepsAll?: boolean;
   /** How what is kept has changed, as JSON text. */
   change?: string | undefined;
-  /** The session whose stream the edge is for, as its claim says, where the edge has begun anew. */
+  /** The claim of the session whose stream the edge holds, where the follow is a fresh one. */
   session?: string | undefined;
 }
 

@@ -64,7 +64,7 @@ pub struct ClientWatch {
     lines: Option<Lines>,
     bounds: Bounds,
     was_waiting: bool,
-    /// What reads the answers as they stand; `None`: nobody wants to see them.
+    /// What reads the answers as they stand; `None`: they are not shown.
     taps: Option<Vec<(Call, Tap)>>,
     messages: VecDeque<Vec<u8>>,
 }
@@ -135,7 +135,7 @@ struct Ended {
 #[wasm_bindgen]
 impl ClientWatch {
     /// `filter` is JSON text; `clientInfo` too. Without `approach` it is on a channel. An acknowledgment is
-    /// awaited for `ackMs`, silence over HTTP borne for `silenceMs`, zero being for ever. `minted` ids were given
+    /// awaited for `ackMs`, silence over HTTP borne for `silenceMs`, zero sets no limit. `minted` ids were given
     /// before, `random` is drawn from [0, 1).
     #[wasm_bindgen(constructor)]
     #[allow(
@@ -172,7 +172,7 @@ impl ClientWatch {
         })
     }
 
-    /// The channel was joined. `capabilities`: what the server says in a session that somebody else has
+    /// The channel was joined. `capabilities`: what the server says in a session that another owner has
     /// begun, as JSON text. `minted` ids were given there before.
     pub fn joined(
         &mut self,
@@ -286,7 +286,7 @@ impl ClientWatch {
         self.machine.is_ended()
     }
 
-    /// Gives it up: nothing more is told.
+    /// Gives it up: there is no more news.
     pub fn cancel(&mut self) {
         self.machine.cancel();
     }

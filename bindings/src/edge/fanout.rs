@@ -101,7 +101,7 @@ impl Fanout {
             .map_or(StreamState::Ended as u32, StreamState::of)
     }
 
-    /// Lets a stream go, which `givesUp` ends at once, without a result; the answer is the stable name of why it ended, where it did.
+    /// Lets a stream go, which `givesUp` ends at once, without a result. Returns the stable name of why it ended, where it did.
     pub fn remove(
         &mut self,
         stream: u32,
@@ -121,7 +121,7 @@ impl Fanout {
     }
 
     /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
-    /// nobody is to be written to. Which streams had no room is to be said with `due` at once.
+    /// no stream is to be written to. Which streams had no room is to be said with `due` at once.
     pub fn publish(
         &mut self,
         events: &str,
@@ -162,7 +162,7 @@ impl Fanout {
         Some(question.to_json())
     }
 
-    /// What the caller of a stream may hear now, as JSON text of a filter, and until when; undefined: nothing, or for ever. A stream that was
+    /// What the caller of a stream may receive now, as JSON text of a filter, and until when; undefined: nothing, or without a limit. A stream that was
     /// promised more ends at once; it is to be polled. The answer says what is wrong with a text that is no filter, which counts as nothing.
     pub fn renew(
         &mut self,
@@ -216,7 +216,7 @@ impl Fanout {
         None
     }
 
-    /// When to call `timeout`, for all streams or for one that has a timer of its own, on the clock of the other calls; undefined: not now.
+    /// When to call `timeout`, for all streams or for one that has its own timer, on the clock of the other calls; undefined: not now.
     pub fn deadline(&self, stream: Option<u32>) -> Option<f64> {
         let deadline = match stream {
             Some(stream) => self.held(stream)?.poll_timeout(),

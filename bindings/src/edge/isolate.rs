@@ -152,7 +152,7 @@ impl Fanout {
     }
 
     /// How the bus is, as numbers, for this is read at every frame. How often it was lost, how often it confirmed again after that, how often
-    /// frames were missing on a connection that stayed open, and nobody could tell what was missed; then 1 where it was lost and has not
+    /// frames were missing on a connection that stayed open, and the bus could not tell what was missed; then 1 where it was lost and has not
     /// confirmed again yet, and 1 where everything that was published before `settle` has been received; then, on the clock of the other
     /// calls, the moment at which there may be something to do about it, if there is one.
     pub fn upstream(&mut self) -> Vec<f64> {
