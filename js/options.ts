@@ -1,13 +1,13 @@
-import type { Authorize } from './authorize.js';
+import type { Authorize } from './auth/authorize.js';
+import type { Principal } from './auth/principal.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
-import type { ListenCapabilities } from './discover.js';
-import type { FrontOptions } from './front.js';
-import type { ListenLimits } from './limits.js';
-import type { Log } from './log.js';
-import type { Notifier } from './notify.js';
-import type { Principal } from './principal.js';
-import type { ListenStats } from './streams.js';
-import type { SpanTracer } from './tracing.js';
+import type { Notifier } from './bus/notifier.js';
+import type { ListenCapabilities } from './handler/discovery.js';
+import type { FrontOptions } from './http/origin-guard.js';
+import type { ListenLimits } from './model/limits.js';
+import type { Log } from './observe/log.js';
+import type { SpanTracer } from './observe/tracing.js';
+import type { ListenStats } from './streams/registry.js';
 
 /** How `serveListen` serves. */
 export interface ListenOptions extends FrontOptions {

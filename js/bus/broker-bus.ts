@@ -1,14 +1,14 @@
-import { atMost } from '../at-most.js';
-import { type Deferred, deferred } from '../deferred.js';
-import { calling, ListenError } from '../error.js';
-import { eventText, type ServerEvent } from '../event.js';
-import type { SessionStore } from '../legacy/session-store.js';
-import { guarded, report } from '../report.js';
-import { normalizeEvent } from '../wasm.js';
+import { calling, ListenError } from '../model/error.js';
+import { eventText, type ServerEvent } from '../model/event.js';
+import { guarded, report } from '../observe/on-error.js';
+import { type Deferred, deferred } from '../timing/deferred.js';
+import { atMost } from '../timing/with-timeout.js';
+import { normalizeEvent } from '../wasm/server/bindings.js';
 import type { Broker, BrokerEar } from './broker.js';
 import type { BusConnection, BusLink, BusTally, EventFeed, ListenBus } from './bus.js';
-import type { LogOptions } from './log-options.js';
-import { InMemoryBus } from './memory.js';
+import { InMemoryBus } from './memory-bus.js';
+import type { LogOptions } from './retention.js';
+import type { SessionStore } from './session-store.js';
 
 /** How a bus between processes is found, and how it tells of trouble. */
 export interface ProcessBusOptions extends LogOptions {

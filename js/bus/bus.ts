@@ -1,7 +1,7 @@
-import type { ServerEvent } from '../event.js';
-import type { FannedStream } from '../fanned-stream.js';
-import type { SessionStore } from '../legacy/session-store.js';
-import type { Opening } from '../opening.js';
+import type { ServerEvent } from '../model/event.js';
+import type { FannedStream } from '../streams/fanout-stream.js';
+import type { Opening } from './opening.js';
+import type { SessionStore } from './session-store.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
 export interface ServerEventBus {

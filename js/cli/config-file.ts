@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { editedJsonc, readJsonc } from './jsonc.js';
-import { Refusal } from './refusal.js';
 import { editedToml, readToml } from './toml.js';
+import { Refusal } from './user-error.js';
 import { completed, type Missing, type WranglerConfig } from './wrangler-config.js';
 
 /** The names of wrangler's configuration, in the order in which wrangler looks for them. */

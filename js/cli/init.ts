@@ -3,10 +3,10 @@ import { basename, join } from 'node:path';
 import { version } from './built-in.js';
 import type { Change } from './change.js';
 import { CONFIG_FILES, editedConfig, readConfig } from './config-file.js';
-import { exportingBus } from './entry.js';
 import { readJsonc, withJson } from './jsonc.js';
 import { newProject } from './new-project.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './user-error.js';
+import { exportingBus } from './worker-entry.js';
 import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
 /** What is to be done to a folder. */

@@ -1,5 +1,5 @@
 import { applyEdits, type JSONPath, modify, type ParseError, parse } from 'jsonc-parser';
-import { Refusal } from './refusal.js';
+import { Refusal } from './user-error.js';
 import type { Missing } from './wrangler-config.js';
 
 /** @throws Refusal where the text is no JSON, with or without comments and trailing commas. */

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { version } from './built-in.js';
 import { diffOf, isNeeded } from './change.js';
 import { type Plan, planned } from './init.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './user-error.js';
 
 /** Runs the command of these arguments; what it answers is printed. */
 async function run(args: string[]): Promise<string> {

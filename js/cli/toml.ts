@@ -1,5 +1,5 @@
 import { parse, stringify, TomlError } from 'smol-toml';
-import { Refusal } from './refusal.js';
+import { Refusal } from './user-error.js';
 import type { Missing } from './wrangler-config.js';
 
 /** @throws Refusal where the text is no TOML. */

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.js';
+import { Refusal } from './user-error.js';
 
 /** What of a wrangler configuration matters here. */
 export interface WranglerConfig {

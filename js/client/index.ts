@@ -3,10 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { ChangeEvent as ServerEvent } from '../event.js';
-export type { SubscriptionFilter } from '../filter.js';
-export type { TaskState } from '../task.js';
-export type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js';
+
 export {
   AckTimeout,
   ListenError,
@@ -14,12 +11,16 @@ export {
   ListenNotSupported,
   ListenRejected,
   SubscriptionLost,
-} from './error.js';
-export type { WatchHandler, WatchHandlers } from './handlers.js';
+} from '../model/client-error.js';
+export type { ChangeEvent as ServerEvent } from '../model/event.js';
+export type { SubscriptionFilter } from '../model/filter.js';
+export type { TaskState } from '../model/task.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ListenMessage, ListenOptions, TokenProvider } from './options.js';
-export type { SdkClient, SdkTransport } from './sdk-channel.js';
 export type { Era, Subscription } from './subscription.js';
-export type { HttpTarget, ListenTarget, RequestFactory, RequestParts } from './target.js';
-export { type Watch, type WatchOptions, watch } from './watch.js';
-export type { WatchState } from './watch-news.js';
+export type { ChannelMember, ChannelReceiver, ListenChannel } from './transport/channel.js';
+export type { SdkClient, SdkTransport } from './transport/sdk-channel.js';
+export type { HttpTarget, ListenTarget, RequestFactory, RequestParts } from './transport/target.js';
+export type { WatchHandler, WatchHandlers } from './watch/handlers.js';
+export { type Watch, type WatchOptions, watch } from './watch/watch.js';
+export type { WatchState } from './watch/watch-events.js';

@@ -1,11 +1,11 @@
-import type { SubscriptionFilter } from '../filter.js';
-import { type CoreSource, nextNews } from './core-source.js';
-import { errorOf, ListenError } from './error.js';
-import { expectLoaded } from './load.js';
-import { open } from './open.js';
+import { errorOf, ListenError } from '../model/client-error.js';
+import type { SubscriptionFilter } from '../model/filter.js';
+import { expectLoaded } from '../wasm/client/load.js';
 import type { ListenOptions } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';
-import type { ListenTarget } from './target.js';
+import { type CoreSource, nextNews } from './transport/core-source.js';
+import { open } from './transport/open.js';
+import type { ListenTarget } from './transport/target.js';
 
 /**
  * Opens one subscription; resolves when the server has acknowledged it. Use `watch` to stay subscribed.

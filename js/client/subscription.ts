@@ -1,7 +1,7 @@
-import type { ChangeEvent as ServerEvent } from '../event.js';
-import type { SubscriptionFilter } from '../filter.js';
-import { type CoreSource, type News, nextNews } from './core-source.js';
-import { errorOf, ListenError } from './error.js';
+import { errorOf, ListenError } from '../model/client-error.js';
+import type { ChangeEvent as ServerEvent } from '../model/event.js';
+import type { SubscriptionFilter } from '../model/filter.js';
+import { type CoreSource, type News, nextNews } from './transport/core-source.js';
 
 /** A revision of the protocol: this one, or one of sessions. */
 export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';

@@ -6,15 +6,15 @@
  */
 import '#runtime';
 
-export type { BusName } from './bus-name.js';
-export type { SubscriptionBusOptions } from './bus-options.js';
-export type { BusWatcher, WatchedBus, WatcherMaker } from './bus-watcher.js';
-export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './durable-object-bus.js';
-export { type Gateway, type GatewayOptions, gateway } from './gateway.js';
-export type { OnceOptions } from './once-table.js';
-export { type PublishOptions, publishEndpoint } from './publish-endpoint.js';
-export type { Publisher } from './publisher.js';
-export type { BusStats } from './root-bus.js';
-export type { ShardStats } from './root-shards.js';
-export { SubscriptionBus } from './subscription-bus.js';
-export { tenantSecret } from './tenant-secret.js';
+export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
+export { type Gateway, type GatewayOptions, gateway } from './gateway/gateway.js';
+export type { SubscriptionBusOptions } from './object/options.js';
+export type { BusStats } from './object/root/root.js';
+export type { ShardStats } from './object/root/shards.js';
+export type { BusWatcher, WatchedBus, WatcherMaker } from './object/root/watcher.js';
+export { SubscriptionBus } from './object/subscription-bus.js';
+export type { OnceOptions } from './object/tables/idempotency-keys.js';
+export { type PublishOptions, publishEndpoint } from './publish/endpoint.js';
+export type { Publisher } from './publish/publisher.js';
+export { tenantSecret } from './publish/tenant-secret.js';
+export type { BusName } from './wire/bus-name.js';

@@ -11,7 +11,7 @@ export {
   type NodeRequest,
   toNodeHandler,
   type WebHandler,
-} from './node-handler.js';
+} from './http/node-handler.js';
 export {
   type StdioAuthorizeContext,
   type StdioListenLimits,
@@ -19,4 +19,4 @@ export {
   type StdioListenServer,
   type StdioServer,
   serveListenStdio,
-} from './stdio.js';
+} from './stdio/stdio-handler.js';

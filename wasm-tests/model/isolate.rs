@@ -9,7 +9,7 @@ use mcp_listen::{
 
 use crate::{absence::Absence, host::ATTACH, network::SocketId};
 
-/// Streams of one isolate on a connection to the bus, as `js/lines/shared-line.ts` holds
+/// Streams of one isolate on a connection to the bus, as `js/streams/connection/shared-connection.ts` holds
 /// them: the core's part, the requests of the streams, and the one among them that has the socket.
 #[derive(Debug)]
 pub(crate) struct Isolate {

@@ -394,5 +394,5 @@ impl Mail {
     }
 }
 
-/// As `js/cloudflare/bus-doors.ts` has it.
+/// As `js/cloudflare/edge/connector.ts` has it.
 const MOST_HOPS: usize = 4;

@@ -17,7 +17,7 @@ use crate::{
     request::{Asks, Request, URL},
 };
 
-/// One request on its way through a server, as `js/http.ts` and `js/legacy/session-front.ts` lead it.
+/// One request on its way through a server, as `js/listen-handler.ts` and `js/sessions/session-handler.ts` lead it.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) at: usize,

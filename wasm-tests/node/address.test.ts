@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf } from '../../dist/address.js';
+import { addressOf } from '../../dist/web/client-address.js';
 
 const COUNTED = [
   ['203.0.113.7', '203.0.113.7'],

@@ -1,8 +1,8 @@
 import { type BusLink, InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
 import type { BusConnection, Connecting } from '../../dist/bus/bus.js';
-import { BusLines } from '../../dist/cloudflare/bus-lines.js';
-import { FULL, OUTDATED } from '../../dist/cloudflare/close-code.js';
-import type { Opening } from '../../dist/opening.js';
+import type { Opening } from '../../dist/bus/opening.js';
+import { BusLines } from '../../dist/cloudflare/edge/connection-pool.js';
+import { FULL, OUTDATED } from '../../dist/cloudflare/wire/close-codes.js';
 import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
 
 /** One connection of a session's stream that a {@link BreakableBus} was asked for. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Home } from '../../dist/home.js';
+import { Home } from '../../dist/timing/request-context.js';
 import { listChanged } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { open, RESULT, serving, TOOLS } from './serving.ts';

@@ -1,10 +1,10 @@
 import { InMemoryBus, type ListenServer, type LogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { BusSocket } from '../../dist/cloudflare/bus-socket.js';
-import { Home } from '../../dist/home.js';
-import { SharedLine } from '../../dist/lines/shared-line.js';
-import { WRITE_BUDGET } from '../../dist/lines/write-budget.js';
-import type { Opening } from '../../dist/opening.js';
+import type { Opening } from '../../dist/bus/opening.js';
+import { BusSocket } from '../../dist/cloudflare/edge/bus-socket.js';
+import { SharedLine } from '../../dist/streams/connection/shared-connection.js';
+import { WRITE_BUDGET } from '../../dist/streams/connection/write-budget.js';
+import { Home } from '../../dist/timing/request-context.js';
 import { open, serving as serve } from './serving.ts';
 import { EVENT, SmallBus, URI } from './small-bus.ts';
 

@@ -8,7 +8,7 @@ import {
   serveListen,
 } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
-import { Discovered, Exchange, Fanout } from '../../dist/wasm.js';
+import { Discovered, Exchange, Fanout } from '../../dist/wasm/server/bindings.js';
 import { callRequest } from '../host/call.ts';
 import { sdkServer } from './legacy-serving.ts';
 import { listenRequest, serving, TOOLS, URL } from './serving.ts';

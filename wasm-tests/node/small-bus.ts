@@ -1,6 +1,6 @@
-import type { BusDoors } from '../../dist/cloudflare/bus-doors.js';
-import { Renewed } from '../../dist/renewed.js';
-import { Bus, type BusLog } from '../../dist/wasm.js';
+import type { BusDoors } from '../../dist/cloudflare/edge/connector.js';
+import { Renewed } from '../../dist/wasm/per-instance.js';
+import { Bus, type BusLog } from '../../dist/wasm/server/bindings.js';
 
 /** The resource that its events are about. */
 export const URI = 'note://a';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StreamBody } from '../../dist/stream-body.js';
+import { StreamBody } from '../../dist/streams/response-body.js';
 
 /** A body, and how often it told that there is room. */
 function opened() {

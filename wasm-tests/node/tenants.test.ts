@@ -1,7 +1,7 @@
 import type { ListenOptions, ListenServer } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
-import { Tenants } from '../../dist/cloudflare/tenants.js';
-import { listening } from '../../dist/http.js';
+import { Tenants } from '../../dist/cloudflare/gateway/tenants.js';
+import { listening } from '../../dist/listen-handler.js';
 import { WireStream } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, TOOLS } from './serving.ts';

@@ -2,7 +2,7 @@ import type { ServerEvent } from 'mcp-listen';
 import { type ListenError, listen, type Subscription, SubscriptionLost, type Watch, watch } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { watchUpstream } from '../../dist/cloudflare/upstream-watch.js';
+import { watchUpstream } from '../../dist/cloudflare/gateway/upstream-watch.js';
 import { poisonClient } from '../host/poison.ts';
 import { STDIO_SERVER } from '../host/stdio.ts';
 import { served } from './client-serving.ts';

@@ -1,6 +1,6 @@
 import { InMemoryBus, type ListenError, type ServerEvent } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
-import { BusListener } from '../../dist/cloudflare/bus-listener.js';
+import { BusListener } from '../../dist/cloudflare/edge/bus-subscriber.js';
 import { poison } from '../host/poison.ts';
 
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };

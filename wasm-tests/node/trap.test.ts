@@ -1,7 +1,7 @@
 import { InMemoryBus, type ListenError, type ListenOptions, type ServerEvent } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { coreLife } from '../../dist/trap.js';
-import { answersQuestion, Tally } from '../../dist/wasm.js';
+import { answersQuestion, Tally } from '../../dist/wasm/server/bindings.js';
+import { coreLife } from '../../dist/wasm/server/guard.js';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { poison } from '../host/poison.ts';
 import { BreakableBus } from './breakable-bus.ts';

@@ -39,7 +39,7 @@ describe.each([['workerd'], ['browser'], ['node'], []])('for %s', (...conditions
 test.each([
   ['workerd', 'pkg/mcp_listen_bg.wasm'],
   ['browser', 'pkg/inline.js'],
-  ['node', 'dist/runtime/node.js'],
+  ['node', 'dist/wasm/modules/node.js'],
   ['none', 'pkg/inline.js'],
 ])('with the condition %s, the core comes from %s alone', async (condition, file) => {
   const { files } = await bundled(`export * from 'mcp-listen'`, [condition]);
@@ -48,7 +48,7 @@ test.each([
 
 test('what is not used is left out', async () => {
   const { files } = await bundled(`import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`, []);
-  expect(files).toEqual(['dist/error.js']);
+  expect(files).toEqual(['dist/model/error.js']);
 });
 
 /** What a bundler takes along of the installed package. */

@@ -120,7 +120,7 @@ impl Fanout {
         Some(ending.code().to_owned())
     }
 
-    /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/outlets.ts`; undefined where
+    /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/streams/fanout-bodies.ts`; undefined where
     /// no stream is to be written to. Which streams had no room is to be said with `due` at once.
     pub fn publish(
         &mut self,

@@ -1,0 +1,176 @@
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { ListenError } from '../../model/error.js';
+import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
+import type { Principal, PrincipalAnswer } from '../principal.js';
+import { Challenge } from './challenge.js';
+import { allowed, rightsOf } from './claim-filter.js';
+import { IssuerKeys } from './issuer-keys.js';
+import { blameOf } from './token-error.js';
+
+/** Whose tokens are good, and for what. */
+export interface JwtOptions {
+  /** Who has to have issued a token: its `iss`, compared as text. */
+  issuer: string;
+  /** For whom it has to be: its `aud`, or one of them, compared as text. */
+  audience: string;
+  /**
+   * The URL of the issuer's keys, fetched when they are needed and again when a token names an unknown one; or what finds a key for `jose`.
+   * The URL is one of https, or of http at `localhost`, `127.0.0.1` or `[::1]`.
+   */
+  jwks: string | URL | JWTVerifyGetKey;
+  /** The claim that says what its caller may hear (default `mcp.listen`). */
+  claim?: string;
+  /** The audiences that the caller hears of, by the claims of its token, which is a good one (default: `audiences` within that claim). */
+  audiences?: (claims: JWTPayload) => string[];
+  /** The server's identifier, whose metadata callers without a good token are sent to (default: `audience`). */
+  resource?: string;
+  /** What a caller has to ask its authorization server for; told to those that are denied (default: nothing is told). */
+  scopes?: readonly string[];
+  /**
+   * The type that the header of a token has to name (`typ`): `at+jwt` where the authorization server issues access tokens as RFC 9068 says,
+   * so that no other kind of token passes (default: any).
+   */
+  typ?: string;
+  /**
+   * Milliseconds after the last fetch of the keys for which the tokens of open streams are checked with these, where they cannot be fetched
+   * again (default 3,600,000; below 600,000 keys count as current anyway). New requests get 503 meanwhile.
+   */
+  staleKeysMs?: number;
+  /** Milliseconds by which the clocks of issuer and server may differ (default 0). */
+  clockToleranceMs?: number;
+}
+
+/** Options of `serveListen`: spread it among the others. */
+export interface JwtAuthorization {
+  principal: Principal;
+  authorize: Authorize;
+}
+
+/**
+ * Names callers by the `sub` of their bearer tokens, for as long as these are good, and lets them hear what a claim of theirs says: a filter as
+ * in a listen request, whose URIs and task ids may end with `*` for all that begin so, and its audiences. A token is verified once
+ * for each listen, and again each time that an open stream is asked about.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
+  const authorizer = new Authorizer(options);
+  return {
+    principal: (request, asked) => authorizer.principal(request, asked?.isOpen),
+    authorize: (context) => authorizer.authorize(context),
+  };
+}
+
+/** A token that is good. */
+interface Token {
+  claims: Claims;
+}
+
+interface Claims extends JWTPayload {
+  sub: string;
+  exp: number;
+}
+
+class Authorizer {
+  readonly #options: JwtOptions;
+  readonly #toleranceMs: number;
+  readonly #keys: { current: JWTVerifyGetKey; lenient: JWTVerifyGetKey };
+  readonly #challenge: Challenge;
+  /** Claims of tokens that were verified here. */
+  readonly #verifiedClaims = new WeakSet<object>();
+
+  constructor(options: JwtOptions) {
+    const {
+      audience,
+      clockToleranceMs = 0,
+      issuer,
+      jwks,
+      resource = audience,
+      scopes = [],
+      staleKeysMs = HOUR_MS,
+      typ,
+    } = options;
+    // Without one of them jose would not look at the claim.
+    if (!isName(issuer) || !isName(audience)) {
+      throw new ListenError('invalid-options', 'issuer and audience must be texts that are not empty');
+    }
+    if (typ !== undefined && !isName(typ))
+      throw new ListenError('invalid-options', 'typ must be a text that is not empty');
+    if (!(clockToleranceMs >= 0)) throw new ListenError('invalid-options', 'clockToleranceMs must not be below 0');
+    this.#options = { ...options };
+    this.#toleranceMs = clockToleranceMs;
+    this.#keys = typeof jwks === 'function' ? { current: jwks, lenient: jwks } : new IssuerKeys(jwks, staleKeysMs);
+    this.#challenge = new Challenge(resource, scopes);
+  }
+
+  async principal(request: Request, isOpen = false): Promise<PrincipalAnswer> {
+    const token = await this.#token(request, isOpen);
+    if ('denied' in token) return token;
+    const { exp, sub } = token.claims;
+    return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs, claims: token.claims };
+  }
+
+  async authorize({ claims: handed, isOpen, request, requested }: AuthorizeContext): Promise<Authorization> {
+    const token = this.#isGood(handed) ? { claims: handed } : await this.#token(request, isOpen ?? false);
+    if ('denied' in token) return token;
+    const { claim = 'mcp.listen', audiences: audiencesOf } = this.#options;
+    const rights = rightsOf(token.claims[claim]);
+    if (rights === undefined) return this.#challenge.insufficient('The token does not say what its caller may hear');
+    const audiences = audiencesOf === undefined ? rights.audiences : audiencesOf(token.claims);
+    return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
+  }
+
+  /** Whether these are claims that `principal` has verified, and that have not expired since. */
+  #isGood(claims: unknown): claims is Claims {
+    const isVerified = typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
+    return isVerified && Date.now() < (claims as Claims).exp * 1_000 + this.#toleranceMs;
+  }
+
+  async #token(request: Request, isOpen: boolean): Promise<Token | Denial> {
+    const text = BEARER.exec(request.headers.get('authorization') ?? '')?.[1];
+    if (text === undefined) return this.#challenge.missing();
+    try {
+      return { claims: await this.#verified(text, isOpen) };
+    } catch (error) {
+      const blame = blameOf(error);
+      if (blame !== undefined) return this.#challenge.invalid(blame);
+      throw error;
+    }
+  }
+
+  async #verified(token: string, isOpen: boolean): Promise<Claims> {
+    const { audience, issuer, typ } = this.#options;
+    const { payload } = await jwtVerify(token, isOpen ? this.#keys.lenient : this.#keys.current, {
+      ...(typ !== undefined && { typ }),
+      algorithms: ALGORITHMS,
+      audience,
+      clockTolerance: this.#toleranceMs / 1_000,
+      issuer,
+      requiredClaims: ['exp', 'sub'],
+    });
+    if (!isName(payload.sub)) throw new errors.JWTClaimValidationFailed('"sub" is no name', payload, 'sub', 'invalid');
+    this.#verifiedClaims.add(payload);
+    return payload as Claims;
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+const HOUR_MS = 3_600_000;
+const BEARER = /^Bearer +(.+)$/i;
+/** Signatures that only the issuer can make: with a shared secret, whoever checks tokens could issue them. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];

@@ -1,0 +1,57 @@
+import { ListenError } from '../../model/error.js';
+
+/** What a server tells of the tokens that it takes. */
+export interface ProtectedResourceOptions {
+  /** The server's identifier: the URL of its endpoint, as tokens name it in `aud`. */
+  resource: string;
+  /** The issuers of tokens. */
+  authorizationServers: readonly string[];
+  /** What callers may ask these for. */
+  scopes?: readonly string[];
+}
+
+/**
+ * Answers whoever asks for the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC 9728), at the place that belongs to the
+ * resource or at the root, where clients look next; undefined: something else is asked for. Everybody may read it, from every page.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function protectedResource(options: ProtectedResourceOptions): (request: Request) => Response | undefined {
+  const { authorizationServers, resource, scopes } = options;
+  const paths = new Set([WELL_KNOWN, metadataUrl(resource).pathname]);
+  const body = JSON.stringify({
+    resource,
+    authorization_servers: authorizationServers,
+    ...(scopes !== undefined && { scopes_supported: scopes }),
+    bearer_methods_supported: ['header'],
+  });
+  return ({ method, url }) => {
+    if (!METHODS.has(method) || !paths.has(new URL(url).pathname)) return undefined;
+    if (method === 'OPTIONS') return new Response(null, { status: 204, headers: { ...CORS, ...PREFLIGHT } });
+    return new Response(method === 'HEAD' ? null : body, { headers: { ...CORS, ...JSON_HEADERS } });
+  };
+}
+
+/**
+ * Where the metadata of a resource is (RFC 9728, Section 3.1).
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function metadataUrl(resource: string): URL {
+  if (!isResource(resource)) {
+    throw new ListenError('invalid-options', 'resource must be a URL of http or https without a fragment');
+  }
+  const { origin, pathname, search } = new URL(resource);
+  return new URL(`${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`);
+}
+
+/** RFC 9728, Section 1.2; plain HTTP is for machines that test. */
+function isResource(resource: string): boolean {
+  return URL.canParse(resource) && /^https?:\/\/[^#]+$/i.test(resource);
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+const METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const CORS = { 'access-control-allow-origin': '*' };
+const PREFLIGHT = { 'access-control-allow-methods': 'GET', 'access-control-allow-headers': '*' };
+const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600' };

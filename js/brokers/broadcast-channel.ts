@@ -1,0 +1,55 @@
+/**
+ * A bus over `BroadcastChannel`: between the threads of a process, the workers of a page, and wherever else a host carries it.
+ *
+ * @packageDocumentation
+ */
+import '#runtime';
+import type { Broker, BrokerEar } from '../bus/broker.js';
+import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../bus/broker-bus.js';
+import { untilAborted } from '../timing/aborted.js';
+
+export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../bus/broker-bus.js';
+
+/**
+ * The bus of all contexts that a `BroadcastChannel` of this name reaches. Nobody confirms that a message arrived: what a context was
+ * not there to hear is lost to it.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function broadcastChannelBus(options: ProcessBusOptions = {}): ProcessBus {
+  return new BrokerBus(new ChannelBroker(options.name ?? 'mcp-listen'), options);
+}
+
+class ChannelBroker implements Broker {
+  readonly #name: string;
+  #channel: BroadcastChannel | undefined;
+  #ear: BrokerEar | undefined;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** A channel does not tell its own end. */
+  async publish(events: string): Promise<void> {
+    this.#open().postMessage(events);
+    this.#ear?.heard(events);
+  }
+
+  async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
+    const channel = this.#open();
+    channel.onmessage = ({ data }) => ear.heard(typeof data === 'string' ? data : '');
+    channel.onmessageerror = () => ear.missed();
+    this.#ear = ear;
+    ear.began(true);
+    await untilAborted(signal);
+  }
+
+  async close(): Promise<void> {
+    this.#channel?.close();
+  }
+
+  #open(): BroadcastChannel {
+    this.#channel ??= new BroadcastChannel(this.#name);
+    return this.#channel;
+  }
+}

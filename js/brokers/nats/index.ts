@@ -1,0 +1,38 @@
+/**
+ * A bus over NATS, by the clients `@nats-io/transport-node` and `@nats-io/jetstream`.
+ *
+ * @packageDocumentation
+ */
+import '#runtime';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
+import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
+import { logWindow } from '../../bus/retention.js';
+import { ListenError } from '../../model/error.js';
+import { NatsLine } from './connection.js';
+import { NatsBroker } from './nats-broker.js';
+
+export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';
+
+/** How a {@link natsBus} is found, and how it tells of trouble. */
+export interface NatsBusOptions extends ProcessBusOptions {
+  /**
+   * Whether events are kept in a stream of JetStream, which is called as the bus and made where it is not there. Without it, each loss of
+   * the connection is a gap (default: where the server has JetStream).
+   */
+  jetStream?: boolean;
+}
+
+/**
+ * The bus of all processes that use the same NATS. `server`: a URL, options of `connect`, or a connection; one that was given stays open when
+ * the bus is closed, and comes back as often as its own options say.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function natsBus(server: string | ConnectionOptions | NatsConnection, options: NatsBusOptions = {}): ProcessBus {
+  const { name = 'mcp-listen', jetStream } = options;
+  if (!/^[\w-]+$/.test(name)) {
+    throw new ListenError('invalid-options', 'the name of a bus on NATS has letters, digits, - and _ only');
+  }
+  const line = new NatsLine(typeof server === 'string' ? { servers: server } : server);
+  return new BrokerBus(new NatsBroker(line, name, { ...logWindow(options), jetStream }), options);
+}

@@ -1,0 +1,111 @@
+import type { JetStreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Broker, BrokerEar } from '../../bus/broker.js';
+import { untilAborted } from '../../timing/aborted.js';
+import { deferred } from '../../timing/deferred.js';
+import type { NatsHold, NatsLine } from './connection.js';
+import { JetLog, type JetLogOptions, jetStreamOf } from './jetstream-log.js';
+
+/** How a {@link NatsBroker} keeps events. */
+export interface NatsBrokerOptions extends JetLogOptions {
+  /** Whether it keeps them in JetStream; undefined: where that is there. */
+  jetStream: boolean | undefined;
+}
+
+/** Events on a subject of NATS, kept in a stream of JetStream where that can be had. */
+export class NatsBroker implements Broker {
+  readonly #line: NatsLine;
+  readonly #subject: string;
+  readonly #wantsJetStream: boolean | undefined;
+  readonly #log: JetLog;
+  /** What was found at each connection. */
+  readonly #found = new WeakMap<Promise<Error>, Promise<JetStreamManager | undefined>>();
+
+  constructor(line: NatsLine, name: string, options: NatsBrokerOptions) {
+    this.#line = line;
+    this.#subject = name;
+    this.#wantsJetStream = options.jetStream;
+    this.#log = new JetLog(name, options);
+  }
+
+  async publish(events: string, late: AbortSignal): Promise<void> {
+    const hold = await this.#line.hold();
+    if (late.aborted) throw new Error('the server is away');
+    await unless(hold.lost, this.#send(hold, events));
+  }
+
+  async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
+    const hold = await this.#line.hold();
+    const over = Promise.race([untilAborted(signal), hold.lost]);
+    const left = new AbortController();
+    void over.then(() => left.abort());
+    await unless(over, this.#followOn(hold, ear, left.signal));
+  }
+
+  async settle(): Promise<void> {
+    const hold = await this.#line.hold();
+    const manager = await this.#jetStream(hold);
+    if (manager !== undefined) await this.#log.heardAll(manager);
+    // What the server has sent before it answers was heard before that.
+    else await hold.connection.flush();
+  }
+
+  close(): Promise<void> {
+    return this.#line.close();
+  }
+
+  async #send(hold: NatsHold, events: string): Promise<void> {
+    const manager = await this.#jetStream(hold);
+    if (manager !== undefined) return this.#log.append(manager, events);
+    hold.connection.publish(this.#subject, events);
+    // The server has answered, and so has it what went before.
+    await hold.connection.flush();
+  }
+
+  /** Follows until `left` aborts; where that happens before it begins, it does not begin. */
+  async #followOn(hold: NatsHold, ear: BrokerEar, left: AbortSignal): Promise<void> {
+    const manager = await this.#jetStream(hold);
+    if (manager === undefined) await this.#listen(hold.connection, ear, left);
+    else await this.#log.follow(manager, ear, left);
+  }
+
+  /** Nothing is kept: what was published while nobody listened is lost. */
+  async #listen(connection: NatsConnection, ear: BrokerEar, left: AbortSignal): Promise<void> {
+    const refused = deferred<Error>();
+    const callback = (error: Error | null, message: { string(): string }): void =>
+      error === null ? ear.heard(message.string()) : refused.resolve(error);
+    const subscription = connection.subscribe(this.#subject, { callback });
+    try {
+      await unless(refused.promise, connection.flush());
+      if (!left.aborted) ear.began(false);
+      await unless(refused.promise, untilAborted(left));
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  #jetStream(hold: NatsHold): Promise<JetStreamManager | undefined> {
+    if (this.#wantsJetStream === false) return Promise.resolve(undefined);
+    const found = this.#found.get(hold.lost) ?? this.#find(hold);
+    this.#found.set(hold.lost, found);
+    return found;
+  }
+
+  /** What failed once is tried again; who had JetStream waits for it. */
+  async #find({ connection, lost }: NatsHold): Promise<JetStreamManager | undefined> {
+    try {
+      const manager = await jetStreamOf(connection, this.#wantsJetStream === true || this.#log.isKnown);
+      if (manager !== undefined) await this.#log.provide(manager);
+      return manager;
+    } catch (error) {
+      this.#found.delete(lost);
+      throw error;
+    }
+  }
+}
+
+/** Waits for `work`; throws the error that comes before it, and no longer waits when nothing but an end does. */
+async function unless(end: Promise<unknown>, work: Promise<void>): Promise<void> {
+  const error = await Promise.race([end, work]);
+  if (error instanceof Error) throw error;
+}

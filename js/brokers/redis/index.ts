@@ -1,0 +1,25 @@
+/**
+ * A bus over Redis, by the client `redis`.
+ *
+ * @packageDocumentation
+ */
+import '#runtime';
+import { createClient } from 'redis';
+import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
+import { logWindow } from '../../bus/retention.js';
+import { RedisBroker, type RedisClient } from './redis-broker.js';
+
+export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';
+export type { RedisClient } from './redis-broker.js';
+
+/**
+ * The bus of all processes that use the same Redis (6.2 or later, or Valkey). `server`: a URL, or a client made by `createClient`, which may be
+ * connected or not: only its settings are used, for two connections of the bus's own that come back by themselves.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function redisBus(server: string | RedisClient, options: ProcessBusOptions = {}): ProcessBus {
+  const client: RedisClient = typeof server === 'string' ? createClient({ url: server }) : server;
+  const { logEvents } = logWindow(options);
+  return new BrokerBus(new RedisBroker(client, options.name ?? 'mcp-listen', logEvents), options);
+}

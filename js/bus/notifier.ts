@@ -1,0 +1,42 @@
+import type { ChangeEvent } from '../model/event.js';
+import type { TaskState } from '../model/task.js';
+import { type PublishContext, publishing, type Tracing } from '../observe/tracing.js';
+import type { ListenBus } from './bus.js';
+
+/** How a change is told. */
+export interface NotifyOptions extends PublishContext {
+  /** Only streams whose callers have this audience hear of it (default: it is for everybody). */
+  audience?: string;
+}
+
+/**
+ * Tells listeners that something changed. Each call resolves once the change is with the bus, is safe
+ * when nobody listens, and rejects with a `ListenError` when the bus did not take it.
+ */
+export interface Notifier {
+  /** The list of tools changed. */
+  toolsChanged(options?: NotifyOptions): Promise<void>;
+  /** The list of prompts changed. */
+  promptsChanged(options?: NotifyOptions): Promise<void>;
+  /** The list of resources changed. */
+  resourcesChanged(options?: NotifyOptions): Promise<void>;
+  /** The content of the resource `uri` changed. */
+  resourceUpdated(uri: string, options?: NotifyOptions): Promise<void>;
+  /** The state of a task changed; `task` is the whole state as it is now. */
+  taskStatus(task: TaskState, options?: NotifyOptions): Promise<void>;
+}
+
+/** The notifier that publishes on `bus`; with a tracer, each publish is a span. */
+export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
+  const publish = (event: ChangeEvent, { audience, ...context }: NotifyOptions = {}): Promise<void> =>
+    publishing(tracing, event.kind, context, () =>
+      bus.publish(audience === undefined ? event : { kind: 'for_audience', audience, event }),
+    );
+  return {
+    toolsChanged: (context) => publish({ kind: 'tools_list_changed' }, context),
+    promptsChanged: (context) => publish({ kind: 'prompts_list_changed' }, context),
+    resourcesChanged: (context) => publish({ kind: 'resources_list_changed' }, context),
+    resourceUpdated: (uri, context) => publish({ kind: 'resource_updated', uri }, context),
+    taskStatus: (task, context) => publish({ kind: 'task_status', task }, context),
+  };
+}

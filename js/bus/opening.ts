@@ -1,0 +1,20 @@
+import type { Grant } from '../auth/reauthorize.js';
+import type { StreamOwner } from '../streams/fanout-stream.js';
+import type { Stream } from '../wasm/server/bindings.js';
+
+/** What a stream is opened with. */
+export interface Opening {
+  /** The core's part, which is used up. */
+  stream: Stream;
+  owner: StreamOwner;
+  /** How long its reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
+  stallMs: number;
+  /** How old it may grow, in milliseconds; 0: any age. */
+  maxConnectionAgeMs: number;
+  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  expiresAt: number | undefined;
+  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
+  grant: Grant | undefined;
+  /** Aborted when the client is gone. */
+  signal: AbortSignal;
+}

@@ -1,0 +1,26 @@
+import { Refusal } from './user-error.js';
+
+/**
+ * The entry of a Worker, exporting the bus.
+ *
+ * @throws Refusal where it is none that can.
+ */
+export function exportingBus(path: string, text: string): string {
+  if (!/\.[cm]?[jt]sx?$/.test(path))
+    throw new Refusal(`${path} is no script: the bus can be exported by a Worker in JavaScript or TypeScript`);
+  const code = text.replace(COMMENTS, '');
+  if (/^\s*export\s*\{[^}]*\bSubscriptionBus\b[^}]*\}/m.test(code) || EVERYTHING.test(code)) return text;
+  if (/^\s*export\s+(abstract\s+)?(class|const|let|var|function)\s+SubscriptionBus\b/m.test(code)) {
+    if (/['"]mcp-listen\/cloudflare['"]/.test(code)) return text;
+    throw new Refusal(`${path} exports a SubscriptionBus of its own: rename it`);
+  }
+  if (!/^\s*export\s*(default\b|\{[^}]*\bdefault\b[^}]*\})/m.test(code))
+    throw new Refusal(`${path} has no default export: only Workers that are modules can hold Durable Objects`);
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  return `${text.trimEnd()}${eol}${eol}${EXPORT}${eol}`;
+}
+
+/** Those that stand at the beginning of a line: strings may hold what looks like the beginning of others. */
+const COMMENTS = /^[ \t]*(\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
+const EVERYTHING = /^\s*export\s*\*\s*from\s*['"]mcp-listen\/cloudflare['"]/m;
+const EXPORT = "export { SubscriptionBus } from 'mcp-listen/cloudflare';";

@@ -1,3 +1,0 @@
-import '../runtime/client-browser.js';
-
-export * from './index.js';

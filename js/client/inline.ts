@@ -1,3 +1,0 @@
-import '../runtime/client-inline.js';
-
-export * from './index.js';

@@ -1,3 +1,0 @@
-import '../runtime/client-node.js';
-
-export * from './index.js';

@@ -1,0 +1,78 @@
+import { ClientApproach, type ClientWatch } from '../../wasm/client/bindings.js';
+import type { ListenOptions } from '../options.js';
+import type { ChannelMember, ListenChannel } from './channel.js';
+import { CoreSource, type Outgoing } from './core-source.js';
+
+/** A subscription on a channel of messages, which may carry others too. */
+export class ChannelSource extends CoreSource {
+  readonly #channel: ListenChannel;
+  readonly #options: ListenOptions;
+  #member: ChannelMember | undefined;
+  #joins = 0;
+
+  constructor(channel: ListenChannel, filter: string, options: ListenOptions, opensAgain: boolean) {
+    super(filter, undefined, options, opensAgain);
+    this.#channel = channel;
+    this.#options = options;
+    this.pump();
+  }
+
+  protected join(): void {
+    this.#joins += 1;
+    const joins = this.#joins;
+    // What comes of a channel that was left says nothing about the one that was joined since.
+    const at = <T>(input: (machine: ClientWatch, time: number) => T) =>
+      joins === this.#joins ? this.at(input) : undefined;
+    const gone = (cause?: unknown) =>
+      at((machine, time) => {
+        this.cause = cause;
+        machine.finish(0, time);
+      });
+    const member = this.#channel.join({
+      receive: (lines) => at((machine, time) => machine.receive(0, lines, time)) ?? false,
+      gone,
+      refused: (status) => void at((machine, time) => machine.head(0, status, '', time)),
+    });
+    this.#member = member;
+    if (member === undefined) gone();
+    else
+      at((machine, time) => {
+        machine.joined(approach(member, this.#options), member.capabilities, reserved(this.#channel), time);
+      });
+  }
+
+  protected send({ body }: Outgoing): void {
+    if (body !== undefined) this.#member?.send(body);
+  }
+
+  protected drop(): void {
+    // A channel has no answers of its own to close.
+  }
+
+  protected release(): void {
+    // The server is told first: see `leave`.
+  }
+
+  protected leave(): void {
+    this.#joins += 1;
+    this.#member?.leave();
+    this.#member = undefined;
+  }
+}
+
+function approach({ era: known }: ChannelMember, { era = 'auto' }: ListenOptions): ClientApproach {
+  if (known === '2026-07-28') return ClientApproach.Modern;
+  if (known === 'session') return ClientApproach.Legacy;
+  if (era === 'auto') return ClientApproach.Discover;
+  return era === '2025' ? ClientApproach.Legacy : ClientApproach.Modern;
+}
+
+/** The subscriptions of one channel share no ids. */
+function reserved(channel: ListenChannel): number {
+  const first = taken.get(channel) ?? 0;
+  taken.set(channel, first + IDS_EACH);
+  return first;
+}
+
+const IDS_EACH = 10_000;
+const taken = new WeakMap<ListenChannel, number>();

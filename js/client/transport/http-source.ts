@@ -1,0 +1,78 @@
+import { ClientApproach } from '../../wasm/client/bindings.js';
+import { isPage } from '../is-browser.js';
+import type { ListenOptions } from '../options.js';
+import { CoreSource, type Outgoing } from './core-source.js';
+import { HttpSender } from './http-sender.js';
+import type { HttpTarget } from './target.js';
+
+/** A subscription over HTTP. */
+export class HttpSource extends CoreSource {
+  readonly #sender: HttpSender;
+  readonly #calls = new Map<number, AbortController>();
+
+  constructor(target: HttpTarget, filter: string, options: ListenOptions, opensAgain: boolean) {
+    super(filter, approach(options), options, opensAgain);
+    this.#sender = new HttpSender(target, options);
+    this.pump();
+  }
+
+  protected join(): void {
+    // Each request goes its own way.
+  }
+
+  protected send(outgoing: Outgoing): void {
+    void this.#exchange(outgoing);
+  }
+
+  protected drop(call: number): void {
+    this.#calls.get(call)?.abort();
+    this.#calls.delete(call);
+  }
+
+  protected release(): void {
+    for (const call of [...this.#calls.keys()]) this.drop(call);
+  }
+
+  protected leave(): void {
+    // Farewells are on their way, and nobody waits for their answers.
+  }
+
+  async #exchange(outgoing: Outgoing): Promise<void> {
+    const { call } = outgoing;
+    const abort = new AbortController();
+    if (!this.isReleased) this.#calls.set(call, abort);
+    try {
+      const response = await this.#sender.send(outgoing, abort.signal);
+      this.at((machine, time) => machine.head(call, response.status, linesOf(response.headers), time));
+      await this.#read(call, response, abort.signal);
+    } catch (error) {
+      // To the core any error is an end. It is the cause of the loss, unless the request was given up here.
+      if (this.#calls.has(call)) this.cause = error;
+    }
+    this.#calls.delete(call);
+    this.at((machine, time) => machine.finish(call, time));
+  }
+
+  async #read(call: number, response: Response, signal: AbortSignal): Promise<void> {
+    const reader = response.body?.getReader();
+    if (reader === undefined) return;
+    // Not every `fetch` that can be given knows of signals.
+    const stop = () => void reader.cancel().catch(() => {});
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const { value } = part;
+      this.at((machine, time) => machine.receive(call, value, time));
+    }
+  }
+}
+
+function linesOf(headers: Headers): string {
+  return [...headers].map(([name, value]) => `${name}: ${value}`).join('\n');
+}
+
+function approach({ era = 'auto' }: ListenOptions): ClientApproach {
+  if (era === '2026-07-28') return ClientApproach.Modern;
+  if (era === '2025') return ClientApproach.Legacy;
+  return isPage() ? ClientApproach.DiscoverFromPage : ClientApproach.Discover;
+}

@@ -1,0 +1,123 @@
+import { clientLife } from '../../wasm/client/guard.js';
+import { now, WakeTimer } from '../clock.js';
+import type { ListenOptions } from '../options.js';
+import { type CoreSource, type News, nextNews } from '../transport/core-source.js';
+import { open } from '../transport/open.js';
+import type { ListenTarget } from '../transport/target.js';
+import type { Tell, WatchLine, WatchStanding } from './watch-events.js';
+
+/** Passes on the news of a subscription that the core opens again and again. After a trap of the core it begins another one. */
+export class WatchLoop implements WatchLine {
+  readonly #target: ListenTarget;
+  readonly #filter: string;
+  readonly #options: ListenOptions;
+  readonly #tell: Tell;
+  #source: CoreSource | undefined;
+  #opened = 0;
+  #isStopped = false;
+  #trappedAt = Number.NEGATIVE_INFINITY;
+  #wakes = (): void => {};
+
+  constructor(target: ListenTarget, filter: string, options: ListenOptions, tell: Tell) {
+    this.#target = target;
+    this.#filter = filter;
+    this.#options = options;
+    this.#tell = tell;
+    // Where the core traps, it is tried once more at once.
+    clientLife.surviving(() => {
+      this.#source = this.#open();
+    });
+    addListener('online', this.#online);
+    void this.#run();
+  }
+
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    removeListener('online', this.#online);
+    this.#source?.close();
+    this.#wakes();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      const trap = await this.#follow();
+      if (trap !== undefined && !this.#isStopped) await this.#rest(trap.cause);
+    }
+  }
+
+  /** Tells what a source tells, until it is stopped; or, which is the answer, until the core traps. */
+  async #follow(): Promise<{ cause: unknown } | undefined> {
+    try {
+      this.#source ??= this.#open();
+      for (;;) {
+        const news = await nextNews(this.#source, () => this.#isStopped);
+        if (news === undefined) return undefined;
+        if (news.kind === 'stopped' && news.end.code === 'core-trapped') return news;
+        this.#pass(news);
+      }
+    } catch (error) {
+      if (!clientLife.isOfTrap(error)) throw error;
+      return { cause: (error as Error).cause };
+    } finally {
+      this.#source?.close();
+      this.#source = undefined;
+    }
+  }
+
+  #open(): CoreSource {
+    const source = open(this.#target, this.#filter, this.#options, true);
+    this.#stand({ state: 'connecting' });
+    return source;
+  }
+
+  #pass(news: News): void {
+    const { kind } = news;
+    if (kind === 'live') this.#opened += 1;
+    if (kind === 'changed') this.#tell(news);
+    else if (kind === 'connecting') this.#stand({ state: kind });
+    else if (kind === 'live') this.#stand({ state: kind, honored: news.honored });
+    else this.#stand({ state: kind, end: news.end }, news.cause);
+    if (kind === 'stopped') this.stop();
+  }
+
+  /** Waits a short time after the first trap, and longer after the next: the core has forgotten how often it was tried. */
+  async #rest(cause: unknown): Promise<void> {
+    this.#stand({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
+    if (this.#isStopped) return;
+    const time = now();
+    const ceiling = time - this.#trappedAt > CALM_MS ? SOON_MS : CALM_MS;
+    this.#trappedAt = time;
+    await new Promise<void>((resolve) => {
+      const timer = new WakeTimer(resolve);
+      timer.set(time + Math.random() * ceiling);
+      this.#wakes = () => {
+        timer.set(undefined);
+        resolve();
+      };
+    });
+  }
+
+  #stand(standing: Omit<WatchStanding, 'reconnects'>, cause?: unknown): void {
+    this.#tell({ kind: 'standing', standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) }, cause });
+  }
+
+  /** The network is back. */
+  readonly #online = (): void => {
+    this.#source?.online();
+    this.#wakes();
+  };
+}
+
+/** Only pages and their workers hear of the network. */
+function addListener(name: string, listener: () => void): void {
+  (globalThis as Partial<EventTarget>).addEventListener?.(name, listener);
+}
+
+function removeListener(name: string, listener: () => void): void {
+  (globalThis as Partial<EventTarget>).removeEventListener?.(name, listener);
+}
+
+/** The first and the last ceiling of the core. */
+const SOON_MS = 500;
+const CALM_MS = 30_000;

@@ -1,3 +1,0 @@
-import '../runtime/client-workerd.js';
-
-export * from './index.js';

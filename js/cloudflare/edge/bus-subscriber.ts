@@ -1,0 +1,119 @@
+import type { BusConnection, BusLink } from '../../bus/bus.js';
+import { isBusy, ListenError } from '../../model/error.js';
+import type { ServerEvent } from '../../model/event.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { deferred } from '../../timing/deferred.js';
+import { Listener } from '../../wasm/server/bindings.js';
+import { CALM_MS, surviving, whenTrapped } from '../../wasm/server/guard.js';
+import { BusLine } from './attachment.js';
+
+/** How a listener reaches its bus and whom it tells. */
+export interface ListenerOptions {
+  /** Opens a connection, and sends `frame` first. */
+  connect(frame: string, link: BusLink): BusConnection;
+  onevent: (event: ServerEvent) => void;
+  /** Told where events may have been missed, and of an `onevent` that throws. */
+  onerror: (error: Error) => void;
+}
+
+/** Hears every event of a bus, and what it missed when the bus was lost: of that, the last event of each subject. */
+export class BusListener {
+  readonly #options: ListenerOptions;
+  #listener = new Listener(ATTACH_MS);
+  readonly #timer = new DeadlineTimer(() => this.#tick());
+  readonly #line: BusLine;
+  readonly #leaveCore: () => void;
+  #lapsed = deferred();
+  /** The core has begun anew, and knows nothing of this listener yet. */
+  #isLapsed = false;
+  #recalledAt = Number.NEGATIVE_INFINITY;
+  #isOver = false;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#line = new BusLine({
+      connect: options.connect,
+      receive: (frame) => this.#unlessLapsed(() => this.#receive(frame)),
+      lost: (error) => this.#unlessLapsed(() => this.#lose(error)),
+    });
+    this.#tend();
+    this.#leaveCore = whenTrapped(() => {
+      this.#isLapsed = true;
+      this.#lapsed.resolve();
+    });
+    this.#awaitLapse();
+  }
+
+  /** Hears no more; may be called twice. */
+  leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leaveCore();
+    this.#timer.clear();
+    surviving(() => this.#line.leave());
+    this.#listener.free();
+  }
+
+  #receive(frame: string): void {
+    const { deadline, events, hasMissed } = this.#listener.receive(frame, performance.now());
+    this.#timer.arm(deadline);
+    if (hasMissed) this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
+    for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
+  }
+
+  #tell(event: ServerEvent): void {
+    try {
+      this.#options.onevent(event);
+    } catch (error) {
+      this.#options.onerror(error as Error);
+    }
+  }
+
+  #lose(error: Error): void {
+    const isOverloaded = error instanceof ListenError && isBusy(error.code);
+    this.#timer.arm(this.#listener.lose(performance.now(), Math.random(), isOverloaded));
+  }
+
+  #unlessLapsed(action: () => void): void {
+    if (!this.#isLapsed) surviving(action);
+  }
+
+  /** What is to be done then is done on behalf of whoever listens. */
+  #awaitLapse(): void {
+    this.#lapsed = deferred();
+    void this.#lapsed.promise.then(() => this.#recall());
+  }
+
+  /** In a core that has begun anew it attaches anew; where that came to nothing a short while ago, later. */
+  #recall(): void {
+    if (this.#isOver) return;
+    this.#awaitLapse();
+    const now = performance.now();
+    this.#timer.clear();
+    if (now - this.#recalledAt > CALM_MS) this.#beginAnew(now);
+    if (this.#isLapsed) this.#timer.arm(this.#recalledAt + CALM_MS + 1);
+  }
+
+  #beginAnew(now: number): void {
+    this.#recalledAt = now;
+    surviving(() => {
+      this.#listener = new Listener(ATTACH_MS);
+      this.#isLapsed = false;
+      this.#tend();
+    });
+    this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
+  }
+
+  #tick(): void {
+    if (this.#isLapsed) this.#recall();
+    else this.#tend();
+  }
+
+  #tend(): void {
+    const deadline = this.#line.tend(this.#listener);
+    if (!this.#isOver) this.#timer.arm(deadline);
+  }
+}
+
+/** Milliseconds that the bus may take to confirm. */
+const ATTACH_MS = 5_000;

@@ -1,0 +1,129 @@
+import type { BusTally, Connecting } from '../../bus/bus.js';
+import type { Opening } from '../../bus/opening.js';
+import type { Log } from '../../observe/log.js';
+import type { Rider } from '../../streams/connection/member.js';
+import { addTally, LoneLines, type LoneOptions } from '../../streams/connection/own-connections.js';
+import { SharedLine } from '../../streams/connection/shared-connection.js';
+import type { FannedStream } from '../../streams/fanout-stream.js';
+import type { Stream } from '../../wasm/server/bindings.js';
+import { BusSocket } from './bus-socket.js';
+import type { BusDoors } from './connector.js';
+import { canWriteAcross } from './write-probe.js';
+
+/** What the lines of an isolate need. */
+export interface LinesOptions {
+  doors: BusDoors;
+  onerror: (error: Error) => void;
+  onlog: Log;
+  /** How streams reach the bus: see `durableObjectBus`. */
+  sockets: 'auto' | 'shared' | 'each';
+}
+
+/** The lines of one isolate to a bus: one for each continent, for the streams of one may be at a shard of their own, and those of streams that are alone. */
+export class BusLines {
+  readonly #options: LinesOptions;
+  readonly #lines = new Map<string, SharedLine>();
+  readonly #alone = new LoneLines();
+  /** What those went through that are no more. */
+  readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  /** Whether one request can write to the stream of another; undefined: it is not known yet. */
+  #verdict: boolean | undefined;
+  #trial: Promise<boolean> | undefined;
+  #trials = 0;
+
+  constructor(options: LinesOptions) {
+    const { sockets } = options;
+    this.#options = options;
+    this.#verdict = sockets === 'auto' ? undefined : sockets === 'shared';
+  }
+
+  /** How the streams of all lines fared. */
+  get tally(): Required<BusTally> {
+    const sum = this.#alone.tally;
+    for (const [name, count] of Object.entries(this.#past)) sum[name as keyof typeof sum] += count;
+    for (const line of this.#lines.values()) addTally(sum, line);
+    return sum;
+  }
+
+  /** As of {@link SharedLine.settle}, for the streams of all lines. */
+  async settle(): Promise<void> {
+    const shared = [...this.#lines.values()];
+    await Promise.all([this.#alone, ...shared].map((lines) => lines.settle()));
+  }
+
+  /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
+  async open(opening: Opening, joining: Connecting): Promise<FannedStream> {
+    const verdict = this.#verdict;
+    const { verifyMs } = joining;
+    const line = verdict === false ? undefined : this.#line(joining);
+    if (line?.hasRoomFor(opening.stream) !== true) return this.#openAlone(opening, joining);
+    const { holder } = line;
+    // The first stream holds the socket that it would have anyway.
+    if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
+    const works = await this.#try(holder.rider);
+    return works ? this.#line(joining).open(opening, verifyMs) : this.#openAlone(opening, joining);
+  }
+
+  /** What the trial says that runs, or begins now; false where it says nothing in time. */
+  async #try(holder: Rider): Promise<boolean> {
+    this.#trial ??= this.#judge(holder);
+    let late: ReturnType<typeof setTimeout> | null = null;
+    const tooLate = new Promise<boolean>((resolve) => {
+      late = setTimeout(() => resolve(false), PATIENCE_MS);
+    });
+    const works = await Promise.race([this.#trial, tooLate]);
+    clearTimeout(late);
+    return works;
+  }
+
+  /** A holder that left meanwhile has shown nothing, and neither has a trial that took too long: it is tried again, some times. */
+  async #judge(holder: Rider): Promise<boolean> {
+    this.#trials += 1;
+    const works = await canWriteAcross(holder);
+    this.#trial = undefined;
+    if (works || (!holder.isGone && this.#trials >= MOST_TRIALS)) this.#verdict ??= works;
+    return works;
+  }
+
+  #line(joining: Connecting): SharedLine {
+    const { continent = '' } = joining;
+    const known = this.#lines.get(continent);
+    if (known?.isCurrent === true) return known;
+    if (known !== undefined) addTally(this.#past, known);
+    const line = this.#made(joining);
+    this.#lines.set(continent, line);
+    return line;
+  }
+
+  #openAlone(opening: Opening, joining: Connecting): FannedStream {
+    return this.#alone.open(opening, this.#connecting(joining));
+  }
+
+  #made(joining: Connecting): SharedLine {
+    const options = this.#connecting(joining);
+    return new SharedLine({
+      ...options,
+      isShared: true,
+      onparted: (stream: FannedStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
+      onempty: () => {},
+    });
+  }
+
+  #connecting({ attachMs, continent = '', verifyMs }: Connecting): LoneOptions {
+    const { doors, onerror, onlog } = this.#options;
+    return {
+      ...{ attachMs, verifyMs, onerror, onlog },
+      isApart: true,
+      connect: (frame, link) => new BusSocket(doors, { continent, isSession: false }, frame, link),
+      waitUntil: doors.waitUntil,
+      onrefused: (error) => {
+        this.#verdict = false;
+        onerror(error);
+      },
+    };
+  }
+}
+
+/** Milliseconds that a stream waits for the trial; then it goes alone. */
+const PATIENCE_MS = 1_500;
+const MOST_TRIALS = 3;

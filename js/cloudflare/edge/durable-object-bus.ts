@@ -1,0 +1,141 @@
+import { waitUntil } from 'cloudflare:workers';
+import type { BusConnection, BusLink, BusTally, Connected, Connecting, ListenBus } from '../../bus/bus.js';
+import type { Opening } from '../../bus/opening.js';
+import type { SessionStore } from '../../bus/session-store.js';
+import { ListenError } from '../../model/error.js';
+import { eventText, type ServerEvent } from '../../model/event.js';
+import type { Log } from '../../observe/log.js';
+import { report } from '../../observe/on-error.js';
+import { safely } from '../../observe/outage.js';
+import type { FannedStream } from '../../streams/fanout-stream.js';
+import type { SubscriptionBus } from '../object/subscription-bus.js';
+import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
+import { shardAddress } from '../wire/shard-name.js';
+import { BusSocket } from './bus-socket.js';
+import { BusListener } from './bus-subscriber.js';
+import { BusLines } from './connection-pool.js';
+import { BusDoors } from './connector.js';
+import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
+import type { BusDoor } from './object-keys.js';
+
+/** A binding of the class {@link SubscriptionBus}, typed or not. */
+export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObjectNamespace;
+
+/** How a {@link durableObjectBus} is found and how it tells of trouble. */
+export interface DurableObjectBusOptions {
+  /** Which bus of the namespace: servers with the same name hear each other (default `mcp-listen`). */
+  name?: string;
+  /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
+  onerror?: (error: Error) => void;
+  /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `serveListen`'s. */
+  onlog?: Log;
+  /**
+   * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
+   * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
+   * shared where a trial with the first two streams shows that it works, otherwise each (default `auto`).
+   * Streams of sessions have a socket each.
+   */
+  sockets?: 'auto' | 'shared' | 'each';
+}
+
+/**
+ * The bus that all isolates of a Worker share. Make it once, for example at the top of the module.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function durableObjectBus(namespace: BusNamespace, options: DurableObjectBusOptions = {}): ListenBus {
+  return new DurableObjectBus(namespace, options);
+}
+
+interface BusStub extends BusDoor, SessionStub {
+  publish(event: string): Promise<number>;
+  publishAll(events: string[]): Promise<number>;
+}
+
+class DurableObjectBus implements ListenBus {
+  /** Sessions of clients of earlier revisions, in the bus object. */
+  readonly sessions: SessionStore;
+  readonly #namespace: BusNamespace;
+  readonly #name: string;
+  readonly #doors: BusDoors;
+  readonly #lines: BusLines;
+  readonly #onerror: (error: Error) => void;
+
+  constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
+    const { name = 'mcp-listen', onerror = report, onlog, sockets = 'auto' } = options;
+    if (shardAddress(name) !== undefined) {
+      throw new ListenError('invalid-options', `${name} is what a shard would be called`);
+    }
+    this.#namespace = namespace;
+    this.#name = name;
+    this.#doors = new BusDoors(namespace as DurableObjectNamespace, name, waitUntil);
+    this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
+    this.#onerror = onerror;
+    this.#lines = new BusLines({ doors: this.#doors, onerror, onlog: safely(onlog, onerror), sockets });
+  }
+
+  get tally(): BusTally {
+    return this.#lines.tally;
+  }
+
+  /** The publish goes on when the response that caused it has been sent. */
+  publish(event: ServerEvent): Promise<void> {
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#publish(events);
+    waitUntil(published.catch(this.#onerror));
+    return published;
+  }
+
+  hold(opening: Opening, joining: Connecting): Promise<FannedStream> {
+    return this.#lines.open(opening, joining);
+  }
+
+  connect(frame: string, link: BusLink, { continent = '' }: Connected): BusConnection {
+    return new BusSocket(this.#doors, { continent, isSession: true }, frame, link);
+  }
+
+  waitUntil(what: Promise<void>): void {
+    waitUntil(what);
+  }
+
+  async settle(): Promise<void> {
+    await this.#lines.settle();
+  }
+
+  /**
+   * Hears every event, while the request lives that subscribed. When the bus was lost, the listener hears what
+   * it missed, collapsed; where the log does not reach back so far, `onerror` is told.
+   */
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
+    const connect = (frame: string, link: BusLink) => new BusSocket(this.#doors, NOBODY, frame, link);
+    const onevent = listener as (event: ServerEvent) => void;
+    const follower = new BusListener({ connect, onevent, onerror: this.#onerror });
+    return () => follower.leave();
+  }
+
+  async #publish(events: ServerEvent[]): Promise<void> {
+    const texts = events.map(eventText);
+    try {
+      await retrying(attemptsFor(texts), () => this.#send(texts));
+    } catch (cause) {
+      throw unavailable('the bus did not take the event', cause);
+    }
+  }
+
+  /** A bus of an earlier version takes one event at a time. */
+  async #send(texts: string[]): Promise<void> {
+    const [first] = texts;
+    if (first === undefined) return;
+    await (texts.length === 1 ? this.#stub().publish(first) : this.#stub().publishAll(texts));
+  }
+
+  #stub(): BusStub {
+    return this.#namespace.getByName(this.#name) as unknown as BusStub;
+  }
+}
+
+/** Whose the socket of a listener is. */
+const NOBODY = { continent: '', isSession: false };

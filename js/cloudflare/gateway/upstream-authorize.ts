@@ -1,0 +1,31 @@
+import type { Authorize } from '../../auth/authorize.js';
+import { bodyUntil } from '../../handler/upstream-response.js';
+import { ListenError } from '../../model/error.js';
+import type { SubscriptionFilter } from '../../model/filter.js';
+import { probed, Question, questionOf } from '../../wasm/server/bindings.js';
+import { type Behind, isDenial } from './upstream.js';
+
+/**
+ * Makes an `authorize` that allows a caller what the server behind acknowledges for it. It opens
+ * `subscriptions/listen` there with the filter and the credentials of the caller, and closes it after
+ * the acknowledgment. A server that serves no subscriptions allows nothing.
+ */
+export function acknowledgedBy(behind: Behind, onerror: (error: Error) => void): Authorize {
+  return async ({ request, requested }) => {
+    const text = JSON.stringify(requested);
+    if (text === '{}') return {};
+    const answer = await behind.ask(request, questionOf(Question.Listen, text));
+    if (isDenial(answer)) return answer;
+    const { bytes, found } = await bodyUntil(answer, behind.limits, (bytes) => probed(bytes).acknowledged);
+    if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
+    if (answer.ok && !probed(bytes).isUnknown)
+      throw new ListenError('discover-failed', 'the server behind did not acknowledge a subscription');
+    onerror(
+      new ListenError(
+        'discover-failed',
+        'the server behind serves no subscriptions, so nothing is honored: see rights',
+      ),
+    );
+    return {};
+  };
+}

@@ -1,0 +1,65 @@
+import { waitUntil } from 'cloudflare:workers';
+import type { Denial } from '../../auth/authorize.js';
+import type { FetchHandler } from '../../handler/handler.js';
+import { onBehalf, questionFor } from '../../handler/question.js';
+import type { AnswerLimits } from '../../handler/upstream-response.js';
+import { ListenError } from '../../model/error.js';
+import type { Asked } from '../../wasm/server/bindings.js';
+import type { Credentials } from '../../web/credentials.js';
+
+/** The server behind a gateway, for questions about callers. */
+export class Behind {
+  readonly #handler: FetchHandler;
+  readonly credentials: Credentials;
+  readonly limits: AnswerLimits;
+
+  constructor(handler: FetchHandler, credentials: Credentials, limits: AnswerLimits) {
+    this.#handler = handler;
+    this.credentials = credentials;
+    this.limits = limits;
+  }
+
+  /**
+   * Sends a question with the credentials of the caller of `request`. Returns a denial for 401, 403
+   * and 429, and the answer, with its body unread, for 2xx, 400, 404 and 405.
+   *
+   * @throws ListenError `discover-failed` for every other status.
+   */
+  async ask(request: Request, asked: Asked): Promise<Response | Denial> {
+    const answer = await this.#handler(questionFor(request, this.credentials, asked));
+    const { headers, ok, status } = answer;
+    if (ok || UNSPOKEN.includes(status)) return answer;
+    await answer.body?.cancel();
+    if (status === 401 || status === 403) return { denied: status, ...field('wwwAuthenticate', headers) };
+    if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
+    throw new ListenError('discover-failed', `the server behind answered ${status}`);
+  }
+
+  /** Ends a session that a question began. The request does not wait for that. */
+  leave(request: Request, session: string): void {
+    const headers = this.credentials.of(request);
+    headers.set('mcp-session-id', session);
+    const ending = onBehalf(request, new Request(request.url, { method: 'DELETE', headers }));
+    // A server that fails here ends the session by itself when it has idled.
+    waitUntil(this.#sent(ending).catch(() => {}));
+  }
+
+  async #sent(ending: Request): Promise<void> {
+    const { body } = await this.#handler(ending);
+    await body?.cancel();
+  }
+}
+
+/** Whether the server denied the caller. */
+export function isDenial(answer: Response | Denial): answer is Denial {
+  return 'denied' in answer;
+}
+
+function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
+  const value = headers.get(FIELDS[member]);
+  return value === null ? {} : { [member]: value };
+}
+
+const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
+/** Statuses with which servers answer a question of a revision that they do not speak. */
+const UNSPOKEN = [400, 404, 405];

@@ -1,0 +1,18 @@
+import { whenTrapped } from '../../wasm/server/guard.js';
+
+const objects = new Map<string, () => void>();
+
+/** `listener` is told when the core has trapped under the object `id`, in place of whoever listened for an earlier life of that object. */
+export function whenBusTraps(id: string, listener: () => void): void {
+  const leave = whenTrapped(() => {
+    forget(id);
+    listener();
+  });
+  forget(id);
+  objects.set(id, leave);
+}
+
+function forget(id: string): void {
+  objects.get(id)?.();
+  objects.delete(id);
+}

@@ -1,0 +1,60 @@
+import type { LogOptions } from '../../bus/retention.js';
+import { ListenError } from '../../model/error.js';
+import type { OnceOptions } from './tables/idempotency-keys.js';
+
+/** How a {@link SubscriptionBus} works. */
+export interface SubscriptionBusOptions extends LogOptions, OnceOptions {
+  /**
+   * Streams that one object holds (default 2,000), where those of an isolate that share a socket count as one: beyond them, the bus opens
+   * shards. At most 32,768, the runtime's limit for sockets.
+   */
+  edgesPerShard?: number;
+  /**
+   * Bytes that the names of all streams may count together at one object, the bus or a shard (default 33,554,432): of each URI,
+   * task, audience and principal its bytes and 64 more, for each stream or shared socket that names it, and at the bus for each
+   * shard that follows it. Beyond them, streams are refused with 503. Each stream or socket finds 4,096 of them in any
+   * case, or its part of half of them where that is less, and one alone gets a 32nd part of them at most.
+   */
+  namesBytes?: number;
+  /**
+   * Milliseconds for which a shard has to hold few streams (none, or less than half of the most that it held) before it tells
+   * the bus, which then may close it and send the rest elsewhere (default 10,000; 0: at once). At most 3,600,000. The shorter it
+   * is, the more often shards close and open as streams come and go.
+   */
+  shardCloseMs?: number;
+}
+
+/**
+ * Bytes that the names of all streams of one object may count.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOptions): number {
+  if (Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= MOST_BYTES) return bytes;
+  throw new ListenError('invalid-options', `namesBytes is not a whole number from 0 to ${MOST_BYTES}`);
+}
+
+/**
+ * How many streams one object holds.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusOptions): number {
+  if (Number.isSafeInteger(edges) && edges >= 1 && edges <= MOST_SOCKETS) return edges;
+  throw new ListenError('invalid-options', `edgesPerShard is not a whole number from 1 to ${MOST_SOCKETS}`);
+}
+
+/**
+ * For how long a shard holds few streams before it tells the bus, in milliseconds.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptions): number {
+  if (Number.isSafeInteger(ms) && ms >= 0 && ms <= AN_HOUR) return ms;
+  throw new ListenError('invalid-options', `shardCloseMs is not a whole number from 0 to ${AN_HOUR}`);
+}
+
+const AN_HOUR = 3_600_000;
+const MOST_SOCKETS = 32_768;
+/** All the memory of an object. */
+const MOST_BYTES = 134_217_728;

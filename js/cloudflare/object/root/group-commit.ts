@@ -1,0 +1,66 @@
+import { report } from '../../../observe/on-error.js';
+import { type Deferred, deferred } from '../../../timing/deferred.js';
+import type { Once, PublishedAt } from '../tables/idempotency-keys.js';
+
+/** Events that are published together. */
+export interface Publish {
+  /** Each as JSON text. */
+  events: string[];
+  /** By what it is known where it is made again. */
+  once?: Once | undefined;
+}
+
+/**
+ * Publishes on their way to the disk: what comes while it is busy goes there together, in one transaction. So a burst
+ * costs few writes, and a single publish waits for nobody.
+ */
+export class PublishQueue {
+  readonly #storage: DurableObjectStorage;
+  readonly #publish: (publishes: Publish[]) => (PublishedAt | Error)[];
+  #waiting: Waiting[] = [];
+  #isBusy = false;
+
+  /** @param publish - logs and sends publishes of several events each; answers with the last position of each, or why that one fails. */
+  constructor(storage: DurableObjectStorage, publish: (publishes: Publish[]) => (PublishedAt | Error)[]) {
+    this.#storage = storage;
+    this.#publish = publish;
+  }
+
+  /** Publishes these events; resolves with the position of the last one. */
+  add(publish: Publish): Promise<PublishedAt> {
+    const position = deferred<PublishedAt>();
+    this.#waiting.push({ publish, position });
+    if (!this.#isBusy) this.#drain().catch(report);
+    return position.promise;
+  }
+
+  async #drain(): Promise<void> {
+    this.#isBusy = true;
+    try {
+      while (this.#waiting.length > 0) {
+        this.#take(this.#waiting.splice(0));
+        await this.#storage.sync();
+      }
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #take(waiting: Waiting[]): void {
+    try {
+      const positions = this.#publish(waiting.map(({ publish }) => publish));
+      waiting.forEach(({ position }, place) => {
+        const at = positions[place] ?? 0;
+        if (at instanceof Error) position.reject(at);
+        else position.resolve(at);
+      });
+    } catch (error) {
+      for (const { position } of waiting) position.reject(error as Error);
+    }
+  }
+}
+
+interface Waiting {
+  publish: Publish;
+  position: Deferred<PublishedAt>;
+}

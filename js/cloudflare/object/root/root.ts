@@ -1,0 +1,308 @@
+import { calling } from '../../../model/error.js';
+import type { SubscriptionFilter } from '../../../model/filter.js';
+import { report } from '../../../observe/on-error.js';
+import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
+import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
+import { shardAddress, shardName } from '../../wire/shard-name.js';
+import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
+import { AlarmClock } from '../alarm.js';
+import { EdgeSockets } from '../edge-sockets.js';
+import type { BusKey } from '../key.js';
+import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from '../options.js';
+import { ownNamespace } from '../own-namespace.js';
+import { Interests } from '../socket-attachments.js';
+import { EventLog } from '../tables/event-log.js';
+import { type Once, OnceTable, type PublishedAt } from '../tables/idempotency-keys.js';
+import { SessionTable } from '../tables/sessions.js';
+import { type Publish, PublishQueue } from './group-commit.js';
+import { RootSessions } from './sessions.js';
+import { AGAIN_MS, RootShards, type ShardStats } from './shards.js';
+import type { WatchedBus } from './watcher.js';
+
+/** What a bus is doing. */
+export interface BusStats {
+  /** Streams attached, at shards as far as these have told. Those of an isolate that share a socket count as one. */
+  attached: number;
+  /** Sockets open at the object itself, attached or not. */
+  sockets: number;
+  /** Events published since the log began. */
+  position: number;
+  /** Sessions of clients of earlier revisions. */
+  sessions: number;
+  /** Frames from edges that had to be dropped since the object was last woken. */
+  dropped: number;
+  /** The shards that hold the streams, where there are more than one object holds. */
+  shards: ShardStats[];
+}
+
+/** The object that a bus begins with: it holds the log and the sessions, and the streams until they are too many. */
+export class RootBus implements WatchedBus {
+  /** The sessions of clients of earlier revisions. */
+  readonly sessions: RootSessions;
+  readonly #ctx: DurableObjectState;
+  readonly #bus: string;
+  readonly #key: BusKey;
+  readonly #log: EventLog;
+  readonly #interests: Interests;
+  readonly #core: Bus;
+  readonly #edges: EdgeSockets;
+  readonly #alarm: AlarmClock;
+  readonly #shards: RootShards | undefined;
+  readonly #publishes: PublishQueue;
+  readonly #once: OnceTable;
+  #dropped = 0;
+
+  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions, key: BusKey) {
+    const { sql } = ctx.storage;
+    this.#ctx = ctx;
+    this.#bus = ctx.id.name ?? '';
+    this.#key = key;
+    this.#log = new EventLog(sql, options);
+    this.#once = new OnceTable(sql, options);
+    this.#interests = new Interests(sql);
+    this.#alarm = new AlarmClock(ctx.storage);
+    const sessionRows = new SessionTable(sql, (error) => ctx.abort(`a session could not be read or written: ${error}`));
+    this.#core = new Bus(this.#log, sessionRows);
+    this.#core.setRoom(namesBytes(options), edgesPerShard(options));
+    this.#edges = new EdgeSockets(this.#core, Date.now, this.#interests);
+    // What its shards would refuse, it refuses before there are any.
+    shardCloseMs(options);
+    this.#shards = this.#shardsOf(env, edgesPerShard(options));
+    this.sessions = this.#sessionsOf(sessionRows);
+    this.#publishes = new PublishQueue(ctx.storage, (publishes) => this.#publish(publishes));
+    const sockets = ctx.getWebSockets();
+    this.#interests.keepOnly(sockets);
+    for (const socket of sockets) this.#edges.restore(socket);
+    this.#core.restored(Date.now());
+  }
+
+  /** Accepts the socket of one edge and tags it, or says to which shard the edge has to go. */
+  accept({ headers }: Request, tag: string): Response {
+    const shard = this.#place(headers);
+    if (shard !== undefined) {
+      return new Response(null, { status: 421, headers: { [SHARD_HEADER]: shardName({ bus: this.#bus, shard }) } });
+    }
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#ctx.acceptWebSocket(server, [tag]);
+    this.#edges.enter(server, this.#core.connect(undefined, undefined, 0));
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** Publishes events, each given as JSON text: all of them or none. Resolves with the position of the last one. */
+  async publishAll(events: string[]): Promise<number> {
+    return Number(await this.#publishes.add({ events }));
+  }
+
+  /** The same, unless it was made before, or cannot be made. */
+  async publishOnce(events: string[], once: Once): Promise<PublishedAt> {
+    return await this.#publishes.add({ events, once });
+  }
+
+  /** What all the streams want together, here and at shards. */
+  get wanted(): SubscriptionFilter {
+    return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
+  }
+
+  /** Rings the alarm at `at` or before. */
+  wakeBy(at: number): Promise<void> {
+    return this.#alarm.wakeBy(at);
+  }
+
+  /** What this bus is doing. */
+  stats(): BusStats {
+    const shards = this.#shards?.stats ?? [];
+    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#core.state().attached);
+    const sockets = this.#ctx.getWebSockets().length;
+    const { position } = this.#log;
+    return { attached, sockets, position, sessions: this.sessions.count, dropped: this.#dropped, shards };
+  }
+
+  /** A shard told what it follows. */
+  follow(shard: number, call: string): string {
+    const answer = calling(() => this.#core.follow(shard, call, Date.now()));
+    this.#tend();
+    return answer ?? '';
+  }
+
+  /** Ends the sessions that have idled for too long, tells shards again of others, and writes down what the shards have taken. */
+  async alarm(): Promise<void> {
+    this.#alarm.rung();
+    this.#core.settle();
+    this.#tend();
+    const again = this.#core.state().isSettled ? undefined : Date.now() + AGAIN_MS;
+    this.sessions.sweep();
+    for (const at of [again, this.sessions.nextEnd]) {
+      if (at !== undefined) await this.#alarm.wakeBy(at);
+    }
+  }
+
+  /** A frame came from an edge. */
+  receive(socket: WebSocket, frame: string | ArrayBuffer): void {
+    const edge = this.#edges.edge(socket);
+    if (edge === undefined || typeof frame !== 'string') {
+      this.#dropped += 1;
+      return;
+    }
+    const received = this.#core.receive(edge, frame, Date.now());
+    switch (received.kind) {
+      case 'followed':
+        this.#answer(socket, edge, received);
+        break;
+      case 'full':
+        this.#leave(socket, FULL);
+        break;
+      case 'released':
+        this.#leave(socket, RELEASED);
+        break;
+      case 'detached':
+        this.#leave(socket, NORMAL);
+        break;
+      default:
+        this.#dropped += 1;
+    }
+  }
+
+  /** The socket of an edge has closed. */
+  closed(socket: WebSocket): void {
+    this.#leave(socket, NORMAL);
+  }
+
+  /** Everything is in the log, in one transaction, before any of it is sent. */
+  #publish(publishes: Publish[]): (PublishedAt | Error)[] {
+    const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
+    this.#tend();
+    for (const { edges, text } of logged.flatMap(({ deliveries }) => deliveries)) {
+      for (const edge of edges) this.#send(edge, text);
+    }
+    this.#edges.settle();
+    return logged.map(({ position }) => position);
+  }
+
+  /** Resets the object where the disk fails: the core is ahead of the disk then, and begins again from it. */
+  #transaction<T>(write: () => T): T {
+    try {
+      return this.#ctx.storage.transactionSync(write);
+    } catch (error) {
+      this.#ctx.abort(`the log could not be written: ${error}`);
+      throw error;
+    }
+  }
+
+  #shardsOf(env: unknown, perShard: number): RootShards | undefined {
+    const namespace = ownNamespace(this.#ctx, env);
+    if (namespace === undefined) return undefined;
+    return new RootShards({
+      sql: this.#ctx.storage.sql,
+      settled: this.#log.position,
+      alarm: this.#alarm,
+      bus: this.#bus,
+      namespace,
+      edgesPerShard: perShard,
+      core: this.#core,
+      tend: () => this.#tend(),
+    });
+  }
+
+  #sessionsOf(table: SessionTable): RootSessions {
+    return new RootSessions({
+      table,
+      alarm: this.#alarm,
+      core: this.#core,
+      bus: this.#bus,
+      key: this.#key,
+      flush: () => this.#flush(),
+    });
+  }
+
+  #place(headers: Headers): number | undefined {
+    const full = shardAddress(headers.get(FULL_HEADER) ?? '')?.shard;
+    if (this.#shards === undefined) return undefined;
+    const shard = this.#core.home(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
+    this.#tend();
+    return shard === 0 ? undefined : shard;
+  }
+
+  /** Edges come back and are sent to shards; what they miss meanwhile is replayed there. */
+  #moveOut(): void {
+    for (const socket of this.#ctx.getWebSockets()) this.#leave(socket, MOVED);
+  }
+
+  /** Writes a publish to the log, unless it was made before. */
+  #logged({ events, once }: Publish): { deliveries: Delivery[]; position: PublishedAt | Error } {
+    const now = Date.now();
+    const former = once && this.#once.settle(once, now);
+    if (former !== undefined) return { deliveries: [], position: former };
+    const published = this.#published(events, now);
+    if (published instanceof Error) return { deliveries: [], position: published };
+    const { deliveries, position } = published;
+    const first = position - events.length + 1;
+    for (const [place, event] of events.entries()) this.#log.append(first + place, event, now);
+    if (once !== undefined) this.#once.keep(once, position, now);
+    return { deliveries, position };
+  }
+
+  /** What is no event fails its own publish alone, and has changed nothing. */
+  #published(events: string[], now: number): Publication | Error {
+    try {
+      return calling(() => this.#core.publish(events, now));
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  /** Keeps what an edge follows from now on, before it is told so. */
+  #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
+    this.#edges.keep(socket, edge, kept);
+    this.#tend();
+    for (const frame of frames) this.#send(edge, frame);
+    this.#edges.settle();
+  }
+
+  /** Where the socket has died, its edge will notice too, and come back. */
+  #send(edge: number, frame: string): void {
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+  }
+
+  /** Does what the core wants done. */
+  #tend(): void {
+    Promise.all(this.#drain()).catch(report);
+  }
+
+  /** The same; resolves once the shards have been told that a request waits for. */
+  async #flush(): Promise<void> {
+    await Promise.all(this.#drain());
+  }
+
+  #drain(): Promise<void>[] {
+    const told: Promise<void>[] = [];
+    const next = (): BusOutput | undefined => this.#core.output(performance.now(), Date.now());
+    for (let output = next(); output !== undefined; output = next()) {
+      if (output.kind === 'send') this.#sendAll(output);
+      else if (output.kind === 'close') this.#close(output);
+      const telling = this.#shards?.do(output);
+      if (telling !== undefined) told.push(telling);
+      if (output.kind === 'opened') this.#moveOut();
+    }
+    this.#shards?.tend();
+    return told;
+  }
+
+  #sendAll({ edges, text }: Delivery): void {
+    for (const edge of edges) this.#send(edge, text);
+    this.#edges.settle();
+  }
+
+  #close({ edge, parting }: Extract<BusOutput, { kind: 'close' }>): void {
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined) this.#leave(socket, PARTING[parting]);
+  }
+
+  #leave(socket: WebSocket, code: number): void {
+    if (!this.#edges.leave(socket)) return;
+    this.#interests.delete(socket);
+    socket.close(code);
+  }
+}
+
+type Delivery = Publication['deliveries'][number];

@@ -1,0 +1,212 @@
+import { calling } from '../../model/error.js';
+import { report } from '../../observe/on-error.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { type Deferred, deferred } from '../../timing/deferred.js';
+import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
+import { NORMAL, PARTING, TRY_AGAIN_LATER } from '../wire/close-codes.js';
+import { isOverloaded } from '../wire/retry.js';
+import type { ShardAddress } from '../wire/shard-name.js';
+import type { RootStub } from '../wire/stubs.js';
+import { EdgeSockets } from './edge-sockets.js';
+import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
+import { ownNamespace } from './own-namespace.js';
+import type { BusStats } from './root/root.js';
+import { Interests } from './socket-attachments.js';
+import { ShardState } from './tables/shard-state.js';
+
+/** An object that holds a share of the streams of a bus: it follows the root, and has no log of its own. */
+export class ShardBus {
+  readonly #ctx: DurableObjectState;
+  readonly #address: ShardAddress;
+  readonly #namespace: DurableObjectNamespace | undefined;
+  readonly #perShard: number;
+  readonly #interests: Interests;
+  readonly #state: ShardState;
+  readonly #shard: Bus;
+  readonly #edges: EdgeSockets;
+  readonly #timer = new DeadlineTimer(() => this.#tick());
+  /** Armed while batches come: how far they reach is written down once for all of them. */
+  #burst: ReturnType<typeof setTimeout> | undefined;
+  /** Calls of the root about sessions that wait for the shard. */
+  readonly #tickets = new Map<number, Deferred<void>>();
+  #nextTicket = 0;
+  #dropped = 0;
+  #isEmptied = false;
+
+  constructor(ctx: DurableObjectState, env: unknown, address: ShardAddress, options: SubscriptionBusOptions) {
+    this.#ctx = ctx;
+    this.#address = address;
+    this.#namespace = ownNamespace(ctx, env);
+    this.#perShard = edgesPerShard(options);
+    this.#interests = new Interests(ctx.storage.sql);
+    this.#state = new ShardState(ctx.storage.sql);
+    const sockets = ctx.getWebSockets();
+    const { epoch, position, seq } = this.#state;
+    // Sockets outlive hibernation only, before which the position was written down.
+    const isWoken = sockets.length > 0 && epoch !== '';
+    this.#shard = Bus.shard(seq, isWoken ? epoch : undefined, position, shardCloseMs(options));
+    this.#shard.setRoom(namesBytes(options), this.#perShard);
+    this.#edges = new EdgeSockets(this.#shard, () => performance.now(), this.#interests);
+    this.#interests.keepOnly(sockets);
+    for (const socket of sockets) this.#restore(socket);
+  }
+
+  /** Accepts the socket of one edge and tags it, while there is room. */
+  accept(_request: Request, tag: string): Response {
+    const isOpen = this.#namespace !== undefined && !this.#shard.state().isRetired;
+    if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#ctx.acceptWebSocket(server, [tag]);
+    this.#edges.enter(server, this.#shard.connect(undefined, undefined, 0));
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** What this shard is doing. */
+  stats(): BusStats {
+    const { attached, position = 0 } = this.#shard.state();
+    const sockets = this.#ctx.getWebSockets().length;
+    return { attached, sockets, position, sessions: 0, dropped: this.#dropped, shards: [] };
+  }
+
+  /** The root sent a batch of events; answers once they are on their way to the edges. */
+  deliver(batch: string): string {
+    const answer = calling(() => this.#shard.batch(batch, performance.now()));
+    this.#burst ??= setTimeout(this.#endBurst, BURST_MS);
+    this.#flush();
+    return answer;
+  }
+
+  /** The root says something about a session; resolves once that is done. */
+  async tellSession(call: string): Promise<void> {
+    const ticket = this.#nextTicket;
+    this.#nextTicket += 1;
+    const done = deferred();
+    this.#tickets.set(ticket, done);
+    try {
+      calling(() => this.#shard.session(ticket, call));
+      this.#flush();
+      await done.promise;
+    } finally {
+      this.#tickets.delete(ticket);
+    }
+  }
+
+  /** A frame came from an edge. */
+  receive(socket: WebSocket, frame: string | ArrayBuffer): void {
+    const edge = this.#edges.edge(socket);
+    if (edge === undefined || typeof frame !== 'string') {
+      this.#dropped += 1;
+      return;
+    }
+    const received = this.#shard.receive(edge, frame, performance.now());
+    if (received.kind === 'followed') this.#edges.keep(socket, edge, received);
+    else if (received.kind === 'detached') this.#leave(socket, NORMAL);
+    else this.#dropped += 1;
+    this.#flush();
+  }
+
+  /** The socket of an edge has closed. */
+  closed(socket: WebSocket): void {
+    this.#leave(socket, NORMAL);
+    this.#flush();
+  }
+
+  /** Where the shard stood may not be known: the edge comes back then. */
+  #restore(socket: WebSocket): void {
+    const isLost = this.#state.epoch === '' && this.#interests.get(socket) !== undefined;
+    if (isLost) socket.close(TRY_AGAIN_LATER);
+    else this.#edges.restore(socket);
+  }
+
+  #tick(): void {
+    this.#shard.timeout(performance.now(), Math.random());
+    this.#flush();
+  }
+
+  /** Does what the core wants done. */
+  #flush(): void {
+    const next = (): BusOutput | undefined => this.#shard.output(performance.now(), 0);
+    for (let output = next(); output !== undefined; output = next()) this.#do(output);
+    if (this.#burst === undefined) this.#settle();
+    const { deadline, isRetired } = this.#shard.state();
+    this.#timer.set(deadline);
+    if (isRetired) this.#empty();
+  }
+
+  #do(output: BusOutput): void {
+    if (output.kind === 'done') this.#tickets.get(output.call)?.resolve();
+    else if (output.kind === 'follow') void this.#call(output);
+    else if (output.kind === 'send') {
+      for (const edge of output.edges) this.#send(edge, output.text);
+    } else if (output.kind === 'close' || output.kind === 'keep') {
+      const socket = this.#edges.socket(output.edge);
+      if (socket !== undefined) this.#doTo(socket, output);
+    }
+  }
+
+  #doTo(socket: WebSocket, output: Extract<BusOutput, { kind: 'close' | 'keep' }>): void {
+    if (output.kind === 'close') this.#leave(socket, PARTING[output.parting]);
+    else {
+      const { change, edge } = output;
+      const session = this.#interests.session(socket);
+      this.#edges.keep(socket, edge, { keepsAll: change === undefined, change, session });
+    }
+  }
+
+  /** A call that fails is made again when the core says so. */
+  async #call({ call, text }: Extract<BusOutput, { kind: 'follow' }>): Promise<void> {
+    // The runtime holds the call back until this is on disk.
+    this.#state.count(call);
+    try {
+      const answer = await this.#root().follow(this.#address.shard, text);
+      this.#shard.answered(0, call, answer, performance.now(), Math.random());
+    } catch (error) {
+      this.#shard.failed(0, call, isOverloaded(error), performance.now(), Math.random());
+    }
+    this.#flush();
+  }
+
+  /** A fresh stub for each call: one that has failed once may go on failing. */
+  #root(): RootStub {
+    if (this.#namespace === undefined) throw new Error('there is no way to the root');
+    return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
+  }
+
+  /** Ends a burst: an object with a timer does not hibernate, and one that is reset has no sockets. */
+  readonly #endBurst = (): void => {
+    this.#burst = undefined;
+    this.#settle();
+  };
+
+  /** Writes down what edges were sent last, and how far this shard has come: both are needed after hibernation. */
+  #settle(): void {
+    this.#edges.settle();
+    const { epoch, position } = this.#shard.state();
+    if (epoch !== undefined && position !== undefined && !this.#isEmptied) this.#state.reach(epoch, position);
+  }
+
+  /** A shard that is closed is not needed again, and leaves nothing behind. */
+  #empty(): void {
+    if (this.#isEmptied) return;
+    this.#isEmptied = true;
+    this.#ctx.storage.deleteAll().catch(report);
+  }
+
+  /** Where the socket has died, its edge will notice too, and come back. */
+  #send(edge: number, frame: string): void {
+    const socket = this.#edges.socket(edge);
+    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+  }
+
+  #leave(socket: WebSocket, code: number): void {
+    if (!this.#edges.leave(socket)) return;
+    if (!this.#isEmptied) this.#interests.delete(socket);
+    socket.close(code);
+  }
+}
+
+/**
+ * Milliseconds from a batch until what it and those after it have changed is written down. The object is charged for
+ * them after each single publish; the shorter they are, the more rows a storm of publishes writes.
+ */
+const BURST_MS = 50;

@@ -1,0 +1,81 @@
+import { type LogOptions, logWindow, TRIM_SHARE } from '../../../bus/retention.js';
+import type { BusLog, EventCursor } from '../../../wasm/server/bindings.js';
+
+/** The bus's log in SQLite: every published event with its position, back to the start of a window by count and by age. */
+export class EventLog implements BusLog {
+  /** Tells this log from one that began on another disk. */
+  readonly epoch: string;
+  readonly #sql: SqlStorage;
+  readonly #window: Required<LogOptions>;
+  #floor: number;
+  #untrimmed = 0;
+  #trimmedAt = 0;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(sql: SqlStorage, options: LogOptions) {
+    this.#sql = sql;
+    this.#window = logWindow(options);
+    sql.exec(SCHEMA);
+    sql.exec('INSERT INTO epoch SELECT ? WHERE NOT EXISTS (SELECT 1 FROM epoch)', crypto.randomUUID());
+    this.epoch = sql.exec<{ id: string }>('SELECT id FROM epoch').one().id;
+    this.#floor = sql.exec<{ floor: number }>('SELECT COALESCE(MIN(position) - 1, 0) AS floor FROM event').one().floor;
+  }
+
+  /** The position of the last event; 0 when there was none. */
+  get position(): number {
+    return this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event').one().last;
+  }
+
+  /** Every event after this position is held. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  /** Keeps one event, given as JSON text and published `now`; now and then, drops those that have left the window. */
+  append(position: number, event: string, now: number): void {
+    this.#sql.exec('INSERT INTO event VALUES (?, ?, ?)', position, now, event);
+    this.#untrimmed += 1;
+    const { logAgeMs, logEvents } = this.#window;
+    const isLong = this.#untrimmed >= logEvents * TRIM_SHARE;
+    if (isLong || now - this.#trimmedAt >= logAgeMs * TRIM_SHARE) this.#trim(position, now);
+  }
+
+  /** The events beyond `position`, which must not lie below the floor. */
+  after(position: number): EventCursor {
+    return this.#sql.exec<{ position: number; event: string }>(
+      'SELECT position, event FROM event WHERE position > ? ORDER BY position',
+      position,
+    );
+  }
+
+  /** The events at these positions, ascending. */
+  at(positions: Float64Array): EventCursor {
+    return this.#sql.exec<{ position: number; event: string }>(
+      'SELECT position, event FROM event WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
+      JSON.stringify([...positions]),
+    );
+  }
+
+  /** The last event always stays: it says where the log ends. Reads what it deletes, and one row more. */
+  #trim(last: number, now: number): void {
+    const { logAgeMs, logEvents } = this.#window;
+    const [young] = this.#sql
+      .exec<{ position: number }>(
+        'SELECT position FROM event WHERE published_at >= ? ORDER BY position LIMIT 1',
+        now - logAgeMs,
+      )
+      .toArray();
+    const floor = Math.max((young?.position ?? last) - 1, last - logEvents);
+    if (floor > this.#floor) {
+      this.#sql.exec('DELETE FROM event WHERE position <= ?', floor);
+      this.#floor = floor;
+    }
+    this.#untrimmed = 0;
+    this.#trimmedAt = now;
+  }
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS epoch (id TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS event (position INTEGER PRIMARY KEY, published_at INTEGER NOT NULL, event TEXT NOT NULL);
+`;

@@ -1,0 +1,286 @@
+import { type FrontOptions, type Screen, screen } from '../../http/origin-guard.js';
+import { guarded, report } from '../../observe/on-error.js';
+import { posted } from '../../wasm/server/bindings.js';
+import { addressOf } from '../../web/client-address.js';
+import { hex } from '../../web/hex.js';
+import { isBodyTimeout, readStart } from '../../web/request-body.js';
+import type { BusNamespace } from '../edge/durable-object-bus.js';
+import type { Once, PublishedAt } from '../object/tables/idempotency-keys.js';
+import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/bus-name.js';
+import { attemptsFor, MOST_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
+import { PublishRefusal } from './errors.js';
+import { PublishFailures } from './failed-attempts.js';
+import { beyondRights, checked, type Publisher } from './publisher.js';
+import { type Proof, proofOf, SIGNATURE_HEADER } from './signature.js';
+import { UnprovenBodies } from './unverified-bodies.js';
+
+/** Who may publish, and to which bus. */
+export interface PublishOptions extends FrontOptions {
+  /**
+   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a bearer token, or signs the
+   * request. A function is called with the name of each bus. Without one (undefined, an empty text) there is no such publisher.
+   */
+  secret?: string | undefined | ((busName: string) => string | undefined | Promise<string | undefined>);
+  /** Further publishers, whose rights can be narrowed; a function is called with the name of each bus. Default: none. */
+  publishers?: readonly Publisher[] | ((busName: string) => PublishersOfBus | Promise<PublishersOfBus>);
+  /** Which bus: its name, or what chooses it for each request (default `mcp-listen`). */
+  busName?: BusName | string;
+  /**
+   * Accepts signatures of the first version, too (default false): they cover the timestamp and the body, but not the bus,
+   * so that one which is captured publishes to every bus of the same secret.
+   */
+  acceptV1?: boolean;
+  /**
+   * Requests that may fail to show a secret within a minute (default 30), for each bus and for each address that the
+   * host tells. Further failures are refused with 429. A signed request counts as a failure until its signature has
+   * proved right, so that signed requests beyond the bound are refused unread. A right bearer is always served, and so
+   * is a right signature where the host tells no address. Each isolate counts for itself. Below 1: any number.
+   */
+  failuresPerMinute?: number;
+  /** Milliseconds that a body may take to arrive (default 10,000; below 1: any number). */
+  bodyMs?: number;
+  /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
+  onerror?: (error: Error) => void;
+}
+
+type PublishersOfBus = readonly Publisher[] | undefined;
+
+/**
+ * Answers `POST /publish`, or wherever it is put: one event or an array of them, published together or not at all, for
+ * those who know a secret. `{ "position": n }` says where in the bus's log the last one stands, `positions` where each
+ * of an array does; an error is `{ "error": code, "message": text }`. Pages of other origins are refused.
+ *
+ * @throws ListenError `invalid-options`, where a secret is too short among others.
+ */
+export function publishEndpoint(
+  namespace: BusNamespace,
+  options: PublishOptions,
+): (request: Request) => Promise<Response> {
+  const { fetch } = new PublishEndpoint(namespace, options);
+  return fetch;
+}
+
+class PublishEndpoint {
+  readonly #namespace: BusNamespace;
+  readonly #options: PublishOptions;
+  readonly #onerror: (error: Error) => void;
+  readonly #screen: Screen;
+  readonly #failures: PublishFailures;
+  readonly #bodies: UnprovenBodies;
+  readonly #bodyMs: number;
+
+  constructor(namespace: BusNamespace, options: PublishOptions) {
+    const { bodyMs = 10_000, failuresPerMinute = 30, publishers = [], secret } = options;
+    if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
+    else checked(stated(secret));
+    this.#namespace = namespace;
+    this.#options = options;
+    this.#onerror = guarded(options.onerror ?? report);
+    this.#screen = screen(options);
+    this.#failures = new PublishFailures(failuresPerMinute);
+    this.#bodies = new UnprovenBodies(bodyMs);
+    this.#bodyMs = bodyMs;
+  }
+
+  /** Screens OPTIONS, too: browsers send it before the POST of a page. All other methods are refused alike. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    if (!['POST', 'OPTIONS'].includes(request.method)) return new PublishRefusal('method-not-allowed').response();
+    return this.#screen(request, () => this.#answer(request));
+  };
+
+  async #answer(request: Request): Promise<Response> {
+    try {
+      return await this.#published(request);
+    } catch (error) {
+      await request.body?.cancel().catch(() => {});
+      if (error instanceof PublishRefusal) return error.response();
+      this.#onerror(error as Error);
+      return new PublishRefusal('bus-unavailable').response();
+    }
+  }
+
+  /** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
+  async #published(request: Request): Promise<Response> {
+    checkHead(request);
+    const name = await busNameOf(this.#options.busName ?? DEFAULT_BUS, request);
+    const { body, proof, publisher } = await this.#proven(request, name);
+    if (name === undefined) throw new PublishRefusal('unauthorized');
+    const { events, isArray } = eventsIn(body);
+    const place = beyondRights(publisher, events);
+    if (place !== undefined) throw new PublishRefusal('not-allowed', { place });
+    const once = await onceOf(request.headers, { body, proof, publisher });
+    const position = await this.#taken(name, events, once);
+    if (!isArray) return Response.json({ position });
+    const first = position - events.length + 1;
+    return Response.json({ position, positions: events.map((_event, index) => first + index) });
+  }
+
+  /**
+   * Returns the body and its publisher. An unknown bus takes the same way as a wrong secret, and is refused with it.
+   *
+   * @throws PublishRefusal
+   */
+  async #proven(request: Request, name: string | undefined): Promise<Proven> {
+    const publishers = await this.#publishersOf(name);
+    if (!request.headers.has(SIGNATURE_HEADER)) return this.#borne(request, name, publishers);
+    const address = addressOf(request);
+    return this.#bodies.within(address ?? '', async () => {
+      // Failures of clients without an address would lock out everyone.
+      const counted = address === undefined ? undefined : this.#failures.add(callerOf(request, name));
+      const signed = await this.#signed(request, name, publishers);
+      if (counted !== undefined) this.#failures.takeBack(counted);
+      return signed;
+    });
+  }
+
+  /** Only failures are counted, so that a right secret is taken whatever others have tried. */
+  async #borne(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
+    const proof = proofOf(request, name ?? '', false);
+    const publisher = await proven(publishers, proof, new Uint8Array());
+    if (publisher === undefined) {
+      this.#failures.add(callerOf(request, name));
+      throw new PublishRefusal('unauthorized');
+    }
+    return { body: await read(request, this.#bodyMs), proof, publisher };
+  }
+
+  async #signed(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
+    const proof = proofOf(request, name ?? '', this.#options.acceptV1 ?? false);
+    const body = await read(request, this.#bodyMs);
+    const publisher = await proven(publishers, proof, body);
+    if (publisher === undefined) throw new PublishRefusal('unauthorized');
+    return { body, proof, publisher };
+  }
+
+  /** Returns no publishers where a function returns one that is invalid, and reports it. */
+  async #publishersOf(name: string | undefined): Promise<readonly Publisher[]> {
+    if (name === undefined) return [];
+    const { publishers = [], secret } = this.#options;
+    const own = typeof secret === 'function' ? await secret(name) : secret;
+    const others = typeof publishers === 'function' ? await publishers(name) : publishers;
+    try {
+      return checked([...stated(own), ...(others ?? [])]);
+    } catch (error) {
+      this.#onerror(error as Error);
+      return [];
+    }
+  }
+
+  /** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
+  async #taken(name: string, events: string[], once: Once | undefined): Promise<number> {
+    const stub = (): PublishStub => this.#namespace.getByName(name) as unknown as PublishStub;
+    const position = await taken(stub, events, once);
+    if (position === 'key-reused') throw new PublishRefusal('idempotency-key-reused');
+    if (position === 'signatures-full') throw new PublishRefusal('too-many-signed-publishes');
+    return position;
+  }
+}
+
+interface Proven {
+  body: Uint8Array<ArrayBuffer>;
+  proof: Proof;
+  publisher: Publisher;
+}
+
+interface PublishStub {
+  publishAll(events: string[]): Promise<number>;
+  publishOnce(events: string[], once: Once): Promise<PublishedAt>;
+}
+
+/** The publisher with this secret and all rights; none for a function, which is called for each request. */
+function stated(secret: PublishOptions['secret']): Publisher[] {
+  return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
+}
+
+/** Whose failures count together. Each unknown bus counts by itself, as each known one does, so that 429 names none. */
+function callerOf(request: Request, name: string | undefined): string {
+  const { host, pathname } = new URL(request.url);
+  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, LONGEST_PLACE)}`;
+}
+
+/**
+ * Checks what does not depend on the sender.
+ *
+ * @throws PublishRefusal
+ */
+function checkHead({ headers, method }: Request): void {
+  if (method !== 'POST') throw new PublishRefusal('method-not-allowed');
+  const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
+  const isPlain = parameters.every((parameter) => !/charset=(?!"?utf-8"?\s*$)/.test(parameter));
+  const isEncoded = ![null, 'identity'].includes(headers.get('content-encoding'));
+  if (type.trim() !== 'application/json' || !isPlain || isEncoded) throw new PublishRefusal('unsupported-media-type');
+  if (Number(headers.get('content-length') ?? 0) > MOST_BYTES) throw new PublishRefusal('body-too-large');
+  const key = headers.get('idempotency-key');
+  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishRefusal('invalid-idempotency-key');
+}
+
+/** Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was. */
+async function proven(
+  publishers: readonly Publisher[],
+  proof: Proof,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<Publisher | undefined> {
+  decoy ??= { secret: crypto.randomUUID() };
+  const tried = publishers.length === 0 ? [decoy] : publishers;
+  const matches = await Promise.all(tried.map(({ secret }) => proof.isOf(secret, body)));
+  return publishers[matches.indexOf(true)];
+}
+
+async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffer>> {
+  const { bytes, rest } = await readStart(request, MOST_BYTES, ms).catch((error: unknown) => {
+    throw isBodyTimeout(error) ? new PublishRefusal('body-timeout') : error;
+  });
+  await rest?.cancel();
+  if (rest !== undefined || bytes.byteLength > MOST_BYTES) throw new PublishRefusal('body-too-large');
+  return bytes;
+}
+
+function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
+  const found = posted(body);
+  if (found.kind === 'events') return found;
+  const { code, place, problem } = found;
+  throw new PublishRefusal('no-events', { code, message: problem, place });
+}
+
+/** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
+async function onceOf(headers: Headers, { body, proof, publisher }: Proven): Promise<Once | undefined> {
+  const key = headers.get('idempotency-key');
+  const { signature } = proof;
+  if (key === null && signature === undefined) return undefined;
+  return {
+    ...(key !== null && { key: await keyOf(publisher, key) }),
+    ...(signature !== undefined && { signature }),
+    digest: hex(await sha256(body)),
+  };
+}
+
+/** Returns the key as the bus keeps it, with what tells its publisher from others and does not reveal the secret. */
+async function keyOf({ secret }: Publisher, key: string): Promise<string> {
+  const digest = await sha256(new TextEncoder().encode(`mcp-listen idempotency ${secret}`));
+  return `${hex(digest).slice(0, PUBLISHER_DIGITS)} ${key}`;
+}
+
+async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+/** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
+async function taken(stub: () => PublishStub, events: string[], once: Once | undefined): Promise<PublishedAt> {
+  // The bus drops a publish with a key or a signature that it has taken already.
+  const attempts = once === undefined ? attemptsFor(events) : MOST_ATTEMPTS;
+  try {
+    return await retrying(attempts, () =>
+      once === undefined ? stub().publishAll(events) : stub().publishOnce(events, once),
+    );
+  } catch (cause) {
+    throw unavailable('the bus did not take what was posted', cause);
+  }
+}
+
+/** Tried for a bus without publishers. Made at the first request: Workers give no random numbers before that. */
+let decoy: Publisher | undefined;
+const MOST_BYTES = 65_536;
+/** Hexadecimal digits that tell publishers apart. */
+const PUBLISHER_DIGITS = 16;
+/** Characters of an address that tell unknown buses apart. */
+const LONGEST_PLACE = 256;

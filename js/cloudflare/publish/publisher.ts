@@ -1,0 +1,88 @@
+import { ListenError } from '../../model/error.js';
+import type { ChangeEvent, ServerEvent } from '../../model/event.js';
+
+/** A publisher and its rights. Without a list of rights it may publish everything. */
+export interface Publisher {
+  /** Shown as a bearer token, or used to sign. At least 16 bytes, and not the same as another publisher's. */
+  secret: string;
+  /**
+   * The kinds of changes that it may publish (default: all kinds; with `uriPrefixes` `resource_updated` alone, with
+   * `audiences` all but `task_status`).
+   */
+  kinds?: readonly ChangeEvent['kind'][];
+  /**
+   * What the URI of a `resource_updated` must begin with: one of these texts, compared code point by code point. End a
+   * prefix with a separator: `note://acme` is also the beginning of `note://acme-2`. Default: any URI.
+   */
+  uriPrefixes?: readonly string[];
+  /** The audiences for which it may publish, each by its exact name, and nothing for everyone. Default: all, and everyone. */
+  audiences?: readonly string[];
+}
+
+/**
+ * Returns the publishers if all of them are valid.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function checked(publishers: readonly Publisher[]): readonly Publisher[] {
+  if (!Array.isArray(publishers) || !publishers.every(isPublisher)) {
+    throw new ListenError(
+      'invalid-options',
+      `publishers need a secret of at least ${FEWEST_BYTES} bytes, and lists as rights`,
+    );
+  }
+  if (new Set(publishers.map(({ secret }) => secret)).size < publishers.length) {
+    throw new ListenError('invalid-options', 'two publishers have the same secret');
+  }
+  return publishers;
+}
+
+/** Returns the place of the first event that the publisher may not publish; undefined: it may publish all of them. */
+export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
+  const { audiences, kinds, uriPrefixes } = publisher;
+  if (audiences === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
+  const place = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent));
+  return place === -1 ? undefined : place;
+}
+
+/** Denies an unknown kind to every publisher with a list of kinds. */
+function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
+  const { audiences, uriPrefixes } = publisher;
+  const isFor = event.kind === 'for_audience' ? event.audience : undefined;
+  const change = event.kind === 'for_audience' ? event.event : event;
+  if (audiences !== undefined && !(isFor !== undefined && audiences.includes(isFor))) return false;
+  if (!(kindsOf(publisher)?.some((kind) => kind === change.kind) ?? true)) return false;
+  if (uriPrefixes === undefined || change.kind !== 'resource_updated') return true;
+  return uriPrefixes.some((prefix) => change.uri.startsWith(prefix));
+}
+
+/** Undefined: all. Other rights say nothing about the kinds left out here, so `kinds` has to name them. */
+function kindsOf({ audiences, kinds, uriPrefixes }: Publisher): readonly ChangeEvent['kind'][] | undefined {
+  if (kinds !== undefined) return kinds;
+  if (uriPrefixes !== undefined) return ['resource_updated'];
+  return audiences && KINDS.filter((kind) => kind !== 'task_status');
+}
+
+function isPublisher(publisher: unknown): publisher is Publisher {
+  const { audiences, kinds, secret, uriPrefixes } = (publisher ?? {}) as Partial<Publisher>;
+  if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < FEWEST_BYTES) return false;
+  return (
+    isList(audiences) && isList(uriPrefixes) && isList(kinds) && (kinds ?? []).every((kind) => KINDS.includes(kind))
+  );
+}
+
+/** Refuses lone surrogates: a prefix that ends in one would end within a code point. */
+function isList(list: unknown): boolean {
+  if (list === undefined) return true;
+  return Array.isArray(list) && list.every((text) => typeof text === 'string' && !/\p{Surrogate}/u.test(text));
+}
+
+const KINDS: readonly ChangeEvent['kind'][] = [
+  'tools_list_changed',
+  'prompts_list_changed',
+  'resources_list_changed',
+  'resource_updated',
+  'task_status',
+];
+/** Bytes of the shortest secret: 128 bits, where they are random. */
+const FEWEST_BYTES = 16;

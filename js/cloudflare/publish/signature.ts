@@ -1,0 +1,48 @@
+import { bears } from '../../web/bearer.js';
+import { PublishRefusal } from './errors.js';
+
+/** Carries the moment at which a publish was signed, in seconds since 1970. */
+export const TIMESTAMP_HEADER = 'mcp-listen-timestamp';
+/**
+ * Carries the signature of a publish: `v2=` and the HMAC-SHA256, in hexadecimal digits, of the method, the name of the
+ * bus, the timestamp, the idempotency key (empty without one) and the body, with a line feed between each two.
+ */
+export const SIGNATURE_HEADER = 'mcp-listen-signature';
+/** Milliseconds by which the signer's clock may differ from ours, the request's way included. */
+export const WINDOW_MS = 300_000;
+
+/** What a request shows of the secret. Of a bearer token that can be said before its body is read. */
+export interface Proof {
+  /** The signature as it was sent, in lower case; undefined: the request has a bearer token, or nothing. */
+  signature: string | undefined;
+  /** Whether it was made with this secret; compared in constant time. `body` is what was signed. */
+  isOf: (secret: string, body: Uint8Array<ArrayBuffer>) => Promise<boolean>;
+}
+
+/**
+ * The proof of a request, of which form and freshness have been judged, and nothing of its body was read.
+ *
+ * @throws PublishRefusal `unauthorized` or `stale-timestamp`.
+ */
+export function proofOf(request: Request, busName: string, acceptsV1: boolean): Proof {
+  const { headers, method } = request;
+  const signature = headers.get(SIGNATURE_HEADER)?.toLowerCase();
+  if (signature === undefined) return { signature, isOf: (secret) => bears(request, secret) };
+  const [, version, digits = ''] = /^(v[12])=([0-9a-f]{64})$/.exec(signature) ?? [];
+  const timestamp = headers.get(TIMESTAMP_HEADER) ?? '';
+  const isKnown = version === 'v2' || (version === 'v1' && acceptsV1);
+  if (!isKnown || !/^\d{1,15}$/.test(timestamp)) throw new PublishRefusal('unauthorized');
+  if (Math.abs(Date.now() - Number(timestamp) * 1_000) > WINDOW_MS) throw new PublishRefusal('stale-timestamp');
+  const key = headers.get('idempotency-key') ?? '';
+  const before = version === 'v1' ? `${timestamp}.` : [method, busName, timestamp, key, ''].join('\n');
+  return { signature, isOf: (secret, body) => isSigned(secret, digits, [before, body]) };
+}
+
+async function isSigned(secret: string, digits: string, parts: (string | Uint8Array<ArrayBuffer>)[]): Promise<boolean> {
+  const signature = Uint8Array.from(digits.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+  const key = await crypto.subtle.importKey('raw', ENCODER.encode(secret), HMAC, false, ['verify']);
+  return crypto.subtle.verify('HMAC', key, signature, await new Blob(parts).arrayBuffer());
+}
+
+const ENCODER = new TextEncoder();
+const HMAC = { name: 'HMAC', hash: 'SHA-256' };

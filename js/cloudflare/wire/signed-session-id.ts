@@ -1,0 +1,29 @@
+import { isSameSecret } from '../../web/bearer.js';
+import { hex } from '../../web/hex.js';
+
+/**
+ * Adds to a random id of a session its MAC, HMAC-SHA-256 by the key of the bus object:
+ * `<random>.<mac>`. With the key an edge refuses ids that are made up, without a call.
+ */
+export async function macedId(key: string, bus: string, random: string): Promise<string> {
+  const imported = await crypto.subtle.importKey('raw', ENCODER.encode(key), HMAC, false, ['sign']);
+  const signed = ENCODER.encode(`session ${random} ${bus}`);
+  const mac = await crypto.subtle.sign('HMAC', imported, signed);
+  return `${random}.${hex(new Uint8Array(mac))}`;
+}
+
+/** Whether an id looks as {@link macedId} makes them. */
+export function hasForm(id: string): boolean {
+  return FORM.test(id);
+}
+
+/** Whether {@link macedId} made the id for this bus with this key. Compared in constant time. */
+export async function isMaced(key: string, bus: string, id: string): Promise<boolean> {
+  const [random = ''] = id.split('.');
+  return isSameSecret(id, await macedId(key, bus, random));
+}
+
+const ENCODER = new TextEncoder();
+const HMAC = { name: 'HMAC', hash: 'SHA-256' };
+/** A UUID and 256 bits in hexadecimal digits. */
+const FORM = /^[0-9a-f-]{36}\.[0-9a-f]{64}$/;

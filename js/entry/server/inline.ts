@@ -1,0 +1,3 @@
+import '../../wasm/modules/inline.js';
+
+export * from '../../index.js';

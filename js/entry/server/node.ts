@@ -1,0 +1,3 @@
+import '../../wasm/modules/node.js';
+
+export * from '../../index.js';

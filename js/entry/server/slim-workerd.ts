@@ -1,0 +1,3 @@
+import '../../wasm/modules/workers-profile.js';
+
+export * from './slim.js';

@@ -1,0 +1,3 @@
+import '../../wasm/modules/workerd.js';
+
+export * from '../../index.js';

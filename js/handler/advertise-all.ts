@@ -1,0 +1,53 @@
+import { offeredAnswer, Question, questionOf } from '../wasm/server/bindings.js';
+import type { FetchHandler } from './handler.js';
+import { type AnswerLimits, unanswered, wholeBody } from './upstream-response.js';
+
+/** How answers of the handler behind are read. */
+export interface Reading {
+  readonly limits: AnswerLimits;
+  readonly onerror: (error: Error) => void;
+}
+
+/** The handler, whose answers to `server/discover` tell of changes of all that it offers. */
+export function offering(handler: FetchHandler, reading: Reading): FetchHandler {
+  const fields = questionOf(Question.Discover).headers.split('\n');
+  return async (request, ...rest) => {
+    const isDiscover = fields.includes(`mcp-method: ${request.headers.get('mcp-method')}`);
+    const response = await handler(request, ...rest);
+    return isDiscover && response.ok ? raised(request, response, reading) : response;
+  };
+}
+
+/** Returns an answer with capabilities as one that announces changes of all that is offered. */
+export function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
+  return changed(request, answer, reading, true);
+}
+
+/** Returns an answer with capabilities as one that announces no changes, because no streams are held. */
+export function withheld(request: Request, answer: Response, reading: Reading): Promise<Response> {
+  return changed(request, answer, reading, false);
+}
+
+async function changed(request: Request, answer: Response, reading: Reading, holdsStreams: boolean): Promise<Response> {
+  const response = await buffered(request, answer, reading);
+  if (!response.ok) return response;
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const text = offeredAnswer(bytes, holdsStreams);
+  if (text !== undefined) response.headers.set('content-type', 'application/json');
+  return new Response(text ?? bytes, { status: response.status, headers: response.headers });
+}
+
+/** Returns the answer to `request` with its body read, or a 502 or 504 if it exceeds the limits. */
+export async function buffered(request: Request, answer: Response, { limits, onerror }: Reading): Promise<Response> {
+  try {
+    const bytes = await wholeBody(answer, limits);
+    const headers = new Headers(answer.headers);
+    // They told of the body as it came, which has been read and decoded.
+    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+    return new Response(bytes, { status: answer.status, headers });
+  } catch (error) {
+    // A client that has left is not an error.
+    if (!request.signal.aborted) onerror(error as Error);
+    return unanswered(error);
+  }
+}

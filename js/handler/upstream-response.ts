@@ -1,0 +1,115 @@
+import { json } from '../http/error-response.js';
+import { ListenError, type ListenErrorCode } from '../model/error.js';
+import { deferred } from '../timing/deferred.js';
+import { Refusal, refusalOf } from '../wasm/server/bindings.js';
+import { readStart } from '../web/request-body.js';
+
+/** How much is read of an answer of the handler that is not just passed on. */
+export interface AnswerLimits {
+  /** Bytes of its body. */
+  answerBytes: number;
+  /** Milliseconds for its body, from the head on. */
+  answerMs: number;
+}
+
+/**
+ * Reads the body of an answer to its end; what is left of it is cancelled.
+ *
+ * @throws ListenError `upstream-too-large` or `upstream-timeout`.
+ */
+export async function wholeBody(answer: Response, limits: AnswerLimits): Promise<Uint8Array<ArrayBuffer>> {
+  const { bytes, rest } = await inTime(answer, limits, (body) => readStart({ body }, limits.answerBytes));
+  if (rest === undefined) return bytes;
+  leave(rest);
+  throw tooLarge();
+}
+
+/**
+ * Reads the body of an answer until `find` returns something for the bytes so far, or to its end.
+ * What is left of it is cancelled.
+ *
+ * @throws ListenError `upstream-too-large` or `upstream-timeout`.
+ */
+export function bodyUntil<T>(
+  answer: Response,
+  limits: AnswerLimits,
+  find: (bytes: Uint8Array) => T | undefined,
+): Promise<{ bytes: Uint8Array; found: T | undefined }> {
+  return inTime(answer, limits, async (body) => {
+    const reader = body?.getReader();
+    let bytes = new Uint8Array();
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      bytes = joined(bytes, part.value);
+      const found = find(bytes);
+      if (found === undefined && bytes.byteLength <= limits.answerBytes) continue;
+      leave(reader);
+      if (found === undefined) throw tooLarge();
+      return { bytes, found };
+    }
+    return { bytes, found: undefined };
+  });
+}
+
+/** Returns the answer to a request that the server behind did not answer. */
+export function unanswered(error: unknown): Response {
+  const isLate = error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
+  return refused(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
+}
+
+/** Returns the answer of a gateway that refuses a request itself. */
+export function refused(refusal: Refusal): Response {
+  const { body = '', retryAfter, status } = refusalOf(refusal);
+  const response = json(body, status);
+  if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
+  return response;
+}
+
+type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+
+/** Runs `read` on a body that fails after `answerMs`. */
+async function inTime<T>({ body }: Response, { answerMs }: AnswerLimits, read: (body: Body) => Promise<T>): Promise<T> {
+  const reader = body?.getReader();
+  if (reader === undefined) return read(null);
+  const late = deferred<never>();
+  const timer = setTimeout(() => {
+    late.reject(new ListenError('upstream-timeout', 'the server behind did not end its answer in time'));
+    leave(reader);
+  }, answerMs);
+  try {
+    return await read(until(late.promise, reader));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * The body that `reader` reads, until `late` rejects. A `pipeThrough` with a signal would not do:
+ * workerd (2026-11-17) does not notice an abort while it waits for a chunk.
+ */
+function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await Promise.race([reader.read(), late]);
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** Cancels the rest of a body; an error of that is of no interest. */
+function leave(reader: Reader | undefined): void {
+  reader?.cancel().catch(() => {});
+}
+
+function joined(bytes: Uint8Array, more: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(bytes.byteLength + more.byteLength);
+  both.set(bytes);
+  both.set(more, bytes.byteLength);
+  return both;
+}
+
+function tooLarge(): ListenError {
+  return new ListenError('upstream-too-large', 'the server behind answered more than is read');
+}

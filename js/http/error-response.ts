@@ -1,0 +1,70 @@
+import type { Answer } from '../wasm/server/bindings.js';
+
+/**
+ * What is wrong with a request that is refused: `http`: its method or media types; `origin`: host or page; `size`: a limit;
+ * `request`: what it says, or a session that is not there or has a stream; `unauthorized`; `forbidden`; `full`: too many streams or
+ * sessions; `unavailable`: the bus, the handler or the authorizer; `closing`.
+ */
+export type RefusalKind =
+  | 'http'
+  | 'origin'
+  | 'size'
+  | 'request'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'full'
+  | 'unavailable'
+  | 'closing';
+
+/** The header fields of an answer to a denied caller. */
+export interface DenialFields {
+  retryAfter?: string | undefined;
+  wwwAuthenticate?: string | undefined;
+}
+
+/** Makes refusals into answers, and counts them. */
+export class Refusals {
+  /** How many there were of each kind. */
+  readonly counts: Record<RefusalKind, number> = {
+    ...{ http: 0, origin: 0, size: 0, request: 0 },
+    ...{ unauthorized: 0, forbidden: 0, full: 0, unavailable: 0, closing: 0 },
+  };
+
+  readonly #onrefused: (kind: RefusalKind) => void;
+
+  /** @param onrefused - told of each. */
+  constructor(onrefused: (kind: RefusalKind) => void) {
+    this.#onrefused = onrefused;
+  }
+
+  /** An answer of the core as an HTTP answer. */
+  answer({ body, refusal, retryAfter, status }: Answer): Response {
+    if (refusal !== undefined) this.#count(refusal as RefusalKind);
+    const response = body === undefined ? new Response(null, { status }) : json(body, status);
+    if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
+    return response;
+  }
+
+  /** A refusal as the JSON-RPC error that answers a request which HTTP itself has nothing against. */
+  inBand(refusal: Answer): Response {
+    return this.answer({ ...refusal, status: 200, retryAfter: undefined });
+  }
+
+  /** A refusal as the answer to a caller whom `authorize` denied. */
+  denied(refusal: Answer, { retryAfter, wwwAuthenticate }: DenialFields): Response {
+    const response = this.answer(refusal);
+    if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);
+    if (retryAfter !== undefined) response.headers.set('retry-after', retryAfter);
+    return response;
+  }
+
+  #count(kind: RefusalKind): void {
+    this.counts[kind] += 1;
+    this.#onrefused(kind);
+  }
+}
+
+/** A JSON text as an answer. */
+export function json(body: string, status = 200): Response {
+  return new Response(body, { status, headers: { 'content-type': 'application/json' } });
+}

@@ -1,3 +1,0 @@
-import './runtime/inline.js';
-
-export * from './index.js';

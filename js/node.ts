@@ -1,3 +1,0 @@
-import './runtime/node.js';
-
-export * from './index.js';

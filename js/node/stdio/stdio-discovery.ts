@@ -1,0 +1,79 @@
+import type { Writable } from 'node:stream';
+import { ListenError } from '../../model/error.js';
+import { type Deferred, deferred } from '../../timing/deferred.js';
+import { answersQuestion, Discovered, Question, questionOf } from '../../wasm/server/bindings.js';
+import { eachLine } from './lines.js';
+
+/** What is known of the server behind: asked between the lines of the client, and again when it no longer holds. */
+export class Discovery {
+  readonly #server: Writable;
+  #known: Discovered | undefined;
+  #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;
+
+  /**
+   * @param server - where lines for the server behind go.
+   * @param known - what need not be asked.
+   */
+  constructor(server: Writable, known: Discovered | undefined) {
+    this.#server = server;
+    this.#known = known;
+  }
+
+  /**
+   * What the server behind tells of itself; the caller must not keep it.
+   *
+   * @throws ListenError `discover-failed`, also where there is no answer after `ms` milliseconds.
+   */
+  async ask(ms: number): Promise<Discovered> {
+    if (this.#known?.isFresh(performance.now(), false)) return this.#known;
+    const { answer } = this.#pending ?? this.#put();
+    const late = deferred<never>();
+    const timer = setTimeout(() => late.reject(failure('the server did not answer server/discover in time')), ms);
+    // A client that leaves meanwhile must not have to wait for this.
+    timer.unref();
+    try {
+      return await Promise.race([answer.promise, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Lines of the server behind, without the answer to our question; `undefined` where nothing remains. */
+  without(lines: Buffer): Buffer | undefined {
+    if (this.#pending === undefined) return lines;
+    const others = [...eachLine(lines)].filter((line) => !this.#take(line));
+    return others.length > 0 ? Buffer.concat(others) : undefined;
+  }
+
+  #put() {
+    const pending = {
+      token: crypto.randomUUID(),
+      askedAt: performance.now(),
+      answer: deferred<Discovered>(),
+    };
+    // Whoever asked is told; where all of them have given up there is nobody left to tell.
+    pending.answer.promise.catch(() => {});
+    this.#pending = pending;
+    this.#server.write(questionOf(Question.DiscoverLine, pending.token).body);
+    return pending;
+  }
+
+  #take(line: Buffer): boolean {
+    if (this.#pending === undefined || !answersQuestion(this.#pending.token, line)) return false;
+    const { answer, askedAt } = this.#pending;
+    this.#pending = undefined;
+    const told = Discovered.fromAnswer(line, askedAt);
+    if (told === undefined) {
+      answer.reject(failure('the server did not answer server/discover with its capabilities'));
+      return true;
+    }
+    this.#known?.free();
+    this.#known = told;
+    answer.resolve(told);
+    return true;
+  }
+}
+
+function failure(problem: string): ListenError {
+  return new ListenError('discover-failed', problem);
+}

@@ -1,0 +1,76 @@
+import type { StreamEnding } from '../bus/server-stream.js';
+import type { RefusalKind } from '../http/error-response.js';
+import type { ListenStats, WrittenWithin } from '../streams/registry.js';
+
+/** What is used of a dataset of Workers Analytics Engine: a binding can be given. */
+export interface AnalyticsDataset {
+  /** Takes one data point. */
+  writeDataPoint(point: { indexes: string[]; blobs: string[]; doubles: number[] }): void;
+}
+
+/** When an {@link analyticsWriter} writes. */
+export interface AnalyticsOptions {
+  /** Milliseconds from one writing to the next, at least (default 60,000). */
+  everyMs?: number;
+}
+
+/**
+ * Writes the numbers of a server to Workers Analytics Engine, wherever they can be added up over all isolates. Call what it
+ * answers with at every request: it writes what was counted since the last time, once `everyMs` is over. A data point has the name of its
+ * group as index and first blob, and its numbers as doubles, in an order that later versions only add to.
+ */
+export function analyticsWriter(
+  dataset: AnalyticsDataset,
+  stats: () => ListenStats,
+  { everyMs = 60_000 }: AnalyticsOptions = {},
+): () => void {
+  let past: Groups | undefined;
+  let next = 0;
+  return () => {
+    const now = Date.now();
+    if (now < next) return;
+    next = now + everyMs;
+    const groups = groupsOf(stats());
+    for (const [group, counts] of Object.entries(groups)) {
+      const before = past?.[group as keyof Groups] ?? [];
+      const doubles = counts.map((count, place) => count - (before[place] ?? 0));
+      // How many streams there are now is not counted, but so.
+      if (group === 'streams') doubles.splice(0, GAUGES, ...counts.slice(0, GAUGES));
+      if (doubles.some((double) => double !== 0)) dataset.writeDataPoint({ indexes: [group], blobs: [group], doubles });
+    }
+    past = groups;
+  };
+}
+
+type Groups = Record<'streams' | 'refused' | 'ended' | 'written', number[]>;
+
+function groupsOf(stats: ListenStats): Groups {
+  const { away, collapsed, events, frames, gaps, healed, open, opened, outages, resyncs, waitedMs } = stats;
+  return {
+    streams: [open, away, opened, outages, healed, gaps, resyncs, events, frames, collapsed, waitedMs],
+    refused: inOrder(REFUSED, stats.refused),
+    ended: inOrder(ENDED, stats.ended),
+    written: inOrder(WRITTEN, stats.written),
+  };
+}
+
+function inOrder<Name extends string>(places: Record<Name, number>, counts: Readonly<Record<Name, number>>): number[] {
+  const doubles: number[] = [];
+  for (const name of Object.keys(places) as Name[]) doubles[places[name]] = counts[name];
+  return doubles;
+}
+
+/** How many of the first doubles of `streams` are no counters. */
+const GAUGES = 2;
+// Columns are known by their place: what is new comes last.
+const REFUSED: Record<RefusalKind, number> = {
+  ...{ http: 0, origin: 1, size: 2, request: 3, unauthorized: 4, forbidden: 5 },
+  ...{ full: 6, unavailable: 7, closing: 8 },
+};
+const ENDED: Record<StreamEnding, number> = {
+  ...{ closed: 0, left: 1, stalled: 2, rotated: 3, drained: 4, shed: 5, expired: 6, aborted: 7 },
+  ...{ denied: 8, outdated: 9, exhausted: 10, lost: 11, trapped: 12 },
+};
+const WRITTEN: Record<WrittenWithin, number> = {
+  ...{ '5': 0, '20': 1, '100': 2, '500': 3, '2000': 4, '10000': 5, more: 6 },
+};

@@ -1,0 +1,89 @@
+import type { StreamEnding } from '../bus/server-stream.js';
+import type { RefusalKind } from '../http/error-response.js';
+import type { Log, LoggedStream } from './log.js';
+import { Outage } from './outage.js';
+import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
+
+/** Who is told what happens to the streams of a server. */
+export interface Told {
+  onlog?: Log | undefined;
+  tracer?: SpanTracer | undefined;
+  /** Told of what the others throw. */
+  onerror: (error: Error) => void;
+}
+
+/** Tells logs and traces what happens to the streams of a server. What these throw is no stream's business. */
+export class Witness {
+  readonly #onlog: Log | undefined;
+  readonly #tracer: SpanTracer | undefined;
+  readonly #onerror: (error: Error) => void;
+
+  constructor({ onlog, tracer, onerror }: Told) {
+    this.#onlog = onlog;
+    this.#tracer = tracer;
+    this.#onerror = onerror;
+  }
+
+  /** A request is refused. */
+  refused(reason: RefusalKind): void {
+    this.#safely(() => this.#onlog?.({ event: 'refuse', reason }));
+  }
+
+  /** A stream is open; undefined where nobody wants to know what becomes of it. */
+  opened(stream: LoggedStream, request: Request): StreamWitness | undefined {
+    const onlog = this.#onlog;
+    const tracer = this.#tracer;
+    if (onlog === undefined && tracer === undefined) return undefined;
+    const log: Log = (record) => this.#safely(() => onlog?.(record));
+    log({ event: 'open', stream });
+    let span: TracedSpan | undefined;
+    this.#safely(() => {
+      span = tracer && streamSpan(tracer, stream, request.headers.get('traceparent'));
+    });
+    return new StreamWitness(stream, log, (action) => {
+      this.#safely(() => span !== undefined && action(span));
+    });
+  }
+
+  #safely(action: () => unknown): void {
+    try {
+      action();
+    } catch (error) {
+      this.#onerror(error as Error);
+    }
+  }
+}
+
+/** Tells logs and traces what happens to one stream. */
+export class StreamWitness {
+  readonly #stream: LoggedStream;
+  readonly #log: Log;
+  readonly #span: (action: (span: TracedSpan) => void) => void;
+  readonly #opened = performance.now();
+  readonly #outage: Outage;
+
+  constructor(stream: LoggedStream, log: Log, span: (action: (span: TracedSpan) => void) => void) {
+    this.#stream = stream;
+    this.#log = log;
+    this.#span = span;
+    this.#outage = new Outage((record) => {
+      log(record);
+      span((traced) => traced.addEvent(record.event));
+    });
+  }
+
+  /** Its bus is away, or back. */
+  away(isAway: boolean): void {
+    this.#outage.tell(isAway, 1);
+  }
+
+  /** It has ended. */
+  ended(reason: StreamEnding): void {
+    const ageMs = Math.round(performance.now() - this.#opened);
+    this.#log({ event: 'end', stream: this.#stream, reason, ageMs });
+    this.#span((span) => {
+      span.setAttribute('mcp_listen.end', reason);
+      span.end();
+    });
+  }
+}

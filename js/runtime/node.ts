@@ -1,4 +1,0 @@
-import { readFileSync } from 'node:fs';
-import { load } from '../load.js';
-
-load(() => readFileSync(new URL('../../pkg/mcp_listen_bg.wasm', import.meta.url)));

@@ -1,5 +1,0 @@
-import { load } from '../load.js';
-import module from './module.js';
-import './workers.js';
-
-load(() => module);

@@ -1,4 +1,0 @@
-import { host } from '../host.js';
-
-// What a request does not own it may not use: each stream has its own timer.
-host.fansOut = false;

@@ -1,0 +1,98 @@
+import type { ListenBus, ServerEventBus } from '../bus/bus.js';
+import { asListenBus } from '../bus/event-bus-adapter.js';
+import { report } from '../observe/on-error.js';
+import type { SpanTracer } from '../observe/tracing.js';
+import { Changes } from './change-batch.js';
+import {
+  changeIn,
+  HANDLE_METHODS,
+  levelsOf,
+  type McpServerLike,
+  type SdkServer,
+  type ServerLike,
+  type TransportLike,
+} from './server-shape.js';
+
+/** How {@link publishChanges} tells of what it does. */
+export interface PublishChangesOptions {
+  /** Told of what goes wrong where nobody awaits it (default: `console.error`). */
+  onerror?: (error: Error) => void;
+  /** Makes a span of each publish (default: none). */
+  tracer?: SpanTracer;
+}
+
+/**
+ * Wraps the factory of an SDK's servers, so that their own notifications of changes are published on `bus`: those of registration
+ * handles (`registerTool` and the like once the factory has returned, `enable`, `disable`, `update`, `remove`),
+ * `send...ListChanged` and `sendResourceUpdated`. Those of one server and one turn of the event loop are published together,
+ * each subject once.
+ *
+ * What is published goes no other way, so `bus` has to be the one that clients are served from: the `bus` of `serveListen`,
+ * `serveListenStdio` or `createMcpHandler`. Only a server whose transport keeps a session of its own goes on telling its
+ * client as well.
+ *
+ * @throws ListenError (as a rejection of what is awaited) as {@link ListenBus.publish}.
+ */
+export function publishChanges<Context extends unknown[], Server extends SdkServer>(
+  factory: (...context: Context) => Server | Promise<Server>,
+  bus: ListenBus | ServerEventBus,
+  { onerror = report, tracer }: PublishChangesOptions = {},
+): (...context: Context) => Promise<Server> {
+  const target = asListenBus(bus, onerror);
+  const tracing = tracer && { tracer, onerror };
+  const known = new WeakSet<SdkServer>();
+  return async (...context) => {
+    const server = await factory(...context);
+    if (!known.has(server)) publish(server, new Changes(target, tracing), onerror);
+    known.add(server);
+    return server;
+  };
+}
+
+function publish(server: SdkServer, changes: Changes, onerror: (error: Error) => void): void {
+  const { low, high } = levelsOf(server);
+  publishConnected(low, changes);
+  publishUnconnected(low, changes);
+  if (high !== undefined)
+    publishHandles(high, low, (error) => {
+      if (!changes.hasTold(error)) onerror(error);
+    });
+}
+
+/** While a transport is there, everything that is sent passes it. */
+function publishConnected(server: ServerLike, changes: Changes): void {
+  const connect = server.connect.bind(server);
+  server.connect = (transport) => {
+    const send = transport.send.bind(transport);
+    transport.send = async (message, ...rest) => {
+      const event = changeIn(message);
+      const published = event && changes.publish(event);
+      if (published === undefined || keepsSession(transport)) await send(message, ...rest);
+      await published;
+    };
+    return connect(transport);
+  };
+}
+
+/** A server whose request was answered has no transport any more, and would refuse to notify. */
+function publishUnconnected(server: ServerLike, changes: Changes): void {
+  const notification = server.notification.bind(server);
+  server.notification = async (message, ...rest) => {
+    const event = server.transport === undefined ? changeIn(message) : undefined;
+    await (event === undefined ? notification(message, ...rest) : changes.publish(event));
+  };
+}
+
+/** Handles await nothing, and say nothing without a transport. */
+function publishHandles(high: McpServerLike, low: ServerLike, onerror: (error: Error) => void): void {
+  for (const method of HANDLE_METHODS) {
+    high[method] = () => {
+      low[method]().catch(onerror);
+    };
+  }
+}
+
+/** Its client has a stream there, and none of ours. */
+function keepsSession({ sessionId }: TransportLike): boolean {
+  return sessionId !== undefined;
+}

@@ -1,0 +1,173 @@
+import { type Asker, type Authorization, type AuthorizeContext, denial } from '../auth/authorize.js';
+import type { Caller } from '../auth/principal.js';
+import type { NewSession, SessionLimits, SessionStore } from '../bus/session-store.js';
+import { buffered, raised } from '../handler/advertise-all.js';
+import type { FetchHandler } from '../handler/handler.js';
+import type { AnswerLimits } from '../handler/upstream-response.js';
+import type { Refusals } from '../http/error-response.js';
+import { type Inbound, type Judged, refuse, renamed, send } from '../http/inbound.js';
+import { calling, ListenError } from '../model/error.js';
+import type { SubscriptionFilter } from '../model/filter.js';
+import type { FannedStream } from '../streams/fanout-stream.js';
+import { type Exchange, type LegacyInitialized, Refusal, type Step } from '../wasm/server/bindings.js';
+import { addressOf } from '../web/client-address.js';
+import { whole } from './session-limits.js';
+
+/** What serving sessions takes from the server around it. */
+export interface SessionHost {
+  readonly handler: FetchHandler;
+  /** How long sessions live, and how much is read of answers. */
+  readonly limits: AnswerLimits & { sessionIdleMs: number };
+  /** What sessions may take. */
+  readonly bounds: SessionLimits;
+  readonly onerror: (error: Error) => void;
+  readonly refusals: Refusals;
+  /** Whether changes are told of all that the handler offers. */
+  readonly isOffering: boolean;
+  /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
+  capabilities(request: Request, rest: unknown[]): Promise<string | undefined>;
+  /** What the caller may hear of what is requested; undefined: everything. */
+  readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
+  /** Opens the stream of the session of a request, unless there is no room. */
+  open(core: Exchange, asker: Asker): Promise<FannedStream | Refusal>;
+}
+
+/** Serves the sessions of clients of 2025-11-25 and earlier. */
+export class SessionFront {
+  readonly #host: SessionHost;
+  readonly #sessions: SessionStore;
+
+  constructor(host: SessionHost, sessions: SessionStore) {
+    this.#host = host;
+    this.#sessions = sessions;
+  }
+
+  /** Why the session id alone refuses a request; undefined: a session may have it, or there is none. */
+  async refusalOfId({ headers, signal }: Request): Promise<Refusal | undefined> {
+    const id = headers.get('mcp-session-id');
+    try {
+      const isRefused = id !== null && (await this.#sessions.mayBe?.(id)) === false;
+      return isRefused ? Refusal.SessionNotFound : undefined;
+    } catch (error) {
+      if (!signal.aborted) this.#host.onerror(error as Error);
+      return Refusal.Unavailable;
+    }
+  }
+
+  /** Does for a request of a caller who is named what the core asks for, until it is answered. */
+  async serve(inbound: Judged, { audiences, claims, expiresAt, name }: Caller): Promise<Response> {
+    const { core, request } = inbound;
+    const asker = { request, principal: name, expiresAt, audiences, claims };
+    let behind: Response | undefined;
+    for (;;) {
+      const step = core.step();
+      switch (step.kind) {
+        case 'initialize':
+          return this.#initialize(inbound, asker);
+        case 'send':
+          behind = await this.#send(inbound, step.behind);
+          core.sent(behind.status);
+          break;
+        case 'forward':
+          return behind ?? this.#host.refusals.answer(core.refuse(Refusal.Unavailable));
+        case 'answer':
+          await behind?.body?.cancel();
+          return refuse(this.#host.refusals.answer(step.answer), inbound);
+        default: {
+          const answer = await this.#guarded(core, asker, () => this.#do(step, core, asker));
+          if (answer !== undefined) return answer;
+        }
+      }
+    }
+  }
+
+  /** Does one thing for a request, which may answer it. */
+  async #do(step: Step, core: Exchange, asker: Asker): Promise<Response | undefined> {
+    switch (step.kind) {
+      case 'ask': {
+        const reply = await this.#sessions.ask(step.question);
+        calling(() => core.answered(reply));
+        return undefined;
+      }
+      case 'authorize':
+        return this.#authorize(core, asker, JSON.parse(step.requested) as SubscriptionFilter);
+      default:
+        return this.#open(core, asker);
+    }
+  }
+
+  /** A handler that keeps no sessions gets no session id: ours is between us and the client. */
+  async #send(inbound: Inbound, behind: string | undefined): Promise<Response> {
+    const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
+    return renamed(await send(this.#host.handler, inbound, behind), session);
+  }
+
+  async #authorize(core: Exchange, asker: Asker, requested: SubscriptionFilter): Promise<Response | undefined> {
+    const authorization = await this.#host.authorize?.({ ...asker, requested });
+    if (authorization !== undefined && 'denied' in authorization) {
+      const { refusal, ...fields } = denial(authorization);
+      return this.#host.refusals.denied(core.refuse(refusal), fields);
+    }
+    // Of the audiences that `authorize` names hears the stream that is opened next.
+    asker.audiences = authorization?.audiences ?? asker.audiences;
+    calling(() => core.answered(authorization && JSON.stringify(authorization)));
+    return undefined;
+  }
+
+  async #open(core: Exchange, asker: Asker): Promise<Response> {
+    const opened = await this.#host.open(core, asker);
+    return typeof opened === 'number' ? this.#host.refusals.answer(core.refuse(opened)) : opened.response();
+  }
+
+  async #initialize(inbound: Judged, asker: Asker): Promise<Response> {
+    const { core, request, rest } = inbound;
+    const passed = await send(this.#host.handler, inbound, undefined);
+    if (!passed.ok) return renamed(passed, undefined);
+    const read = this.#host.isOffering ? raised : buffered;
+    const response = await read(request, passed, this.#host);
+    if (!response.ok) return renamed(response, undefined);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const known = await this.#host.capabilities(request, rest);
+    const initialized = core.initialized(bytes, known);
+    const { headers } = response;
+    if (initialized === undefined) return renamed(new Response(bytes, { status: response.status, headers }), undefined);
+    return this.#guarded(core, asker, () => this.#begin(core, initialized, headers, asker));
+  }
+
+  async #begin(
+    core: Exchange,
+    { answer, capabilities }: LegacyInitialized,
+    headers: Headers,
+    { principal, request }: Asker,
+  ): Promise<Response> {
+    const { bounds, limits } = this.#host;
+    const session: NewSession = { capabilities, idleMs: whole(limits.sessionIdleMs) };
+    const behind = headers.get('mcp-session-id');
+    if (behind !== null) session.behind = behind;
+    const address = addressOf(request);
+    if (principal !== undefined) session.principal = principal;
+    else if (address !== undefined) session.address = address;
+    const id = await this.#sessions.begin(session, bounds);
+    if (id === undefined) return this.#host.refusals.answer(core.refuse(Refusal.TooManySessions));
+    headers.set('content-type', 'application/json');
+    headers.set('mcp-session-id', id);
+    return new Response(answer, { headers });
+  }
+
+  /** What fails on our side is reported, and tells the caller nothing but to come back. */
+  async #guarded<T>(core: Exchange, { request }: Asker, action: () => Promise<T>): Promise<T | Response> {
+    try {
+      return await action();
+    } catch (error) {
+      // A client that has left is nobody's error, and hears no answer.
+      if (!request.signal.aborted) this.#host.onerror(error as Error);
+      const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
+      return this.#host.refusals.answer(core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable));
+    }
+  }
+
+  /** What has to do with no session of ours has to do with none of the handler behind either. */
+  async pass(inbound: Inbound): Promise<Response> {
+    return renamed(await send(this.#host.handler, inbound, undefined), undefined);
+  }
+}

@@ -1,3 +1,0 @@
-import './runtime/workers.js';
-
-export * from './slim.js';

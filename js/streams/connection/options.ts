@@ -1,0 +1,30 @@
+import type { BusConnection, BusLink } from '../../bus/bus.js';
+import type { Log } from '../../observe/log.js';
+import type { Stream } from '../../wasm/server/bindings.js';
+import type { FannedStream } from '../fanout-stream.js';
+import type { SharedLine } from './shared-connection.js';
+
+/** What a line tells whoever made it. */
+export interface LineOptions {
+  /** Opens a connection to the bus, and sends `frame` first. */
+  connect(frame: string, link: BusLink): BusConnection;
+  /** Keeps the request alive that asks, also after it was cancelled. */
+  waitUntil(what: Promise<void>): void;
+  /** Milliseconds within which the bus has to confirm. */
+  attachMs: number;
+  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  verifyMs: number;
+  /** Whether further streams may come. */
+  isShared: boolean;
+  /** Whether each stream is of a request of its own, on behalf of which alone its timers are touched. */
+  isApart: boolean;
+  onerror: (error: Error) => void;
+  /** Told when all its streams are away, and when they are back, where it is shared. */
+  onlog: Log;
+  /** A stream could not be written to from another request. */
+  onrefused: (error: Error) => void;
+  /** A stream that is open goes on alone. */
+  onparted: (stream: FannedStream, parted: Stream) => void;
+  /** It was not shared, and its stream has left: it is of no use any more. */
+  onempty: (line: SharedLine) => void;
+}

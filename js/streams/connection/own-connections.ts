@@ -1,0 +1,81 @@
+import type { BusTally } from '../../bus/bus.js';
+import type { Opening } from '../../bus/opening.js';
+import type { Stream } from '../../wasm/server/bindings.js';
+import type { FannedStream } from '../fanout-stream.js';
+import type { LineOptions } from './options.js';
+import { SharedLine } from './shared-connection.js';
+
+/** What a line of one stream tells whoever made it. */
+export type LoneOptions = Omit<LineOptions, 'isShared' | 'onparted' | 'onempty'>;
+
+/** The lines of streams each of which has a connection of its own. */
+export class LoneLines {
+  readonly #lines = new Set<SharedLine>();
+  /** What those went through that are no more. */
+  readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+
+  /** How the streams fared. */
+  get tally(): Required<BusTally> {
+    const sum = { ...this.#past };
+    for (const line of this.#lines) addTally(sum, line);
+    return sum;
+  }
+
+  /** Whether there is no stream. */
+  get isEmpty(): boolean {
+    return this.#lines.size === 0;
+  }
+
+  /** As of {@link SharedLine.settle}, for all of them. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#lines].map((line) => line.settle()));
+  }
+
+  /** As of {@link SharedLine.lastDoubt}, for all of them. */
+  lastDoubt(): void {
+    for (const line of this.#lines) line.lastDoubt();
+  }
+
+  /**
+   * Opens a stream, on behalf of its own request.
+   *
+   * @throws ListenError as `FanoutStreams.open`.
+   */
+  open(opening: Opening, options: LoneOptions): FannedStream {
+    const line = this.#line(options);
+    try {
+      return line.open(opening, options.verifyMs);
+    } catch (error) {
+      line.end();
+      throw error;
+    }
+  }
+
+  /** Takes in a stream that another line has parted with. */
+  adopt(stream: FannedStream, parted: Stream, options: LoneOptions): void {
+    this.#line(options).adopt(stream, parted);
+  }
+
+  #line(options: LoneOptions): SharedLine {
+    const line = new SharedLine({
+      ...options,
+      isShared: false,
+      // Where it is, it is alone.
+      onparted: () => {},
+      onempty: (line) => {
+        if (this.#lines.delete(line)) addTally(this.#past, line);
+      },
+    });
+    this.#lines.add(line);
+    return line;
+  }
+}
+
+/** Adds how the streams of a line fared. */
+export function addTally(sum: Required<BusTally>, { tally }: SharedLine): void {
+  sum.away += tally.away;
+  sum.outages += tally.outages;
+  sum.healed += tally.healed;
+  sum.gaps += tally.gaps;
+  sum.resyncs += tally.resyncs ?? 0;
+}

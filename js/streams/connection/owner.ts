@@ -1,0 +1,134 @@
+import type { BusConnection, BusLink } from '../../bus/bus.js';
+import { DeadlineTimer } from '../../timing/deadline-timer.js';
+import { deferred } from '../../timing/deferred.js';
+import { Home } from '../../timing/request-context.js';
+import { surviving } from '../../wasm/server/guard.js';
+import type { Rider } from './member.js';
+
+/** What a holder tells its line. */
+export interface HolderEnds {
+  receive(frame: string): void;
+  lost(error: Error): void;
+  sentOn(error: Error): void;
+  tick(): void;
+  /** What was received is to be served now. */
+  soon(): void;
+}
+
+/** What a holder takes from its line. */
+export interface HolderOptions {
+  connect(frame: string, link: BusLink): BusConnection;
+  waitUntil(what: Promise<void>): void;
+  /** Whether other requests may have to close what it has. */
+  isShared: boolean;
+  /** Whether it comes over a network: what is here together is then taken in together. */
+  isApart: boolean;
+  onerror: (error: Error) => void;
+}
+
+/** The stream whose request has the socket of a line, and its timer, for as long as it does. */
+export class LineHolder {
+  readonly rider: Rider;
+  /** The request that has them: that of the rider, unless it was cancelled at the very moment. */
+  readonly home: Home;
+  /** Which of all terms it has the socket in. */
+  readonly term: number;
+  readonly #options: HolderOptions;
+  readonly #ends: HolderEnds;
+  readonly #timer: DeadlineTimer;
+  readonly #stopped = deferred();
+  /** Runs on behalf of the request that has the socket, also where that has ended and `home` runs on behalf of whoever asks. */
+  readonly #pulse: ReturnType<typeof setInterval> | null;
+  #socket: BusConnection | undefined;
+  /** Sockets that are to be closed, and were not, because another request tried. */
+  #left: BusConnection[] = [];
+  #isStopping = false;
+  #isAwaited = false;
+  #attempts = 0;
+
+  constructor(rider: Rider, term: number, options: HolderOptions, ends: HolderEnds) {
+    this.rider = rider;
+    this.term = term;
+    this.#options = options;
+    this.#ends = ends;
+    this.home = new Home(options.onerror);
+    // A request that is cancelled must live to close what it has, and what it is about to open.
+    options.waitUntil(this.#stopped.promise);
+    this.#timer = new DeadlineTimer(() => ends.tick());
+    this.#pulse = options.isShared ? setInterval(() => this.#beat(), PULSE_MS) : null;
+  }
+
+  /** Opens a socket in place of the one that there is, and sends this first. */
+  open(frame: string): void {
+    this.close();
+    const { receive, lost, sentOn } = this.#ends;
+    this.#socket = this.#options.connect(frame, { receive, lost, sentOn });
+  }
+
+  /** Sends one more frame. */
+  send(frame: string): void {
+    this.#socket?.send(frame);
+  }
+
+  /** Closes the socket. */
+  close(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (socket?.leave() === false) this.#left.push(socket);
+  }
+
+  /** Sets the timer. */
+  arm(deadline: number | undefined): void {
+    this.#timer.arm(deadline);
+  }
+
+  /** Something was received. What comes over the network in the same turn of the event loop is served together: it is written once to each stream. */
+  soon(): void {
+    if (this.#isAwaited) return;
+    this.#isAwaited = true;
+    const serve = (): void => {
+      this.#isAwaited = false;
+      surviving(() => this.#ends.soon());
+    };
+    if (this.#options.isApart) setTimeout(serve, 0);
+    else queueMicrotask(serve);
+  }
+
+  /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */
+  stop(): void {
+    this.#isStopping = true;
+    this.home.ask(() => this.#finish());
+    this.home.leave();
+  }
+
+  /** Where this runs on behalf of another request, sockets stay open, and the pulse comes to it again. */
+  #finish(): void {
+    this.#timer.clear();
+    const connecting = this.#socket?.connecting;
+    this.close();
+    this.#closeLeft();
+    this.#attempts += 1;
+    if (connecting !== undefined) void connecting.then(() => this.#end());
+    else this.#end();
+  }
+
+  #end(): void {
+    if (this.#pulse !== null && this.#left.length > 0 && this.#attempts < MOST_ATTEMPTS) return;
+    if (this.#pulse !== null) clearInterval(this.#pulse);
+    this.#stopped.resolve();
+  }
+
+  #beat(): void {
+    if (this.#isStopping) this.#finish();
+    else this.#closeLeft();
+  }
+
+  #closeLeft(): void {
+    this.#left = this.#left.filter((socket) => !socket.leave());
+  }
+}
+
+/** Milliseconds after which a socket that another request could not close is closed. */
+const PULSE_MS = 1_000;
+/** What cannot be closed for half a minute belongs to a request that is gone. */
+const MOST_ATTEMPTS = 30;

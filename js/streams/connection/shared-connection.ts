@@ -1,0 +1,355 @@
+import type { BusTally } from '../../bus/bus.js';
+import type { Opening } from '../../bus/opening.js';
+import { isBusy, ListenError } from '../../model/error.js';
+import { Outage } from '../../observe/outage.js';
+import { type Deferred, deferred } from '../../timing/deferred.js';
+import {
+  Fanout,
+  type LeaseCall,
+  Loss,
+  Retirement,
+  type Stream,
+  type Told,
+  type UpstreamCall,
+} from '../../wasm/server/bindings.js';
+import { coreLife } from '../../wasm/server/guard.js';
+import { FanoutStreams } from '../fanout-driver.js';
+import type { FannedStream } from '../fanout-stream.js';
+import { retiringOf } from './bus-ends.js';
+import { Rider } from './member.js';
+import type { LineOptions } from './options.js';
+import { LineHolder } from './owner.js';
+import { WRITE_BUDGET } from './write-budget.js';
+
+/**
+ * Streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
+ * with it: then another one opens the next, and the positions of the log heal what fell between. Which request that is, the core's lease
+ * decides; what a request does, it does here on its own behalf. A stream whose socket is its own is alone on its line.
+ */
+export class SharedLine {
+  readonly #options: LineOptions;
+  readonly #streams: FanoutStreams;
+  readonly #life = coreLife();
+  readonly #riders = new Map<FannedStream, Rider>();
+  readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #outage: Outage;
+  #holder: LineHolder | undefined;
+  #isAway = false;
+  #isOver = false;
+  #verifyMs = 0;
+  #settling: Deferred<void> | undefined;
+
+  constructor(options: LineOptions) {
+    const { isApart, onerror, onlog, onrefused } = options;
+    this.#options = options;
+    this.#streams = new FanoutStreams({
+      make: () => new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
+      isApart,
+      onleft: (stream) => this.#leave(stream),
+      onscope: () => this.#stir(),
+      onrefused,
+      onerror,
+    });
+    this.#outage = new Outage(onlog);
+    this.#expect(options.verifyMs);
+  }
+
+  /** How its streams fared. */
+  get tally(): BusTally {
+    const isAway = this.#riders.size > 0 && this.isCurrent && this.#upstream.isAway;
+    return { ...this.#past, away: isAway ? this.#riders.size : 0 };
+  }
+
+  /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. So it is with one that has ended. */
+  get isCurrent(): boolean {
+    return !this.#isOver && this.#life === coreLife();
+  }
+
+  /** Whether the bus has room on it for one more stream, as far as is known. */
+  hasRoomFor(stream: Stream): boolean {
+    const hasRoom = this.#core.hasRoomFor(stream, performance.now());
+    // The bus may have more by now: it is asked.
+    if (!hasRoom) this.#stir();
+    return hasRoom;
+  }
+
+  /** What holds the socket. */
+  get holder(): LineHolder | undefined {
+    return this.#holder;
+  }
+
+  /** Opens a stream, on behalf of its own request; the bus is asked as often as any of the streams wants: each `verifyMs`, 0 for never. */
+  open(opening: Opening, verifyMs: number): FannedStream {
+    if (verifyMs > 0 && (this.#verifyMs === 0 || verifyMs < this.#verifyMs)) this.#expect(verifyMs);
+    const stream = this.#streams.open(opening);
+    const rider = this.#enter(stream);
+    if (!this.#take(rider)) this.#stir();
+    this.#watch(rider);
+    return stream;
+  }
+
+  /** Takes in a stream that was parted with by another line, to be alone on this one. */
+  adopt(stream: FannedStream, parted: Stream): void {
+    this.#streams.adopt(stream, parted);
+    const rider = this.#enter(stream);
+    rider.home.ask(() => this.#take(rider));
+  }
+
+  /**
+   * Asks the bus, once for all its streams, for what was published before the call; resolves when they have received it. Where the
+   * bus does not answer it stays pending.
+   */
+  settle(): Promise<void> {
+    if (!this.isCurrent || this.#riders.size === 0) return Promise.resolve();
+    this.#settling ??= deferred();
+    const { promise } = this.#settling;
+    this.#core.settle(performance.now());
+    this.#stir();
+    return promise;
+  }
+
+  /** What the bus has not delivered is made up for as after a loss, but for callers with a name: their streams end at once. */
+  lastDoubt(): void {
+    if (this.isCurrent) this.#streams.lastDoubt();
+  }
+
+  get #core(): Fanout {
+    return this.#streams.core;
+  }
+
+  get #upstream(): { counts: number[]; isAway: boolean; isSettled: boolean; deadline: number | undefined } {
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0, away, settled, deadline] = this.#core.upstream();
+    return { counts: [outages, healed, gaps, resyncs], isAway: away === 1, isSettled: settled === 1, deadline };
+  }
+
+  #expect(verifyMs: number): void {
+    this.#verifyMs = verifyMs;
+    this.#core.setPatience(this.#options.attachMs, verifyMs);
+  }
+
+  #enter(stream: FannedStream): Rider {
+    const rider = new Rider(stream, () => this.#watch(rider), this.#options.onerror);
+    this.#riders.set(stream, rider);
+    return rider;
+  }
+
+  #leave(stream: FannedStream): void {
+    const rider = this.#riders.get(stream);
+    if (rider === undefined) return;
+    this.#riders.delete(stream);
+    if (this.#holder?.rider === rider) this.#holder = undefined;
+    this.#lease();
+    rider.leave();
+    if (this.#riders.size === 0 && !this.#options.isShared) this.end();
+  }
+
+  /** Nobody comes any more. */
+  end(): void {
+    this.#options.onempty(this);
+    // What a core had that has trapped is gone.
+    if (this.isCurrent) this.#streams.free();
+    this.#isOver = true;
+  }
+
+  /** Does what the lease of the socket asks for. */
+  #lease(): void {
+    while (this.isCurrent) {
+      const call = this.#core.lease(performance.now(), Math.random());
+      if (call === undefined) return;
+      this.#heed(call);
+    }
+  }
+
+  #heed(call: LeaseCall): void {
+    if (call.kind === 'prove') {
+      const { term } = call;
+      this.#holder?.home.ask(() => {
+        if (this.isCurrent) this.#core.prove(term);
+      });
+    } else if (call.kind === 'shed') {
+      for (const id of call.streams) this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
+    } else {
+      const rider = this.#riderOf(call.stream);
+      if (call.kind === 'appoint') rider?.home.ask(() => this.#take(rider));
+      else if (rider !== undefined) this.#release(rider);
+    }
+  }
+
+  #riderOf(id: number): Rider | undefined {
+    const stream = this.#streams.at(id);
+    return stream && this.#riders.get(stream);
+  }
+
+  #release(rider: Rider): void {
+    this.#holder = undefined;
+    rider.release();
+    rider.home.ask(() => this.#watch(rider));
+  }
+
+  /** Gives the socket to a stream, in the I/O context of its request. Returns whether it has the socket now. */
+  #take(rider: Rider): boolean {
+    if (rider.isGone || !this.isCurrent) return false;
+    const term = this.#core.take(rider.stream.id);
+    if (term === undefined) return false;
+    this.#hold(rider, term);
+    return true;
+  }
+
+  #hold(rider: Rider, term: number): void {
+    const holder = new LineHolder(rider, term, this.#options, {
+      receive: (frame) => {
+        if (this.#holder === holder && this.isCurrent) this.#receive(holder, frame);
+      },
+      lost: (error) => {
+        if (this.#holder === holder && this.isCurrent) this.#lose(holder, error);
+      },
+      sentOn: (error) => {
+        if (this.#holder === holder && this.isCurrent) this.#sendOn(holder, error);
+      },
+      tick: () => {
+        if (this.#holder !== holder || !this.isCurrent) return;
+        this.#serve(
+          holder,
+          this.#counting(() => this.#core.call(performance.now(), Math.random())),
+        );
+      },
+      soon: () => this.#serve(holder),
+    });
+    rider.hold(holder);
+    this.#holder = holder;
+    this.#serve(holder);
+  }
+
+  #receive(holder: LineHolder, frame: string): void {
+    const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
+    if (dropped !== undefined) {
+      this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
+    }
+    holder.soon();
+  }
+
+  /** What a line goes through, each of its streams does. */
+  #counting<T>(action: () => T): T {
+    const streams = this.#riders.size;
+    const before = this.#upstream.counts;
+    const result = action();
+    const { counts, isAway } = this.#upstream;
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts.map((count, place) => count - (before[place] ?? 0));
+    this.#past.outages += outages * streams;
+    this.#past.healed += healed * streams;
+    this.#past.gaps += gaps * streams;
+    this.#past.resyncs += resyncs * streams;
+    this.#look(isAway, streams);
+    return result;
+  }
+
+  /** Where the bus is, the core knows. */
+  #look(isAway: boolean, streams: number): void {
+    if (this.#options.isShared) this.#outage.tell(isAway, streams);
+    else if (isAway !== this.#isAway) for (const stream of this.#riders.keys()) stream.owner.away(stream, isAway);
+    this.#isAway = isAway;
+  }
+
+  #lose(holder: LineHolder, error: Error): void {
+    const { code } = error as Partial<ListenError>;
+    if (code === 'bus-released') {
+      holder.close();
+      for (const stream of this.#riders.keys()) this.#dismiss(stream, error);
+      return;
+    }
+    this.#miss(holder, error, (now) => {
+      this.#core.lose(lossOf(code), now, Math.random());
+    });
+    for (const stream of this.#riders.keys()) {
+      const retiring = retiringOf(code, performance.now());
+      if (retiring !== undefined) stream.retire(retiring.at, retiring.why);
+    }
+  }
+
+  /** The bus has let a stream go on purpose. */
+  #dismiss(stream: FannedStream, why: Error): void {
+    stream.refuse(why);
+    this.#streams.abort(stream);
+  }
+
+  /** Streams that wait for the bus wait for its shard. */
+  #sendOn(holder: LineHolder, error: Error): void {
+    this.#miss(holder, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
+  }
+
+  #miss(holder: LineHolder, error: Error, action: (now: number) => void): void {
+    holder.close();
+    this.#counting(() => action(performance.now()));
+    this.#tell(error);
+    this.#serve(holder);
+  }
+
+  /** Something has changed: streams are told, and the holder's request does what is to be done about the bus. */
+  #stir(): void {
+    this.#tell();
+    const holder = this.#holder;
+    holder?.home.ask(() => this.#serve(holder));
+  }
+
+  /** Does what the core wants done, on behalf of the holder's request. */
+  #serve(holder: LineHolder, first?: UpstreamCall): void {
+    if (this.#holder !== holder || !this.isCurrent) return;
+    const next = () => this.#core.call(performance.now());
+    for (let call = first ?? next(); call !== undefined; call = next()) {
+      if (call.kind === 'leave') holder.close();
+      else if (call.kind === 'attach') holder.open(call.text);
+      else holder.send(call.text);
+    }
+    this.#tell();
+    this.#lease();
+    if (this.#holder === holder && this.isCurrent) holder.arm(this.#upstream.deadline);
+  }
+
+  /** Gives the streams what there is for them. What is left where the request must yield is given by the next one that has the socket. */
+  #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
+    while (this.isCurrent) {
+      const told = this.#core.output(performance.now());
+      if (told === undefined) break;
+      this.#give(told, why);
+    }
+    if (this.isCurrent && this.#settling !== undefined && this.#upstream.isSettled) this.#settled(this.#settling);
+  }
+
+  #give(told: Told, why: Error): void {
+    if (told.kind === 'write') this.#streams.write(told.fan);
+    else if (told.kind === 'poll') for (const id of told.streams) this.#streams.catchUp(this.#streams.at(id));
+    else {
+      const stream = this.#streams.at(told.stream);
+      if (stream === undefined) return;
+      if (told.kind === 'parted') this.#part(stream, told.parted);
+      else stream.refuse(told.kind === 'full' ? noRoom() : why);
+    }
+  }
+
+  #part(stream: FannedStream, parted: Stream): void {
+    this.#streams.part(stream);
+    this.#options.onparted(stream, parted);
+  }
+
+  #settled(settling: Deferred<void>): void {
+    this.#settling = undefined;
+    settling.resolve();
+  }
+
+  /** In its turn, and on behalf of its own request, each stream sees to it that some request holds the socket. */
+  #watch(rider: Rider): void {
+    if (rider.isGone || !this.isCurrent) return;
+    const at = this.#core.watch(rider.stream.id, performance.now(), Math.random());
+    this.#lease();
+    rider.arm(at);
+  }
+}
+
+function lossOf(code: string | undefined): Loss {
+  if (code === 'bus-full') return Loss.Full;
+  return isBusy(code) ? Loss.Busy : Loss.Lost;
+}
+
+function noRoom(): ListenError {
+  return new ListenError('bus-full', 'the bus has no room for what the stream names');
+}

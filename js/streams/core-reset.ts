@@ -1,0 +1,24 @@
+import { DeadlineTimer } from '../timing/deadline-timer.js';
+import type { FannedStream } from './fanout-stream.js';
+import { StreamBody } from './response-body.js';
+
+/** The end of a stream whose core has trapped. */
+export class Lapsed {
+  readonly #timer: DeadlineTimer;
+
+  constructor(end: () => void) {
+    this.#timer = new DeadlineTimer(end);
+  }
+
+  /** It comes at a moment of its own, so that not all clients come back at once. To be called on behalf of the stream's own request. */
+  arm({ owner }: FannedStream): void {
+    this.#timer.arm(performance.now() + Math.random() * owner.trapMs());
+  }
+
+  /** It has come. */
+  end({ body }: FannedStream): void {
+    this.#timer.clear();
+    if (body instanceof StreamBody) body.close();
+    else body?.close();
+  }
+}

@@ -1,0 +1,19 @@
+import type { Fanout } from '../wasm/server/bindings.js';
+import type { FannedStream } from './fanout-stream.js';
+
+/** How the streams of a `FanoutStreams` are served. */
+export interface FanoutOptions {
+  /** Makes the core's part: it is fed, or follows a bus. */
+  make: () => Fanout;
+  /** Whether each stream is of a request of its own, on behalf of which alone its timers are touched. */
+  isApart: boolean;
+  /** Begins with the first stream; the answer ends it after the last one. */
+  begin?: () => () => void;
+  /** A stream is held no more; told before its owner. */
+  onleft?: (stream: FannedStream) => void;
+  /** The callers of streams may hear something else. */
+  onscope?: () => void;
+  /** A stream could not be written to from another request; its own writes what it was to get. */
+  onrefused?: (error: Error) => void;
+  onerror: (error: Error) => void;
+}

@@ -1,0 +1,149 @@
+import type { Grant } from '../auth/reauthorize.js';
+import { type HeldStream, NO_QUEUE, type StreamEnding, sseResponse } from '../bus/server-stream.js';
+import { ListenError } from '../model/error.js';
+import { type Deferred, deferred } from '../timing/deferred.js';
+import type { Retirement } from '../wasm/server/bindings.js';
+import { surviving } from '../wasm/server/guard.js';
+import type { FanoutStreams } from './fanout-driver.js';
+import type { OwnRequest } from './own-request.js';
+import { SETTLE_MS } from './registry.js';
+import { StreamBody } from './response-body.js';
+
+/** The server that a stream is of. */
+export interface StreamOwner {
+  /** Over how many milliseconds the streams of a core that has trapped end. */
+  trapMs(): number;
+  /** The bus of a stream is away, or back; not told where the bus tells of its streams together. */
+  away(stream: FannedStream, isAway: boolean): void;
+  /** The core has trapped that had streams of it. */
+  trapped(error: Error): void;
+  /** A stream has ended. */
+  ended(stream: FannedStream, ending: StreamEnding): void;
+}
+
+/** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
+export class FannedStream implements HeldStream, EventListenerObject {
+  /** Its number in the core; {@link NONE} once that has trapped. */
+  id: number;
+  /** What holds it. */
+  streams: FanoutStreams;
+  /** Whether something waits in the core; the acknowledgment does from the beginning. */
+  isBehind = true;
+  /** How to ask again what its caller may hear; undefined: nobody has to be asked. */
+  readonly grant: Grant | undefined;
+  readonly owner: StreamOwner;
+  /** What belongs to its request, on hosts where that is its own; otherwise undefined. */
+  request: OwnRequest | undefined;
+  #body: ReadableStreamDefaultController<Uint8Array> | StreamBody | undefined;
+  #attached: Deferred<void> | undefined;
+
+  constructor(streams: FanoutStreams, id: number, owner: StreamOwner, grant: Grant | undefined) {
+    this.streams = streams;
+    this.id = id;
+    this.owner = owner;
+    this.grant = grant;
+  }
+
+  /** The answer to the listen request: its body is the stream. */
+  response(): Response {
+    if (this.request === undefined) return sseResponse(new ReadableStream(this, NO_QUEUE));
+    const body = new StreamBody({
+      begun: () => surviving(() => this.streams.begin(this)),
+      roomy: () => this.#roomy(),
+      left: () => this.cancel(),
+    });
+    this.#body = body;
+    return body.response();
+  }
+
+  /** What it writes to; undefined: nobody reads yet, or any more. */
+  get body(): ReadableStreamDefaultController<Uint8Array> | StreamBody | undefined {
+    return this.#body;
+  }
+
+  /**
+   * Resolves once the bus has confirmed what it wants; undefined: it has.
+   *
+   * @throws ListenError (as a rejection) `bus-lost`, `bus-full`, and what the bus was lost with.
+   */
+  get attached(): Promise<void> | undefined {
+    return this.#attached?.promise;
+  }
+
+  /** The bus has yet to confirm. */
+  await(): void {
+    this.#attached = deferred();
+    // Its server may have stopped waiting.
+    this.#attached.promise.catch(() => {});
+  }
+
+  /** It can be acknowledged. */
+  attach(): void {
+    this.#attached?.resolve();
+    this.#attached = undefined;
+  }
+
+  /** It cannot be opened. */
+  refuse(why: Error): void {
+    this.#attached?.reject(why);
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#body = controller;
+    surviving(() => this.streams.begin(this));
+  }
+
+  /** Somebody reads: there is room for one write. */
+  pull(): void {
+    this.streams.vacate(this);
+    this.#roomy();
+  }
+
+  /** The reader has left, and there is no body any more. */
+  cancel(): void {
+    this.#body = undefined;
+    this.streams.leave(this);
+  }
+
+  /** The request was aborted. */
+  handleEvent(): void {
+    this.streams.end(this, 'left');
+  }
+
+  close(settled?: Promise<boolean>): void {
+    this.atHome(() => {
+      if (settled === undefined) this.streams.close(this, false);
+      else void settled.then((isSettled) => this.streams.close(this, isSettled));
+    });
+  }
+
+  retire(at: number, why: Retirement, settled?: Promise<void>): void {
+    this.atHome(() => {
+      this.streams.retire(this, settled === undefined ? at : at + SETTLE_MS, why);
+      void settled?.then(() => this.streams.retire(this, performance.now(), why));
+    });
+  }
+
+  abort(): void {
+    this.streams.abort(this);
+  }
+
+  /** Does something on behalf of its own request. */
+  atHome(action: () => void): void {
+    if (this.request === undefined) action();
+    else this.request.home.ask(action);
+  }
+
+  /** It is held no more. */
+  leave(): void {
+    this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
+    this.request?.leave();
+  }
+
+  #roomy(): void {
+    if (this.isBehind) surviving(() => this.streams.flush(this));
+  }
+}
+
+/** The number of a stream that the core does not know. */
+export const NONE = -1;

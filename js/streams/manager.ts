@@ -1,0 +1,299 @@
+import type { Asker, AuthorizeContext, Authorizing } from '../auth/authorize.js';
+import type { Naming } from '../auth/principal.js';
+import { type Grant, type Granting, grantOf, isAskedAgain } from '../auth/reauthorize.js';
+import type { BusConnection, BusLink, ListenBus } from '../bus/bus.js';
+import type { Opening } from '../bus/opening.js';
+import type { HeldStream, StreamEnding } from '../bus/server-stream.js';
+import type { Discovery } from '../handler/discovery.js';
+import { calling, ListenError } from '../model/error.js';
+import { host } from '../model/host-profile.js';
+import type { DEFAULT_LIMITS } from '../model/limits.js';
+import { scattered, type Times } from '../model/timeouts.js';
+import type { StreamWitness, Witness } from '../observe/stream-observer.js';
+import { atMost } from '../timing/with-timeout.js';
+import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from '../wasm/server/bindings.js';
+import { LoneLines } from './connection/own-connections.js';
+import { FanoutStreams } from './fanout-driver.js';
+import type { FannedStream, StreamOwner } from './fanout-stream.js';
+import { Callers, type Seat } from './principal-quota.js';
+import { type ListenStats, SETTLE_MS, Streams } from './registry.js';
+
+/** What streams are opened with. */
+export interface OpeningOptions {
+  bus: ListenBus;
+  limits: typeof DEFAULT_LIMITS;
+  times: Required<Times>;
+  /** Who says what callers may hear. */
+  authorizing: Authorizing<AuthorizeContext>;
+  /** Who names callers. */
+  naming: Naming;
+  /** Tells others what becomes of streams. */
+  witness: Witness;
+  /** Tells what the server notifies about. */
+  discovery: Discovery;
+  onerror: (error: Error) => void;
+}
+
+/** Opens the streams of one server, while there is room, and holds them until they end. */
+export class Openings {
+  readonly #options: OpeningOptions;
+  readonly #streams: Streams;
+  /** Those that the bus feeds. */
+  readonly #fanout: FanoutStreams | undefined;
+  /** The lines of sessions' streams. */
+  readonly #sessions = new LoneLines();
+  readonly #owner: StreamOwner = {
+    trapMs: () => this.#streams.trapMs,
+    away: (stream, isAway) => this.#streams.away(stream, isAway),
+    trapped: (error) => this.#options.onerror(error),
+    ended: (stream, ending) => this.#release(stream, ending),
+  };
+
+  readonly #callers: Callers;
+  #opening = 0;
+  #isClosing = false;
+  #isDraining = false;
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+    this.#streams = new Streams(options.limits.authorizeMs);
+    this.#callers = new Callers(options.limits);
+    this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
+  }
+
+  /** What the streams are doing, and what they went through, the attachments at their bus among it. */
+  get stats(): Omit<ListenStats, 'refused'> {
+    const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
+    for (const tally of [this.#options.bus.tally, this.#sessions.tally]) {
+      const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = tally ?? {};
+      stats.away += away;
+      stats.gaps += gaps;
+      stats.healed += healed;
+      stats.outages += outages;
+      stats.resyncs += resyncs;
+    }
+    return stats;
+  }
+
+  /** Whether no stream is open or opening, and further ones are taken. */
+  get isIdle(): boolean {
+    return this.#streams.size + this.#opening === 0 && !this.#isClosing && !this.#isDraining;
+  }
+
+  /** Why no further stream can be opened now for this caller, the names of which count so many bytes. */
+  refusal(asker: Asker, names = 0): Refusal | undefined {
+    if (this.#isClosing || this.#isDraining) return Refusal.Closing;
+    if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers)) return Refusal.HeadersTooLarge;
+    if (this.#streams.size + this.#opening >= this.#options.limits.streams) return Refusal.TooManyStreams;
+    return this.#callers.refusal(asker, names);
+  }
+
+  /** Ends all streams gracefully, and opens none from now on. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#streams.close(this.#settle?.().then((isSettled) => isSettled || this.#doubt()));
+  }
+
+  /** Ends all streams one after the other, and opens none from now on. */
+  async drain(windowMs: number): Promise<void> {
+    this.#isDraining = true;
+    await this.#streams.drain(windowMs, this.#settle);
+  }
+
+  /** Ends the oldest streams one after the other. */
+  async shed(count: number, windowMs: number): Promise<void> {
+    await this.#streams.shed(count, windowMs, this.#settle);
+  }
+
+  /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
+  async open(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<Response | Refusal> {
+    const names = core.names(scopeOf(asker));
+    const refusal = this.refusal(asker, names);
+    if (refusal !== undefined) return refusal;
+    this.#opening += 1;
+    const seat = this.#callers.enter(asker, names);
+    try {
+      const stream = await this.#opened(core, permit, asker, rest);
+      this.#hold(stream, seat, this.#options.witness.opened('listen', asker.request));
+      return stream.response();
+    } catch (error) {
+      this.#callers.leave(seat);
+      // A client that left while its stream was opening is nobody's error, and hears no answer.
+      if (!asker.request.signal.aborted) this.#options.onerror(error as Error);
+      if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
+      return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  /** Opens the stream of the session of a request, for its asker. */
+  async openSession(core: Exchange, asker: Asker): Promise<FannedStream | Refusal> {
+    const refusal = this.refusal(asker);
+    if (refusal !== undefined) return refusal;
+    this.#opening += 1;
+    const seat = this.#callers.enter(asker, 0);
+    try {
+      const stream = await this.#attached(await this.#joined(core, asker));
+      this.#hold(stream, seat, this.#options.witness.opened('session', asker.request));
+      return stream;
+    } catch (error) {
+      this.#callers.leave(seat);
+      throw error;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  async #opened(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<FannedStream> {
+    const { bus, discovery, limits } = this.#options;
+    if (bus.hold === undefined) await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
+    const opening = await discovery.use(asker.request, rest, (known) => this.#openingOf(core, known, permit, asker));
+    const { attachMs } = limits;
+    const joining = {
+      attachMs,
+      verifyMs: scattered(this.#options.times.verifyMs),
+      continent: continentOf(asker.request),
+    };
+    const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
+    if (stream === undefined) throw new ListenError('bus-unavailable', 'the bus holds no streams');
+    return this.#attached(stream);
+  }
+
+  /** The stream, once its bus has confirmed what it wants. */
+  async #attached(stream: FannedStream): Promise<FannedStream> {
+    try {
+      await atMost(this.#options.limits.attachMs, stream.attached, attachTimeout);
+      return stream;
+    } catch (error) {
+      stream.abort();
+      throw error;
+    }
+  }
+
+  async #joined(core: Exchange, asker: Asker): Promise<FannedStream> {
+    const { bus, limits, onerror, times } = this.#options;
+    const { tally } = this.#streams;
+    const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
+    const of = { continent: continentOf(asker.request) };
+    const connect = (frame: string, link: BusLink): BusConnection => {
+      const connection = bus.connect?.(frame, link, of);
+      if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');
+      return connection;
+    };
+    await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
+    return this.#sessions.open(this.#ownOpening(stream, asker), {
+      connect,
+      waitUntil: (what) => bus.waitUntil?.(what),
+      attachMs: limits.attachMs,
+      verifyMs: scattered(times.verifyMs),
+      isApart: !host.fansOut,
+      onerror,
+      onlog: () => {},
+      onrefused: onerror,
+    });
+  }
+
+  #openingOf(core: Exchange, known: Discovered, permit: string | undefined, asker: Asker): Opening {
+    const made = (): Stream =>
+      core.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
+    return this.#ownOpening(calling(made), asker);
+  }
+
+  #ownOpening(stream: Stream, asker: Asker): Opening {
+    const { maxConnectionAgeMs, stallMs } = this.#options.times;
+    return {
+      stream,
+      owner: this.#owner,
+      stallMs,
+      maxConnectionAgeMs: scattered(maxConnectionAgeMs),
+      expiresAt: asker.expiresAt,
+      grant: this.#grant(asker),
+      signal: asker.request.signal,
+    };
+  }
+
+  /** Resolves with whether streams have received in time what was published before; undefined: they always have. */
+  get #settle(): (() => Promise<boolean>) | undefined {
+    const { bus } = this.#options;
+    if (bus.settle === undefined && this.#sessions.isEmpty) return undefined;
+    return async () => {
+      try {
+        const settled = Promise.all([bus.settle?.(), this.#sessions.settle()]).then(() => {});
+        await atMost(SETTLE_MS, settled, lateAnswer);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+  }
+
+  /** What the bus does not deliver in time is made up for as after a loss, but for callers with a name. */
+  #doubt(): false {
+    this.#fanout?.lastDoubt();
+    this.#sessions.lastDoubt();
+    return false;
+  }
+
+  #fanoutOn({ feed }: ListenBus): FanoutStreams | undefined {
+    if (feed === undefined) return undefined;
+    const streams: FanoutStreams = new FanoutStreams({
+      make: () => new Fanout(),
+      isApart: !host.fansOut,
+      begin: () => feed.call(this.#options.bus, streams),
+      onerror: this.#options.onerror,
+    });
+    return streams;
+  }
+
+  get #granting(): Granting {
+    const { authorizing, naming, times } = this.#options;
+    return { authorizing, naming, ms: times.authorizationTtlMs };
+  }
+
+  #grant(asker: Asker): Grant | undefined {
+    return grantOf(this.#granting, asker);
+  }
+
+  /** A stream that keeps its request keeps no more of it than this. */
+  #areTooLarge(headers: Headers): boolean {
+    let left = this.#options.limits.headerBytes;
+    for (const [name, value] of headers) left -= name.length + value.length;
+    return left < 0;
+  }
+
+  #keepAliveMs(): number {
+    return scattered(this.#options.times.keepAliveMs);
+  }
+
+  #release(stream: HeldStream, ending: StreamEnding): void {
+    this.#streams.release(stream, ending);
+    this.#callers.release(stream);
+  }
+
+  #hold(stream: HeldStream, seat: Seat, witness: StreamWitness | undefined): void {
+    this.#streams.hold(stream, witness);
+    this.#callers.hold(stream, seat);
+    if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
+    if (this.#isClosing) stream.close();
+  }
+}
+
+function lateAnswer(): ListenError {
+  return new ListenError('bus-lost', 'the bus did not answer in time');
+}
+
+function attachTimeout(): ListenError {
+  return new ListenError('attach-timeout', 'the bus did not answer in time');
+}
+
+/** What a stream hears of what is not for everybody, as JSON text. */
+function scopeOf({ audiences, principal }: Asker): string {
+  return JSON.stringify({ audiences, ...(principal !== undefined && { principals: [principal] }) });
+}
+
+/** On Workers, where the client is. */
+function continentOf(request: Request): string | undefined {
+  const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
+  return typeof continent === 'string' ? continent : undefined;
+}

@@ -1,0 +1,181 @@
+import type { BusTally } from '../bus/bus.js';
+import type { HeldStream, StreamEnding } from '../bus/server-stream.js';
+import type { RefusalKind } from '../http/error-response.js';
+import type { StreamWitness } from '../observe/stream-observer.js';
+import { deferred } from '../timing/deferred.js';
+import { Renewed } from '../wasm/per-instance.js';
+import { Retirement, Tally } from '../wasm/server/bindings.js';
+import { LastQuestions } from './final-settle.js';
+
+/** What a server's streams are doing, and what they went through since it began. */
+export interface ListenStats {
+  /** Streams open now. */
+  open: number;
+  /** Those of them whose bus is away: they stay open, and hear what they missed when it is back. */
+  away: number;
+  /** Streams opened so far. */
+  opened: number;
+  /** Requests refused so far, by what was wrong with them. */
+  refused: Readonly<Record<RefusalKind, number>>;
+  /** How often a stream lost its bus. */
+  outages: number;
+  /** How often a stream lost its bus and was attached again. */
+  healed: number;
+  /** How often something was found missing, out of order or broken between the bus and a stream. */
+  gaps: number;
+  /** How often nobody could tell what a stream had missed, so that it cued everything it honors. */
+  resyncs: number;
+  /** Events that streams honored, once for each stream. */
+  events: number;
+  /** Notifications written. */
+  frames: number;
+  /** Events told together with an earlier one of the same list, URI or task, which still waited for its reader. */
+  collapsed: number;
+  /** Milliseconds from publish to write, of all notifications in `written` together. */
+  waitedMs: number;
+  /** Notifications written by how long after the publish: up to so many milliseconds, and above 10,000. */
+  written: Readonly<Record<WrittenWithin, number>>;
+  /** How many streams have ended for each reason. */
+  ended: Readonly<Record<StreamEnding, number>>;
+}
+
+/** How long after its publish, in milliseconds, a notification was written. */
+export type WrittenWithin = (typeof WITHIN)[number];
+
+/** The streams that one server holds, and how those ended that it held. */
+export class Streams {
+  readonly #streams = new Map<HeldStream, StreamWitness | undefined>();
+  readonly #awaited = new Set<Awaited>();
+  readonly #authorizeMs: number;
+  readonly #ended: Record<StreamEnding, number> = {
+    ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, expired: 0, denied: 0, aborted: 0 },
+    ...{ outdated: 0, exhausted: 0, lost: 0, trapped: 0 },
+  };
+
+  #opened = 0;
+
+  readonly #tally = new Renewed(() => new Tally());
+
+  /** @param authorizeMs - how long it may take to find out that a caller may still receive what is pending. */
+  constructor(authorizeMs: number) {
+    this.#authorizeMs = authorizeMs;
+  }
+
+  /** Counts what the streams go through; begins anew with the core. */
+  get tally(): Tally {
+    return this.#tally.value;
+  }
+
+  /** How many streams are open. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Over how many milliseconds the streams of a core that has trapped end: at most 500 a second. */
+  get trapMs(): number {
+    return Math.max(LEAST_TRAP_MS, this.#streams.size * 2);
+  }
+
+  /** What the streams are doing, and what they went through, but for what their buses did. */
+  get stats(): Omit<ListenStats, 'refused' | keyof BusTally> {
+    return { open: this.#streams.size, opened: this.#opened, ...this.#told(), ended: { ...this.#ended } };
+  }
+
+  /** Holds a stream until it is released; `witness` tells others what becomes of it. */
+  hold(stream: HeldStream, witness?: StreamWitness): void {
+    this.#streams.set(stream, witness);
+    this.#opened += 1;
+  }
+
+  /** The bus of a stream is away, or back. */
+  away(stream: HeldStream, isAway: boolean): void {
+    this.#streams.get(stream)?.away(isAway);
+  }
+
+  /** A stream has ended. */
+  release(stream: HeldStream, ending: StreamEnding): void {
+    const witness = this.#streams.get(stream);
+    if (!this.#streams.delete(stream)) return;
+    this.#ended[ending] += 1;
+    witness?.ended(ending);
+    for (const { done, streams } of this.#awaited) if (streams.delete(stream) && streams.size === 0) done();
+  }
+
+  /**
+   * Ends all streams gracefully; resolves when the last one has ended, for which no reader is waited for. `settled` as of
+   * {@link HeldStream.close}.
+   */
+  async close(settled?: Promise<boolean>): Promise<void> {
+    const streams = [...this.#streams.keys()];
+    for (const stream of streams) stream.close(settled);
+    await this.#gone(streams, SETTLE_MS + this.#authorizeMs);
+  }
+
+  /**
+   * Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. Each ends once
+   * `settle` has resolved that was called at its moment or later, and at most a second after its moment.
+   */
+  async drain(windowMs: number, settle?: Settle): Promise<void> {
+    await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained, settle);
+  }
+
+  /** Ends the `count` oldest streams as {@link Streams.drain} does. */
+  async shed(count: number, windowMs: number, settle?: Settle): Promise<void> {
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed, settle);
+  }
+
+  #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'waitedMs' | 'written'> {
+    const [events = 0, frames = 0, collapsed = 0, waitedMs = 0, ...waits] = this.tally.counts;
+    const written = Object.fromEntries(WITHIN.map((within, place) => [within, waits[place] ?? 0]));
+    return { events, frames, collapsed, waitedMs, written: written as Record<WrittenWithin, number> };
+  }
+
+  /** Each stream has its own slice of the window, and a moment of chance within it. */
+  async #retire(streams: HeldStream[], windowMs: number, why: Retirement, settle?: Settle): Promise<void> {
+    const questions = settle && new LastQuestions(settle);
+    const slice = windowMs / streams.length;
+    const now = performance.now();
+    streams.forEach((stream, place) => {
+      const at = now + slice * (place + Math.random());
+      stream.retire(at, why, questions?.after(at));
+    });
+    const asked = questions?.ask();
+    await this.#gone(streams, windowMs + TAKE_MS);
+    questions?.stop();
+    await asked;
+  }
+
+  /** Waits for streams to end, for so long at most; what then remains is cut off. */
+  async #gone(streams: HeldStream[], ms: number): Promise<void> {
+    const left = new Set(streams.filter((stream) => this.#streams.has(stream)));
+    if (left.size === 0) return;
+    const late = setTimeout(() => {
+      for (const stream of left) stream.abort();
+    }, ms);
+    const gone = deferred();
+    const awaited = { streams: left, done: gone.resolve };
+    this.#awaited.add(awaited);
+    await gone.promise;
+    this.#awaited.delete(awaited);
+    clearTimeout(late);
+  }
+}
+
+/** Milliseconds that a bus has to deliver what was published before a close. */
+export const SETTLE_MS = 1_000;
+/** Milliseconds over which even a few streams end: their clients come back all at once otherwise. */
+const LEAST_TRAP_MS = 2_000;
+/** Milliseconds that readers have, after the window of a drain, to take what is pending. */
+const TAKE_MS = 5_000;
+
+/** Asks the bus for what was published before the call; resolves in any case. */
+export type Settle = () => Promise<unknown>;
+
+/** Streams whose end somebody waits for. */
+interface Awaited {
+  streams: Set<HeldStream>;
+  done: () => void;
+}
+
+/** The classes in which the core counts how long it took to write a notification. */
+const WITHIN = ['5', '20', '100', '500', '2000', '10000', 'more'] as const;

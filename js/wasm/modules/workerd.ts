@@ -1,0 +1,5 @@
+import { load } from '../server/load.js';
+import module from './module.js';
+import './workers-profile.js';
+
+load(() => module);

@@ -1,0 +1,22 @@
+import * as core from '../../../pkg/mcp_listen.js';
+import { ListenError } from '../../model/error.js';
+import { serverLife } from './guard.js';
+
+let isLoaded = false;
+
+/**
+ * Starts the core with the module that `source` gives, which is not asked where the core is there: of several entries of
+ * this package, and of several calls, the first one starts the only core that there is.
+ */
+export function load(source: () => core.SyncInitInput): void {
+  if (isLoaded) return;
+  serverLife.carry(core);
+  core.initSync({ module: source() });
+  isLoaded = true;
+}
+
+/** @throws ListenError `not-loaded`, in place of whatever the first call into the core would throw. */
+export function expectLoaded(): void {
+  if (!isLoaded)
+    throw new ListenError('not-loaded', 'the core is not loaded: call init(module) of mcp-listen/slim first');
+}

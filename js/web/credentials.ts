@@ -1,0 +1,77 @@
+import { ListenError } from '../model/error.js';
+
+/** The header fields that identify the caller of a request. */
+export class Credentials {
+  readonly #names: readonly string[];
+  /** Those that say who the caller is. */
+  readonly #naming: readonly string[];
+
+  /**
+   * @param further - names of header fields beside `Authorization` and `Cookie`. With `Cookie` among
+   * them, cookies are a part of a caller's name.
+   * @throws ListenError `invalid-options`.
+   */
+  constructor(further: readonly string[] = []) {
+    const isList = Array.isArray(further) && further.every((name) => typeof name === 'string' && TOKEN.test(name));
+    if (!isList) throw new ListenError('invalid-options', 'credentialHeaders must be a list of names of header fields');
+    this.#naming = [...new Set(['authorization', ...further.map((name) => name.toLowerCase())])];
+    this.#names = [...new Set([...this.#naming, 'cookie'])];
+  }
+
+  /** Returns the credentials of a request, and no other header field. */
+  of({ headers }: Request): Headers {
+    return only(this.#names, headers);
+  }
+
+  /** Returns a text that is equal for two requests to one URL with the same credentials. */
+  keyOf(request: Request): string {
+    return JSON.stringify([request.url, ...this.of(request)]);
+  }
+
+  /**
+   * Returns a name for the caller, a digest of its credentials; undefined without any. Load balancers
+   * set cookies and clients choose them, so they count only where the constructor names `Cookie`.
+   */
+  async nameOf({ headers }: Request): Promise<string | undefined> {
+    const own = only(this.#naming, headers);
+    const authorization = own.get('authorization');
+    if (authorization !== null) own.set('authorization', withPlainScheme(authorization));
+    const fields = [...own];
+    return fields.length === 0 ? undefined : digestOf(`caller ${JSON.stringify(fields)}`);
+  }
+
+  /** Returns the key of a request as a digest of 43 characters. */
+  digestOf(request: Request): Promise<string> {
+    return digestOf(`request ${this.keyOf(request)}`);
+  }
+}
+
+/** Returns the header fields with these names. */
+function only(names: readonly string[], headers: Headers): Headers {
+  const own = new Headers();
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null) own.set(name, value);
+  }
+  return own;
+}
+
+/** Returns credentials with their scheme in lower case and one space after it. */
+function withPlainScheme(authorization: string): string {
+  const text = authorization.trim();
+  const end = text.search(/\s/);
+  return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
+}
+
+/** Returns a SHA-256 as base64url; the prefix separates it from digests made elsewhere. */
+async function digestOf(text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`mcp-listen ${text}`);
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return btoa(String.fromCharCode(...digest))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace('=', '');
+}
+
+/** The name of a header field (RFC 9110, 5.6.2). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;

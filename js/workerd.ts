@@ -1,3 +1,0 @@
-import './runtime/workerd.js';
-
-export * from './index.js';
