@@ -5,9 +5,9 @@ import type { Notifier } from './bus/notifier.js';
 import type { ListenCapabilities } from './handler/discovery.js';
 import type { FrontOptions } from './http/origin-guard.js';
 import type { ListenLimits } from './model/limits.js';
+import type { ListenStats } from './model/stats.js';
 import type { Log } from './observe/log.js';
 import type { SpanTracer } from './observe/tracing.js';
-import type { ListenStats } from './streams/registry.js';
 
 /** How `serveListen` serves. */
 export interface ListenOptions extends FrontOptions {

@@ -1,11 +1,12 @@
 import { calling, ListenError } from '../model/error.js';
-import { eventText, type ServerEvent } from '../model/event.js';
+import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import { atMost } from '../timing/with-timeout.js';
 import { normalizeEvent } from '../wasm/server/bindings.js';
 import type { Broker, BrokerEar } from './broker.js';
 import type { BusConnection, BusLink, BusTally, EventFeed, ListenBus } from './bus.js';
+import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory-bus.js';
 import type { LogOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';

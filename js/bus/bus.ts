@@ -1,6 +1,6 @@
 import type { ServerEvent } from '../model/event.js';
-import type { FannedStream } from '../streams/fanout-stream.js';
 import type { Opening } from './opening.js';
+import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
@@ -43,7 +43,7 @@ export interface ListenBus extends ServerEventBus {
   /** Keeps the request alive on behalf of which it is called, until `what` settles. Without it that is not needed. */
   waitUntil?(what: Promise<void>): void;
   /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
-  hold?(opening: Opening, joining: Connecting): Promise<FannedStream>;
+  hold?(opening: Opening, joining: Connecting): Promise<ServerStream>;
   /**
    * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
    *

@@ -1,5 +1,6 @@
-import { eventText, type ServerEvent } from '../model/event.js';
+import type { ServerEvent } from '../model/event.js';
 import type { BusConnection, BusLink, EventFeed, ListenBus, ServerEventBus } from './bus.js';
+import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory-bus.js';
 import type { SessionStore } from './session-store.js';
 

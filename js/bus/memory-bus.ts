@@ -1,10 +1,11 @@
 import { ListenError } from '../model/error.js';
-import { eventText, type ServerEvent } from '../model/event.js';
+import type { ServerEvent } from '../model/event.js';
 import { report } from '../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../wasm/server/bindings.js';
 import { coreLife } from '../wasm/server/guard.js';
 import { expectLoaded } from '../wasm/server/load.js';
 import type { BusConnection, BusLink, EventFeed, ListenBus } from './bus.js';
+import { eventText } from './event-text.js';
 import { RecentEvents } from './memory-log.js';
 import { SessionMap } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';

@@ -1,6 +1,7 @@
 import type { Grant } from '../auth/reauthorize.js';
-import type { StreamOwner } from '../streams/fanout-stream.js';
+import type { StreamEnding } from '../model/stats.js';
 import type { Stream } from '../wasm/server/bindings.js';
+import type { ServerStream } from './server-stream.js';
 
 /** What a stream is opened with. */
 export interface Opening {
@@ -17,4 +18,16 @@ export interface Opening {
   grant: Grant | undefined;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
+}
+
+/** The server that a stream is of. */
+export interface StreamOwner {
+  /** Over how many milliseconds the streams of a core that has trapped end. */
+  trapMs(): number;
+  /** The bus of a stream is away, or back; not told where the bus tells of its streams together. */
+  away(stream: ServerStream, isAway: boolean): void;
+  /** The core has trapped that had streams of it. */
+  trapped(error: Error): void;
+  /** A stream has ended. */
+  ended(stream: ServerStream, ending: StreamEnding): void;
 }

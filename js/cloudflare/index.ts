@@ -17,4 +17,4 @@ export type { OnceOptions } from './object/tables/idempotency-keys.js';
 export { type PublishOptions, publishEndpoint } from './publish/endpoint.js';
 export type { Publisher } from './publish/publisher.js';
 export { tenantSecret } from './publish/tenant-secret.js';
-export type { BusName } from './wire/bus-name.js';
+export type { BusName } from './wire/names.js';

@@ -1,7 +1,7 @@
-import { json } from '../http/error-response.js';
 import { ListenError, type ListenErrorCode } from '../model/error.js';
 import { deferred } from '../timing/deferred.js';
 import { Refusal, refusalOf } from '../wasm/server/bindings.js';
+import { json } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 
 /** How much is read of an answer of the handler that is not just passed on. */

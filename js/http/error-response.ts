@@ -1,20 +1,6 @@
+import type { RefusalKind } from '../model/stats.js';
 import type { Answer } from '../wasm/server/bindings.js';
-
-/**
- * What is wrong with a request that is refused: `http`: its method or media types; `origin`: host or page; `size`: a limit;
- * `request`: what it says, or a session that is not there or has a stream; `unauthorized`; `forbidden`; `full`: too many streams or
- * sessions; `unavailable`: the bus, the handler or the authorizer; `closing`.
- */
-export type RefusalKind =
-  | 'http'
-  | 'origin'
-  | 'size'
-  | 'request'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'full'
-  | 'unavailable'
-  | 'closing';
+import { json } from '../web/json-response.js';
 
 /** The header fields of an answer to a denied caller. */
 export interface DenialFields {
@@ -62,9 +48,4 @@ export class Refusals {
     this.counts[kind] += 1;
     this.#onrefused(kind);
   }
-}
-
-/** A JSON text as an answer. */
-export function json(body: string, status = 200): Response {
-  return new Response(body, { status, headers: { 'content-type': 'application/json' } });
 }

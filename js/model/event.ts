@@ -1,5 +1,3 @@
-import { normalizeEvent } from '../wasm/server/bindings.js';
-import { calling } from './error.js';
 import type { TaskState } from './task.js';
 
 /**
@@ -32,12 +30,3 @@ export type ChangeEvent =
   | { kind: 'resources_list_changed' }
   | { kind: 'resource_updated'; uri: string }
   | { kind: 'task_status'; task: TaskState };
-
-/**
- * The event as compact JSON text.
- *
- * @throws ListenError with `malformed-event`, `unknown-event-kind`, `invalid-uri`, `invalid-task`, `invalid-audience` or `invalid-principal`.
- */
-export function eventText(event: ServerEvent): string {
-  return calling(() => normalizeEvent(JSON.stringify(event) ?? ''));
-}

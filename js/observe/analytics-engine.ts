@@ -1,6 +1,4 @@
-import type { StreamEnding } from '../bus/server-stream.js';
-import type { RefusalKind } from '../http/error-response.js';
-import type { ListenStats, WrittenWithin } from '../streams/registry.js';
+import type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from '../model/stats.js';
 
 /** What is used of a dataset of Workers Analytics Engine: a binding can be given. */
 export interface AnalyticsDataset {

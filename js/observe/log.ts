@@ -1,5 +1,4 @@
-import type { StreamEnding } from '../bus/server-stream.js';
-import type { RefusalKind } from '../http/error-response.js';
+import type { RefusalKind, StreamEnding } from '../model/stats.js';
 
 /** What kind of stream it is: of a listen request, or of a session of an earlier revision. */
 export type LoggedStream = 'listen' | 'session';

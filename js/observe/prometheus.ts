@@ -1,8 +1,7 @@
 import { ListenError } from '../model/error.js';
-import type { ListenStats } from '../streams/registry.js';
+import type { ListenStats } from '../model/stats.js';
 import { bears } from '../web/bearer.js';
 import { report } from './on-error.js';
-import { type BusNumbers, metricsText } from './prometheus-text.js';
 
 /** What an endpoint for Prometheus tells, and to whom. */
 export interface MetricsOptions {
@@ -46,3 +45,83 @@ export function metrics({
 }
 
 const HEADERS = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' };
+
+/** What a bus tells of itself: the `BusStats` of a bus object are such. */
+export interface BusNumbers {
+  /** Streams attached. */
+  attached: number;
+  /** Events published since the log began. */
+  position: number;
+  /** Sessions of clients of earlier revisions. */
+  sessions: number;
+}
+
+/**
+ * The numbers of a server, and those of its bus object where given, as Prometheus reads them (text format 0.0.4): at most 40 series,
+ * whose labels say nothing but reasons and bounds.
+ */
+export function metricsText(stats: ListenStats, bus?: BusNumbers): string {
+  const parts = [...gauges(stats), ...counters(stats), histogram(stats)];
+  return [...parts, ...(bus === undefined ? [] : ofBus(bus))].join('');
+}
+
+function gauges({ away, open }: ListenStats): string[] {
+  return [
+    family('streams_open', 'gauge', 'Streams open now.', [['', open]]),
+    family('streams_away', 'gauge', 'Open streams whose bus is away.', [['', away]]),
+  ];
+}
+
+/** How many streams were opened follows from those that are open and those that ended. */
+function counters(stats: ListenStats): string[] {
+  return [
+    family('streams_ended_total', 'counter', 'Streams that ended, by reason.', byReason(stats.ended)),
+    family('requests_refused_total', 'counter', 'Requests refused, by reason.', byReason(stats.refused)),
+    family('outages_total', 'counter', 'Times that a stream lost its bus.', [['', stats.outages]]),
+    family('gaps_total', 'counter', 'Times that something was missing between bus and stream.', [['', stats.gaps]]),
+    family('resyncs_total', 'counter', 'Times that a stream cued all that it honors.', [['', stats.resyncs]]),
+    family('events_total', 'counter', 'Events that streams honored.', [['', stats.events]]),
+    family('events_collapsed_total', 'counter', 'Events told with an earlier one.', [['', stats.collapsed]]),
+    family('notifications_total', 'counter', 'Notifications written.', [['', stats.frames]]),
+  ];
+}
+
+function ofBus({ attached, position, sessions }: BusNumbers): string[] {
+  return [
+    family('bus_streams', 'gauge', 'Streams attached to the bus.', [['', attached]]),
+    family('bus_sessions', 'gauge', 'Sessions of earlier revisions.', [['', sessions]]),
+    family('bus_events_total', 'counter', 'Events published since the log began.', [['', position]]),
+  ];
+}
+
+function histogram({ waitedMs, written }: ListenStats): string {
+  let sum = 0;
+  const buckets = BOUNDS.map(([le, ...classes]): Sample => {
+    for (const within of classes) sum += written[within];
+    return [`_bucket{le="${le}"}`, sum];
+  });
+  const samples: Sample[] = [...buckets, ['_sum', waitedMs / 1_000], ['_count', sum]];
+  return family('write_delay_seconds', 'histogram', 'Seconds from publish to write.', samples);
+}
+
+function byReason(counts: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(counts).map(([reason, count]) => [`{reason="${reason}"}`, count]);
+}
+
+function family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string, samples: Sample[]): string {
+  const full = `mcp_listen_${name}`;
+  const lines = samples.map(([suffix, value]) => `${full}${suffix} ${value}\n`);
+  return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
+}
+
+/** What follows the name of a metric, and its value. */
+type Sample = [suffix: string, value: number];
+
+/** Upper bounds in seconds, and which classes of `written` each adds: a scrape needs none below 20 ms. */
+const BOUNDS = [
+  ['0.02', '5', '20'],
+  ['0.1', '100'],
+  ['0.5', '500'],
+  ['2', '2000'],
+  ['+Inf', '10000', 'more'],
+] as const;

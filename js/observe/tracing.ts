@@ -1,5 +1,3 @@
-import { type RemoteSpan, remoteSpan } from './traceparent.js';
-
 /** What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given. */
 export interface SpanTracer {
   /** Starts a span. */
@@ -89,3 +87,27 @@ function linksTo(traceparent: string | null | undefined): { context: RemoteSpan 
 const SERVER = 1;
 const PRODUCER = 3;
 const FAILED = 2;
+
+/** Where a trace comes from, as OpenTelemetry's `SpanContext` has it. */
+export interface RemoteSpan {
+  /** 32 hexadecimal digits. */
+  traceId: string;
+  /** 16 hexadecimal digits. */
+  spanId: string;
+  /** 1: sampled. */
+  traceFlags: number;
+  /** It comes from another process. */
+  isRemote: true;
+}
+
+/** What a `traceparent` of W3C's Trace Context says; undefined where it is none. */
+export function remoteSpan(traceparent: string | null | undefined): RemoteSpan | undefined {
+  const [, version = '', traceId = '', spanId = '', flags = '', more] = FORM.exec(traceparent ?? '') ?? [];
+  // What later versions add is not looked at; the first has nothing to add.
+  if (version === '' || version === 'ff' || (version === '00' && more !== undefined)) return undefined;
+  if (NOTHING.test(traceId) || NOTHING.test(spanId)) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const NOTHING = /^0+$/;

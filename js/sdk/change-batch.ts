@@ -1,5 +1,6 @@
 import type { ListenBus } from '../bus/bus.js';
-import { eventText, type ServerEvent } from '../model/event.js';
+import { eventText } from '../bus/event-text.js';
+import type { ServerEvent } from '../model/event.js';
 import { publishing, type Tracing } from '../observe/tracing.js';
 
 /** What one server changed in this turn of the event loop, to be published together. */

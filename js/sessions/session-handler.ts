@@ -1,5 +1,6 @@
 import { type Asker, type Authorization, type AuthorizeContext, denial } from '../auth/authorize.js';
 import type { Caller } from '../auth/principal.js';
+import type { ServerStream } from '../bus/server-stream.js';
 import type { NewSession, SessionLimits, SessionStore } from '../bus/session-store.js';
 import { buffered, raised } from '../handler/advertise-all.js';
 import type { FetchHandler } from '../handler/handler.js';
@@ -8,7 +9,6 @@ import type { Refusals } from '../http/error-response.js';
 import { type Inbound, type Judged, refuse, renamed, send } from '../http/inbound.js';
 import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
-import type { FannedStream } from '../streams/fanout-stream.js';
 import { type Exchange, type LegacyInitialized, Refusal, type Step } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 import { whole } from './session-limits.js';
@@ -29,7 +29,7 @@ export interface SessionHost {
   /** What the caller may hear of what is requested; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
   /** Opens the stream of the session of a request, unless there is no room. */
-  open(core: Exchange, asker: Asker): Promise<FannedStream | Refusal>;
+  open(core: Exchange, asker: Asker): Promise<ServerStream | Refusal>;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */

@@ -1,8 +1,8 @@
 import type { Grant, Granted } from '../auth/reauthorize.js';
 import type { EventFeed } from '../bus/bus.js';
 import type { Opening } from '../bus/opening.js';
-import type { StreamEnding } from '../bus/server-stream.js';
 import { fromCore, ListenError } from '../model/error.js';
+import type { StreamEnding } from '../model/stats.js';
 import { expiry } from '../model/timeouts.js';
 import { DeadlineTimer } from '../timing/deadline-timer.js';
 import { Renewed } from '../wasm/per-instance.js';

@@ -1,5 +1,6 @@
 import type { Grant } from '../auth/reauthorize.js';
-import { type HeldStream, NO_QUEUE, type StreamEnding, sseResponse } from '../bus/server-stream.js';
+import type { StreamOwner } from '../bus/opening.js';
+import type { ServerStream } from '../bus/server-stream.js';
 import { ListenError } from '../model/error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import type { Retirement } from '../wasm/server/bindings.js';
@@ -7,22 +8,10 @@ import { surviving } from '../wasm/server/guard.js';
 import type { FanoutStreams } from './fanout-driver.js';
 import type { OwnRequest } from './own-request.js';
 import { SETTLE_MS } from './registry.js';
-import { StreamBody } from './response-body.js';
-
-/** The server that a stream is of. */
-export interface StreamOwner {
-  /** Over how many milliseconds the streams of a core that has trapped end. */
-  trapMs(): number;
-  /** The bus of a stream is away, or back; not told where the bus tells of its streams together. */
-  away(stream: FannedStream, isAway: boolean): void;
-  /** The core has trapped that had streams of it. */
-  trapped(error: Error): void;
-  /** A stream has ended. */
-  ended(stream: FannedStream, ending: StreamEnding): void;
-}
+import { NO_QUEUE, StreamBody, sseResponse } from './response-body.js';
 
 /** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
-export class FannedStream implements HeldStream, EventListenerObject {
+export class FannedStream implements ServerStream, EventListenerObject {
   /** Its number in the core; {@link NONE} once that has trapped. */
   id: number;
   /** What holds it. */

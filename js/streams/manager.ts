@@ -2,21 +2,21 @@ import type { Asker, AuthorizeContext, Authorizing } from '../auth/authorize.js'
 import type { Naming } from '../auth/principal.js';
 import { type Grant, type Granting, grantOf, isAskedAgain } from '../auth/reauthorize.js';
 import type { BusConnection, BusLink, ListenBus } from '../bus/bus.js';
-import type { Opening } from '../bus/opening.js';
-import type { HeldStream, StreamEnding } from '../bus/server-stream.js';
+import type { Opening, StreamOwner } from '../bus/opening.js';
+import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { DEFAULT_LIMITS } from '../model/limits.js';
+import type { ListenStats, StreamEnding } from '../model/stats.js';
 import { scattered, type Times } from '../model/timeouts.js';
 import type { StreamWitness, Witness } from '../observe/stream-observer.js';
 import { atMost } from '../timing/with-timeout.js';
 import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from '../wasm/server/bindings.js';
 import { LoneLines } from './connection/own-connections.js';
 import { FanoutStreams } from './fanout-driver.js';
-import type { FannedStream, StreamOwner } from './fanout-stream.js';
 import { Callers, type Seat } from './principal-quota.js';
-import { type ListenStats, SETTLE_MS, Streams } from './registry.js';
+import { SETTLE_MS, Streams } from './registry.js';
 
 /** What streams are opened with. */
 export interface OpeningOptions {
@@ -128,7 +128,7 @@ export class Openings {
   }
 
   /** Opens the stream of the session of a request, for its asker. */
-  async openSession(core: Exchange, asker: Asker): Promise<FannedStream | Refusal> {
+  async openSession(core: Exchange, asker: Asker): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
@@ -145,7 +145,7 @@ export class Openings {
     }
   }
 
-  async #opened(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<FannedStream> {
+  async #opened(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<ServerStream> {
     const { bus, discovery, limits } = this.#options;
     if (bus.hold === undefined) await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
     const opening = await discovery.use(asker.request, rest, (known) => this.#openingOf(core, known, permit, asker));
@@ -161,7 +161,7 @@ export class Openings {
   }
 
   /** The stream, once its bus has confirmed what it wants. */
-  async #attached(stream: FannedStream): Promise<FannedStream> {
+  async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
       await atMost(this.#options.limits.attachMs, stream.attached, attachTimeout);
       return stream;
@@ -171,7 +171,7 @@ export class Openings {
     }
   }
 
-  async #joined(core: Exchange, asker: Asker): Promise<FannedStream> {
+  async #joined(core: Exchange, asker: Asker): Promise<ServerStream> {
     const { bus, limits, onerror, times } = this.#options;
     const { tally } = this.#streams;
     const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
@@ -266,12 +266,12 @@ export class Openings {
     return scattered(this.#options.times.keepAliveMs);
   }
 
-  #release(stream: HeldStream, ending: StreamEnding): void {
+  #release(stream: ServerStream, ending: StreamEnding): void {
     this.#streams.release(stream, ending);
     this.#callers.release(stream);
   }
 
-  #hold(stream: HeldStream, seat: Seat, witness: StreamWitness | undefined): void {
+  #hold(stream: ServerStream, seat: Seat, witness: StreamWitness | undefined): void {
     this.#streams.hold(stream, witness);
     this.#callers.hold(stream, seat);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);

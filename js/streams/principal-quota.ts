@@ -1,5 +1,5 @@
 import type { Asker } from '../auth/authorize.js';
-import type { HeldStream } from '../bus/server-stream.js';
+import type { ServerStream } from '../bus/server-stream.js';
 import type { DEFAULT_LIMITS } from '../model/limits.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
@@ -25,7 +25,7 @@ export class Callers {
   readonly #common: number;
   readonly #share: number;
   readonly #held = new Map<string, { streams: number; names: number }>();
-  readonly #seats = new WeakMap<HeldStream, Seat>();
+  readonly #seats = new WeakMap<ServerStream, Seat>();
   #large = 0;
 
   constructor(limits: typeof DEFAULT_LIMITS) {
@@ -65,12 +65,12 @@ export class Callers {
   }
 
   /** It is open. */
-  hold(stream: HeldStream, seat: Seat): void {
+  hold(stream: ServerStream, seat: Seat): void {
     this.#seats.set(stream, seat);
   }
 
   /** A stream has ended. */
-  release(stream: HeldStream): void {
+  release(stream: ServerStream): void {
     const seat = this.#seats.get(stream);
     if (seat !== undefined && this.#seats.delete(stream)) this.leave(seat);
   }

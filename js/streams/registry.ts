@@ -1,50 +1,15 @@
 import type { BusTally } from '../bus/bus.js';
-import type { HeldStream, StreamEnding } from '../bus/server-stream.js';
-import type { RefusalKind } from '../http/error-response.js';
+import type { ServerStream } from '../bus/server-stream.js';
+import { type ListenStats, type StreamEnding, WITHIN, type WrittenWithin } from '../model/stats.js';
 import type { StreamWitness } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
 import { Renewed } from '../wasm/per-instance.js';
 import { Retirement, Tally } from '../wasm/server/bindings.js';
 import { LastQuestions } from './final-settle.js';
 
-/** What a server's streams are doing, and what they went through since it began. */
-export interface ListenStats {
-  /** Streams open now. */
-  open: number;
-  /** Those of them whose bus is away: they stay open, and hear what they missed when it is back. */
-  away: number;
-  /** Streams opened so far. */
-  opened: number;
-  /** Requests refused so far, by what was wrong with them. */
-  refused: Readonly<Record<RefusalKind, number>>;
-  /** How often a stream lost its bus. */
-  outages: number;
-  /** How often a stream lost its bus and was attached again. */
-  healed: number;
-  /** How often something was found missing, out of order or broken between the bus and a stream. */
-  gaps: number;
-  /** How often nobody could tell what a stream had missed, so that it cued everything it honors. */
-  resyncs: number;
-  /** Events that streams honored, once for each stream. */
-  events: number;
-  /** Notifications written. */
-  frames: number;
-  /** Events told together with an earlier one of the same list, URI or task, which still waited for its reader. */
-  collapsed: number;
-  /** Milliseconds from publish to write, of all notifications in `written` together. */
-  waitedMs: number;
-  /** Notifications written by how long after the publish: up to so many milliseconds, and above 10,000. */
-  written: Readonly<Record<WrittenWithin, number>>;
-  /** How many streams have ended for each reason. */
-  ended: Readonly<Record<StreamEnding, number>>;
-}
-
-/** How long after its publish, in milliseconds, a notification was written. */
-export type WrittenWithin = (typeof WITHIN)[number];
-
 /** The streams that one server holds, and how those ended that it held. */
 export class Streams {
-  readonly #streams = new Map<HeldStream, StreamWitness | undefined>();
+  readonly #streams = new Map<ServerStream, StreamWitness | undefined>();
   readonly #awaited = new Set<Awaited>();
   readonly #authorizeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
@@ -82,18 +47,18 @@ export class Streams {
   }
 
   /** Holds a stream until it is released; `witness` tells others what becomes of it. */
-  hold(stream: HeldStream, witness?: StreamWitness): void {
+  hold(stream: ServerStream, witness?: StreamWitness): void {
     this.#streams.set(stream, witness);
     this.#opened += 1;
   }
 
   /** The bus of a stream is away, or back. */
-  away(stream: HeldStream, isAway: boolean): void {
+  away(stream: ServerStream, isAway: boolean): void {
     this.#streams.get(stream)?.away(isAway);
   }
 
   /** A stream has ended. */
-  release(stream: HeldStream, ending: StreamEnding): void {
+  release(stream: ServerStream, ending: StreamEnding): void {
     const witness = this.#streams.get(stream);
     if (!this.#streams.delete(stream)) return;
     this.#ended[ending] += 1;
@@ -103,7 +68,7 @@ export class Streams {
 
   /**
    * Ends all streams gracefully; resolves when the last one has ended, for which no reader is waited for. `settled` as of
-   * {@link HeldStream.close}.
+   * {@link ServerStream.close}.
    */
   async close(settled?: Promise<boolean>): Promise<void> {
     const streams = [...this.#streams.keys()];
@@ -131,7 +96,7 @@ export class Streams {
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */
-  async #retire(streams: HeldStream[], windowMs: number, why: Retirement, settle?: Settle): Promise<void> {
+  async #retire(streams: ServerStream[], windowMs: number, why: Retirement, settle?: Settle): Promise<void> {
     const questions = settle && new LastQuestions(settle);
     const slice = windowMs / streams.length;
     const now = performance.now();
@@ -146,7 +111,7 @@ export class Streams {
   }
 
   /** Waits for streams to end, for so long at most; what then remains is cut off. */
-  async #gone(streams: HeldStream[], ms: number): Promise<void> {
+  async #gone(streams: ServerStream[], ms: number): Promise<void> {
     const left = new Set(streams.filter((stream) => this.#streams.has(stream)));
     if (left.size === 0) return;
     const late = setTimeout(() => {
@@ -173,9 +138,6 @@ export type Settle = () => Promise<unknown>;
 
 /** Streams whose end somebody waits for. */
 interface Awaited {
-  streams: Set<HeldStream>;
+  streams: Set<ServerStream>;
   done: () => void;
 }
-
-/** The classes in which the core counts how long it took to write a notification. */
-const WITHIN = ['5', '20', '100', '500', '2000', '10000', 'more'] as const;

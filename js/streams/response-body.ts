@@ -1,5 +1,3 @@
-import { sseResponse } from '../bus/server-stream.js';
-
 /** What a body tells its stream. */
 export interface BodyEnds {
   /** Somebody can read it from now on. */
@@ -100,4 +98,18 @@ export class StreamBody {
       // The reader has cancelled: there is no body left to close.
     }
   }
+}
+
+/** Nothing is queued in a body: what nobody reads waits in the core, where it collapses. */
+export const NO_QUEUE = { highWaterMark: 0 };
+
+/** The response whose body is a stream. */
+export function sseResponse(body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    },
+  });
 }

@@ -1,6 +1,6 @@
 import { ListenError } from '../../model/error.js';
+import { type ShardAddress, shardAddress, shardName } from '../wire/names.js';
 import { retrying } from '../wire/retry.js';
-import { type ShardAddress, shardAddress, shardName } from '../wire/shard-name.js';
 import { objectOf } from '../wire/stubs.js';
 import {
   BUS_HEADER,
@@ -9,8 +9,8 @@ import {
   FULL_HEADER,
   KEY_HEADER,
   SHARD_HEADER,
+  WIRE,
 } from '../wire/upgrade.js';
-import { WIRE } from '../wire/version.js';
 import { deployment } from './deployment.js';
 import { ATTEMPTS, type BusDoor, DoorKeys } from './object-keys.js';
 

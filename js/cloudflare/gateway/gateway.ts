@@ -11,7 +11,7 @@ import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
 import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
 import { type PublishOptions, publishEndpoint } from '../publish/endpoint.js';
-import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/bus-name.js';
+import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { Tenants } from './tenants.js';
 import { Behind } from './upstream.js';
 import { acknowledgedBy } from './upstream-authorize.js';

@@ -1,9 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import { deferred } from '../../timing/deferred.js';
-import { shardAddress } from '../wire/shard-name.js';
-import { KEY_HEADER } from '../wire/upgrade.js';
-import { servesEdge, turnedAway } from '../wire/version.js';
+import { shardAddress } from '../wire/names.js';
+import { KEY_HEADER, servesEdge, turnedAway } from '../wire/upgrade.js';
 import { BusKey } from './key.js';
 import { whenBusTraps } from './on-core-reset.js';
 import type { SubscriptionBusOptions } from './options.js';

@@ -6,7 +6,7 @@ import { hex } from '../../web/hex.js';
 import { isBodyTimeout, readStart } from '../../web/request-body.js';
 import type { BusNamespace } from '../edge/durable-object-bus.js';
 import type { Once, PublishedAt } from '../object/tables/idempotency-keys.js';
-import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/bus-name.js';
+import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { attemptsFor, MOST_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
 import { PublishRefusal } from './errors.js';
 import { PublishFailures } from './failed-attempts.js';

@@ -1,5 +1,4 @@
-import { locationHint } from './location-hint.js';
-import { type ShardAddress, shardName } from './shard-name.js';
+import { type ShardAddress, shardName } from './names.js';
 
 /** What a root asks of its shards. */
 export interface ShardStub {
@@ -18,3 +17,17 @@ export function objectOf<Stub>(namespace: DurableObjectNamespace, address: Shard
   const options = hint === undefined ? {} : { locationHint: hint };
   return namespace.getByName(shardName(address), options) as unknown as Stub;
 }
+
+/** Where an object has to be so that it is near the clients on a continent, which is a code of two letters. */
+export function locationHint(continent: string): DurableObjectLocationHint | undefined {
+  return HINTS[continent];
+}
+
+const HINTS: Record<string, DurableObjectLocationHint> = {
+  AF: 'afr',
+  AS: 'apac',
+  EU: 'weur',
+  NA: 'enam',
+  OC: 'oc',
+  SA: 'sam',
+};

@@ -1,7 +1,7 @@
 import type { BusTally } from '../../bus/bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { isBusy, ListenError } from '../../model/error.js';
-import { Outage } from '../../observe/outage.js';
+import { Outage } from '../../observe/stream-observer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
   Fanout,

@@ -3,7 +3,7 @@ import type { SubscriptionFilter } from '../../../model/filter.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
-import { shardAddress, shardName } from '../../wire/shard-name.js';
+import { shardAddress, shardName } from '../../wire/names.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmClock } from '../alarm.js';
 import { EdgeSockets } from '../edge-sockets.js';
