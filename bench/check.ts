@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { main } from '../scripts/main.mjs';
+import { main } from '../scripts/process/main.mjs';
 import { CHECKS, type Check, checked } from './harness/baseline.ts';
 import { compare } from './harness/comparison.ts';
 import { type Experiment, OURS } from './harness/experiment.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { main } from '../scripts/main.mjs';
-import { root } from '../scripts/project.mjs';
+import { main } from '../scripts/process/main.mjs';
+import { root } from '../scripts/process/project.mjs';
 import { core } from './core/experiments.ts';
 import { against } from './harness/against.ts';
 import { argumentsOf, type Options } from './harness/arguments.ts';

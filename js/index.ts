@@ -7,7 +7,7 @@
 export type { Asker, Authorization, Authorize, AuthorizeContext, Denial, Right } from './auth/authorize.js';
 export type { Asked, Principal, PrincipalAnswer } from './auth/principal.js';
 export type { BusConnection, BusLink, Connected, EventFeed, ListenBus, ServerEventBus } from './bus/bus.js';
-export { InMemoryBus } from './bus/memory-bus.js';
+export { InMemoryBus } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { LogOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';

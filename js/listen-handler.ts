@@ -9,7 +9,7 @@ import {
 import { type Caller, callerOf, type Naming, type Principal } from './auth/principal.js';
 import type { ListenBus } from './bus/bus.js';
 import { asListenBus } from './bus/event-bus-adapter.js';
-import { InMemoryBus } from './bus/memory-bus.js';
+import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import { offering, withheld } from './handler/advertise-all.js';

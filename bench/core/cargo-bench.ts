@@ -1,4 +1,4 @@
-import { run } from '../../scripts/command.mjs';
+import { run } from '../../scripts/process/command.mjs';
 
 /** The median that a benchmark of the crate finds for one size: the second cell of the row that it prints for that. */
 export async function cargoBench(name: string, size: number): Promise<number> {

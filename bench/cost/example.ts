@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../wasm-tests/host/bundle.ts';
 import { listenBody } from '../../wasm-tests/host/listen.ts';
 import { resourceUri } from '../frame.ts';

@@ -2,7 +2,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { quantile } from './statistics.ts';
 
 /** Where, when and with what results were made. */

@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os';
-import { run } from '../../scripts/command.mjs';
+import { run } from '../../scripts/process/command.mjs';
 import type { Run } from './outcome.ts';
 
 /** The run that begins now. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { onStop } from '../../scripts/main.mjs';
+import { onStop } from '../../scripts/process/main.mjs';
 import type { Contender, Sample } from '../harness/experiment.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerName } from './servers.ts';

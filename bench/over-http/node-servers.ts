@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { onStop } from '../../scripts/main.mjs';
+import { onStop } from '../../scripts/process/main.mjs';
 import type { LoadServer } from './load-server.ts';
 
 /** Starts a contender on Node's HTTP server, in a process of its own. */

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { onStop } from '../../scripts/main.mjs';
-import { python, pythonSdk } from '../../scripts/python.mjs';
+import { onStop } from '../../scripts/process/main.mjs';
+import { python, pythonSdk } from '../../scripts/setup/python.mjs';
 import type { LoadServer } from './load-server.ts';
 
 /** Starts the official Python SDK on uvicorn. */

@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../wasm-tests/host/bundle.ts';
 import type { LoadServer } from './load-server.ts';
 

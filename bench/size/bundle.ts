@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { gzippedSize } from './module.ts';
 
 /** Who bundles the package. */

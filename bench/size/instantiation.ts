@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { run } from '../../scripts/command.mjs';
-import { startWorkerd } from '../../scripts/workerd.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../wasm-tests/host/bundle.ts';
 
 /** Times in a process that has never seen the module; a program that runs scripts, with its arguments. */

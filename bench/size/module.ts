@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** Kilobytes (of 1,000 bytes) of a built module, compressed as hosts and networks do. */
 export async function gzippedSize(side: 'server' | 'client'): Promise<{ gzip: number }> {

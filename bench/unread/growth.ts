@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { main } from '../../scripts/main.mjs';
+import { main } from '../../scripts/process/main.mjs';
 import { listenFor, listenRequest, resourceUri } from '../frame.ts';
 import { type ServerName, serverOf } from '../in-process/servers.ts';
 import { wasmBytes, watchWasmMemory } from '../in-process/wasm-memory.ts';

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build } from '../../scripts/build.mjs';
-import { run } from '../../scripts/command.mjs';
-import { main } from '../../scripts/main.mjs';
-import { root } from '../../scripts/project.mjs';
-import { setUp } from '../../scripts/setup.mjs';
+import { build } from '../../scripts/build/build.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { main } from '../../scripts/process/main.mjs';
+import { root } from '../../scripts/process/project.mjs';
+import { setUp } from '../../scripts/setup/setup.mjs';
 import { thisMachine } from '../harness/machine.ts';
 import { thisRun } from '../harness/run.ts';
 import type { Growth } from './growth.ts';

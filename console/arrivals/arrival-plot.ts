@@ -1,4 +1,4 @@
-import { badge, placeOf, SHAPES } from '../badge.js';
+import { badge, placeOf, SHAPES } from '../subscriptions/badge.js';
 import { drawing, element, found, write } from '../dom.js';
 import { shortTime } from '../moment.js';
 import { repaint } from '../repaint.js';

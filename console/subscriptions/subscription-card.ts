@@ -1,4 +1,4 @@
-import { badge } from '../badge.js';
+import { badge } from './badge.js';
 import { now } from '../clock.js';
 import { element, write } from '../dom.js';
 import { count, span } from '../moment.js';

@@ -1,4 +1,4 @@
-import { badge } from '../badge.js';
+import { badge } from '../subscriptions/badge.js';
 import { element } from '../dom.js';
 import type { Frame } from '../mcp/frame.js';
 import { timeOfDay } from '../moment.js';

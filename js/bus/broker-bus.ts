@@ -7,7 +7,7 @@ import { normalizeEvent } from '../wasm/server/bindings.js';
 import type { Broker, BrokerEar } from './broker.js';
 import type { BusConnection, BusLink, BusTally, EventFeed, ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
-import { InMemoryBus } from './memory-bus.js';
+import { InMemoryBus } from './memory/memory-bus.js';
 import type { LogOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
 

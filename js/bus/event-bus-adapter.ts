@@ -1,7 +1,7 @@
 import type { ServerEvent } from '../model/event.js';
 import type { BusConnection, BusLink, EventFeed, ListenBus, ServerEventBus } from './bus.js';
 import { eventText } from './event-text.js';
-import { InMemoryBus } from './memory-bus.js';
+import { InMemoryBus } from './memory/memory-bus.js';
 import type { SessionStore } from './session-store.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */

@@ -1,4 +1,4 @@
-/** What the build puts into the script: see scripts/cli.mjs. */
+/** What the build puts into the script: see scripts/build/cli.mjs. */
 declare const BUILT_IN: {
   version: string;
   /** What a new project depends on, and with which versions. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { main, onStop } from '../../scripts/main.mjs';
-import { root } from '../../scripts/project.mjs';
+import { main, onStop } from '../../scripts/process/main.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { startFixture } from '../host/start-fixture.ts';
 import { startPlayer } from './player.ts';
 

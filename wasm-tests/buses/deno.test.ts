@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { CLOSES, DROPS, EVERY, promisesOf } from '../host/bus-list.ts';
 import { type Ask, BusMembers } from '../host/bus-members.ts';
 

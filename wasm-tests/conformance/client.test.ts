@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { clientScenario, type Revision } from './suite.ts';
 
 const CLIENT = `node ${join(root, 'wasm-tests', 'conformance', 'client.mjs')}`;

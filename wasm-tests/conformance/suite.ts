@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** A revision for which the suite has a frozen set of requirements. */
 export type Revision = '2026-07-28' | '2025-11-25';

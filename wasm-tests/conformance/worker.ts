@@ -1,4 +1,4 @@
-import { startWorkerd } from '../../scripts/workerd.mjs';
+import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 
 /** How the streams of an isolate reach the bus. */
 export type Sockets = 'auto' | 'each';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { CLOSES, DROPS, EVERY, promisesOf } from '../host/bus-list.ts';
 import type { BusMember } from '../host/bus-member.ts';
 import { type Ask, BusMembers } from '../host/bus-members.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { callTool } from '../host/call.ts';
 import { writeSnippets } from '../host/snippets.ts';
 import { useChromium } from './browser.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrowserContextOptions } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';

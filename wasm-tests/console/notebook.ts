@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { workerBundle } from '../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { workerBundle } from '../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { SECRET } from '../host/signing.ts';
 
 /** Serves the notebook as `npm start` does, for a file of tests; answers what knows the address of its console. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import type { Workerd } from '../../scripts/workerd.mjs';
+import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { portOf } from '../host/port.ts';
 import { useBrowser } from './browser.ts';
 import { consoleOf, startNotebook } from './notebook.ts';

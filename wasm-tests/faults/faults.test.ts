@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isWhole, resultsFile } from '../../scripts/fault-results.mjs';
+import { isWhole, resultsFile } from '../../scripts/faults/results.mjs';
 import { play } from './play.ts';
 import type { Result } from './scenario.ts';
 import { SCENARIOS } from './scenarios/all.ts';

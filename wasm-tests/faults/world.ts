@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ListenOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
 import { lastingPort } from '../host/port.ts';
 import { OBJECT } from './fixture/object.ts';

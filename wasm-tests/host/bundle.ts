@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /**
  * Bundles the Worker of `folder` (relative to the project) as it would be deployed; answers where it lies. Lanes and test

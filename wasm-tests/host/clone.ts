@@ -1,8 +1,8 @@
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** The repository as it would be cloned, changes included; with what is installed, and nothing that is built. */
 export async function clone(): Promise<{ folder: string; remove(): Promise<void> }> {

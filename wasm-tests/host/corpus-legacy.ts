@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerEvent } from 'mcp-listen';
 import { expect } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { expectError, expectPassed, passedIn } from './corpus.ts';
 import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
 import { initialize, post, type Send } from './legacy.ts';

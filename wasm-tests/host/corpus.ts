@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
 import { acknowledged, LISTEN_HEADERS } from './listen.ts';
 

@@ -1,6 +1,6 @@
 import type { ListenStats } from 'mcp-listen';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
-import type { Workerd } from '../../scripts/workerd.mjs';
+import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
 import { SOCKETS, startFixture } from './start-fixture.ts';

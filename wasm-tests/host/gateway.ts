@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { workerBundle } from '../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { workerBundle } from '../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { LegacySession, type Send } from './legacy.ts';
 import { type ListenInit, listen, type WireStream } from './listen.ts';
 import { SECRET, tenantSecret } from './signing.ts';

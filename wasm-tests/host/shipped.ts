@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { workerBundle } from '../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { workerBundle } from '../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { SECRET } from './signing.ts';
 
 /** Starts the Worker that is deployed, with these variables and no others, for the test that runs. */

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** Writes the programs of docs/clients.md into a folder of their own, with the address of the server at `url`; answers their names. */
 export async function writeSnippets(folder: string, url: string): Promise<string[]> {

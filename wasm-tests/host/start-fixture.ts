@@ -1,4 +1,4 @@
-import { startWorkerd, type Workerd, type WorkerdOptions } from '../../scripts/workerd.mjs';
+import { startWorkerd, type Workerd, type WorkerdOptions } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from './bundle.ts';
 
 /** How the streams of the fixture reach the bus where a test does not say it: as users get it, or each on a socket of its own. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** The MCP server on stdio that tests start: the example. */
 export const STDIO_SERVER = join(root, 'examples', 'stdio', 'server.mjs');

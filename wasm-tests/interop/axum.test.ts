@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { environment, run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
+import { environment, run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { Heard, typescriptClient } from './typescript-client.ts';
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { checks } from '../../scripts/borders.mjs';
-import { unserved, unverified } from '../../scripts/lock.mjs';
+import { checks } from '../../scripts/lint/borders.mjs';
+import { unserved, unverified } from '../../scripts/lint/lock.mjs';
+import { rooms } from '../../scripts/lint/rooms.mjs';
 
 // Put together here, so that this file itself names no machine.
 const elsewhere = ['', 'home', 'me', 'clone'].join('/');
@@ -11,22 +12,31 @@ test.each([
   ['src/ reads no clock and no random source', 'src/uri.rs', 'use std::time::{Duration, Instant};'],
   ['src/ reads no clock and no random source', 'src/uri.rs', 'let seed = rand::random();'],
   [
-    'in js/ only cli/, node/ and the node.ts of runtime/ import node:',
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
     'js/listen-handler.ts',
     "import { readFile } from 'node:fs';",
   ],
   [
-    'in js/ only cli/, node/ and the node.ts of runtime/ import node:',
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
     'js/wasm/modules/workerd.ts',
     "import 'node:fs';",
   ],
   [
-    'in js/ only cli/, node/ and the node.ts of runtime/ import node:',
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
     'js/listen-handler.ts',
     "const fs = await import('node:fs');",
   ],
   ['in js/ only cloudflare/ imports cloudflare:', 'js/listen-handler.ts', "import { env } from 'cloudflare:workers';"],
-  ['no file of js/runtime has more than 15 lines', 'js/runtime/deno.ts', '\n'.repeat(15)],
+  ['no file of js/wasm/modules has more than 15 lines', 'js/wasm/modules/deno.ts', '\n'.repeat(15)],
+  ['the rooms of js/ import what their table allows', 'js/bus/own.ts', "import { open } from '../streams/manager.js';"],
+  ['the rooms of js/ import what their table allows', 'js/model/own.ts', "export type { Bus } from '../bus/bus.js';"],
+  ['the rooms of js/ import what their table allows', 'js/corner/own.ts', ''],
+  ['the rooms of src/ import what their table allows', 'src/topic/own.rs', 'use crate::bus::Bus;'],
+  [
+    'the rooms of src/ import what their table allows',
+    'src/uri.rs',
+    'use crate::{\n    name, wire::{self, Follow},\n};',
+  ],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
   ['no file names a path of one machine', 'README.md', `cd ${elsewhere}`],
 ])('"%s" finds %s: %s', async (name, path, text) => {
@@ -81,8 +91,28 @@ describe('a lock of npm', async () => {
   });
 });
 
+test.each(Object.entries(rooms))('a room of %s/ stands after all that it may import', (_, table) => {
+  const order = Object.keys(table);
+  const forward = Object.entries(table).flatMap(([room, allowed]) =>
+    words(allowed).filter((other) => order.indexOf(other) < 0 || order.indexOf(other) >= order.indexOf(room)),
+  );
+  expect(forward).toEqual([]);
+});
+
+test('a folder with too many files is found', async () => {
+  const files = Array.from({ length: 13 }, (_, place) => ({ path: `js/web/file-${place}.ts`, lines: [] }));
+  const found = await Promise.all(checks.map(([, find]) => find(files)));
+  expect(checks.filter((_, place) => found[place]?.length).map(([name]) => name)).toEqual([
+    'no folder of js/, console/ or scripts/ has more than 12 files',
+  ]);
+});
+
 /** The checks that find something in a repository of this one file and the core as it is built. */
 async function crossings(path: string, text: string): Promise<string[]> {
   const found = await Promise.all(checks.map(([, find]) => find([{ path, lines: text.split('\n') }])));
   return checks.flatMap(([name], index) => (found[index]?.length ? [name] : []));
+}
+
+function words(text: string): string[] {
+  return text.split(' ').filter((word) => word !== '');
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Counts } from '../../bench/cost/counts.ts';
 import { type CostResults, documentOf, withBlock } from '../../bench/cost/document.ts';
 import { billOf, EXAMPLE, monthOf } from '../../bench/cost/month.ts';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 test('docs/cost.md says what was counted', async () => {
   const results = JSON.parse(await readFile(join(root, 'bench', 'cost', 'results.json'), 'utf8')) as CostResults;

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { listenRequest, TOOLS } from './serving.ts';
 import { AUDIENCE, ISSUER, tokenIssuer } from './token-issuer.ts';

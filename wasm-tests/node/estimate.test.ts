@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Cost, Estimate, freeCores, inWords } from '../../scripts/estimate.mjs';
-import type { Part } from '../../scripts/setup.mjs';
-import { sideBySide } from '../../scripts/side-by-side.mjs';
+import { type Cost, Estimate, freeCores, inWords } from '../../scripts/process/estimate.mjs';
+import { sideBySide } from '../../scripts/process/side-by-side.mjs';
+import type { Part } from '../../scripts/setup/setup.mjs';
 
 /** A step that needs `processor` seconds of a core, and can use two. */
 function step(name: string, processor: number, ...after: string[]): Cost {

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Lane, lanes, scheduled } from '../../scripts/lanes.mjs';
-import { root } from '../../scripts/project.mjs';
+import { type Lane, lanes, scheduled } from '../../scripts/lanes/lanes.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** Lanes that end when the test says so, and what ran beside each when it began. */
 class Stage {

@@ -2,9 +2,17 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checks, type Evidence, type Part, parts, type Row, rowsOf, type SuiteRun } from '../../scripts/manifest.mjs';
-import { root } from '../../scripts/project.mjs';
-import { documentOf, summaryOf } from '../../scripts/requirements.mjs';
+import {
+  checks,
+  type Evidence,
+  type Part,
+  parts,
+  type Row,
+  rowsOf,
+  type SuiteRun,
+} from '../../scripts/lint/manifest.mjs';
+import { documentOf, summaryOf } from '../../scripts/lint/requirements.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 const ROW: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.', by: 'ours', tests: ['rust id::works'] };
 const RUNS: SuiteRun[] = [

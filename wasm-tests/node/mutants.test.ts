@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parts, rowsOf } from '../../scripts/manifest.mjs';
-import { judged, namedOutcomes, partOf } from '../../scripts/mutant-core.mjs';
-import { pageOf } from '../../scripts/mutant-page.mjs';
-import { folder, mutants, parsed, rules, survivors } from '../../scripts/mutants.mjs';
-import { root } from '../../scripts/project.mjs';
+import { parts, rowsOf } from '../../scripts/lint/manifest.mjs';
+import { judged, namedOutcomes, partOf } from '../../scripts/mutants/core.mjs';
+import { folder, mutants, parsed, rules, survivors } from '../../scripts/mutants/mutants.mjs';
+import { pageOf } from '../../scripts/mutants/page.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 const PATCH = 'Breaks: it\nShows: invariant 4, P6\nRed: vitest run\n\ndiff --git a/a b/a\n';
 

@@ -2,9 +2,9 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
-import { prepare, problems } from '../../scripts/release-checks.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
+import { prepare, problems } from '../../scripts/release/checks.mjs';
 
 const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
@@ -131,7 +131,7 @@ describe('npm run release', () => {
 /** Runs the script of the repository that was made, without what gives a process in CI its identity. */
 function release(...args: string[]): Promise<string> {
   const { ACTIONS_ID_TOKEN_REQUEST_URL: _, SIGSTORE_ID_TOKEN: __, ...env } = process.env;
-  return run(process.execPath, ['scripts/release.mjs', ...args], { cwd: folder, env });
+  return run(process.execPath, ['scripts/release/release.mjs', ...args], { cwd: folder, env });
 }
 
 function git(...args: string[]): Promise<string> {

@@ -4,10 +4,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import maySkip from '../../.ci/may-skip.json' with { type: 'json' };
-import { judged } from '../../scripts/judged.mjs';
-import { lanes } from '../../scripts/lanes.mjs';
-import { root } from '../../scripts/project.mjs';
-import { laneTally, tallyFile } from '../../scripts/tally.mjs';
+import { judged } from '../../scripts/lanes/judged.mjs';
+import { lanes } from '../../scripts/lanes/lanes.mjs';
+import { laneTally, tallyFile } from '../../scripts/lanes/tally.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 const CARGO = `
 test wire::reads_a_word ... ok
@@ -118,7 +118,10 @@ async function tallied(...args: string[]) {
     await rm(`${tallyFile(lane)}.json`, { force: true });
   });
   const env = { ...process.env, LANE: lane };
-  const child = spawn(process.execPath, [join(root, 'scripts', 'tally.mjs'), ...args], { env, stdio: 'ignore' });
+  const child = spawn(process.execPath, [join(root, 'scripts', 'lanes', 'tally.mjs'), ...args], {
+    env,
+    stdio: 'ignore',
+  });
   const [status] = await once(child, 'exit');
   return { status: status as number, counted: await laneTally(lane) };
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { build } from 'vite';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { type NodeServer, serveOnNode } from '../host/node-http.ts';
 
 /** Starts the Chromium of this machine. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { type Installed, installed } from './installed.ts';
 
 let npm: Installed;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { run } from '../../scripts/command.mjs';
+import { run } from '../../scripts/process/command.mjs';
 
 test('the crate holds its sources, its tests, its benchmark and its papers', async () => {
   const files = (await run('cargo', ['package', '--list', '--allow-dirty'])).trim().split('\n');

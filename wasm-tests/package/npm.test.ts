@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { type Installed, installed } from './installed.ts';
 import { heardAcross, methods } from './wire.ts';
 

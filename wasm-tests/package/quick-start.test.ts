@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run } from '../../scripts/command.mjs';
-import { root } from '../../scripts/project.mjs';
-import { startWorkerd } from '../../scripts/workerd.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { root } from '../../scripts/process/project.mjs';
+import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 import { Heard, typescriptClient } from '../interop/typescript-client.ts';
 import { packed } from './installed.ts';
 

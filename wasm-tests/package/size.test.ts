@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { instantiation } from '../../bench/size/instantiation.ts';
 import { gzippedSize } from '../../bench/size/module.ts';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 
 /** What a side may weigh, in kilobytes of gzip, and take to be instantiated. What bundles are to come to is among the goals of the benchmarks. */
 interface Budget {

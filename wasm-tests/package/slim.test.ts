@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run } from '../../scripts/command.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { run } from '../../scripts/process/command.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { builtWithVite, launched, servedFiles } from './chromium.ts';
 import { type Installed, installed } from './installed.ts';
 

@@ -37,7 +37,7 @@ test('npm start builds nothing the second time', async () => {
 /** Starts it at any free port, for the test that runs. */
 async function started(): Promise<{ said: string; origin: string }> {
   const env = { ...process.env, PORT: '0' };
-  const child = spawn(process.execPath, ['scripts/start.mjs'], { cwd: folder, env });
+  const child = spawn(process.execPath, ['scripts/start/start.mjs'], { cwd: folder, env });
   onTestFinished(async () => {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');

@@ -1,4 +1,4 @@
-import { startWorkerd } from '../../scripts/workerd.mjs';
+import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 
 /** Opens a stream in one isolate of a bundle, publishes in another; answers what was heard, the acknowledgment first. */
 export async function heardAcross(bundle: string): Promise<string[]> {

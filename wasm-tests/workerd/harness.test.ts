@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startWorkerd, type WorkerdOptions } from '../../scripts/workerd.mjs';
+import { startWorkerd, type WorkerdOptions } from '../../scripts/workerd/workerd.mjs';
 import { lastingPort } from '../host/port.ts';
 
 const durableObjects = [{ binding: 'COUNTER', className: 'Counter' }];

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { root } from '../../scripts/project.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { root } from '../../scripts/process/project.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
 import { Heard, typescriptClient } from '../interop/typescript-client.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
-import { startWorkerd } from '../../scripts/workerd.mjs';
+import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
 
 // `npm start` serves with the same `startWorkerd`.

@@ -1,7 +1,7 @@
 import parse from 'parse-prometheus-text-format';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { workerBundle } from '../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { workerBundle } from '../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { listen, updated } from '../host/listen.ts';
 import { SECRET } from '../host/signing.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { workerBundle } from '../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd.mjs';
+import { workerBundle } from '../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { call, callTool, type ToolResult } from '../host/call.ts';
 import { listen, type WireStream } from '../host/listen.ts';
 

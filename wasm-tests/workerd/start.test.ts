@@ -4,7 +4,7 @@ import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { root } from '../../scripts/project.mjs';
+import { root } from '../../scripts/process/project.mjs';
 import { portOf } from '../host/port.ts';
 
 describe('npm start', () => {
@@ -62,7 +62,7 @@ function statusOf(url: URL, host: string): Promise<number | undefined> {
 
 function startScript(port: string, variables: Record<string, string> = {}) {
   const env = { ...process.env, ...variables, PORT: port };
-  const child = spawn(process.execPath, [join(root, 'scripts', 'start.mjs')], { env });
+  const child = spawn(process.execPath, [join(root, 'scripts', 'start', 'start.mjs')], { env });
   onTestFinished(() => void child.kill());
   return child;
 }

@@ -2,7 +2,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Authorize } from '../../auth/authorize.js';
 import type { ListenBus, ServerEventBus } from '../../bus/bus.js';
 import { asListenBus } from '../../bus/event-bus-adapter.js';
-import { InMemoryBus } from '../../bus/memory-bus.js';
+import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { declared, type ListenCapabilities } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { startWorkerd } from '../../../scripts/workerd.mjs';
+import { startWorkerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../host/bundle.ts';
 import type { DeafClient } from './client.ts';
 

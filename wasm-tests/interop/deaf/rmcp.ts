@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { rmcpClient, rmcpProgram } from '../../../scripts/rmcp.mjs';
+import { rmcpClient, rmcpProgram } from '../../../scripts/setup/rmcp.mjs';
 import type { DeafClient } from './client.ts';
 
 /** The Rust SDK's client (a process), which reads the list of tools after each notification. */

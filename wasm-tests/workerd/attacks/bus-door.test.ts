@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../host/bundle.ts';
 import { acknowledged, listChanged, listen } from '../../host/listen.ts';
 import { opened, upgradeStatus } from '../../host/upgrade.ts';

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { workerBundle } from '../../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { workerBundle } from '../../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
 import { EVERYTHING_ON, shipped } from '../../host/shipped.ts';
 import { SECRET } from '../../host/signing.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Workerd } from '../../../scripts/workerd.mjs';
+import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { heapOf } from '../../faults/heap.ts';
 import { Fixture, useFixture } from '../../host/fixture.ts';
 import { acknowledged, LISTEN_HEADERS, listenBody, updated, type WireStream } from '../../host/listen.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Workerd } from '../../../scripts/workerd.mjs';
+import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { GatewayFixture } from '../../host/gateway.ts';
 import { GuardedServer, json } from '../../host/guarded.ts';
 import { LegacySession } from '../../host/legacy.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../host/bundle.ts';
 import { LegacySession } from '../../host/legacy.ts';
 

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { workerBundle } from '../../../scripts/build.mjs';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd.mjs';
+import { workerBundle } from '../../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { SECRET, signed, tenantSecret } from '../../host/signing.ts';
 
 const BODY = JSON.stringify({ kind: 'tools_list_changed' });

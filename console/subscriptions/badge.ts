@@ -1,0 +1,25 @@
+import { drawing, element } from '../dom.js';
+import { numberOf } from './name.js';
+
+/** Shapes tell subscriptions apart where colours do not. */
+export const SHAPES = [
+  'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',
+  'M3.5 3.5h9v9h-9z',
+  'M8 2.5 13.8 13H2.2z',
+  'M8 2l6 6-6 6-6-6z',
+  'M2.5 4h11L8 13.5z',
+  'M6 2h4v4h4v4h-4v4H6v-4H2V6h4z',
+] as const;
+
+/** Which colour and shape a subscription has; the page itself has none. */
+export function placeOf(source: string): number {
+  return source === 'page' ? -1 : numberOf(source) % SHAPES.length;
+}
+
+/** The shape and the name of a subscription, or what stands for the page itself. */
+export function badge(source: string): HTMLElement {
+  if (source === 'page') return element('span', { class: 'badge', 'data-place': 'page' }, 'page');
+  const place = placeOf(source);
+  const shape = drawing('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, drawing('path', { d: SHAPES[place] }));
+  return element('span', { class: 'badge', 'data-place': place }, shape, source);
+}

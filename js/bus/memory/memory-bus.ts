@@ -1,0 +1,228 @@
+import { ListenError } from '../../model/error.js';
+import type { ServerEvent } from '../../model/event.js';
+import { report } from '../../observe/on-error.js';
+import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
+import { coreLife } from '../../wasm/server/guard.js';
+import { expectLoaded } from '../../wasm/server/load.js';
+import type { BusConnection, BusLink, EventFeed, ListenBus } from '../bus.js';
+import { eventText } from '../event-text.js';
+import type { LogOptions } from '../retention.js';
+import { RecentEvents } from './memory-log.js';
+import { SessionMap } from './memory-session-table.js';
+import { MemorySessions } from './memory-sessions.js';
+
+/** A bus within one process or isolate. Events reach only the streams that this very object holds. */
+export class InMemoryBus implements ListenBus {
+  /** Sessions of clients of earlier revisions, in this process only. */
+  readonly sessions: MemorySessions;
+  readonly #rows = new SessionMap();
+  #log: RecentEvents;
+  #core: Bus;
+  #life = coreLife();
+  #links = new Map<number, BusLink>();
+  readonly #feeds = new Set<EventFeed>();
+  readonly #onerror: (error: Error) => void;
+  readonly #options: LogOptions;
+
+  /**
+   * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
+   * @param options - how much is kept for streams that come back.
+   * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+   */
+  constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
+    expectLoaded();
+    this.#onerror = onerror;
+    this.#options = options;
+    this.#log = new RecentEvents(options);
+    this.#core = newBus(this.#log, this.#rows);
+    this.sessions = new MemorySessions(this.#rows, {
+      core: () => this.#bus,
+      heed: () => this.heed(),
+      flush: () => this.#flush(),
+    });
+  }
+
+  publish(event: ServerEvent): Promise<void> {
+    return this.publishAll([event]);
+  }
+
+  publishAll(events: ServerEvent[]): Promise<void> {
+    const published = this.#deliverAll(events);
+    published.catch(this.#onerror);
+    return published;
+  }
+
+  subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
+    const tell = (event: ServerEvent): void => listener(event as Known);
+    const link: BusLink = {
+      receive: (frame) => {
+        for (const event of eventsIn(frame)) tell(JSON.parse(event) as ServerEvent);
+      },
+      lost: (error) => {
+        if ((error as ListenError).code === 'bus-released') return;
+        connection = this.#join(textOf(FixedText.FollowEverything), link);
+        // Which resources changed nobody knows; the lists can be named.
+        for (const event of LISTS) tell(event);
+      },
+    };
+    let connection = this.#join(textOf(FixedText.FollowEverything), link);
+    return () => {
+      this.#renew();
+      connection.leave();
+    };
+  }
+
+  connect(frame: string, link: BusLink): BusConnection {
+    return this.#join(frame, link);
+  }
+
+  feed(feed: EventFeed): () => void {
+    this.#feeds.add(feed);
+    return () => void this.#feeds.delete(feed);
+  }
+
+  /** A session is about to begin: the log has to miss nothing from then on. */
+  protected heed(): void {}
+
+  /** How many streams and listeners are attached. */
+  get attached(): number {
+    return this.fed + this.#bus.state().attached;
+  }
+
+  /** How many streams are fed. */
+  protected get fed(): number {
+    return [...this.#feeds].reduce((fed, { streams }) => fed + streams, 0);
+  }
+
+  /** Tells everybody of events, as the core writes them. */
+  protected deliver(texts: string[]): void {
+    for (const text of texts) this.#publish(text);
+    for (let first = 0; first < texts.length; first += BATCH) {
+      const batch = texts.slice(first, first + BATCH).join('\n');
+      this.#eachFeed((feed) => feed.publish(batch));
+    }
+  }
+
+  /** Events may have been lost on their way here: nobody can tell any more what a stream has missed. */
+  protected gap(): void {
+    this.#beginAnew(new ListenError('bus-lost', 'events may have been missed'));
+    this.#eachFeed((feed) => feed.gap());
+  }
+
+  /** No event comes any more: streams end without a result. */
+  protected end(): void {
+    this.#beginAnew(new ListenError('bus-released', 'the bus is closed'));
+    this.#eachFeed((feed) => feed.release());
+  }
+
+  get #bus(): Bus {
+    this.#renew();
+    return this.#core;
+  }
+
+  /** A core that has begun anew knows of no bus: nobody can tell any more what a stream has missed. */
+  #renew(): void {
+    if (this.#life !== coreLife()) this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
+  }
+
+  async #deliverAll(events: ServerEvent[]): Promise<void> {
+    this.deliver(events.map(eventText));
+  }
+
+  #eachFeed(action: (feed: EventFeed) => void): void {
+    for (const feed of [...this.#feeds]) this.#guarded(() => action(feed));
+  }
+
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#onerror(error as Error);
+    }
+  }
+
+  /** With a log of another name nobody goes on from where they were. */
+  #beginAnew(why: ListenError): void {
+    const links = this.#links;
+    this.#links = new Map();
+    this.#log = new RecentEvents(this.#options);
+    this.#core = newBus(this.#log, this.#rows);
+    this.#life = coreLife();
+    for (const link of links.values()) this.#guarded(() => link.lost(why));
+  }
+
+  #publish(text: string): void {
+    const { deliveries } = this.#bus.publish([text], Date.now());
+    this.#log.append(text);
+    for (const { edges, text: frame } of deliveries) {
+      for (const edge of edges) this.#send(edge, frame);
+    }
+  }
+
+  #send(edge: number, frame: string): void {
+    this.#guarded(() => this.#links.get(edge)?.receive(frame));
+  }
+
+  #join(frame: string, link: BusLink): BusConnection {
+    const edge = this.#bus.connect(undefined, undefined, 0);
+    const links = this.#links.set(edge, link);
+    // Numbers are given out again where everything begins anew.
+    const ifHeld = (action: () => void): void => {
+      this.#renew();
+      if (links === this.#links) action();
+    };
+    this.#take(edge, frame);
+    return {
+      send: (frame) => ifHeld(() => this.#take(edge, frame)),
+      leave: () => {
+        ifHeld(() => this.#leave(edge));
+        return true;
+      },
+    };
+  }
+
+  #take(edge: number, frame: string): void {
+    const received = this.#bus.receive(edge, frame, performance.now());
+    if (received.kind === 'released') this.#release(edge);
+    if (received.kind !== 'followed') return;
+    this.#flush();
+    for (const answer of received.frames) this.#send(edge, answer);
+  }
+
+  /** Does what a change of a session takes. */
+  #flush(): void {
+    const bus = this.#bus;
+    const next = (): BusOutput | undefined => bus.output(0, performance.now());
+    for (let output = next(); output !== undefined; output = next()) {
+      if (output.kind === 'send') for (const edge of output.edges) this.#send(edge, output.text);
+      else if (output.kind === 'close') this.#release(output.edge);
+    }
+  }
+
+  #release(edge: number): void {
+    const link = this.#links.get(edge);
+    this.#leave(edge);
+    const why = new ListenError('bus-released', 'the session is over, or another stream of it has taken over');
+    this.#guarded(() => link?.lost(why));
+  }
+
+  #leave(edge: number): void {
+    if (this.#links.delete(edge)) this.#bus.disconnect(edge, performance.now());
+  }
+}
+
+/** Streams that a former one held have until their sessions would end to come back. */
+function newBus(log: RecentEvents, rows: SessionMap): Bus {
+  const bus = new Bus(log, rows);
+  bus.restored(performance.now());
+  return bus;
+}
+
+/** The events that name no resource and no task. */
+const LISTS: ServerEvent[] = [
+  { kind: 'tools_list_changed' },
+  { kind: 'prompts_list_changed' },
+  { kind: 'resources_list_changed' },
+];
+/** Events that feeds get at once: each stream of one is written all that it hears of them, so that their sum has to be bounded. */
+const BATCH = 32;

@@ -1,0 +1,65 @@
+import type { BusLog } from '../../wasm/server/bindings.js';
+import { type LogOptions, logWindow, TRIM_SHARE } from '../retention.js';
+
+/** One published event with its place in the log. */
+export interface LoggedEvent {
+  position: number;
+  /** The event as JSON text. */
+  event: string;
+}
+
+/** The last events of a bus that has no disk: a window by count and by age, trimmed in batches. */
+export class RecentEvents implements BusLog {
+  /** Tells this log from others. */
+  readonly epoch = crypto.randomUUID();
+  readonly #window: Required<LogOptions>;
+  readonly #events: { event: string; at: number }[] = [];
+  #floor = 0;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(options: LogOptions) {
+    this.#window = logWindow(options);
+  }
+
+  /** The position of the last event; 0: there was none. */
+  get position(): number {
+    return this.#floor + this.#events.length;
+  }
+
+  /** Every event after this position is held. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  /** Keeps the next event, and now and then drops those that have left the window. */
+  append(event: string): void {
+    const now = performance.now();
+    this.#events.push({ event, at: now });
+    const { logAgeMs, logEvents } = this.#window;
+    const isLong = this.#events.length >= logEvents + Math.max(1, logEvents * TRIM_SHARE);
+    const oldest = this.#events[0]?.at ?? now;
+    if (isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE)) this.#trim(now - logAgeMs);
+  }
+
+  /** The events beyond `position`, which must not lie below the floor. */
+  *after(position: number): Iterator<LoggedEvent> {
+    for (const [index, { event }] of this.#events.slice(position - this.#floor).entries()) {
+      yield { position: position + index + 1, event };
+    }
+  }
+
+  /** The events at these positions, which are ascending. */
+  *at(positions: Float64Array): Iterator<LoggedEvent> {
+    for (const position of positions) {
+      const logged = this.#events[position - this.#floor - 1];
+      if (logged !== undefined) yield { position, event: logged.event };
+    }
+  }
+
+  #trim(oldest: number): void {
+    const young = this.#events.findIndex(({ at }) => at >= oldest);
+    const dropped = Math.max(young, this.#events.length - this.#window.logEvents);
+    this.#events.splice(0, dropped);
+    this.#floor += dropped;
+  }
+}

@@ -1,0 +1,50 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from '../process/project.mjs';
+
+/** Makes one script of the command and of the libraries it needs: who installs the package gets no dependency for it. */
+export async function buildCli() {
+  // A fresh clone has no packages yet when this file is read.
+  const { build } = await import('esbuild');
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['js/cli/main.ts'],
+    outfile: 'dist/cli/mcp-listen.js',
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    banner: { js: '#!/usr/bin/env node' },
+    define: { BUILT_IN: JSON.stringify(await builtIn()) },
+    logLevel: 'warning',
+  });
+  await writeFile(join(root, 'dist/cli/licenses.md'), (await Promise.all(bundled.map(license))).join('\n'));
+}
+
+/** See js/cli/built-in.ts. */
+async function builtIn() {
+  const { version, devDependencies } = JSON.parse(await text('package.json'));
+  /** @param {string[]} names */
+  const ranges = (names) => Object.fromEntries(names.map((name) => [name, `^${devDependencies[name]}`]));
+  const files = await Promise.all(template.map(async (name) => [name, await text(`examples/worker/${name}`)]));
+  return {
+    version,
+    dependencies: { ...ranges(['@modelcontextprotocol/server']), 'mcp-listen': `^${version}` },
+    devDependencies: ranges(['@cloudflare/workers-types', 'typescript', 'wrangler']),
+    template: Object.fromEntries(files),
+  };
+}
+
+/** @param {string} name of a package */
+async function license(name) {
+  return `# ${name}\n\n${await text(`node_modules/${name}/${name === 'jsonc-parser' ? 'LICENSE.md' : 'LICENSE'}`)}`;
+}
+
+/** @param {string} path */
+function text(path) {
+  return readFile(join(root, path), 'utf8');
+}
+
+const bundled = ['diff', 'jsonc-parser', 'smol-toml'];
+const template = ['env.d.ts', 'worker.ts', 'wrangler.toml'];

@@ -1,8 +1,0 @@
-import { join } from 'node:path';
-import { root } from './project.mjs';
-
-/** Whether all faults are wanted, and not only those of `npm test`. */
-export const isWhole = process.env['FAULTS'] === 'all';
-
-/** Where a run of the faults leaves what became of each. */
-export const resultsFile = join(root, '.build', 'faults', 'results.json');

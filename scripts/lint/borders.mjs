@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { foreignImports } from '../build/wasm.mjs';
+import { run } from '../process/command.mjs';
+import { main } from '../process/main.mjs';
+import { root } from '../process/project.mjs';
+import { unverified } from './lock.mjs';
+import { roomChecks } from './rooms.mjs';
+
+/** @typedef {{ path: string, lines: string[] }} SourceFile */
+
+/** Checks that nobody crosses a border of the house; one TAP line each. */
+async function borders() {
+  const files = await sourceFiles();
+  let failed = 0;
+  for (const [index, [name, find]] of checks.entries()) {
+    const found = await find(files);
+    if (found.length > 0) failed += 1;
+    process.stdout.write(`${found.length > 0 ? 'not ok' : 'ok'} ${index + 1} - ${name}\n`);
+    for (const place of found) process.stdout.write(`  # ${place}\n`);
+  }
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+/**
+ * What may not be in the repository: each finds the places, in the files it is given, that cross one border.
+ * @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>}
+ */
+export const checks = [
+  ['src/ names no bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
+  ['src/ reads no clock and no random source', (files) => places(core(files), hostSources)],
+  [
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
+    (files) => places(glue(files, nodeFiles), importOf('node')),
+  ],
+  [
+    'in js/ only cloudflare/ imports cloudflare:',
+    (files) => places(glue(files, /^js\/cloudflare\//), importOf('cloudflare')),
+  ],
+  [
+    'only js/brokers/redis and js/brokers/nats import the clients of their brokers',
+    (files) => places(glue(files, /^js\/brokers\/(redis|nats)\//), /from '(redis|@nats-io\/.*)'/),
+  ],
+  ...roomChecks,
+  ['the built core imports its own bindings only', () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'))],
+  [
+    'the built client imports its own bindings only',
+    () => foreignImports(join(root, 'pkg', 'client', 'mcp_listen_client_bg.wasm')),
+  ],
+  ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
+  [
+    'no folder of js/, console/ or scripts/ has more than 12 files',
+    (files) => crowded(12, matching(files, /^(js|console|scripts)\/.*\.(ts|mjs|css)$/)),
+  ],
+  [
+    'no file of js/wasm/modules has more than 15 lines',
+    (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),
+  ],
+  ['no file names a path of one machine', (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/)],
+  [
+    'package-lock.json names no host',
+    (files) => places(matching(files, /^package-lock\.json$/), /"resolved": "[^"]*:/),
+  ],
+  [
+    'package-lock.json verifies every package',
+    (files) => matching(files, /^package-lock\.json$/).flatMap(({ lines }) => unverified(lines)),
+  ],
+];
+
+const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
+const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/(client-)?node\.ts$)/;
+const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
+
+/** @param {string} scheme of a module's name */
+function importOf(scheme) {
+  return new RegExp(`(from|import)\\s*\\(?\\s*['"]${scheme}:`);
+}
+
+/** @param {SourceFile[]} files */
+function core(files) {
+  return files.filter(({ path }) => path.startsWith('src/'));
+}
+
+/**
+ * @param {SourceFile[]} files
+ * @param {RegExp} except
+ */
+function glue(files, except) {
+  return files.filter(({ path }) => path.startsWith('js/') && !except.test(path));
+}
+
+/**
+ * @param {SourceFile[]} files
+ * @param {RegExp} path
+ */
+function matching(files, path) {
+  return files.filter((file) => path.test(file.path));
+}
+
+/**
+ * @param {SourceFile[]} files
+ * @param {RegExp} pattern
+ */
+function places(files, pattern) {
+  return files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : [])),
+  );
+}
+
+/**
+ * @param {number} limit
+ * @param {SourceFile[]} files
+ */
+function longerThan(limit, files) {
+  return files.filter(({ lines }) => lines.length > limit).map(({ path, lines }) => `${path} has ${lines.length}`);
+}
+
+/**
+ * @param {number} limit
+ * @param {SourceFile[]} files
+ */
+function crowded(limit, files) {
+  const counts = new Map();
+  for (const { path } of files) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count > limit).map(([folder, count]) => `${folder} has ${count}`);
+}
+
+/** Every file that is, or is about to be, in the repository. */
+async function sourceFiles() {
+  const list = await run('git', ['ls-files', '-co', '--exclude-standard', '-z']);
+  const files = await Promise.all(
+    list
+      .split('\0')
+      .filter((path) => path !== '')
+      .map(sourceFile),
+  );
+  return files.filter((file) => file !== undefined);
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<SourceFile | undefined>} undefined for a file that is deleted and not yet committed so
+ */
+async function sourceFile(path) {
+  const text = await readFile(join(root, path), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : { path, lines: text.replace(/\n$/, '').split('\n') };
+}
+
+await main(import.meta.url, borders);

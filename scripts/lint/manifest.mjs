@@ -1,0 +1,181 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { run } from '../process/command.mjs';
+import { main } from '../process/main.mjs';
+import { root } from '../process/project.mjs';
+import { documentOf, summaryOf } from './requirements.mjs';
+
+/** @typedef {import('./requirements.mjs').Part} Part */
+/** @typedef {import('./requirements.mjs').Row} Row */
+/** @typedef {import('./requirements.mjs').SuiteRun} SuiteRun */
+/** @typedef {{ parts: Part[], runs: SuiteRun[], known: Set<string>, readme: string, document: string }} Evidence */
+
+/** The folder of the manifest, one file for each part. */
+export const folder = join(root, 'wasm-tests', 'requirements');
+
+/** What has passed of the official suite. */
+const records = join(root, 'wasm-tests', 'conformance', 'checks');
+
+const readmeFile = join(root, 'README.md');
+const documentFile = join(root, 'docs', 'requirements.md');
+
+/** Checks the manifest of requirements, one TAP line each; with `--write`, writes the tables that follow from it. */
+async function manifest() {
+  if (process.argv.includes('--write')) return write();
+  const evidence = { parts: await parts(), runs: await runs(), known: await knownTests(), ...(await written()) };
+  let failed = 0;
+  for (const [index, [name, find]] of checks.entries()) {
+    const found = find(evidence);
+    if (found.length > 0) failed += 1;
+    process.stdout.write(`${found.length > 0 ? 'not ok' : 'ok'} ${index + 1} - ${name}\n`);
+    for (const place of found) process.stdout.write(`  # ${place}\n`);
+  }
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+/**
+ * What must be true of the manifest: each finds what is not.
+ * @type {Array<[name: string, find: (evidence: Evidence) => string[]]>}
+ */
+export const checks = [
+  ['every requirement is proven by tests or says why it is not', ({ parts }) => rowsOf(parts).flatMap(unfounded)],
+  ['every requirement with tests says who shows it', ({ parts }) => rowsOf(parts).flatMap(misattributed)],
+  ['every requirement has one id, a level, a source and a wording', ({ parts }) => malformed(rowsOf(parts))],
+  [
+    'every test that the manifest names exists',
+    ({ parts, known }) => rowsOf(parts).flatMap((row) => absent(row, known)),
+  ],
+  [
+    'docs/requirements.md says what the manifest says',
+    ({ parts, runs, document }) => stale(document, documentOf(parts, runs)),
+  ],
+  [
+    'README.md counts what the manifest counts',
+    ({ parts, runs, readme }) => stale(readme, withSummary(readme, summaryOf(parts, runs))),
+  ],
+];
+
+/** @returns {Promise<Part[]>} */
+export async function parts() {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).sort();
+  return Promise.all(files.map(async (file) => JSON.parse(await readFile(join(folder, file), 'utf8'))));
+}
+
+/** @returns {Promise<SuiteRun[]>} */
+async function runs() {
+  const files = await texts(records, '.json');
+  return files.sort().map(([subject, text]) => ({ subject, ...JSON.parse(text) }));
+}
+
+/** @param {Part[]} all */
+export function rowsOf(all) {
+  return all.flatMap(({ rows }) => rows);
+}
+
+/** @param {Row} row */
+function unfounded({ id, tests, notYet, notOurs }) {
+  const grounds = [tests, notYet, notOurs].filter((ground) => ground !== undefined && ground.length > 0);
+  return grounds.length === 1 ? [] : [`${id} has ${grounds.length} of tests, notYet and notOurs`];
+}
+
+/** @param {Row} row */
+function misattributed({ id, by, but, tests = [] }) {
+  if (tests.length === 0) return by === undefined && but === undefined ? [] : [`${id} has no tests, but by or but`];
+  if (by === undefined || !['ours', 'partly', 'behind'].includes(by)) return [`${id} is by ${by}`];
+  if ((by === 'ours') !== (but === undefined) || but === '') return [`${id} is by ${by}, and but is ${but}`];
+  return tests.every((test) => test.startsWith('suite ')) ? [`${id} rests on the official suite alone`] : [];
+}
+
+const FIELDS = ['id', 'level', 'spec', 'text', 'by', 'but', 'tests', 'notYet', 'notOurs'];
+
+/** @param {Row[]} rows */
+function malformed(rows) {
+  const seen = new Set();
+  return rows.flatMap((row) => {
+    const { id, level, spec, text } = row;
+    const isNew = !seen.has(id);
+    seen.add(id);
+    if (Object.keys(row).some((field) => !FIELDS.includes(field))) return [`${id} has an unknown field`];
+    return isNew && [id, level, spec, text].every((field) => typeof field === 'string' && field !== '') ? [] : [id];
+  });
+}
+
+/**
+ * @param {Row} row
+ * @param {Set<string>} known
+ */
+function absent({ id, tests = [] }, known) {
+  return tests.filter((test) => !known.has(test)).map((test) => `${id} names ${test}`);
+}
+
+/**
+ * @param {string} is
+ * @param {string} should
+ */
+function stale(is, should) {
+  return is === should ? [] : ['run `npm run requirements`'];
+}
+
+/** Every test there is, named as the manifest names it. */
+async function knownTests() {
+  const lists = await Promise.all([rustTests(), vitestTests(), suiteChecks()]);
+  return new Set(lists.flat());
+}
+
+async function rustTests() {
+  const files = await texts(join(root, 'wasm-tests', 'core'), '.rs');
+  return files.flatMap(([name, text]) =>
+    [...text.matchAll(/^#\[test\]\n(?:#\[.+\]\n)*fn (\w+)/gm)].map(([, test]) => `rust ${name}::${test}`),
+  );
+}
+
+/** As vitest collects them: the rows of a table are tests of their own. Nothing runs, so the files need no process each. */
+async function vitestTests() {
+  const list = await run('vitest', ['list', '--json', '--no-static-parse', '--no-isolate']);
+  const tests = /** @type {Array<{ name: string, file: string }>} */ (JSON.parse(list.slice(list.indexOf('['))));
+  return tests.map(({ name, file }) => `${relative(join(root, 'wasm-tests'), file)} > ${name}`);
+}
+
+/** The lane `conformance` fails when a check on record does not pass. */
+async function suiteChecks() {
+  const files = await texts(records, '.txt');
+  return files.flatMap(([name, text]) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => `suite ${name} ${line}`),
+  );
+}
+
+/**
+ * @param {string} directory
+ * @param {string} ending
+ * @returns {Promise<Array<[name: string, text: string]>>}
+ */
+async function texts(directory, ending) {
+  const files = (await readdir(directory)).filter((file) => file.endsWith(ending));
+  return Promise.all(
+    files.map(async (file) => [file.slice(0, -ending.length), await readFile(join(directory, file), 'utf8')]),
+  );
+}
+
+async function written() {
+  const document = await readFile(documentFile, 'utf8').catch(() => '');
+  return { readme: await readFile(readmeFile, 'utf8'), document };
+}
+
+/**
+ * @param {string} readme
+ * @param {string} summary
+ */
+function withSummary(readme, summary) {
+  return readme.replace(/(<!-- requirements -->\n).*?(<!-- \/requirements -->)/s, `$1${summary}$2`);
+}
+
+async function write() {
+  const [all, suite] = [await parts(), await runs()];
+  await writeFile(documentFile, documentOf(all, suite));
+  await writeFile(readmeFile, withSummary(await readFile(readmeFile, 'utf8'), summaryOf(all, suite)));
+}
+
+await main(import.meta.url, manifest);

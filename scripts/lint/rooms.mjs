@@ -1,0 +1,198 @@
+import { posix } from 'node:path';
+
+/** @typedef {import('./borders.mjs').SourceFile} SourceFile */
+
+/**
+ * The rooms of each folder, and the rooms that each of them may import, types included. A room is a folder or a file at
+ * the top; rooms come after what they import, so that imports go one way.
+ * @type {Record<string, Record<string, string>>}
+ */
+export const rooms = {
+  js: {
+    model: '',
+    wasm: 'model',
+    timing: 'wasm',
+    web: 'model timing',
+    observe: 'model web',
+    auth: 'model observe timing wasm web',
+    bus: 'auth model observe timing wasm',
+    brokers: 'bus model timing',
+    cli: '',
+    client: 'model timing wasm',
+    handler: 'model observe timing wasm web',
+    streams: 'auth bus handler model observe timing wasm web',
+    http: 'handler model wasm web',
+    options: 'auth bus handler http model observe',
+    sessions: 'auth bus handler http model wasm web',
+    'listen-handler': 'auth bus handler http model observe options sessions streams wasm web',
+    cloudflare: 'auth bus client handler http listen-handler model observe options streams timing wasm web',
+    sdk: 'bus model observe',
+    index: 'auth bus handler http listen-handler model observe options sdk',
+    entry: 'client index wasm',
+    node: 'auth bus client handler model observe streams timing wasm',
+  },
+  src: {
+    clock: '',
+    backoff: 'clock',
+    position: '',
+    sorted: '',
+    json: 'sorted',
+    limits: 'json',
+    name: '',
+    scope: 'json limits name',
+    task: 'json limits name',
+    uri: 'name',
+    event: 'json limits scope task uri',
+    topic: 'event scope sorted task uri',
+    wire: 'clock event json position topic uri',
+    sse: 'clock',
+    capabilities: 'clock json sse task topic',
+    filter: 'capabilities event json limits name scope sorted task topic uri',
+    upstream: 'backoff clock event filter position scope sorted task topic uri wire',
+    bus: 'backoff clock event filter position scope sorted topic upstream uri wire',
+    id: 'json',
+    error: 'id',
+    message: 'error event filter id json task',
+    tally: 'clock',
+    listen:
+      'capabilities clock error event filter id json limits message name position scope sorted tally task topic uri',
+    offer: 'capabilities json sse',
+    legacy: 'capabilities error id json limits listen message name offer position sse uri',
+    client: 'capabilities clock event filter id json legacy limits listen message sse topic uri',
+    front: 'error listen',
+    fanout: 'bus clock event filter legacy listen message position scope sorted sse tally topic',
+    lease: 'clock',
+    isolate: 'bus clock event fanout filter lease listen position scope topic upstream uri wire',
+    off: 'error id json legacy limits listen message',
+    session: 'bus capabilities clock json sorted uri wire',
+    exchange: 'capabilities clock error filter front id isolate legacy limits listen message off session upstream uri',
+    lib: '',
+    probe: 'client filter id legacy limits listen message sse',
+    publish: 'event json limits message scope task',
+    stdio: 'capabilities clock error event fanout filter id json legacy limits listen message sorted uri',
+  },
+  console: {
+    dom: '',
+    mcp: '',
+    moment: '',
+    clock: '',
+    repaint: '',
+    subscriptions: 'clock dom mcp moment repaint',
+    arrivals: 'dom mcp moment repaint subscriptions',
+    server: 'dom mcp',
+    act: 'arrivals clock dom mcp moment server',
+    announcer: 'dom',
+    connection: 'dom mcp',
+    numbers: 'dom mcp moment',
+    tabs: '',
+    theme: 'dom',
+    timeline: 'dom mcp moment repaint subscriptions',
+    main: 'act announcer arrivals clock connection dom mcp numbers server subscriptions tabs theme timeline',
+  },
+  scripts: {
+    process: '',
+    setup: 'process',
+    build: 'process setup',
+    bench: 'build process setup',
+    faults: 'build process setup',
+    lanes: 'build process setup',
+    lint: 'build process',
+    mutants: 'process setup',
+    release: 'process setup',
+    workerd: 'process',
+    start: 'build process setup workerd',
+  },
+  bench: {
+    harness: '',
+    frame: '',
+    'server-info': '',
+    'sdk-factory': 'server-info',
+    'in-process': 'frame harness sdk-factory server-info',
+    size: 'harness',
+    check: 'harness in-process size',
+    core: 'harness',
+    'over-http': 'frame harness in-process',
+    cost: 'frame harness over-http',
+    report: 'harness',
+    main: 'core harness in-process over-http report size',
+    names: '',
+    overhead: '',
+    scale: '',
+    unread: 'frame harness in-process',
+    workers: 'cost sdk-factory server-info',
+  },
+};
+
+/** What may not be in a folder: each finds the places in the files that it is given. */
+export const roomChecks = Object.entries(rooms).map(
+  ([folder, table]) =>
+    /** @type {[name: string, find: (files: SourceFile[]) => string[]]} */ ([
+      `the rooms of ${folder}/ import what their table allows`,
+      (files) => files.filter(({ path }) => isSource(folder, path)).flatMap((file) => strays(folder, table, file)),
+    ]),
+);
+
+/**
+ * @param {string} folder
+ * @param {string} path
+ */
+function isSource(folder, path) {
+  return path.startsWith(`${folder}/`) && /\.(ts|mjs|rs)$/.test(path);
+}
+
+/**
+ * @param {string} folder
+ * @param {Record<string, string>} table
+ * @param {SourceFile} file
+ */
+function strays(folder, table, { path, lines }) {
+  const room = roomOf(folder, path);
+  const allowed = table[room];
+  if (allowed === undefined) return [`${path}: ${room} is not in the table of rooms`];
+  const imported = new Set(path.endsWith('.rs') ? namedByRust(lines) : namedByScript(folder, path, lines));
+  return [...imported]
+    .filter((other) => other !== room && other in table && !allowed.split(' ').includes(other))
+    .map((other) => `${path}: ${room} may not import ${other}`);
+}
+
+/**
+ * @param {string} folder
+ * @param {string} path
+ */
+function roomOf(folder, path) {
+  return (path.slice(folder.length + 1).split('/')[0] ?? '').replace(/\.(ts|mjs|js|rs)$/, '');
+}
+
+/**
+ * The rooms that a script or module imports.
+ * @param {string} folder
+ * @param {string} path
+ * @param {string[]} lines
+ */
+function namedByScript(folder, path, lines) {
+  return [...lines.join('\n').matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)]
+    .map(([, name = '']) => posix.join(posix.dirname(path), name))
+    .filter((target) => target.startsWith(`${folder}/`))
+    .map((target) => roomOf(folder, target));
+}
+
+/**
+ * The modules at the top of the crate that a file of Rust names.
+ * @param {string[]} lines
+ */
+function namedByRust(lines) {
+  const text = lines.filter((line) => !/^\s*\/\//.test(line)).join('\n');
+  const alone = [...text.matchAll(/\bcrate::(\w+)/g)].map(([, name = '']) => name);
+  const listed = [...text.matchAll(/\bcrate::\{([\s\S]*?)\};/g)].flatMap(([, list = '']) => topNames(list));
+  return [...alone, ...listed];
+}
+
+/**
+ * The first names of a list of paths in braces.
+ * @param {string} list
+ */
+function topNames(list) {
+  let flat = list;
+  while (/\{[^{}]*\}/.test(flat)) flat = flat.replace(/\{[^{}]*\}/g, '');
+  return flat.split(',').map((path) => path.trim().split('::')[0] ?? '');
+}

@@ -1,0 +1,168 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from '../process/command.mjs';
+
+/**
+ * What keeps a version from being released from a folder; empty where nothing does.
+ * @param {string} folder of the repository
+ * @param {string} version
+ * @returns {Promise<string[]>}
+ */
+export async function problems(folder, version) {
+  if (!isVersion(version)) return [`${JSON.stringify(version)} is not a version such as 1.2.3 or 1.2.3-beta.1`];
+  const found = [treeProblems(folder), versionProblems(folder, version), changelogProblems(folder, version)];
+  return (await Promise.all([...found, repositoryProblems(folder)])).flat();
+}
+
+/** @param {string} version */
+export function isVersion(version) {
+  return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?$/.test(version);
+}
+
+/**
+ * A release is made of what is committed on main.
+ * @param {string} folder
+ */
+export async function treeProblems(folder) {
+  const branch = (await run('git', ['rev-parse', '--abbrev-ref', 'HEAD'], { cwd: folder })).trim();
+  const changed = (await run('git', ['status', '--porcelain'], { cwd: folder })).trim();
+  return [
+    ...(branch === 'main' ? [] : [`the branch is ${branch}, not main`]),
+    ...(changed === '' ? [] : [`there are changes that are not committed:\n${changed}`]),
+  ];
+}
+
+/**
+ * The package and the crate have one version.
+ * @param {string} folder
+ * @param {string} version
+ */
+export async function versionProblems(folder, version) {
+  const stated = await Promise.all(places.map(async ({ path, of }) => ({ path, found: of(await text(folder, path)) })));
+  return stated
+    .filter(({ found }) => found !== version)
+    .map(({ path, found }) => `${path} has the version ${found ?? 'of nothing'}, not ${version}`);
+}
+
+/**
+ * The changelog has a section for the version, with something in it, and nothing waits for a later one.
+ * @param {string} folder
+ * @param {string} version
+ */
+export async function changelogProblems(folder, version) {
+  const sections = sectionsOf(await text(folder, CHANGELOG));
+  const section = sections.find(({ title }) => named(title) === version);
+  const waiting = sections.find(({ title, body }) => title === UNRELEASED && body !== '');
+  if (section === undefined) return [`CHANGELOG.md has no section for ${version}${waiting ? onlyUnreleased : ''}`];
+  return [
+    ...(section.body === '' ? [`the section for ${version} in CHANGELOG.md is empty`] : []),
+    ...(waiting ? [`CHANGELOG.md has entries under "Unreleased", which ${version} would bring along`] : []),
+  ];
+}
+
+/**
+ * npm refuses provenance for a package that does not name the repository it was built from.
+ * @param {string} folder
+ */
+export async function repositoryProblems(folder) {
+  const url = JSON.parse(await text(folder, 'package.json')).repository?.url;
+  const ofCrate = /^repository = "(.+)"$/m.exec(await text(folder, 'Cargo.toml'))?.[1];
+  return [
+    ...(url ? [] : ['package.json names no repository, which provenance needs']),
+    ...(ofCrate ? [] : ['Cargo.toml names no repository']),
+  ];
+}
+
+/**
+ * Writes the version into every file that states it, and gives "Unreleased" its title unless it has a section already.
+ * @param {string} folder
+ * @param {string} version
+ * @param {string} date as in 2026-01-31
+ */
+export async function prepare(folder, version, date) {
+  for (const { path, set } of places) await rewrite(folder, path, (content) => set(content, version));
+  const present = sectionsOf(await text(folder, CHANGELOG)).some(({ title }) => named(title) === version);
+  if (present) return;
+  await rewrite(folder, CHANGELOG, (content) =>
+    content.replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} - ${date}`),
+  );
+}
+
+/** @param {string} changelog */
+function sectionsOf(changelog) {
+  const [, ...sections] = changelog.split(/^## /m);
+  return sections.map((section) => {
+    const [title = '', ...lines] = section.split('\n');
+    return { title: title.trim(), body: lines.join('\n').trim() };
+  });
+}
+
+/**
+ * The version that a title names, as in "0.1.0 - 2026-01-31".
+ * @param {string} title
+ */
+function named(title) {
+  return title.split(' ')[0];
+}
+
+/**
+ * @param {string} folder
+ * @param {string} path
+ */
+function text(folder, path) {
+  return readFile(join(folder, path), 'utf8');
+}
+
+/**
+ * @param {string} folder
+ * @param {string} path
+ * @param {(content: string) => string} change
+ */
+async function rewrite(folder, path, change) {
+  await writeFile(join(folder, path), change(await text(folder, path)));
+}
+
+/**
+ * @param {string} path
+ * @param {RegExp} pattern with what stands before the version, the version, and what stands behind it
+ */
+function place(path, pattern) {
+  return {
+    path,
+    /** @param {string} content */
+    of: (content) => pattern.exec(content)?.[2],
+    /**
+     * @param {string} content
+     * @param {string} version
+     */
+    set: (content, version) => content.replace(pattern, `$1${version}$3`),
+  };
+}
+
+const CHANGELOG = 'CHANGELOG.md';
+const UNRELEASED = 'Unreleased';
+const onlyUnreleased = ', only "Unreleased": --prepare gives it that title';
+/** @param {string} name of a crate */
+const inLockOf = (name) => new RegExp(`(^name = "${name}"\nversion = ")([^"]+)(")`, 'm');
+const inLock = inLockOf('mcp-listen');
+const onCore = /(^mcp-listen = \{ version = ")([^"]+)(")/m;
+const ofTower = inLockOf('mcp-listen-tower');
+const ofRmcp = inLockOf('mcp-listen-rmcp');
+const onTower = /(^mcp-listen-tower = \{ version = ")([^"]+)(")/m;
+const places = [
+  place('package.json', /(^ {2}"version": ")([^"]+)(")/m),
+  place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
+  place('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
+  place('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
+  ...['', '-bindings', '-browser'].map((name) => place('Cargo.lock', inLockOf(`mcp-listen${name}`))),
+  place('browser/Cargo.toml', onCore),
+  place('tower/Cargo.toml', ofTower),
+  place('tower/Cargo.toml', onCore),
+  place('rmcp/Cargo.toml', ofRmcp),
+  place('rmcp/Cargo.toml', onTower),
+  place('rmcp/Cargo.lock', ofRmcp),
+  ...['tower/Cargo.lock', 'rmcp/Cargo.lock', 'examples/axum/Cargo.lock'].flatMap((path) => [
+    place(path, inLock),
+    place(path, ofTower),
+  ]),
+];

@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { environment, run } from '../process/command.mjs';
+import { main, onStop } from '../process/main.mjs';
+import { root } from '../process/project.mjs';
+import { step } from '../process/step.mjs';
+import { setUp } from '../setup/setup.mjs';
+import { changelogProblems, isVersion, prepare, problems, versionProblems } from './checks.mjs';
+
+/** @typedef {{ tarball: string, crate: string }} Artefacts */
+
+/** Where a rehearsal leaves the tarball and the crate that it tested. */
+const out = join(root, '.build', 'release');
+
+async function release() {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  const version = positionals[0] ?? JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version;
+  if (!isVersion(version)) throw new Error(`${JSON.stringify(version)} is not a version such as 1.2.3`);
+  if (values.prepare) return prepare(root, version, today());
+  const found = await problems(root, version);
+  if (values['dry-run']) return dryRun(version, found);
+  if (found.length > 0) throw new Error(listed(`${version} cannot be released:`, found));
+  if (values.confirm !== version) throw new Error(unconfirmed(version));
+  await publish(version);
+}
+
+/**
+ * All of a release but its publication, on a copy of what is committed.
+ * @param {string} version
+ * @param {string[]} found
+ */
+async function dryRun(version, found) {
+  const artefacts = await rehearsed(version);
+  print(`\n${version} was packed and tested; nothing was published.\n`);
+  for (const file of Object.values(artefacts)) print(`  ${file}: ${await measured(file)}\n`);
+  if (found.length > 0) print(`\n${listed('A release would be refused for now:', found)}\n`);
+  print(`\nA release would run:\n\n${commands(version, artefacts).map(shown).join('\n')}\n\n${PROVENANCE}`);
+}
+
+/** @param {string} version */
+async function publish(version) {
+  if (!canProve(process.env))
+    throw new Error(`nothing was published: no CI gives this process an identity\n\n${PROVENANCE}`);
+  await step('Running every test', () => run('npm', ['test']));
+  const artefacts = await rehearsed(version);
+  for (const command of commands(version, artefacts)) {
+    await step(shown(command), () => run(command[0] ?? '', command.slice(1)));
+  }
+}
+
+/**
+ * Builds, packs and tests a version in a clone of what is committed, with the files of the version written there.
+ * @param {string} version
+ * @returns {Promise<Artefacts>}
+ */
+async function rehearsed(version) {
+  await setUp();
+  const copy = await mkdtemp(join(tmpdir(), 'mcp-listen-release-'));
+  const remove = () => rm(copy, { recursive: true, force: true });
+  onStop(remove);
+  try {
+    await step('Cloning what is committed', () => cloned(copy, version));
+    await step('Building the package', () => run('node', ['scripts/build/build.mjs'], { cwd: copy }));
+    await rm(out, { recursive: true, force: true });
+    await mkdir(out, { recursive: true });
+    return { tarball: await packed(copy), crate: await crated(copy, version) };
+  } finally {
+    await remove();
+  }
+}
+
+/**
+ * @param {string} copy
+ * @param {string} version
+ */
+async function cloned(copy, version) {
+  await run('git', ['clone', '--quiet', '--no-hardlinks', root, copy]);
+  const installed = ['node_modules', '.tools', 'target'];
+  for (const name of installed) await symlink(join(root, name), join(copy, name));
+  await writeFile(join(copy, '.git', 'info', 'exclude'), installed.map((name) => `/${name}\n`).join(''));
+  await prepare(copy, version, today());
+  const who = ['-c', 'user.name=release', '-c', 'user.email=release@localhost'];
+  const commit = ['commit', '--quiet', '--all', '--allow-empty', '--message', `Release ${version}`];
+  await run('git', [...who, ...commit], { cwd: copy });
+  const left = [...(await versionProblems(copy, version)), ...(await changelogProblems(copy, version))];
+  if (left.length > 0) throw new Error(listed(`${version} cannot be released:`, left));
+}
+
+/**
+ * The tarball, after the lane `package` has tried this very file.
+ * @param {string} copy
+ */
+async function packed(copy) {
+  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', out], { cwd: copy }));
+  const tarball = join(out, report.filename);
+  const env = { ...environment, PREPARED: 'true', PACKAGE_TARBALL: tarball };
+  await step('Testing the tarball: the lane package', () => run(join(copy, '.ci', 'package'), [], { cwd: copy, env }));
+  return tarball;
+}
+
+/**
+ * The crate, after its tests have passed with the files that it holds.
+ * @param {string} copy
+ * @param {string} version
+ */
+async function crated(copy, version) {
+  await step('Packing the crate: cargo publish --dry-run', () =>
+    run('cargo', ['publish', '--dry-run', '--locked', '--target-dir', 'target'], { cwd: copy }),
+  );
+  const folder = join(root, 'target', 'package');
+  const manifest = join(folder, `mcp-listen-${version}`, 'Cargo.toml');
+  await step('Testing the crate: cargo test', () =>
+    run('cargo', ['test', '--locked', '--manifest-path', manifest, '--target-dir', 'target']),
+  );
+  const crate = join(out, `mcp-listen-${version}.crate`);
+  await cp(join(folder, `mcp-listen-${version}.crate`), crate);
+  return crate;
+}
+
+/**
+ * What publishes. npm takes the file that was tested; cargo packs the same sources once more.
+ * @param {string} version
+ * @param {Artefacts} artefacts
+ */
+function commands(version, { tarball }) {
+  const tag = version.includes('-') ? ['--tag', 'next'] : [];
+  return [
+    ['npm', 'publish', tarball, '--provenance', '--access', 'public', ...tag],
+    ['cargo', 'publish', '--locked'],
+    ['cargo', 'publish', '--locked', '--package', 'mcp-listen-browser'],
+    ['cargo', 'publish', '--locked', '--manifest-path', 'tower/Cargo.toml'],
+    ['cargo', 'publish', '--locked', '--manifest-path', 'rmcp/Cargo.toml'],
+    ['git', 'tag', '--annotate', `v${version}`, '--message', `mcp-listen ${version}`],
+    ['git', 'push', 'origin', `v${version}`],
+  ];
+}
+
+/**
+ * Whether npm can have provenance signed here.
+ * @param {NodeJS.ProcessEnv} variables
+ */
+function canProve({ ACTIONS_ID_TOKEN_REQUEST_URL: ofGitHub, SIGSTORE_ID_TOKEN: ofGitLab }) {
+  return Boolean(ofGitHub ?? ofGitLab);
+}
+
+/** @param {string} file */
+async function measured(file) {
+  const { size } = await stat(file);
+  return `${size} bytes, sha256 ${createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex')}`;
+}
+
+/** @param {string} version */
+function unconfirmed(version) {
+  const artefacts = { tarball: join(out, `mcp-listen-${version}.tgz`), crate: '' };
+  const run = commands(version, artefacts).map(shown).join('\n');
+  return `nothing was published. "npm run release -- ${version} --confirm ${version}" runs every test, packs as --dry-run does, and then:\n\n${run}`;
+}
+
+/**
+ * @param {string} title
+ * @param {string[]} lines
+ */
+function listed(title, lines) {
+  return [title, ...lines.map((line) => `- ${line}`)].join('\n');
+}
+
+/** @param {string[]} command */
+function shown(command) {
+  return `  ${command.map((word) => (word.includes(' ') ? JSON.stringify(word) : word)).join(' ')}`;
+}
+
+/** @param {string} text */
+function print(text) {
+  process.stdout.write(text);
+}
+
+function today() {
+  return new Date().toISOString().slice(0, 10);
+}
+
+const options = /** @type {const} */ ({
+  'dry-run': { type: 'boolean' },
+  prepare: { type: 'boolean' },
+  confirm: { type: 'string' },
+});
+
+const PROVENANCE = `Provenance: npm signs where a tarball was built only in CI (GitHub Actions with the permission
+"id-token: write", or GitLab with an id token for sigstore), and only for a package whose "repository" is the
+one that CI runs in. Both registries take a release without a token from a workflow that is registered with
+them as a trusted publisher. docs/releasing.md has the steps.
+`;
+
+await main(import.meta.url, release);

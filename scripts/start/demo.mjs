@@ -1,0 +1,81 @@
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeBindings } from '../build/bindings.mjs';
+import { buildConsole } from '../build/console.mjs';
+import { run } from '../process/command.mjs';
+import { isFresh, unlessFresh } from '../process/fresh.mjs';
+import { root } from '../process/project.mjs';
+import { setUpCosts } from '../setup/setup.mjs';
+
+/** @typedef {import('../process/side-by-side.mjs').Part} Part */
+
+const folder = join('.build', 'start');
+
+/** Where the Worker lies that `npm start` runs in a clone that has built nothing. */
+export const demoBundle = join(root, folder, 'worker');
+
+/**
+ * What `npm start` has yet to build. The core is compiled once and unoptimised, with the server's and the client's
+ * side in one module, and the Worker is bundled from the sources: nothing of it is what ships, and it lies apart.
+ * @returns {Promise<Part[]>}
+ */
+export async function demoParts() {
+  const isCoreFresh = await isFresh('start-core', corePaths);
+  const core = { name: 'core', label: 'Compiling the core, unoptimised', work: compileCore };
+  const worker = { name: 'Worker', label: 'Bundling the console and the Worker', work: buildWorker };
+  if (!isCoreFresh) return [core, worker];
+  return (await isFresh('start-worker', workerPaths)) ? [] : [worker];
+}
+
+/**
+ * As those of set-up are.
+ * @type {import('../process/estimate.mjs').Cost[]}
+ */
+export const costs = [
+  ...setUpCosts,
+  { name: 'core', after: ['Rust'], by: 'processor', processor: 29, least: 20 },
+  { name: 'Worker', after: ['npm packages', 'wasm-bindings', 'core'], by: 'processor', processor: 10, least: 7 },
+];
+
+function compileCore() {
+  const profile = ['--profile', 'start', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'];
+  return run('cargo', ['build', '--locked', '--package', 'mcp-listen-bindings', ...profile]);
+}
+
+async function buildWorker() {
+  await unlessFresh('start-core', corePaths, bindBoth);
+  await unlessFresh('start-worker', workerPaths, async () => {
+    await copySources();
+    await buildConsole(join(root, folder));
+    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: join(root, folder) });
+  });
+}
+
+/** Both sides are the same module; each is an instance of its own, as in what ships. */
+async function bindBoth() {
+  const pkg = join(folder, 'pkg');
+  await rm(join(root, pkg), { recursive: true, force: true });
+  await mkdir(join(root, pkg, 'client'), { recursive: true });
+  await writeBindings('target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm', pkg, 'mcp_listen');
+  for (const file of ['.js', '_bg.wasm'])
+    await cp(join(root, pkg, `mcp_listen${file}`), join(root, pkg, 'client', `mcp_listen_client${file}`));
+}
+
+/** The sources beside the bindings that they import, as a package whose entries are the sources. */
+async function copySources() {
+  for (const path of ['worker', ...copied]) await rm(join(root, folder, path), { recursive: true, force: true });
+  for (const path of copied) await cp(join(root, path), join(root, folder, path), { recursive: true });
+  const manifest = await readFile(join(root, 'package.json'), 'utf8');
+  await writeFile(join(root, folder, 'package.json'), manifest.replace(/"\.\/dist\/(.+)\.js"/g, '"./js/$1.ts"'));
+}
+
+const copied = ['js', 'console', 'examples/notebook', 'tsconfig.base.json', 'wrangler.toml'];
+const tools = ['scripts/build/bindings.mjs', 'scripts/start/demo.mjs', 'package-lock.json'];
+const corePaths = {
+  inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'],
+  outputs: [join(folder, 'pkg')],
+};
+const workerPaths = {
+  inputs: [...tools, 'scripts/build/console.mjs', 'package.json', join(folder, 'pkg'), ...copied],
+  outputs: [join(folder, 'worker')],
+};
