@@ -1,7 +1,7 @@
-import { badge, placeOf, SHAPES } from '../subscriptions/badge.js';
 import { drawing, element, found, write } from '../dom.js';
 import { shortTime } from '../moment.js';
 import { repaint } from '../repaint.js';
+import { badge, placeOf, SHAPES } from '../subscriptions/badge.js';
 import type { Arrival } from './arrivals.js';
 import { ceiling, median } from './scale.js';
 

@@ -1,7 +1,7 @@
-import { badge } from './badge.js';
 import { now } from '../clock.js';
 import { element, write } from '../dom.js';
 import { count, span } from '../moment.js';
+import { badge } from './badge.js';
 import { wishesOf } from './filter.js';
 import type { Subscription } from './subscription.js';
 import { WishItem } from './wish-item.js';

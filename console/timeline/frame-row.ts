@@ -1,7 +1,7 @@
-import { badge } from '../subscriptions/badge.js';
 import { element } from '../dom.js';
 import type { Frame } from '../mcp/frame.js';
 import { timeOfDay } from '../moment.js';
+import { badge } from '../subscriptions/badge.js';
 
 /** A frame as a line of the timeline: when, whose, in or out, what, about what, how long. */
 export function frameRow(frame: Frame): HTMLLIElement {
