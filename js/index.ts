@@ -4,18 +4,32 @@
  * @packageDocumentation
  */
 
-export type { Asker, Authorization, Authorize, AuthorizeContext, Denial, Right } from './auth/authorize.js';
-export type { Asked, Principal, PrincipalAnswer } from './auth/principal.js';
-export type { BusConnection, BusLink, Connected, EventFeed, ListenBus, ServerEventBus } from './bus/bus.js';
+export type {
+  AllowedFilter,
+  Authorization,
+  Authorize,
+  AuthorizeContext,
+  CallerContext,
+  Denial,
+} from './auth/authorize.js';
+export type { Principal, PrincipalAnswer, PrincipalContext } from './auth/principal.js';
+export type {
+  AttachmentListener,
+  BusConnection,
+  ConnectOptions,
+  FanoutSink,
+  ListenBus,
+  ServerEventBus,
+} from './bus/bus.js';
 export { InMemoryBus } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
-export type { LogOptions } from './bus/retention.js';
+export type { RetentionOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { ListenCapabilities } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';
 export { type ProxyOptions, proxyTo } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
-export { serveListen } from './listen-handler.js';
+export { createListenHandler } from './listen-handler.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './model/event.js';
 export type { SubscriptionFilter } from './model/filter.js';
@@ -23,9 +37,9 @@ export type { ListenLimits } from './model/limits.js';
 export type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from './model/stats.js';
 export type { TaskState } from './model/task.js';
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './observe/analytics-engine.js';
-export type { Log, LoggedStream, LogRecord } from './observe/log.js';
+export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
 export { type BusNumbers, type MetricsOptions, metrics, metricsText } from './observe/prometheus.js';
 export type { PublishContext, RemoteSpan, SpanOptions, SpanTracer, TracedSpan } from './observe/tracing.js';
-export type { ListenOptions, ListenServer } from './options.js';
+export type { ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';
 export type { SdkServer } from './sdk/server-shape.js';

@@ -2,36 +2,36 @@ import {
   type Authorization,
   type Authorize,
   type AuthorizeContext,
-  type Authorizing,
+  type AuthorizeOptions,
   ask,
-  permitOf,
+  runAuthorize,
 } from './auth/authorize.js';
-import { type Caller, callerOf, type Naming, type Principal } from './auth/principal.js';
+import { type Caller, callerOf, type Principal, type PrincipalOptions } from './auth/principal.js';
 import type { ListenBus } from './bus/bus.js';
-import { asListenBus } from './bus/event-bus-adapter.js';
+import { toListenBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
-import { offering, withheld } from './handler/advertise-all.js';
+import { advertisingAll, withheld } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
-import { type DenialFields, Refusals } from './http/error-response.js';
+import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type Judged, pass, refuse } from './http/inbound.js';
-import { leaveBody, linesOf, marked, serviceOf } from './http/origin-guard.js';
+import { leaveBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
 import { type DEFAULT_LIMITS, limitsOf } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
-import { timesOf } from './model/timeouts.js';
+import { timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
-import { Witness } from './observe/stream-observer.js';
-import type { ListenOptions, ListenServer } from './options.js';
-import { SessionFront } from './sessions/session-handler.js';
+import { StreamObserver } from './observe/stream-observer.js';
+import type { ListenHandler, ListenHandlerOptions } from './options.js';
+import { SessionHandler } from './sessions/session-handler.js';
 import { sessionLimits } from './sessions/session-limits.js';
-import { Openings } from './streams/manager.js';
-import type { Renewed } from './wasm/per-instance.js';
+import { StreamManager } from './streams/manager.js';
+import type { PerInstance } from './wasm/per-instance.js';
 import { type Exchange, Refusal, refusalOf, type Service, type ServiceOptions } from './wasm/server/bindings.js';
-import { serverLife } from './wasm/server/guard.js';
+import { serverGuard } from './wasm/server/guard.js';
 import { expectLoaded } from './wasm/server/load.js';
 import { Credentials } from './web/credentials.js';
 import { isBodyTimeout, readStart } from './web/request-body.js';
@@ -43,19 +43,19 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
  */
-export function serveListen(handler: McpHandler, options: ListenOptions = {}): ListenServer {
-  return listening(handler, options).server;
+export function createListenHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ListenHandler {
+  return forgettableHandler(handler, options).server;
 }
 
 /** A server, and whether it can be forgotten. */
-export interface Listening {
-  server: ListenServer;
+export interface ForgettableHandler {
+  server: ListenHandler;
   /** Returns whether it answers no request, holds no stream, and takes new ones. */
   isIdle: () => boolean;
 }
 
-/** As {@link serveListen}, for a host that forgets servers which are idle. */
-export function listening(handler: McpHandler, options: ListenOptions = {}): Listening {
+/** As {@link createListenHandler}, for a host that forgets servers which are idle. */
+export function forgettableHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ForgettableHandler {
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
   const { bus, close, drain, fetch, revoke, shed, stats } = front;
@@ -67,40 +67,40 @@ export function listening(handler: McpHandler, options: ListenOptions = {}): Lis
 
 class ListenFront {
   readonly bus: ListenBus;
-  readonly #service: Renewed<Service>;
+  readonly #service: PerInstance<Service>;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
   readonly #limits: typeof DEFAULT_LIMITS;
-  readonly #authorizing: Authorizing<AuthorizeContext>;
+  readonly #authorizing: AuthorizeOptions<AuthorizeContext>;
   readonly #principal: Principal | undefined;
   readonly #onerror: (error: Error) => void;
   readonly #discovery: Discovery;
-  readonly #witness: Witness;
-  readonly #refusals = new Refusals((kind) => this.#witness.refused(kind));
-  readonly #openings: Openings;
+  readonly #witness: StreamObserver;
+  readonly #refusals = new ErrorResponses((kind) => this.#witness.refused(kind));
+  readonly #openings: StreamManager;
   /** Serves earlier revisions where sessions are kept. */
-  readonly #sessions: SessionFront | undefined;
+  readonly #sessions: SessionHandler | undefined;
   /** Requests that are being answered. */
   #underWay = 0;
 
-  constructor(handler: FetchHandler, options: ListenOptions) {
+  constructor(handler: FetchHandler, options: ListenHandlerOptions) {
     const { authorize, capabilities, limits, principal, serverInfo } = options;
     const onerror = onceEach(options.onerror ?? report);
     const holdsStreams = expectHolding(options);
     this.#isOffering = capabilities === 'offered' && holdsStreams;
     this.#limits = limitsOf(limits);
-    this.#handler = this.#isOffering ? offering(handler, { limits: this.#limits, onerror }) : handler;
+    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#limits, onerror }) : handler;
     this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
     this.#principal = principal;
     this.#onerror = onerror;
-    this.#witness = new Witness({ onlog: options.onlog, tracer: options.tracer, onerror });
+    this.#witness = new StreamObserver({ onlog: options.onlog, tracer: options.tracer, onerror });
     this.#discovery = new Discovery(this.#handler, {
       capabilities: capabilities === 'offered' ? undefined : capabilities,
       serverInfo,
       credentials: new Credentials(options.credentialHeaders),
       limits: this.#limits,
     });
-    this.bus = asListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+    this.bus = toListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
     const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(options, bounds);
     this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
@@ -115,7 +115,7 @@ class ListenFront {
     try {
       core = this.#service.value.exchange(method, url, linesOf(headers), !bodyUsed);
       const { fields } = core;
-      return marked(await this.#answer({ request, core, rest }), fields);
+      return withCors(await this.#answer({ request, core, rest }), fields);
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
@@ -142,7 +142,7 @@ class ListenFront {
   /** A body that is late is refused. A request that the core cannot go on with, because it has begun anew, may be made again. */
   #afterFailure(error: unknown): Response {
     if (isBodyTimeout(error)) return this.#refusals.answer(refusalOf(Refusal.BodyTimeout));
-    if (!serverLife.isOfTrap(error)) throw error;
+    if (!serverGuard.isTrapError(error)) throw error;
     this.#onerror(error as Error);
     return this.#refusals.answer(refusalOf(Refusal.Unavailable));
   }
@@ -195,11 +195,11 @@ class ListenFront {
     return withheld(inbound.request, answer, { limits: this.#limits, onerror: this.#onerror });
   }
 
-  #openingsOf(options: ListenOptions): Openings {
-    return new Openings({
+  #openingsOf(options: ListenHandlerOptions): StreamManager {
+    return new StreamManager({
       bus: this.bus,
       limits: this.#limits,
-      times: timesOf(options),
+      times: timeoutsOf(options),
       authorizing: this.#authorizing,
       naming: this.#naming,
       witness: this.#witness,
@@ -208,7 +208,7 @@ class ListenFront {
     });
   }
 
-  #sessionFront(bounds: SessionLimits): SessionFront {
+  #sessionFront(bounds: SessionLimits): SessionHandler {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
@@ -220,10 +220,10 @@ class ListenFront {
       authorize: this.#authorizing.authorize && this.#ask.bind(this, this.#authorizing.authorize),
       open: this.#openings.openSession.bind(this.#openings),
     };
-    return new SessionFront(host, sessionsOf(this.bus));
+    return new SessionHandler(host, sessionsOf(this.bus));
   }
 
-  get #naming(): Naming {
+  get #naming(): PrincipalOptions {
     return { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
   }
 
@@ -234,7 +234,7 @@ class ListenFront {
   ): Promise<Response> {
     const asker = { request, principal: name, expiresAt, audiences, claims };
     const requested = JSON.parse(text) as SubscriptionFilter;
-    const permit = await permitOf(this.#authorizing, { ...asker, requested });
+    const permit = await runAuthorize(this.#authorizing, { ...asker, requested });
     if (permit.refusal !== undefined) return this.#refusals.denied(core.refuse(permit.refusal), permit);
     const caller = { ...asker, audiences: permit.audiences };
     const refusal = this.#openings.refusal(asker);
@@ -262,7 +262,7 @@ class ListenFront {
  *
  * @throws ListenError `invalid-options`.
  */
-function expectHolding({ legacy, listen = 'on' }: ListenOptions): boolean {
+function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean {
   if (!['on', 'off'].includes(listen)) throw new ListenError('invalid-options', 'listen must be on or off');
   if (listen === 'off' && legacy === 'sessions') {
     throw new ListenError('invalid-options', 'sessions have streams: legacy must not be sessions where listen is off');
@@ -271,12 +271,12 @@ function expectHolding({ legacy, listen = 'on' }: ListenOptions): boolean {
 }
 
 /** Whether sessions of earlier revisions are kept: by default where the bus shares its sessions with all isolates. */
-function keepsSessions({ legacy, listen }: ListenOptions, { sessions }: ListenBus): boolean {
+function keepsSessions({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): boolean {
   return legacy === 'sessions' || (legacy === undefined && listen !== 'off' && sessions?.isShared === true);
 }
 
 /** What becomes of requests of earlier revisions, where sessions may take this; undefined: none is kept. */
-function earlierOf(options: ListenOptions, limits: SessionLimits | undefined): ServiceOptions['earlier'] {
+function earlierOf(options: ListenHandlerOptions, limits: SessionLimits | undefined): ServiceOptions['earlier'] {
   if (options.legacy === 'reject') return 'refused';
   if (limits === undefined) return 'behind';
   return { sessions: { limits, authorizes: options.authorize !== undefined } };

@@ -6,11 +6,11 @@ import type { ListenCapabilities } from './handler/discovery.js';
 import type { FrontOptions } from './http/origin-guard.js';
 import type { ListenLimits } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
-import type { Log } from './observe/log.js';
+import type { StreamLogger } from './observe/log.js';
 import type { SpanTracer } from './observe/tracing.js';
 
-/** How `serveListen` serves. */
-export interface ListenOptions extends FrontOptions {
+/** How `createListenHandler` serves. */
+export interface ListenHandlerOptions extends FrontOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
   /**
@@ -76,13 +76,13 @@ export interface ListenOptions extends FrontOptions {
   /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
   onerror?: (error: Error) => void;
   /** Told of streams that open, lose their bus, have it again and end, and of refusals, as it happens (default: nobody). */
-  onlog?: Log;
+  onlog?: StreamLogger;
   /** Makes a span of each stream, and of each publish through `notify`, with a link to whatever caused it (default: none). */
   tracer?: SpanTracer;
 }
 
 /** A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. */
-export interface ListenServer {
+export interface ListenHandler {
   /** Answers one HTTP request; may be detached from this object. */
   fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
   /** Publishes changes. */

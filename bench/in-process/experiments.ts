@@ -171,7 +171,7 @@ const PEERS: ServerName[] = ['listen', 'sdk'];
 const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
   listen: {
     name: OURS,
-    includes: 'serveListen and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
+    includes: 'createListenHandler and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
   },
   sdk: {
     name: 'TypeScript SDK',

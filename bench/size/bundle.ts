@@ -23,13 +23,13 @@ export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | '
 /** The first lines of a program, for each side. */
 const SIDES: Record<Side, { contents: string; conditions: string[]; module: 'server' | 'client' }> = {
   worker: {
-    contents: `export { serveListen } from 'mcp-listen';
+    contents: `export { createListenHandler } from 'mcp-listen';
       export { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';`,
     conditions: ['workerd', 'worker'],
     module: 'server',
   },
   node: {
-    contents: `export { InMemoryBus, serveListen } from 'mcp-listen';
+    contents: `export { InMemoryBus, createListenHandler } from 'mcp-listen';
       export { toNodeHandler } from 'mcp-listen/node';`,
     conditions: ['node'],
     module: 'server',

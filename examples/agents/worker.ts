@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { McpServer } from '@modelcontextprotocol/server';
 import { createMcpHandler } from 'agents/mcp/server';
-import { publishChanges, serveListen } from 'mcp-listen';
+import { createListenHandler, publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
@@ -23,6 +23,6 @@ function lampServer() {
 
 // The Agents SDK takes no bus: listens are answered in front of it, and everything else reaches it with `env` and `ctx`.
 const bus = durableObjectBus(env.MCP_BUS);
-const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 
 export default { fetch: server.fetch };

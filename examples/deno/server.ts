@@ -1,7 +1,7 @@
 // An MCP server on Deno; `deno run --allow-net --allow-read --allow-env server.ts` starts it.
 import process from 'node:process';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { InMemoryBus, publishChanges, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, publishChanges } from 'mcp-listen';
 
 let isOn = false;
 
@@ -27,7 +27,7 @@ function lampServer() {
 }
 
 const bus = new InMemoryBus();
-const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
 // Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
 const hostname = process.env.HOST ?? '127.0.0.1';

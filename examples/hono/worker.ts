@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
-import { publishChanges, serveListen } from 'mcp-listen';
+import { createListenHandler, publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
@@ -22,7 +22,7 @@ function lampServer() {
 }
 
 const bus = durableObjectBus(env.MCP_BUS);
-const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 
 const app = new Hono();
 app.get('/', (context) => context.text('The lamp is at /mcp.'));

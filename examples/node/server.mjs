@@ -1,7 +1,7 @@
 // An MCP server on node:http; `node server.mjs` starts it.
 import { createServer } from 'node:http';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { InMemoryBus, publishChanges, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, publishChanges } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 
 let isOn = false;
@@ -28,7 +28,7 @@ function lampServer() {
 }
 
 const bus = new InMemoryBus();
-const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
 // Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
 const host = process.env.HOST ?? '127.0.0.1';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { analyticsWriter, metrics, type ServerEvent, screen, serveListen } from 'mcp-listen';
+import { analyticsWriter, createListenHandler, metrics, type ServerEvent, screen } from 'mcp-listen';
 import { durableObjectBus, publishEndpoint } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
 import { gate } from './gateway.js';
@@ -15,7 +15,7 @@ const BUS = 'mcp-listen';
 
 const { front, hasConsole, isStatsOpen, isWritable, metricsToken, publishToken } = settings;
 
-const mcp = serveListen(
+const mcp = createListenHandler(
   createMcpHandler(() => notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined)),
   { bus: durableObjectBus(env.MCP_BUS, { name: BUS }), ...front },
 );

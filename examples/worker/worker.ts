@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { publishChanges, serveListen } from 'mcp-listen';
+import { createListenHandler, publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
@@ -21,6 +21,6 @@ function lampServer() {
 }
 
 const bus = durableObjectBus(env.MCP_BUS);
-const server = serveListen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 
 export default { fetch: (request: Request) => server.fetch(request) };

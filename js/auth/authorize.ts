@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
-import { atMost } from '../timing/with-timeout.js';
+import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
 
 /**
@@ -10,7 +10,7 @@ import { Refusal } from '../wasm/server/bindings.js';
 export type Authorize<Context = AuthorizeContext> = (context: Context) => Authorization | Promise<Authorization>;
 
 /** Who asks. */
-export interface Asker {
+export interface CallerContext {
   /** The request; its body has been read. */
   request: Request;
   /** Whom the option `principal` named; undefined where there is none, or it named nobody. */
@@ -24,7 +24,7 @@ export interface Asker {
 }
 
 /** Who asks for what. */
-export interface AuthorizeContext extends Asker {
+export interface AuthorizeContext extends CallerContext {
   /** What is asked for. */
   requested: SubscriptionFilter;
   /** True where a stream of the request is open, and it is asked again; otherwise undefined. */
@@ -32,10 +32,10 @@ export interface AuthorizeContext extends Asker {
 }
 
 /** What the caller may hear: only what is both requested and named here is honored. Or a denial. */
-export type Authorization = Right | Denial;
+export type Authorization = AllowedFilter | Denial;
 
 /** What a caller may hear. */
-export interface Right extends SubscriptionFilter {
+export interface AllowedFilter extends SubscriptionFilter {
   /** The audiences of the caller: it hears of what is published for these, too (default: those that `principal` named). */
   audiences?: string[];
 }
@@ -68,18 +68,18 @@ export interface Permit extends Partial<Denied> {
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
-export interface Authorizing<Context> {
+export interface AuthorizeOptions<Context> {
   authorize: Authorize<Context> | undefined;
   ms: number;
   onerror: (error: Error) => void;
 }
 
 /** Asks `authorize`, if there is one; its errors become a refusal. */
-export async function permitOf<Context extends object>(
-  { authorize, ms, onerror }: Authorizing<Context>,
+export async function runAuthorize<Context extends object>(
+  { authorize, ms, onerror }: AuthorizeOptions<Context>,
   context: Context,
 ): Promise<Permit> {
-  const { audiences: own } = context as Pick<Partial<Asker>, 'audiences'>;
+  const { audiences: own } = context as Pick<Partial<CallerContext>, 'audiences'>;
   if (authorize === undefined) return { audiences: own };
   try {
     const authorization = await ask(authorize, context, ms);
@@ -120,7 +120,7 @@ export async function ask<Context>(
 export async function within<T>(ms: number, name: string, question: () => T | Promise<T>): Promise<T> {
   const late = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
   try {
-    return await atMost(ms, question(), late);
+    return await withTimeout(ms, question(), late);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('authorizer-failed', `${name} threw`, { cause });

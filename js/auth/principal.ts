@@ -8,19 +8,19 @@ import { type Denial, type Denied, denial, within } from './authorize.js';
  * it one, and for each request that has to do with a session of an earlier revision, before its body is judged; again while a stream is
  * open, by `authorizationTtlMs`. The request that it gets has no body.
  */
-export type Principal = (request: Request, asked?: Asked) => PrincipalAnswer | Promise<PrincipalAnswer>;
+export type Principal = (request: Request, asked?: PrincipalContext) => PrincipalAnswer | Promise<PrincipalAnswer>;
 
 /** On whose behalf `principal` is asked. */
-export interface Asked {
+export interface PrincipalContext {
   /** Whether a stream of the request is open, and its caller is named again. */
   isOpen: boolean;
 }
 
 /** The caller's name, nobody in particular, either with a moment at which that expires, or a denial. */
-export type PrincipalAnswer = string | undefined | Named | Denial;
+export type PrincipalAnswer = string | undefined | Identity | Denial;
 
 /** A caller whose credentials expire. */
-export interface Named {
+export interface Identity {
   /** The caller's name; undefined: nobody in particular. */
   name?: string | undefined;
   /** When its streams have to end, in milliseconds since 1970; who has expired is denied with 401. */
@@ -44,14 +44,18 @@ export interface Caller extends Partial<Denied> {
 }
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
-export interface Naming {
+export interface PrincipalOptions {
   principal: Principal | undefined;
   ms: number;
   onerror: (error: Error) => void;
 }
 
 /** Asks `principal`, if there is one; its errors become a refusal. */
-export async function callerOf({ principal, ms, onerror }: Naming, request: Request, isOpen = false): Promise<Caller> {
+export async function callerOf(
+  { principal, ms, onerror }: PrincipalOptions,
+  request: Request,
+  isOpen = false,
+): Promise<Caller> {
   if (principal === undefined) return {};
   try {
     return caller(await within(ms, 'principal', () => principal(bodiless(request), { isOpen })));
@@ -70,7 +74,7 @@ function caller(answer: unknown): Caller {
   throw new ListenError('authorizer-failed', 'principal answered neither a name nor a denial');
 }
 
-function named({ audiences, claims, expiresAt, name }: Named): Caller {
+function named({ audiences, claims, expiresAt, name }: Identity): Caller {
   if (expiresAt !== undefined && expiresAt <= Date.now()) return denial({ denied: 401 });
   return {
     ...(name !== undefined && { name }),
@@ -80,9 +84,9 @@ function named({ audiences, claims, expiresAt, name }: Named): Caller {
   };
 }
 
-function isNamed(answer: unknown): answer is Named {
+function isNamed(answer: unknown): answer is Identity {
   if (typeof answer !== 'object' || answer === null) return false;
-  const { audiences, expiresAt, name } = answer as Record<keyof Named, unknown>;
+  const { audiences, expiresAt, name } = answer as Record<keyof Identity, unknown>;
   const isTime = expiresAt === undefined || (typeof expiresAt === 'number' && !Number.isNaN(expiresAt));
   const isName = name === undefined || typeof name === 'string';
   const isList =

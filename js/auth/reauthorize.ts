@@ -2,21 +2,21 @@ import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { guarded } from '../observe/on-error.js';
 import { bodiless } from '../web/request-body.js';
-import { type Asker, type AuthorizeContext, type Authorizing, permitOf } from './authorize.js';
-import { callerOf, type Naming } from './principal.js';
+import { type AuthorizeContext, type AuthorizeOptions, type CallerContext, runAuthorize } from './authorize.js';
+import { callerOf, type PrincipalOptions } from './principal.js';
 
 /** What a stream needs to ask again who its caller is and what it may hear. */
-export interface Grant {
+export interface Reauthorizer {
   /** Milliseconds for which an answer holds. */
   readonly ms: number;
   /** Asks about a filter, given as JSON text; undefined: nothing may be heard. */
-  ask(requested: string): Promise<Granted | undefined>;
+  ask(requested: string): Promise<RenewedRights | undefined>;
   /** What the core found wrong with an answer. */
   refuse(wrong: string | undefined): void;
 }
 
 /** What a caller may hear. */
-export interface Granted {
+export interface RenewedRights {
   /** A filter with the audiences of the caller, as JSON text. */
   filter: string;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
@@ -24,9 +24,9 @@ export interface Granted {
 }
 
 /** Whom a stream asks again. */
-export interface Granting {
-  naming: Naming;
-  authorizing: Authorizing<AuthorizeContext>;
+export interface ReauthorizeOptions {
+  naming: PrincipalOptions;
+  authorizing: AuthorizeOptions<AuthorizeContext>;
   /** Milliseconds for which an answer holds; 0: for as long as the stream. */
   ms: number;
 }
@@ -35,7 +35,7 @@ export interface Granting {
  * How a stream asks again on behalf of `asker`, with a copy of its request that has no body; undefined where there is no one to
  * ask, or an answer holds for as long as the stream.
  */
-export function grantOf(granting: Granting, asker: Asker): Grant | undefined {
+export function reauthorizerOf(granting: ReauthorizeOptions, asker: CallerContext): Reauthorizer | undefined {
   if (!isAskedAgain(granting)) return undefined;
   // Nothing would catch what it throws, and the stream would wait until its end.
   const onerror = guarded(granting.authorizing.onerror);
@@ -52,20 +52,20 @@ export function grantOf(granting: Granting, asker: Asker): Grant | undefined {
 }
 
 /** Whether streams keep the requests that opened them. */
-export function isAskedAgain({ authorizing, ms, naming }: Granting): boolean {
+export function isAskedAgain({ authorizing, ms, naming }: ReauthorizeOptions): boolean {
   return ms > 0 && (authorizing.authorize !== undefined || naming.principal !== undefined);
 }
 
 /** Another name than before is a denial: the stream was opened by someone else. */
 async function renewed(
-  { authorizing, naming }: Granting,
-  asker: Asker,
+  { authorizing, naming }: ReauthorizeOptions,
+  asker: CallerContext,
   requested: SubscriptionFilter,
-): Promise<Granted | undefined> {
+): Promise<RenewedRights | undefined> {
   const { audiences, claims, expiresAt, name, refusal } = await callerOf(naming, asker.request, true);
   if (refusal !== undefined || name !== asker.principal) return undefined;
   const context: AuthorizeContext = { ...asker, audiences, claims, expiresAt, requested, isOpen: true };
-  const permit = await permitOf({ ...authorizing, onerror: naming.onerror }, context);
+  const permit = await runAuthorize({ ...authorizing, onerror: naming.onerror }, context);
   if (permit.refusal !== undefined) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };
 }

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import '#runtime';
-import type { Broker, BrokerEar } from '../bus/broker.js';
+import type { Broker, BrokerListener } from '../bus/broker.js';
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../bus/broker-bus.js';
 import { untilAborted } from '../timing/aborted.js';
 
@@ -23,7 +23,7 @@ export function broadcastChannelBus(options: ProcessBusOptions = {}): ProcessBus
 class ChannelBroker implements Broker {
   readonly #name: string;
   #channel: BroadcastChannel | undefined;
-  #ear: BrokerEar | undefined;
+  #ear: BrokerListener | undefined;
 
   constructor(name: string) {
     this.#name = name;
@@ -32,15 +32,15 @@ class ChannelBroker implements Broker {
   /** A channel does not tell its own end. */
   async publish(events: string): Promise<void> {
     this.#open().postMessage(events);
-    this.#ear?.heard(events);
+    this.#ear?.onEvents(events);
   }
 
-  async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
+  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
     const channel = this.#open();
-    channel.onmessage = ({ data }) => ear.heard(typeof data === 'string' ? data : '');
-    channel.onmessageerror = () => ear.missed();
+    channel.onmessage = ({ data }) => ear.onEvents(typeof data === 'string' ? data : '');
+    channel.onmessageerror = () => ear.onGap();
     this.#ear = ear;
-    ear.began(true);
+    ear.onReady(true);
     await untilAborted(signal);
   }
 

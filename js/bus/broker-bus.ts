@@ -2,17 +2,17 @@ import { calling, ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
-import { atMost } from '../timing/with-timeout.js';
+import { withTimeout } from '../timing/with-timeout.js';
 import { normalizeEvent } from '../wasm/server/bindings.js';
-import type { Broker, BrokerEar } from './broker.js';
-import type { BusConnection, BusLink, BusTally, EventFeed, ListenBus } from './bus.js';
+import type { Broker, BrokerListener } from './broker.js';
+import type { AttachmentCounters, AttachmentListener, BusConnection, FanoutSink, ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
-import type { LogOptions } from './retention.js';
+import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
 
 /** How a bus between processes is found, and how it tells of trouble. */
-export interface ProcessBusOptions extends LogOptions {
+export interface ProcessBusOptions extends RetentionOptions {
   /** Which bus of the broker: servers with the same name hear each other (default `mcp-listen`). */
   name?: string;
   /** Told of publishes that fail, of the broker when it is lost, and of messages that are no events (default `console.error`). */
@@ -45,7 +45,7 @@ export interface ProcessBusStats {
  * A bus whose events a broker carries from process to process: it keeps on following it, and hands what it hears to the streams
  * of this process. What a process publishes it hears from the broker, too.
  */
-export class BrokerBus implements ProcessBus, BrokerEar {
+export class BrokerBus implements ProcessBus, BrokerListener {
   readonly #broker: Broker;
   readonly #onerror: (error: Error) => void;
   readonly #local: LocalBus;
@@ -73,7 +73,7 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     return this.#local.sessions;
   }
 
-  get tally(): BusTally {
+  get tally(): AttachmentCounters {
     return { away: this.#isLive ? 0 : this.#local.attached, ...this.#streams };
   }
 
@@ -102,12 +102,12 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     };
   }
 
-  connect(frame: string, link: BusLink): BusConnection {
+  connect(frame: string, link: AttachmentListener): BusConnection {
     this.#follow();
     return this.#local.connect(frame, link);
   }
 
-  feed(feed: EventFeed): () => void {
+  feed(feed: FanoutSink): () => void {
     this.#follow();
     return this.#local.feed(feed);
   }
@@ -132,7 +132,7 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     await this.#broker.close();
   }
 
-  began(isWhole: boolean): void {
+  onReady(isWhole: boolean): void {
     if (this.#isClosed) return;
     // Who listens since before the first time may have missed what was published meanwhile.
     if (!isWhole || !this.#hasBegun) this.#lapse(this.#hasBegun);
@@ -143,7 +143,7 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     this.#live.resolve();
   }
 
-  heard(events: string): void {
+  onEvents(events: string): void {
     if (this.#isClosed) return;
     const texts: string[] = [];
     let trouble: ListenError | undefined;
@@ -158,7 +158,7 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     if (trouble !== undefined) this.#drop(trouble);
   }
 
-  missed(): void {
+  onGap(): void {
     if (this.#isClosed) return;
     this.#streams.gaps += this.#local.fed;
     this.#lapse(true);
@@ -174,7 +174,7 @@ export class BrokerBus implements ProcessBus, BrokerEar {
     if (this.#isClosed) throw new ListenError('bus-unavailable', 'the bus is closed');
     try {
       const published = this.#broker.publish(texts.join('\n'), AbortSignal.timeout(PUBLISH_MS));
-      await atMost(PUBLISH_MS, published, () => new Error('no answer in time'));
+      await withTimeout(PUBLISH_MS, published, () => new Error('no answer in time'));
     } catch (cause) {
       throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
     }

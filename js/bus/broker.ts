@@ -9,7 +9,7 @@ export interface Broker {
    * Follows what is published, from where it was heard last. Settles when the broker is lost, or `signal` aborts; it is
    * called again then, unless the bus is closed.
    */
-  follow(ear: BrokerEar, signal: AbortSignal): Promise<void>;
+  follow(ear: BrokerListener, signal: AbortSignal): Promise<void>;
   /** Resolves when all that was published before the call was heard. Without it, nobody can tell what is on its way. */
   settle?(): Promise<void>;
   /** Lets go of the connections that are its own. */
@@ -17,11 +17,11 @@ export interface Broker {
 }
 
 /** Who is told what a broker carries. */
-export interface BrokerEar {
+export interface BrokerListener {
   /** Whatever is published from now on is told. `isWhole`: so is everything since the broker was lost. */
-  began(isWhole: boolean): void;
+  onReady(isWhole: boolean): void;
   /** Events, as they were handed over. */
-  heard(events: string): void;
+  onEvents(events: string): void;
   /** Something was lost on the way, and nobody can tell what. */
-  missed(): void;
+  onGap(): void;
 }

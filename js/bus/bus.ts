@@ -3,7 +3,7 @@ import type { Opening } from './opening.js';
 import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
 
-/** The bus of the official TypeScript SDK; one written for it can be given to `serveListen`. */
+/** The bus of the official TypeScript SDK; one written for it can be given to `createListenHandler`. */
 export interface ServerEventBus {
   /** Publishes a change to every listener. */
   publish(event: ServerEvent): unknown;
@@ -34,16 +34,16 @@ export interface ListenBus extends ServerEventBus {
    * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
    * knows where events were lost between a publish and this process.
    */
-  feed?(feed: EventFeed): () => void;
+  feed?(feed: FanoutSink): () => void;
   /**
    * Opens a connection, and sends `frame` first; a bus with `sessions` has it, for their streams. What the core says and hears over
    * it is the core's own.
    */
-  connect?(frame: string, link: BusLink, of: Connected): BusConnection;
+  connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
   /** Keeps the request alive on behalf of which it is called, until `what` settles. Without it that is not needed. */
   waitUntil?(what: Promise<void>): void;
   /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
-  hold?(opening: Opening, joining: Connecting): Promise<ServerStream>;
+  hold?(opening: Opening, joining: AttachOptions): Promise<ServerStream>;
   /**
    * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
    *
@@ -58,13 +58,13 @@ export interface ListenBus extends ServerEventBus {
    */
   settle?(): Promise<void>;
   /** What the streams' connections went through. */
-  readonly tally?: BusTally;
+  readonly tally?: AttachmentCounters;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
 }
 
 /** What feeds the streams of one server with a bus of the same process. */
-export interface EventFeed {
+export interface FanoutSink {
   /** How many streams it feeds. */
   readonly streams: number;
   /** Takes events in their order, each a line of JSON text, as the core writes it. */
@@ -76,7 +76,7 @@ export interface EventFeed {
 }
 
 /** What streams went through with their bus, counted once for each stream. */
-export interface BusTally {
+export interface AttachmentCounters {
   /** Streams whose bus is away now. */
   away: number;
   /** How often the bus was lost. */
@@ -90,7 +90,7 @@ export interface BusTally {
 }
 
 /** How a stream reaches a bus that it has a connection to. */
-export interface Connecting {
+export interface AttachOptions {
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
@@ -100,7 +100,7 @@ export interface Connecting {
 }
 
 /** Whose connection to a bus it is. */
-export interface Connected {
+export interface ConnectOptions {
   /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
   continent?: string | undefined;
 }
@@ -119,7 +119,7 @@ export interface BusConnection {
 }
 
 /** The stream's end of a connection. */
-export interface BusLink {
+export interface AttachmentListener {
   /** Takes one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;
   /**

@@ -1,11 +1,11 @@
 import type { ServerEvent } from '../model/event.js';
-import type { BusConnection, BusLink, EventFeed, ListenBus, ServerEventBus } from './bus.js';
+import type { AttachmentListener, BusConnection, FanoutSink, ListenBus, ServerEventBus } from './bus.js';
 import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
 import type { SessionStore } from './session-store.js';
 
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
-export class ForeignBus implements ListenBus {
+export class ServerEventBusAdapter implements ListenBus {
   readonly #bus: ServerEventBus;
   readonly #onerror: (error: Error) => void;
   /** Holds the sessions, and the log that their streams come back to. */
@@ -36,11 +36,11 @@ export class ForeignBus implements ListenBus {
     return this.#local.sessions;
   }
 
-  connect(frame: string, link: BusLink): BusConnection {
+  connect(frame: string, link: AttachmentListener): BusConnection {
     return this.#local.connect(frame, link);
   }
 
-  feed(feed: EventFeed): () => void {
+  feed(feed: FanoutSink): () => void {
     const unsubscribe = this.#bus.subscribe((event) => this.#tell(event, (text) => feed.publish(text)));
     return () => this.#detach(unsubscribe);
   }
@@ -84,6 +84,6 @@ class FollowingBus extends InMemoryBus {
 }
 
 /** The bus as it is where it filters by itself, and wrapped where it does not. */
-export function asListenBus(bus: ListenBus | ServerEventBus, onerror: (error: Error) => void): ListenBus {
-  return 'publishAll' in bus ? bus : new ForeignBus(bus, onerror);
+export function toListenBus(bus: ListenBus | ServerEventBus, onerror: (error: Error) => void): ListenBus {
+  return 'publishAll' in bus ? bus : new ServerEventBusAdapter(bus, onerror);
 }

@@ -1,4 +1,4 @@
-import type { Grant } from '../auth/reauthorize.js';
+import type { Reauthorizer } from '../auth/reauthorize.js';
 import type { StreamEnding } from '../model/stats.js';
 import type { Stream } from '../wasm/server/bindings.js';
 import type { ServerStream } from './server-stream.js';
@@ -15,7 +15,7 @@ export interface Opening {
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
   /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
-  grant: Grant | undefined;
+  grant: Reauthorizer | undefined;
   /** Aborted when the client is gone. */
   signal: AbortSignal;
 }

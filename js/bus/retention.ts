@@ -1,7 +1,7 @@
 import { ListenError } from '../model/error.js';
 
 /** How much of what was published a bus keeps, for streams that come back. Whichever bound is reached first counts. */
-export interface LogOptions {
+export interface RetentionOptions {
   /** Events kept at least (default 10,000). */
   logEvents?: number;
   /** Milliseconds for which an event is kept at least, while there are no more than `logEvents` (default 600,000). */
@@ -13,7 +13,7 @@ export interface LogOptions {
  *
  * @throws ListenError `invalid-options`.
  */
-export function logWindow({ logEvents = 10_000, logAgeMs = 600_000 }: LogOptions): Required<LogOptions> {
+export function retentionOf({ logEvents = 10_000, logAgeMs = 600_000 }: RetentionOptions): Required<RetentionOptions> {
   if (!Number.isSafeInteger(logEvents) || logEvents < 1) {
     throw new ListenError('invalid-options', 'logEvents is not a whole number from 1');
   }

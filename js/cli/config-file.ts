@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { editedJsonc, readJsonc } from './jsonc.js';
 import { editedToml, readToml } from './toml.js';
-import { Refusal } from './user-error.js';
+import { UserError } from './user-error.js';
 import { completed, type Missing, type WranglerConfig } from './wrangler-config.js';
 
 /** The names of wrangler's configuration, in the order in which wrangler looks for them. */
@@ -10,7 +10,7 @@ export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml']
 /** @throws Refusal where the file cannot be understood. */
 export function readConfig(path: string, text: string): WranglerConfig {
   const config = path.endsWith('.toml') ? readToml(path, text) : readJsonc(path, text);
-  if (typeof config !== 'object' || config === null) throw new Refusal(`${path} holds no configuration`);
+  if (typeof config !== 'object' || config === null) throw new UserError(`${path} holds no configuration`);
   return config as WranglerConfig;
 }
 
@@ -22,7 +22,7 @@ export function readConfig(path: string, text: string): WranglerConfig {
 export function editedConfig(path: string, text: string, config: WranglerConfig, missing: Missing): string {
   const edited = path.endsWith('.toml') ? editedToml(text, missing) : editedJsonc(text, missing);
   if (!reads(path, edited, completed(config, missing)))
-    throw new Refusal(
+    throw new UserError(
       `${path} is written in a way that cannot be edited here; add by hand:\n\n${editedToml('', missing)}`,
     );
   return edited;
@@ -32,7 +32,7 @@ function reads(path: string, text: string, wanted: WranglerConfig): boolean {
   try {
     return isDeepStrictEqual(plain(readConfig(path, text)), plain(wanted));
   } catch (error) {
-    if (error instanceof Refusal) return false;
+    if (error instanceof UserError) return false;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { Change } from './change.js';
 import { CONFIG_FILES, editedConfig, readConfig } from './config-file.js';
 import { readJsonc, withJson } from './jsonc.js';
 import { newProject } from './new-project.js';
-import { Refusal } from './user-error.js';
+import { UserError } from './user-error.js';
 import { exportingBus } from './worker-entry.js';
 import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
@@ -27,7 +27,7 @@ export async function planned(folder: string): Promise<Plan> {
   const config = CONFIG_FILES.find((name) => present.includes(name));
   if (config !== undefined) return added(folder, config);
   if (present.length === 0) return { isNew: true, changes: newProject(basename(folder)), notes: [] };
-  throw new Refusal(
+  throw new UserError(
     `no ${CONFIG_FILES.join(', ')} here: run this in the folder of a Worker, or in an empty one for a new Worker`,
   );
 }
@@ -72,7 +72,7 @@ in docs/hosts.md.`,
 
 async function entryChange(folder: string, file: string, main: string | undefined) {
   if (typeof main !== 'string')
-    throw new Refusal(`${file} names no entry: set main to the script that is to export the bus`);
+    throw new UserError(`${file} names no entry: set main to the script that is to export the bus`);
   const before = await text(folder, main, `${file} names ${main} as its entry`);
   return { path: main, before, after: exportingBus(main, before) };
 }
@@ -96,7 +96,7 @@ async function text(folder: string, path: string, why: string): Promise<string> 
   try {
     return await readFile(join(folder, path), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Refusal(`${why}, which is not there`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`${why}, which is not there`);
     throw error;
   }
 }

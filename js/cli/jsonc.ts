@@ -1,5 +1,5 @@
 import { applyEdits, type JSONPath, modify, type ParseError, parse } from 'jsonc-parser';
-import { Refusal } from './user-error.js';
+import { UserError } from './user-error.js';
 import type { Missing } from './wrangler-config.js';
 
 /** @throws Refusal where the text is no JSON, with or without comments and trailing commas. */
@@ -8,7 +8,7 @@ export function readJsonc(path: string, text: string): unknown {
   const value = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first !== undefined)
-    throw new Refusal(`${path} is no JSON: see line ${text.slice(0, first.offset).split('\n').length}`);
+    throw new UserError(`${path} is no JSON: see line ${text.slice(0, first.offset).split('\n').length}`);
   return value;
 }
 

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { version } from './built-in.js';
 import { diffOf, isNeeded } from './change.js';
 import { type Plan, planned } from './init.js';
-import { Refusal } from './user-error.js';
+import { UserError } from './user-error.js';
 
 /** Runs the command of these arguments; what it answers is printed. */
 async function run(args: string[]): Promise<string> {
@@ -12,7 +12,7 @@ async function run(args: string[]): Promise<string> {
   if (values.version) return version;
   const [command, folder = '.', ...rest] = positionals;
   if (values.help || command === undefined) return USAGE;
-  if (command !== 'init' || rest.length > 0) throw new Refusal(`${positionals.join(' ')} is no command\n\n${USAGE}`);
+  if (command !== 'init' || rest.length > 0) throw new UserError(`${positionals.join(' ')} is no command\n\n${USAGE}`);
   const place = resolve(folder);
   if (!values['dry-run']) await mkdir(place, { recursive: true });
   const plan = await planned(place);
@@ -23,7 +23,7 @@ function parsed(args: string[]) {
   try {
     return parseArgs({ args, options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new Refusal(`${(error as Error).message}\n\n${USAGE}`);
+    throw new UserError(`${(error as Error).message}\n\n${USAGE}`);
   }
 }
 
@@ -59,19 +59,19 @@ const NOTHING = 'nothing to change: the bus is there';
 
 const NEXT_NEW = `Next: npm install, then npm start. The MCP endpoint is http://localhost:8787/.`;
 
-const NEXT = `Next: npm install, and put serveListen in front of your MCP handler
+const NEXT = `Next: npm install, and put createListenHandler in front of your MCP handler
 (env is what your Worker is given, or that of the module cloudflare:workers):
 
-  import { serveListen } from 'mcp-listen';
+  import { createListenHandler } from 'mcp-listen';
   import { durableObjectBus } from 'mcp-listen/cloudflare';
 
-  const server = serveListen(mcp, { bus: durableObjectBus(env.MCP_BUS) });
+  const server = createListenHandler(mcp, { bus: durableObjectBus(env.MCP_BUS) });
   export default { fetch: (request) => server.fetch(request) };`;
 
 try {
   process.stdout.write(`${await run(process.argv.slice(2))}\n`);
 } catch (error) {
   // Whatever else goes wrong is a defect, or the disk's: its stack helps.
-  process.stderr.write(`mcp-listen: ${error instanceof Refusal ? error.message : (error as Error).stack}\n`);
+  process.stderr.write(`mcp-listen: ${error instanceof UserError ? error.message : (error as Error).stack}\n`);
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 import { parse, stringify, TomlError } from 'smol-toml';
-import { Refusal } from './user-error.js';
+import { UserError } from './user-error.js';
 import type { Missing } from './wrangler-config.js';
 
 /** @throws Refusal where the text is no TOML. */
@@ -7,7 +7,7 @@ export function readToml(path: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    if (error instanceof TomlError) throw new Refusal(`${path} is no TOML: see line ${error.line}`);
+    if (error instanceof TomlError) throw new UserError(`${path} is no TOML: see line ${error.line}`);
     throw error;
   }
 }

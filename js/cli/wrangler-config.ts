@@ -1,4 +1,4 @@
-import { Refusal } from './user-error.js';
+import { UserError } from './user-error.js';
 
 /** What of a wrangler configuration matters here. */
 export interface WranglerConfig {
@@ -78,16 +78,16 @@ export function environmentsOf({ env }: WranglerConfig): string[] {
 
 function refuseForeign(config: WranglerConfig): void {
   if (config.pages_build_output_dir !== undefined)
-    throw new Refusal(
+    throw new UserError(
       'this is a Pages project, which can hold no Durable Object: add the bus to a Worker, and bind that',
     );
   if (config.no_bundle)
-    throw new Refusal('no_bundle is set: the bus is a module of a package, which has to be bundled');
+    throw new UserError('no_bundle is set: the bus is a module of a package, which has to be bundled');
   const taken = (config.durable_objects?.bindings ?? []).find(({ name }) => name === BINDING);
   if (taken !== undefined && taken.class_name !== CLASS)
-    throw new Refusal(`the binding ${BINDING} is taken by the class ${taken.class_name}: rename one of them`);
+    throw new UserError(`the binding ${BINDING} is taken by the class ${taken.class_name}: rename one of them`);
   if (namesBinding({ ...config, durable_objects: undefined, env: undefined }))
-    throw new Refusal(`the name ${BINDING} is taken by another binding: rename it`);
+    throw new UserError(`the name ${BINDING} is taken by another binding: rename it`);
 }
 
 /** Most bindings are objects in a list, with their name in `binding`; variables are keys. */
@@ -101,7 +101,7 @@ function namesBinding(value: unknown): boolean {
 
 function missingMigration(migrations: Migration[]): Migration | undefined {
   if (migrations.some(({ new_classes }) => new_classes?.includes(CLASS)))
-    throw new Refusal(
+    throw new UserError(
       `a migration creates ${CLASS} without SQLite: name it in new_sqlite_classes in place of new_classes`,
     );
   if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS))) return undefined;

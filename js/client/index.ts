@@ -16,7 +16,7 @@ export type { ChangeEvent as ServerEvent } from '../model/event.js';
 export type { SubscriptionFilter } from '../model/filter.js';
 export type { TaskState } from '../model/task.js';
 export { listen } from './listen.js';
-export type { ClientInfo, ListenMessage, ListenOptions, TokenProvider } from './options.js';
+export type { ClientInfo, ClientListenOptions, ListenMessage, TokenProvider } from './options.js';
 export type { Era, Subscription } from './subscription.js';
 export type { ChannelMember, ChannelReceiver, ListenChannel } from './transport/channel.js';
 export type { SdkClient, SdkTransport } from './transport/sdk-channel.js';

@@ -1,7 +1,7 @@
 import { errorOf, ListenError } from '../model/client-error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { expectLoaded } from '../wasm/client/load.js';
-import type { ListenOptions } from './options.js';
+import type { ClientListenOptions } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';
 import { type CoreSource, nextNews } from './transport/core-source.js';
 import { open } from './transport/open.js';
@@ -15,7 +15,7 @@ import type { ListenTarget } from './transport/target.js';
 export async function listen(
   target: ListenTarget,
   filter: SubscriptionFilter,
-  options: ListenOptions = {},
+  options: ClientListenOptions = {},
 ): Promise<Subscription> {
   options.signal?.throwIfAborted();
   expectLoaded();

@@ -16,7 +16,7 @@ export interface ListenMessage {
 }
 
 /** How to listen. */
-export interface ListenOptions {
+export interface ClientListenOptions {
   /** Ends the subscription, and `listen` if it has not resolved. */
   signal?: AbortSignal;
   /** Used in place of the global `fetch`. */
@@ -41,6 +41,6 @@ export interface ListenOptions {
 export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
 
 /** What the client says that it is, as JSON text; undefined: what the core says. */
-export function infoOf({ clientInfo }: ListenOptions): string | undefined {
+export function infoOf({ clientInfo }: ClientListenOptions): string | undefined {
   return clientInfo && JSON.stringify(clientInfo);
 }

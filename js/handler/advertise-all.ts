@@ -9,17 +9,17 @@ export interface Reading {
 }
 
 /** The handler, whose answers to `server/discover` tell of changes of all that it offers. */
-export function offering(handler: FetchHandler, reading: Reading): FetchHandler {
+export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHandler {
   const fields = questionOf(Question.Discover).headers.split('\n');
   return async (request, ...rest) => {
     const isDiscover = fields.includes(`mcp-method: ${request.headers.get('mcp-method')}`);
     const response = await handler(request, ...rest);
-    return isDiscover && response.ok ? raised(request, response, reading) : response;
+    return isDiscover && response.ok ? withAllCapabilities(request, response, reading) : response;
   };
 }
 
 /** Returns an answer with capabilities as one that announces changes of all that is offered. */
-export function raised(request: Request, answer: Response, reading: Reading): Promise<Response> {
+export function withAllCapabilities(request: Request, answer: Response, reading: Reading): Promise<Response> {
   return changed(request, answer, reading, true);
 }
 

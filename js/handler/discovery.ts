@@ -1,5 +1,5 @@
 import { calling, ListenError } from '../model/error.js';
-import { Renewed } from '../wasm/per-instance.js';
+import { PerInstance } from '../wasm/per-instance.js';
 import { Discovered, Question, questionOf } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 import type { FetchHandler } from './handler.js';
@@ -31,8 +31,8 @@ export class Discovery {
   readonly #handler: FetchHandler;
   readonly #credentials: Credentials;
   readonly #limits: AnswerLimits;
-  readonly #declared: Renewed<Discovered> | undefined;
-  #asked: Renewed<Discovered | undefined> | undefined;
+  readonly #declared: PerInstance<Discovered> | undefined;
+  #asked: PerInstance<Discovered | undefined> | undefined;
   /** On whose behalf it was asked for. */
   #caller = '';
 
@@ -41,7 +41,7 @@ export class Discovery {
     this.#handler = handler;
     this.#credentials = credentials;
     this.#limits = limits;
-    this.#declared = capabilities && new Renewed(() => declared(capabilities, serverInfo));
+    this.#declared = capabilities && new PerInstance(() => declared(capabilities, serverInfo));
   }
 
   /**
@@ -118,9 +118,9 @@ export function declared(capabilities: ListenCapabilities, serverInfo?: ServerIn
 }
 
 /** What was told, until the core begins anew: then it is asked for again. */
-function remembered(told: Discovered): Renewed<Discovered | undefined> {
+function remembered(told: Discovered): PerInstance<Discovered | undefined> {
   let known: Discovered | undefined = told;
-  return new Renewed(() => {
+  return new PerInstance(() => {
     const once = known;
     known = undefined;
     return once;

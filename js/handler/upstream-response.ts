@@ -1,7 +1,7 @@
 import { ListenError, type ListenErrorCode } from '../model/error.js';
 import { deferred } from '../timing/deferred.js';
 import { Refusal, refusalOf } from '../wasm/server/bindings.js';
-import { json } from '../web/json-response.js';
+import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 
 /** How much is read of an answer of the handler that is not just passed on. */
@@ -59,7 +59,7 @@ export function unanswered(error: unknown): Response {
 /** Returns the answer of a gateway that refuses a request itself. */
 export function refused(refusal: Refusal): Response {
   const { body = '', retryAfter, status } = refusalOf(refusal);
-  const response = json(body, status);
+  const response = jsonResponse(body, status);
   if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
   return response;
 }

@@ -1,6 +1,6 @@
 import type { RefusalKind } from '../model/stats.js';
 import type { Answer } from '../wasm/server/bindings.js';
-import { json } from '../web/json-response.js';
+import { jsonResponse } from '../web/json-response.js';
 
 /** The header fields of an answer to a denied caller. */
 export interface DenialFields {
@@ -9,7 +9,7 @@ export interface DenialFields {
 }
 
 /** Makes refusals into answers, and counts them. */
-export class Refusals {
+export class ErrorResponses {
   /** How many there were of each kind. */
   readonly counts: Record<RefusalKind, number> = {
     ...{ http: 0, origin: 0, size: 0, request: 0 },
@@ -26,13 +26,13 @@ export class Refusals {
   /** An answer of the core as an HTTP answer. */
   answer({ body, refusal, retryAfter, status }: Answer): Response {
     if (refusal !== undefined) this.#count(refusal as RefusalKind);
-    const response = body === undefined ? new Response(null, { status }) : json(body, status);
+    const response = body === undefined ? new Response(null, { status }) : jsonResponse(body, status);
     if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
     return response;
   }
 
   /** A refusal as the JSON-RPC error that answers a request which HTTP itself has nothing against. */
-  inBand(refusal: Answer): Response {
+  asJsonRpcError(refusal: Answer): Response {
     return this.answer({ ...refusal, status: 200, retryAfter: undefined });
   }
 

@@ -1,8 +1,8 @@
 import { calling, ListenError } from '../model/error.js';
-import { Renewed } from '../wasm/per-instance.js';
+import { PerInstance } from '../wasm/per-instance.js';
 import { Service, type ServiceOptions } from '../wasm/server/bindings.js';
 import { expectLoaded } from '../wasm/server/load.js';
-import { Refusals } from './error-response.js';
+import { ErrorResponses } from './error-response.js';
 
 /** Which hosts and pages are served beside those that are by themselves. */
 export interface FrontOptions {
@@ -16,8 +16,8 @@ export interface FrontOptions {
 export type Screen = (request: Request, inner: () => Response | Promise<Response>) => Promise<Response>;
 
 /**
- * Puts requests that do not go through `serveListen` behind its rules for hosts and pages: the other paths of a Worker. Refuses
- * with 403 as `serveListen` does. HEAD counts as GET, and a visit of a page (a browser that loads a document) may come from
+ * Puts requests that do not go through `createListenHandler` behind its rules for hosts and pages: the other paths of a Worker. Refuses
+ * with 403 as `createListenHandler` does. HEAD counts as GET, and a visit of a page (a browser that loads a document) may come from
  * everywhere, as a link does.
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
@@ -25,13 +25,13 @@ export type Screen = (request: Request, inner: () => Response | Promise<Response
 export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();
   const service = serviceOf(options, { limits: undefined, holdsStreams: true, earlier: 'behind' });
-  const refusals = new Refusals(() => {});
+  const refusals = new ErrorResponses(() => {});
   return async (request, inner) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const { answer, fields } = service.value.screen(method, request.url, linesOf(judgedHeaders(request)));
-    if (answer === undefined) return marked(await inner(), fields);
+    if (answer === undefined) return withCors(await inner(), fields);
     await leaveBody(request);
-    return marked(refusals.answer(answer), fields);
+    return withCors(refusals.answer(answer), fields);
   };
 }
 
@@ -57,10 +57,10 @@ function judgedHeaders({ headers }: Request): Headers {
 export function serviceOf(
   { allowedOrigins = [], allowedHosts }: FrontOptions,
   options: Omit<ServiceOptions, 'hosts' | 'origins'>,
-): Renewed<Service> {
+): PerInstance<Service> {
   const hosts = allowedHosts && entriesOf(allowedHosts);
   const origins = entriesOf(allowedOrigins);
-  return new Renewed(() => calling(() => new Service(JSON.stringify({ ...options, hosts, origins }))));
+  return new PerInstance(() => calling(() => new Service(JSON.stringify({ ...options, hosts, origins }))));
 }
 
 /** Nobody will read this body; one that someone else reads is that one's to cancel. */
@@ -78,7 +78,7 @@ function entriesOf(entries: readonly string[]): string {
 type Field = [name: string, value: string];
 
 /** The answer with these fields, except for those that it has of its own. */
-export function marked(response: Response, fields: Field[]): Response {
+export function withCors(response: Response, fields: Field[]): Response {
   // A switch of protocols is no answer that a page could read, and cannot be made anew.
   if (fields.length === 0 || response.status < 200) return response;
   // What came from `fetch` has header fields that cannot be changed.

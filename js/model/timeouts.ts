@@ -1,7 +1,7 @@
 import { ListenError } from './error.js';
 
 /** What of the options is a time, in milliseconds. */
-export interface Times {
+export interface Timeouts {
   keepAliveMs?: number;
   stallMs?: number;
   maxConnectionAgeMs?: number;
@@ -14,7 +14,7 @@ export interface Times {
  *
  * @throws ListenError `invalid-options` where `authorizationTtlMs` is not a number.
  */
-export function timesOf(options: Times): Required<Times> {
+export function timeoutsOf(options: Timeouts): Required<Timeouts> {
   const { keepAliveMs = 15_000, stallMs = 60_000, maxConnectionAgeMs = 0 } = options;
   const { verifyMs = 0, authorizationTtlMs = 30_000 } = options;
   // Without a time no caller is asked about again: that has to be wanted.
@@ -31,12 +31,12 @@ export function timesOf(options: Times): Required<Times> {
 }
 
 /** Every stream has its own times, +-20 %, so that those opened together do not tick together. */
-export function scattered(ms: number): number {
+export function jittered(ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * Math.random()));
 }
 
 /** A moment since 1970 on the clock of `performance.now`; what is further away than timers reach is not waited for. */
-export function expiry(at: number): number {
+export function toMonotonic(at: number): number {
   return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
 }
 

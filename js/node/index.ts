@@ -1,5 +1,5 @@
 /**
- * Live notifications for MCP servers in Node: any server on stdio, and what `serveListen` returns as a request listener.
+ * Live notifications for MCP servers in Node: any server on stdio, and what `createListenHandler` returns as a request listener.
  *
  * @packageDocumentation
  */

@@ -4,7 +4,7 @@ import type { RefusalKind, StreamEnding } from '../model/stats.js';
 export type LoggedStream = 'listen' | 'session';
 
 /** One thing that happened to a server's streams. Nothing in it names a client, a resource or an id. */
-export type LogRecord =
+export type StreamLogRecord =
   /** A stream was opened. */
   | { event: 'open'; stream: LoggedStream }
   /** A request was refused. */
@@ -17,4 +17,4 @@ export type LogRecord =
   | { event: 'heal'; streams: number; awayMs: number };
 
 /** Told of what happens to streams, as it happens. */
-export type Log = (record: LogRecord) => void;
+export type StreamLogger = (record: StreamLogRecord) => void;

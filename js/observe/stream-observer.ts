@@ -1,22 +1,22 @@
 import type { RefusalKind, StreamEnding } from '../model/stats.js';
-import type { Log, LoggedStream } from './log.js';
+import type { LoggedStream, StreamLogger } from './log.js';
 import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
 
 /** Who is told what happens to the streams of a server. */
-export interface Told {
-  onlog?: Log | undefined;
+export interface ObserverOptions {
+  onlog?: StreamLogger | undefined;
   tracer?: SpanTracer | undefined;
   /** Told of what the others throw. */
   onerror: (error: Error) => void;
 }
 
 /** Tells logs and traces what happens to the streams of a server. What these throw is no stream's business. */
-export class Witness {
-  readonly #onlog: Log | undefined;
+export class StreamObserver {
+  readonly #onlog: StreamLogger | undefined;
   readonly #tracer: SpanTracer | undefined;
   readonly #onerror: (error: Error) => void;
 
-  constructor({ onlog, tracer, onerror }: Told) {
+  constructor({ onlog, tracer, onerror }: ObserverOptions) {
     this.#onlog = onlog;
     this.#tracer = tracer;
     this.#onerror = onerror;
@@ -28,17 +28,17 @@ export class Witness {
   }
 
   /** A stream is open; undefined where nobody wants to know what becomes of it. */
-  opened(stream: LoggedStream, request: Request): StreamWitness | undefined {
+  opened(stream: LoggedStream, request: Request): StreamSpan | undefined {
     const onlog = this.#onlog;
     const tracer = this.#tracer;
     if (onlog === undefined && tracer === undefined) return undefined;
-    const log: Log = (record) => this.#safely(() => onlog?.(record));
+    const log: StreamLogger = (record) => this.#safely(() => onlog?.(record));
     log({ event: 'open', stream });
     let span: TracedSpan | undefined;
     this.#safely(() => {
       span = tracer && streamSpan(tracer, stream, request.headers.get('traceparent'));
     });
-    return new StreamWitness(stream, log, (action) => {
+    return new StreamSpan(stream, log, (action) => {
       this.#safely(() => span !== undefined && action(span));
     });
   }
@@ -53,14 +53,14 @@ export class Witness {
 }
 
 /** Tells logs and traces what happens to one stream. */
-export class StreamWitness {
+export class StreamSpan {
   readonly #stream: LoggedStream;
-  readonly #log: Log;
+  readonly #log: StreamLogger;
   readonly #span: (action: (span: TracedSpan) => void) => void;
   readonly #opened = performance.now();
   readonly #outage: Outage;
 
-  constructor(stream: LoggedStream, log: Log, span: (action: (span: TracedSpan) => void) => void) {
+  constructor(stream: LoggedStream, log: StreamLogger, span: (action: (span: TracedSpan) => void) => void) {
     this.#stream = stream;
     this.#log = log;
     this.#span = span;
@@ -87,7 +87,7 @@ export class StreamWitness {
 }
 
 /** A log for places where nobody would catch what it throws. */
-export function safely(onlog: Log | undefined, onerror: (error: Error) => void): Log {
+export function safely(onlog: StreamLogger | undefined, onerror: (error: Error) => void): StreamLogger {
   return (record) => {
     try {
       onlog?.(record);
@@ -99,10 +99,10 @@ export function safely(onlog: Log | undefined, onerror: (error: Error) => void):
 
 /** Tells a log when a bus is lost, and when it is back. */
 export class Outage {
-  readonly #onlog: Log;
+  readonly #onlog: StreamLogger;
   #since: number | undefined;
 
-  constructor(onlog: Log) {
+  constructor(onlog: StreamLogger) {
     this.#onlog = onlog;
   }
 

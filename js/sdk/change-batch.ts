@@ -4,7 +4,7 @@ import type { ServerEvent } from '../model/event.js';
 import { publishing, type Tracing } from '../observe/tracing.js';
 
 /** What one server changed in this turn of the event loop, to be published together. */
-export class Changes {
+export class ChangeBatch {
   readonly #bus: ListenBus;
   readonly #tracing: Tracing | undefined;
   /** By text: a subject that changes twice is published once. */

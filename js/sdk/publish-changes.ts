@@ -1,16 +1,16 @@
 import type { ListenBus, ServerEventBus } from '../bus/bus.js';
-import { asListenBus } from '../bus/event-bus-adapter.js';
+import { toListenBus } from '../bus/event-bus-adapter.js';
 import { report } from '../observe/on-error.js';
 import type { SpanTracer } from '../observe/tracing.js';
-import { Changes } from './change-batch.js';
+import { ChangeBatch } from './change-batch.js';
 import {
-  changeIn,
+  eventOfNotification,
   HANDLE_METHODS,
-  levelsOf,
   type McpServerLike,
   type SdkServer,
   type ServerLike,
   type TransportLike,
+  unwrapServer,
 } from './server-shape.js';
 
 /** How {@link publishChanges} tells of what it does. */
@@ -27,7 +27,7 @@ export interface PublishChangesOptions {
  * `send...ListChanged` and `sendResourceUpdated`. Those of one server and one turn of the event loop are published together,
  * each subject once.
  *
- * What is published goes no other way, so `bus` has to be the one that clients are served from: the `bus` of `serveListen`,
+ * What is published goes no other way, so `bus` has to be the one that clients are served from: the `bus` of `createListenHandler`,
  * `serveListenStdio` or `createMcpHandler`. Only a server whose transport keeps a session of its own goes on telling its
  * client as well.
  *
@@ -38,19 +38,19 @@ export function publishChanges<Context extends unknown[], Server extends SdkServ
   bus: ListenBus | ServerEventBus,
   { onerror = report, tracer }: PublishChangesOptions = {},
 ): (...context: Context) => Promise<Server> {
-  const target = asListenBus(bus, onerror);
+  const target = toListenBus(bus, onerror);
   const tracing = tracer && { tracer, onerror };
   const known = new WeakSet<SdkServer>();
   return async (...context) => {
     const server = await factory(...context);
-    if (!known.has(server)) publish(server, new Changes(target, tracing), onerror);
+    if (!known.has(server)) publish(server, new ChangeBatch(target, tracing), onerror);
     known.add(server);
     return server;
   };
 }
 
-function publish(server: SdkServer, changes: Changes, onerror: (error: Error) => void): void {
-  const { low, high } = levelsOf(server);
+function publish(server: SdkServer, changes: ChangeBatch, onerror: (error: Error) => void): void {
+  const { low, high } = unwrapServer(server);
   publishConnected(low, changes);
   publishUnconnected(low, changes);
   if (high !== undefined)
@@ -60,12 +60,12 @@ function publish(server: SdkServer, changes: Changes, onerror: (error: Error) =>
 }
 
 /** While a transport is there, everything that is sent passes it. */
-function publishConnected(server: ServerLike, changes: Changes): void {
+function publishConnected(server: ServerLike, changes: ChangeBatch): void {
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
     const send = transport.send.bind(transport);
     transport.send = async (message, ...rest) => {
-      const event = changeIn(message);
+      const event = eventOfNotification(message);
       const published = event && changes.publish(event);
       if (published === undefined || keepsSession(transport)) await send(message, ...rest);
       await published;
@@ -75,10 +75,10 @@ function publishConnected(server: ServerLike, changes: Changes): void {
 }
 
 /** A server whose request was answered has no transport any more, and would refuse to notify. */
-function publishUnconnected(server: ServerLike, changes: Changes): void {
+function publishUnconnected(server: ServerLike, changes: ChangeBatch): void {
   const notification = server.notification.bind(server);
   server.notification = async (message, ...rest) => {
-    const event = server.transport === undefined ? changeIn(message) : undefined;
+    const event = server.transport === undefined ? eventOfNotification(message) : undefined;
     await (event === undefined ? notification(message, ...rest) : changes.publish(event));
   };
 }

@@ -35,13 +35,13 @@ interface SdkLowLevelServer extends Record<(typeof HANDLE_METHODS)[number], () =
 export const HANDLE_METHODS = ['sendToolListChanged', 'sendPromptListChanged', 'sendResourceListChanged'] as const;
 
 /** The `Server` that sends, and the `McpServer` above it where there is one. */
-export function levelsOf(server: SdkServer): { low: ServerLike; high?: McpServerLike } {
+export function unwrapServer(server: SdkServer): { low: ServerLike; high?: McpServerLike } {
   if (!('server' in server)) return { low: server as ServerLike };
   return { low: server.server as ServerLike, high: server };
 }
 
 /** The change that a message notifies of; undefined for any other message. */
-export function changeIn({ method, params }: SomeMessage): ServerEvent | undefined {
+export function eventOfNotification({ method, params }: SomeMessage): ServerEvent | undefined {
   switch (method) {
     case 'notifications/tools/list_changed':
       return { kind: 'tools_list_changed' };

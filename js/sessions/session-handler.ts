@@ -1,11 +1,11 @@
-import { type Asker, type Authorization, type AuthorizeContext, denial } from '../auth/authorize.js';
+import { type Authorization, type AuthorizeContext, type CallerContext, denial } from '../auth/authorize.js';
 import type { Caller } from '../auth/principal.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { NewSession, SessionLimits, SessionStore } from '../bus/session-store.js';
-import { buffered, raised } from '../handler/advertise-all.js';
+import { buffered, withAllCapabilities } from '../handler/advertise-all.js';
 import type { FetchHandler } from '../handler/handler.js';
 import type { AnswerLimits } from '../handler/upstream-response.js';
-import type { Refusals } from '../http/error-response.js';
+import type { ErrorResponses } from '../http/error-response.js';
 import { type Inbound, type Judged, refuse, renamed, send } from '../http/inbound.js';
 import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
@@ -21,7 +21,7 @@ export interface SessionHost {
   /** What sessions may take. */
   readonly bounds: SessionLimits;
   readonly onerror: (error: Error) => void;
-  readonly refusals: Refusals;
+  readonly refusals: ErrorResponses;
   /** Whether changes are told of all that the handler offers. */
   readonly isOffering: boolean;
   /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
@@ -29,11 +29,11 @@ export interface SessionHost {
   /** What the caller may hear of what is requested; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
   /** Opens the stream of the session of a request, unless there is no room. */
-  open(core: Exchange, asker: Asker): Promise<ServerStream | Refusal>;
+  open(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal>;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */
-export class SessionFront {
+export class SessionHandler {
   readonly #host: SessionHost;
   readonly #sessions: SessionStore;
 
@@ -82,7 +82,7 @@ export class SessionFront {
   }
 
   /** Does one thing for a request, which may answer it. */
-  async #do(step: Step, core: Exchange, asker: Asker): Promise<Response | undefined> {
+  async #do(step: Step, core: Exchange, asker: CallerContext): Promise<Response | undefined> {
     switch (step.kind) {
       case 'ask': {
         const reply = await this.#sessions.ask(step.question);
@@ -102,7 +102,7 @@ export class SessionFront {
     return renamed(await send(this.#host.handler, inbound, behind), session);
   }
 
-  async #authorize(core: Exchange, asker: Asker, requested: SubscriptionFilter): Promise<Response | undefined> {
+  async #authorize(core: Exchange, asker: CallerContext, requested: SubscriptionFilter): Promise<Response | undefined> {
     const authorization = await this.#host.authorize?.({ ...asker, requested });
     if (authorization !== undefined && 'denied' in authorization) {
       const { refusal, ...fields } = denial(authorization);
@@ -114,16 +114,16 @@ export class SessionFront {
     return undefined;
   }
 
-  async #open(core: Exchange, asker: Asker): Promise<Response> {
+  async #open(core: Exchange, asker: CallerContext): Promise<Response> {
     const opened = await this.#host.open(core, asker);
     return typeof opened === 'number' ? this.#host.refusals.answer(core.refuse(opened)) : opened.response();
   }
 
-  async #initialize(inbound: Judged, asker: Asker): Promise<Response> {
+  async #initialize(inbound: Judged, asker: CallerContext): Promise<Response> {
     const { core, request, rest } = inbound;
     const passed = await send(this.#host.handler, inbound, undefined);
     if (!passed.ok) return renamed(passed, undefined);
-    const read = this.#host.isOffering ? raised : buffered;
+    const read = this.#host.isOffering ? withAllCapabilities : buffered;
     const response = await read(request, passed, this.#host);
     if (!response.ok) return renamed(response, undefined);
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -138,7 +138,7 @@ export class SessionFront {
     core: Exchange,
     { answer, capabilities }: LegacyInitialized,
     headers: Headers,
-    { principal, request }: Asker,
+    { principal, request }: CallerContext,
   ): Promise<Response> {
     const { bounds, limits } = this.#host;
     const session: NewSession = { capabilities, idleMs: whole(limits.sessionIdleMs) };
@@ -155,7 +155,7 @@ export class SessionFront {
   }
 
   /** What fails on our side is reported, and tells the caller nothing but to come back. */
-  async #guarded<T>(core: Exchange, { request }: Asker, action: () => Promise<T>): Promise<T | Response> {
+  async #guarded<T>(core: Exchange, { request }: CallerContext, action: () => Promise<T>): Promise<T | Response> {
     try {
       return await action();
     } catch (error) {

@@ -17,8 +17,8 @@ export function sessionLimits(limits: typeof DEFAULT_LIMITS, areNamed: boolean):
 
 /** A limit as the core takes it. */
 export function whole(limit: number): number {
-  return Math.min(Math.max(Math.floor(limit), 0), MOST);
+  return Math.min(Math.max(Math.floor(limit), 0), MAX_U32);
 }
 
 /** What is larger is no bound. */
-const MOST = 2 ** 32 - 1;
+const MAX_U32 = 2 ** 32 - 1;

@@ -1,9 +1,9 @@
 import { DeadlineTimer } from '../timing/deadline-timer.js';
-import type { FannedStream } from './fanout-stream.js';
-import { StreamBody } from './response-body.js';
+import type { FanoutStream } from './fanout-stream.js';
+import { ResponseBody } from './response-body.js';
 
 /** The end of a stream whose core has trapped. */
-export class Lapsed {
+export class TrapEnd {
   readonly #timer: DeadlineTimer;
 
   constructor(end: () => void) {
@@ -11,14 +11,14 @@ export class Lapsed {
   }
 
   /** It comes at a moment of its own, so that not all clients come back at once. To be called on behalf of the stream's own request. */
-  arm({ owner }: FannedStream): void {
+  arm({ owner }: FanoutStream): void {
     this.#timer.arm(performance.now() + Math.random() * owner.trapMs());
   }
 
   /** It has come. */
-  end({ body }: FannedStream): void {
+  end({ body }: FanoutStream): void {
     this.#timer.clear();
-    if (body instanceof StreamBody) body.close();
+    if (body instanceof ResponseBody) body.close();
     else body?.close();
   }
 }

@@ -1,5 +1,5 @@
 /** The bodies of many streams by their numbers. */
-export interface Bodies {
+export interface StreamBodies {
   /** Whether there is such a body. */
   isOpen(stream: number): boolean;
   /** Whether a body has room. */
@@ -23,7 +23,7 @@ export interface Bodies {
  * Bodies of one process, and which of them take a write now. Whoever writes to thousands at once must not
  * touch an object of each.
  */
-export class Outlets implements Bodies {
+export class FanoutBodies implements StreamBodies {
   readonly #controllers: (ReadableStreamDefaultController<Uint8Array> | undefined)[] = [];
   #room = new Uint8Array(64);
 
@@ -51,7 +51,7 @@ export class Outlets implements Bodies {
   await(): void {}
 
   /** A body has room for one write. */
-  vacate(stream: number): void {
+  markReady(stream: number): void {
     this.#room[stream] = 1;
   }
 

@@ -1,33 +1,33 @@
-import type { Grant, Granted } from '../auth/reauthorize.js';
-import type { EventFeed } from '../bus/bus.js';
+import type { Reauthorizer, RenewedRights } from '../auth/reauthorize.js';
+import type { FanoutSink } from '../bus/bus.js';
 import type { Opening } from '../bus/opening.js';
 import { fromCore, ListenError } from '../model/error.js';
 import type { StreamEnding } from '../model/stats.js';
-import { expiry } from '../model/timeouts.js';
+import { toMonotonic } from '../model/timeouts.js';
 import { DeadlineTimer } from '../timing/deadline-timer.js';
-import { Renewed } from '../wasm/per-instance.js';
+import { PerInstance } from '../wasm/per-instance.js';
 import { type Fanout, type Retirement, type Stream, StreamState } from '../wasm/server/bindings.js';
-import { surviving, whenTrapped } from '../wasm/server/guard.js';
-import { Lapsed } from './core-reset.js';
-import { Outlets } from './fanout-bodies.js';
+import { ignoringTrap, onReset } from '../wasm/server/guard.js';
+import { TrapEnd } from './core-reset.js';
+import { FanoutBodies } from './fanout-bodies.js';
 import type { FanoutOptions } from './fanout-options.js';
-import { FannedStream, NONE } from './fanout-stream.js';
+import { FanoutStream, NONE } from './fanout-stream.js';
 import { OwnBodies } from './own-bodies.js';
 import { OwnRequest } from './own-request.js';
-import { StreamBody } from './response-body.js';
+import { ResponseBody } from './response-body.js';
 
 /**
  * Streams on one bus, fed by it or with one connection to it. An event goes through the core once, whatever the number of
  * streams, and what comes out is written to all that have room: while a stream has none, its cues wait collapsed in the core.
  *
- * Whatever feeds it calls {@link FanoutStreams.publish}, and {@link FanoutStreams.gap} where it may have lost some.
+ * Whatever feeds it calls {@link FanoutDriver.publish}, and {@link FanoutDriver.gap} where it may have lost some.
  */
-export class FanoutStreams implements EventFeed {
-  readonly #fanout: Renewed<Fanout>;
+export class FanoutDriver implements FanoutSink {
+  readonly #fanout: PerInstance<Fanout>;
   readonly #options: FanoutOptions;
-  readonly #streams: (FannedStream | undefined)[] = [];
-  readonly #lapsed = new Map<FannedStream, Lapsed>();
-  readonly #outlets = new Outlets();
+  readonly #streams: (FanoutStream | undefined)[] = [];
+  readonly #lapsed = new Map<FanoutStream, TrapEnd>();
+  readonly #outlets = new FanoutBodies();
   /** The bodies of streams that are apart. */
   readonly #own = new OwnBodies((id, error) => this.#refused(id, error));
   readonly #timer = new DeadlineTimer(() => this.#tick());
@@ -36,7 +36,7 @@ export class FanoutStreams implements EventFeed {
   #size = 0;
 
   constructor(options: FanoutOptions) {
-    this.#fanout = new Renewed(options.make);
+    this.#fanout = new PerInstance(options.make);
     this.#options = options;
   }
 
@@ -51,7 +51,7 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** The stream of a number. */
-  at(id: number): FannedStream | undefined {
+  at(id: number): FanoutStream | undefined {
     return this.#streams[id];
   }
 
@@ -60,15 +60,15 @@ export class FanoutStreams implements EventFeed {
    *
    * @throws ListenError `bus-lost`, and whatever the bus throws.
    */
-  open(opening: Opening): FannedStream {
+  open(opening: Opening): FanoutStream {
     const { signal, stream: made } = opening;
     if (signal.aborted) {
-      surviving(() => made.free());
+      ignoringTrap(() => made.free());
       throw new ListenError('bus-lost', 'the client is gone');
     }
     this.#enroll();
     const id = this.#enter(() => this.#opened(opening));
-    const stream = new FannedStream(this, id, opening.owner, opening.grant);
+    const stream = new FanoutStream(this, id, opening.owner, opening.grant);
     this.#streams[id] = stream;
     if (this.#options.isApart) {
       const tick = (): void => stream.streams.tick(stream);
@@ -82,18 +82,18 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** Takes in a stream of another one, as the core there has parted with it. */
-  adopt(stream: FannedStream, parted: Stream): void {
+  adopt(stream: FanoutStream, parted: Stream): void {
     this.#enroll();
     this.#size += 1;
     stream.id = this.core.adopt(parted, performance.now(), Math.random()) ?? NONE;
     stream.streams = this;
     this.#streams[stream.id] = stream;
     this.begin(stream);
-    stream.atHome(() => this.#attend(stream));
+    stream.inContext(() => this.#attend(stream));
   }
 
   /** Lets a stream go that the core has parted with, and its body with it. */
-  part(stream: FannedStream): void {
+  part(stream: FanoutStream): void {
     this.#streams[stream.id] = undefined;
     this.#bodies(stream).forget(stream.id);
     this.#options.onleft?.(stream);
@@ -138,27 +138,27 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** There is a body: where the stream was closed before that, all that is left goes into it. */
-  begin(stream: FannedStream): void {
+  begin(stream: FanoutStream): void {
     const { body, id } = stream;
     if (!this.#holds(stream) || body === undefined) return;
-    if (body instanceof StreamBody) this.#own.open(id, body);
+    if (body instanceof ResponseBody) this.#own.open(id, body);
     else this.#outlets.open(id, body);
-    if (body instanceof StreamBody || this.#is(id, StreamState.Frozen)) this.flush(stream);
+    if (body instanceof ResponseBody || this.#is(id, StreamState.Frozen)) this.flush(stream);
   }
 
   /** A reader waits for a write. */
-  vacate(stream: FannedStream): void {
-    this.#outlets.vacate(stream.id);
+  vacate(stream: FanoutStream): void {
+    this.#outlets.markReady(stream.id);
   }
 
   /** The reader of a stream has left, and there is no body any more. */
-  leave(stream: FannedStream): void {
+  leave(stream: FanoutStream): void {
     if (this.#holds(stream)) this.#bodies(stream).forget(stream.id);
     this.end(stream, 'left');
   }
 
   /** Writes to a stream what waits for it: as far as there is room, and all of it where the stream was closed. */
-  flush(stream: FannedStream): void {
+  flush(stream: FanoutStream): void {
     if (!this.#holds(stream)) return;
     const bodies = this.#bodies(stream);
     const { id } = stream;
@@ -172,7 +172,7 @@ export class FanoutStreams implements EventFeed {
       bodies.write(id, bytes);
     }
     if (this.#is(id, StreamState.Ended)) {
-      stream.atHome(() => this.end(stream));
+      stream.inContext(() => this.end(stream));
       return;
     }
     if (!this.#mayWrite(stream)) {
@@ -183,7 +183,7 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** Something may wait for a stream. */
-  catchUp(stream: FannedStream | undefined): void {
+  catchUp(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
     if (!this.#is(stream.id, StreamState.Opening)) stream.attach();
     stream.isBehind = true;
@@ -191,35 +191,35 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** Ends a stream gracefully; one of a core that has trapped, at once. `isSettled`: the bus has delivered what was published before. */
-  close(stream: FannedStream, isSettled: boolean): void {
+  close(stream: FanoutStream, isSettled: boolean): void {
     if (this.#lapsed.has(stream)) this.end(stream);
     if (!this.#holds(stream)) return;
-    surviving(() => {
+    ignoringTrap(() => {
       this.core.close(stream.id, isSettled);
       this.catchUp(stream);
     });
   }
 
   /** Ends a stream at a moment of `performance.now`, without a result, after what is pending then. */
-  retire(stream: FannedStream, at: number, why: Retirement): void {
+  retire(stream: FanoutStream, at: number, why: Retirement): void {
     if (!this.#holds(stream)) return;
-    surviving(() => {
+    ignoringTrap(() => {
       this.core.retireAt(stream.id, at, why);
       this.#attend(stream);
     });
   }
 
   /** Ends a stream at once, without a result. */
-  abort(stream: FannedStream): void {
+  abort(stream: FanoutStream): void {
     this.#ended(stream, undefined, true);
   }
 
   /** Lets a stream go; without a reason, for the one that the core knows. */
-  end(stream: FannedStream, ending?: StreamEnding): void {
+  end(stream: FanoutStream, ending?: StreamEnding): void {
     this.#ended(stream, ending, false);
   }
 
-  #ended(stream: FannedStream, ending: StreamEnding | undefined, givesUp: boolean): void {
+  #ended(stream: FanoutStream, ending: StreamEnding | undefined, givesUp: boolean): void {
     const known = this.#removed(stream, givesUp);
     const lapsed = this.#lapsed.get(stream);
     if (lapsed === undefined && !this.#holds(stream)) return;
@@ -234,7 +234,7 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** The timer of a stream that is apart has come. */
-  tick(stream: FannedStream): void {
+  tick(stream: FanoutStream): void {
     if (!this.#holds(stream)) return;
     this.core.timeout(stream.id, performance.now());
     this.catchUp(stream);
@@ -242,14 +242,14 @@ export class FanoutStreams implements EventFeed {
 
   /** No stream comes any more, and none is held. */
   free(): void {
-    surviving(() => this.core.free());
+    ignoringTrap(() => this.core.free());
   }
 
-  #bodies({ request }: FannedStream): Outlets | OwnBodies {
+  #bodies({ request }: FanoutStream): FanoutBodies | OwnBodies {
     return request === undefined ? this.#outlets : this.#own;
   }
 
-  #mayWrite(stream: FannedStream): boolean {
+  #mayWrite(stream: FanoutStream): boolean {
     const bodies = this.#bodies(stream);
     const { id } = stream;
     return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#is(id, StreamState.Frozen));
@@ -259,15 +259,15 @@ export class FanoutStreams implements EventFeed {
   #refused(id: number, error: Error): void {
     this.#options.onrefused?.(error);
     const stream = this.#streams[id];
-    stream?.atHome(() => {
+    stream?.inContext(() => {
       if (!this.#holds(stream)) return;
-      if (this.#own.writeKept(id)) surviving(() => this.flush(stream));
+      if (this.#own.writeKept(id)) ignoringTrap(() => this.flush(stream));
       else this.abort(stream);
     });
   }
 
   /** Sees to it that what a stream has to do by time is done, and that whoever has to be asked for it is. What belongs to its request waits for that. */
-  #attend(stream: FannedStream): void {
+  #attend(stream: FanoutStream): void {
     if (stream.request === undefined) {
       this.#arm();
       this.#ask(stream);
@@ -275,17 +275,17 @@ export class FanoutStreams implements EventFeed {
     }
     const { id, request } = stream;
     if (!this.#is(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
-    request.home.ask(() => surviving(() => this.#attendAtHome(stream, request)));
+    request.context.run(() => ignoringTrap(() => this.#attendAtHome(stream, request)));
   }
 
-  #attendAtHome(stream: FannedStream, { timer }: OwnRequest): void {
+  #attendAtHome(stream: FanoutStream, { timer }: OwnRequest): void {
     if (!this.#holds(stream)) return;
     timer.arm(this.core.deadline(stream.id));
     this.#ask(stream);
   }
 
   /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
-  #ask(stream: FannedStream): void {
+  #ask(stream: FanoutStream): void {
     const { grant } = stream;
     const question = grant && this.core.question(stream.id);
     if (question !== undefined)
@@ -293,11 +293,11 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** What the caller of a stream may hear from now on; undefined: nothing. */
-  renew(stream: FannedStream, grant: Grant, granted: Granted | undefined): void {
+  renew(stream: FanoutStream, grant: Reauthorizer, granted: RenewedRights | undefined): void {
     if (!this.#holds(stream)) return;
     let wrong: string | undefined;
-    surviving(() => {
-      const endsAt = granted?.expiresAt === undefined ? undefined : expiry(granted.expiresAt);
+    ignoringTrap(() => {
+      const endsAt = granted?.expiresAt === undefined ? undefined : toMonotonic(granted.expiresAt);
       wrong = this.core.renew(stream.id, granted?.filter, endsAt, performance.now());
       this.#options.onscope?.();
       this.catchUp(stream);
@@ -306,10 +306,10 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** Why the core says that a stream has ended, which it knows no longer then. */
-  #removed(stream: FannedStream, givesUp: boolean): StreamEnding | undefined {
+  #removed(stream: FanoutStream, givesUp: boolean): StreamEnding | undefined {
     if (!this.#holds(stream)) return undefined;
     let ending: string | undefined;
-    surviving(() => {
+    ignoringTrap(() => {
       ending = this.core.remove(stream.id, givesUp);
     });
     return ending as StreamEnding | undefined;
@@ -319,7 +319,7 @@ export class FanoutStreams implements EventFeed {
   #enroll(): void {
     if (this.#end !== undefined) return;
     this.#end = this.#options.begin?.() ?? (() => {});
-    this.#leaveCore = whenTrapped((error) => this.#trapped(error));
+    this.#leaveCore = onReset((error) => this.#trapped(error));
   }
 
   /** The streams of a core that has trapped end one after the other, without a result; a new core has those that open from now on. */
@@ -329,16 +329,16 @@ export class FanoutStreams implements EventFeed {
     for (const stream of streams) {
       this.#bodies(stream).forget(stream.id);
       stream.id = NONE;
-      const lapsed = new Lapsed(() => this.end(stream));
+      const lapsed = new TrapEnd(() => this.end(stream));
       this.#lapsed.set(stream, lapsed);
-      stream.atHome(() => lapsed.arm(stream));
+      stream.inContext(() => lapsed.arm(stream));
     }
   }
 
   #opened({ expiresAt, grant, maxConnectionAgeMs, stallMs, stream }: Opening): number {
     const now = performance.now();
     const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
-    const endsAt = expiresAt === undefined ? undefined : expiry(expiresAt);
+    const endsAt = expiresAt === undefined ? undefined : toMonotonic(expiresAt);
     return this.core.open(stream, stallMs, grant?.ms ?? 0, retiresAt, endsAt, now);
   }
 
@@ -358,7 +358,7 @@ export class FanoutStreams implements EventFeed {
     return missed.length === 0 ? undefined : Uint32Array.from(missed);
   }
 
-  #miss(stream: FannedStream | undefined): void {
+  #miss(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
     stream.isBehind = true;
     if (!this.#options.isApart) return;
@@ -382,7 +382,7 @@ export class FanoutStreams implements EventFeed {
   }
 
   /** Numbers are used again: whoever still has a stream that is gone must not reach another one. */
-  #holds(stream: FannedStream): boolean {
+  #holds(stream: FanoutStream): boolean {
     return this.#streams[stream.id] === stream;
   }
 

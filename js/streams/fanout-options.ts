@@ -1,7 +1,7 @@
 import type { Fanout } from '../wasm/server/bindings.js';
-import type { FannedStream } from './fanout-stream.js';
+import type { FanoutStream } from './fanout-stream.js';
 
-/** How the streams of a `FanoutStreams` are served. */
+/** How the streams of a `FanoutDriver` are served. */
 export interface FanoutOptions {
   /** Makes the core's part: it is fed, or follows a bus. */
   make: () => Fanout;
@@ -10,7 +10,7 @@ export interface FanoutOptions {
   /** Begins with the first stream; the answer ends it after the last one. */
   begin?: () => () => void;
   /** A stream is held no more; told before its owner. */
-  onleft?: (stream: FannedStream) => void;
+  onleft?: (stream: FanoutStream) => void;
   /** The callers of streams may hear something else. */
   onscope?: () => void;
   /** A stream could not be written to from another request; its own writes what it was to get. */

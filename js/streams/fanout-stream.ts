@@ -1,32 +1,32 @@
-import type { Grant } from '../auth/reauthorize.js';
+import type { Reauthorizer } from '../auth/reauthorize.js';
 import type { StreamOwner } from '../bus/opening.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import { ListenError } from '../model/error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import type { Retirement } from '../wasm/server/bindings.js';
-import { surviving } from '../wasm/server/guard.js';
-import type { FanoutStreams } from './fanout-driver.js';
+import { ignoringTrap } from '../wasm/server/guard.js';
+import type { FanoutDriver } from './fanout-driver.js';
 import type { OwnRequest } from './own-request.js';
 import { SETTLE_MS } from './registry.js';
-import { NO_QUEUE, StreamBody, sseResponse } from './response-body.js';
+import { NO_QUEUE, ResponseBody, sseResponse } from './response-body.js';
 
-/** One listen stream of a {@link FanoutStreams}; the source of its response's body. There may be very many, so it holds little. */
-export class FannedStream implements ServerStream, EventListenerObject {
+/** One listen stream of a {@link FanoutDriver}; the source of its response's body. There may be very many, so it holds little. */
+export class FanoutStream implements ServerStream, EventListenerObject {
   /** Its number in the core; {@link NONE} once that has trapped. */
   id: number;
   /** What holds it. */
-  streams: FanoutStreams;
+  streams: FanoutDriver;
   /** Whether something waits in the core; the acknowledgment does from the beginning. */
   isBehind = true;
   /** How to ask again what its caller may hear; undefined: nobody has to be asked. */
-  readonly grant: Grant | undefined;
+  readonly grant: Reauthorizer | undefined;
   readonly owner: StreamOwner;
   /** What belongs to its request, on hosts where that is its own; otherwise undefined. */
   request: OwnRequest | undefined;
-  #body: ReadableStreamDefaultController<Uint8Array> | StreamBody | undefined;
+  #body: ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined;
   #attached: Deferred<void> | undefined;
 
-  constructor(streams: FanoutStreams, id: number, owner: StreamOwner, grant: Grant | undefined) {
+  constructor(streams: FanoutDriver, id: number, owner: StreamOwner, grant: Reauthorizer | undefined) {
     this.streams = streams;
     this.id = id;
     this.owner = owner;
@@ -36,8 +36,8 @@ export class FannedStream implements ServerStream, EventListenerObject {
   /** The answer to the listen request: its body is the stream. */
   response(): Response {
     if (this.request === undefined) return sseResponse(new ReadableStream(this, NO_QUEUE));
-    const body = new StreamBody({
-      begun: () => surviving(() => this.streams.begin(this)),
+    const body = new ResponseBody({
+      begun: () => ignoringTrap(() => this.streams.begin(this)),
       roomy: () => this.#roomy(),
       left: () => this.cancel(),
     });
@@ -46,7 +46,7 @@ export class FannedStream implements ServerStream, EventListenerObject {
   }
 
   /** What it writes to; undefined: nobody reads yet, or any more. */
-  get body(): ReadableStreamDefaultController<Uint8Array> | StreamBody | undefined {
+  get body(): ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined {
     return this.#body;
   }
 
@@ -79,7 +79,7 @@ export class FannedStream implements ServerStream, EventListenerObject {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#body = controller;
-    surviving(() => this.streams.begin(this));
+    ignoringTrap(() => this.streams.begin(this));
   }
 
   /** Somebody reads: there is room for one write. */
@@ -100,14 +100,14 @@ export class FannedStream implements ServerStream, EventListenerObject {
   }
 
   close(settled?: Promise<boolean>): void {
-    this.atHome(() => {
+    this.inContext(() => {
       if (settled === undefined) this.streams.close(this, false);
       else void settled.then((isSettled) => this.streams.close(this, isSettled));
     });
   }
 
   retire(at: number, why: Retirement, settled?: Promise<void>): void {
-    this.atHome(() => {
+    this.inContext(() => {
       this.streams.retire(this, settled === undefined ? at : at + SETTLE_MS, why);
       void settled?.then(() => this.streams.retire(this, performance.now(), why));
     });
@@ -118,9 +118,9 @@ export class FannedStream implements ServerStream, EventListenerObject {
   }
 
   /** Does something on behalf of its own request. */
-  atHome(action: () => void): void {
+  inContext(action: () => void): void {
     if (this.request === undefined) action();
-    else this.request.home.ask(action);
+    else this.request.context.run(action);
   }
 
   /** It is held no more. */
@@ -130,7 +130,7 @@ export class FannedStream implements ServerStream, EventListenerObject {
   }
 
   #roomy(): void {
-    if (this.isBehind) surviving(() => this.streams.flush(this));
+    if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
   }
 }
 

@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '../timing/deferred.js';
  * Asks the bus before streams end, once for all whose moment has come while the question before was answered. Those then end as
  * far from each other as their moments were: a bus that is slow to answer makes ends later, and does not bring them together.
  */
-export class LastQuestions {
+export class FinalSettle {
   readonly #settle: () => Promise<unknown>;
   /** In the order of their moments. */
   #due: { at: number; settled: Deferred<void> }[] = [];
@@ -24,7 +24,7 @@ export class LastQuestions {
     return settled.promise;
   }
 
-  /** Asks at each moment, until {@link LastQuestions.stop}; resolves after the last answer. */
+  /** Asks at each moment, until {@link FinalSettle.stop}; resolves after the last answer. */
   async ask(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
       // A timer may fire early by a part of a millisecond.

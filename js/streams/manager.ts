@@ -1,7 +1,7 @@
-import type { Asker, AuthorizeContext, Authorizing } from '../auth/authorize.js';
-import type { Naming } from '../auth/principal.js';
-import { type Grant, type Granting, grantOf, isAskedAgain } from '../auth/reauthorize.js';
-import type { BusConnection, BusLink, ListenBus } from '../bus/bus.js';
+import type { AuthorizeContext, AuthorizeOptions, CallerContext } from '../auth/authorize.js';
+import type { PrincipalOptions } from '../auth/principal.js';
+import { isAskedAgain, type ReauthorizeOptions, type Reauthorizer, reauthorizerOf } from '../auth/reauthorize.js';
+import type { AttachmentListener, BusConnection, ListenBus } from '../bus/bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
@@ -9,39 +9,39 @@ import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { DEFAULT_LIMITS } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import { scattered, type Times } from '../model/timeouts.js';
-import type { StreamWitness, Witness } from '../observe/stream-observer.js';
-import { atMost } from '../timing/with-timeout.js';
+import { jittered, type Timeouts } from '../model/timeouts.js';
+import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
+import { withTimeout } from '../timing/with-timeout.js';
 import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from '../wasm/server/bindings.js';
-import { LoneLines } from './connection/own-connections.js';
-import { FanoutStreams } from './fanout-driver.js';
-import { Callers, type Seat } from './principal-quota.js';
-import { SETTLE_MS, Streams } from './registry.js';
+import { OwnConnections } from './connection/own-connections.js';
+import { FanoutDriver } from './fanout-driver.js';
+import { PrincipalQuota, type Seat } from './principal-quota.js';
+import { SETTLE_MS, StreamRegistry } from './registry.js';
 
 /** What streams are opened with. */
-export interface OpeningOptions {
+export interface StreamManagerOptions {
   bus: ListenBus;
   limits: typeof DEFAULT_LIMITS;
-  times: Required<Times>;
+  times: Required<Timeouts>;
   /** Who says what callers may hear. */
-  authorizing: Authorizing<AuthorizeContext>;
+  authorizing: AuthorizeOptions<AuthorizeContext>;
   /** Who names callers. */
-  naming: Naming;
+  naming: PrincipalOptions;
   /** Tells others what becomes of streams. */
-  witness: Witness;
+  witness: StreamObserver;
   /** Tells what the server notifies about. */
   discovery: Discovery;
   onerror: (error: Error) => void;
 }
 
 /** Opens the streams of one server, while there is room, and holds them until they end. */
-export class Openings {
-  readonly #options: OpeningOptions;
-  readonly #streams: Streams;
+export class StreamManager {
+  readonly #options: StreamManagerOptions;
+  readonly #streams: StreamRegistry;
   /** Those that the bus feeds. */
-  readonly #fanout: FanoutStreams | undefined;
+  readonly #fanout: FanoutDriver | undefined;
   /** The lines of sessions' streams. */
-  readonly #sessions = new LoneLines();
+  readonly #sessions = new OwnConnections();
   readonly #owner: StreamOwner = {
     trapMs: () => this.#streams.trapMs,
     away: (stream, isAway) => this.#streams.away(stream, isAway),
@@ -49,15 +49,15 @@ export class Openings {
     ended: (stream, ending) => this.#release(stream, ending),
   };
 
-  readonly #callers: Callers;
+  readonly #callers: PrincipalQuota;
   #opening = 0;
   #isClosing = false;
   #isDraining = false;
 
-  constructor(options: OpeningOptions) {
+  constructor(options: StreamManagerOptions) {
     this.#options = options;
-    this.#streams = new Streams(options.limits.authorizeMs);
-    this.#callers = new Callers(options.limits);
+    this.#streams = new StreamRegistry(options.limits.authorizeMs);
+    this.#callers = new PrincipalQuota(options.limits);
     this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
@@ -81,7 +81,7 @@ export class Openings {
   }
 
   /** Why no further stream can be opened now for this caller, the names of which count so many bytes. */
-  refusal(asker: Asker, names = 0): Refusal | undefined {
+  refusal(asker: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers)) return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#opening >= this.#options.limits.streams) return Refusal.TooManyStreams;
@@ -106,7 +106,12 @@ export class Openings {
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
-  async open(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<Response | Refusal> {
+  async open(
+    core: Exchange,
+    permit: string | undefined,
+    asker: CallerContext,
+    rest: unknown[],
+  ): Promise<Response | Refusal> {
     const names = core.names(scopeOf(asker));
     const refusal = this.refusal(asker, names);
     if (refusal !== undefined) return refusal;
@@ -128,7 +133,7 @@ export class Openings {
   }
 
   /** Opens the stream of the session of a request, for its asker. */
-  async openSession(core: Exchange, asker: Asker): Promise<ServerStream | Refusal> {
+  async openSession(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
@@ -145,14 +150,19 @@ export class Openings {
     }
   }
 
-  async #opened(core: Exchange, permit: string | undefined, asker: Asker, rest: unknown[]): Promise<ServerStream> {
+  async #opened(
+    core: Exchange,
+    permit: string | undefined,
+    asker: CallerContext,
+    rest: unknown[],
+  ): Promise<ServerStream> {
     const { bus, discovery, limits } = this.#options;
-    if (bus.hold === undefined) await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
+    if (bus.hold === undefined) await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
     const opening = await discovery.use(asker.request, rest, (known) => this.#openingOf(core, known, permit, asker));
     const { attachMs } = limits;
     const joining = {
       attachMs,
-      verifyMs: scattered(this.#options.times.verifyMs),
+      verifyMs: jittered(this.#options.times.verifyMs),
       continent: continentOf(asker.request),
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
@@ -163,7 +173,7 @@ export class Openings {
   /** The stream, once its bus has confirmed what it wants. */
   async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
-      await atMost(this.#options.limits.attachMs, stream.attached, attachTimeout);
+      await withTimeout(this.#options.limits.attachMs, stream.attached, attachTimeout);
       return stream;
     } catch (error) {
       stream.abort();
@@ -171,22 +181,22 @@ export class Openings {
     }
   }
 
-  async #joined(core: Exchange, asker: Asker): Promise<ServerStream> {
+  async #joined(core: Exchange, asker: CallerContext): Promise<ServerStream> {
     const { bus, limits, onerror, times } = this.#options;
     const { tally } = this.#streams;
     const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
     const of = { continent: continentOf(asker.request) };
-    const connect = (frame: string, link: BusLink): BusConnection => {
+    const connect = (frame: string, link: AttachmentListener): BusConnection => {
       const connection = bus.connect?.(frame, link, of);
       if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');
       return connection;
     };
-    await atMost(limits.attachMs, bus.ready?.(), attachTimeout);
+    await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
     return this.#sessions.open(this.#ownOpening(stream, asker), {
       connect,
       waitUntil: (what) => bus.waitUntil?.(what),
       attachMs: limits.attachMs,
-      verifyMs: scattered(times.verifyMs),
+      verifyMs: jittered(times.verifyMs),
       isApart: !host.fansOut,
       onerror,
       onlog: () => {},
@@ -194,19 +204,19 @@ export class Openings {
     });
   }
 
-  #openingOf(core: Exchange, known: Discovered, permit: string | undefined, asker: Asker): Opening {
+  #openingOf(core: Exchange, known: Discovered, permit: string | undefined, asker: CallerContext): Opening {
     const made = (): Stream =>
       core.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
     return this.#ownOpening(calling(made), asker);
   }
 
-  #ownOpening(stream: Stream, asker: Asker): Opening {
+  #ownOpening(stream: Stream, asker: CallerContext): Opening {
     const { maxConnectionAgeMs, stallMs } = this.#options.times;
     return {
       stream,
       owner: this.#owner,
       stallMs,
-      maxConnectionAgeMs: scattered(maxConnectionAgeMs),
+      maxConnectionAgeMs: jittered(maxConnectionAgeMs),
       expiresAt: asker.expiresAt,
       grant: this.#grant(asker),
       signal: asker.request.signal,
@@ -220,7 +230,7 @@ export class Openings {
     return async () => {
       try {
         const settled = Promise.all([bus.settle?.(), this.#sessions.settle()]).then(() => {});
-        await atMost(SETTLE_MS, settled, lateAnswer);
+        await withTimeout(SETTLE_MS, settled, lateAnswer);
         return true;
       } catch {
         return false;
@@ -235,9 +245,9 @@ export class Openings {
     return false;
   }
 
-  #fanoutOn({ feed }: ListenBus): FanoutStreams | undefined {
+  #fanoutOn({ feed }: ListenBus): FanoutDriver | undefined {
     if (feed === undefined) return undefined;
-    const streams: FanoutStreams = new FanoutStreams({
+    const streams: FanoutDriver = new FanoutDriver({
       make: () => new Fanout(),
       isApart: !host.fansOut,
       begin: () => feed.call(this.#options.bus, streams),
@@ -246,13 +256,13 @@ export class Openings {
     return streams;
   }
 
-  get #granting(): Granting {
+  get #granting(): ReauthorizeOptions {
     const { authorizing, naming, times } = this.#options;
     return { authorizing, naming, ms: times.authorizationTtlMs };
   }
 
-  #grant(asker: Asker): Grant | undefined {
-    return grantOf(this.#granting, asker);
+  #grant(asker: CallerContext): Reauthorizer | undefined {
+    return reauthorizerOf(this.#granting, asker);
   }
 
   /** A stream that keeps its request keeps no more of it than this. */
@@ -263,7 +273,7 @@ export class Openings {
   }
 
   #keepAliveMs(): number {
-    return scattered(this.#options.times.keepAliveMs);
+    return jittered(this.#options.times.keepAliveMs);
   }
 
   #release(stream: ServerStream, ending: StreamEnding): void {
@@ -271,7 +281,7 @@ export class Openings {
     this.#callers.release(stream);
   }
 
-  #hold(stream: ServerStream, seat: Seat, witness: StreamWitness | undefined): void {
+  #hold(stream: ServerStream, seat: Seat, witness: StreamSpan | undefined): void {
     this.#streams.hold(stream, witness);
     this.#callers.hold(stream, seat);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
@@ -288,7 +298,7 @@ function attachTimeout(): ListenError {
 }
 
 /** What a stream hears of what is not for everybody, as JSON text. */
-function scopeOf({ audiences, principal }: Asker): string {
+function scopeOf({ audiences, principal }: CallerContext): string {
   return JSON.stringify({ audiences, ...(principal !== undefined && { principals: [principal] }) });
 }
 

@@ -1,9 +1,9 @@
-import { type Bodies, eachWrite } from './fanout-bodies.js';
-import type { StreamBody } from './response-body.js';
+import { eachWrite, type StreamBodies } from './fanout-bodies.js';
+import type { ResponseBody } from './response-body.js';
 
 /** Bodies each of which belongs to a request of its own; others may write to it, unless the host refuses that. */
-export class OwnBodies implements Bodies {
-  readonly #bodies: (StreamBody | undefined)[] = [];
+export class OwnBodies implements StreamBodies {
+  readonly #bodies: (ResponseBody | undefined)[] = [];
   readonly #refused: (stream: number, error: Error) => void;
 
   /**
@@ -15,7 +15,7 @@ export class OwnBodies implements Bodies {
   }
 
   /** A body is there. */
-  open(stream: number, body: StreamBody): void {
+  open(stream: number, body: ResponseBody): void {
     this.#bodies[stream] = body;
   }
 

@@ -1,24 +1,24 @@
 import { DeadlineTimer } from '../timing/deadline-timer.js';
-import { Home } from '../timing/request-context.js';
+import { RequestContext } from '../timing/request-context.js';
 
 /**
  * The request of one stream, where the host lets a request touch its own timers alone and cancels one that waits for nothing: whatever
  * belongs to the stream is done on behalf of this one, whoever asks.
  */
 export class OwnRequest {
-  readonly home: Home;
+  readonly context: RequestContext;
   /** The stream's own. */
   readonly timer: DeadlineTimer;
 
   /** To be called on behalf of the request. */
   constructor(tick: () => void, onerror: (error: Error) => void) {
-    this.home = new Home(onerror);
+    this.context = new RequestContext(onerror);
     this.timer = new DeadlineTimer(tick);
   }
 
   /** The stream has ended. */
   leave(): void {
     this.timer.clear();
-    this.home.leave();
+    this.context.close();
   }
 }

@@ -1,4 +1,4 @@
-import type { Asker } from '../auth/authorize.js';
+import type { CallerContext } from '../auth/authorize.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { DEFAULT_LIMITS } from '../model/limits.js';
 import { Refusal } from '../wasm/server/bindings.js';
@@ -17,7 +17,7 @@ export interface Seat {
  * A part of the bytes is kept back, so that each stream finds a small room whatever the others hold. The rest is for
  * streams that need more, up to a share of the whole for the streams of one caller together.
  */
-export class Callers {
+export class PrincipalQuota {
   readonly #limits: typeof DEFAULT_LIMITS;
   /** What each stream may hold in any case. */
   readonly #base: number;
@@ -37,7 +37,7 @@ export class Callers {
   }
 
   /** Why a caller cannot have one more stream now, the names of which count so many bytes. */
-  refusal(asker: Asker, names: number): Refusal | undefined {
+  refusal(asker: CallerContext, names: number): Refusal | undefined {
     const { streamsPerAddress, streamsPerPrincipal } = this.#limits;
     const caller = callerOf(asker);
     if (caller !== undefined) {
@@ -51,7 +51,7 @@ export class Callers {
   }
 
   /** A caller is about to have one more. */
-  enter(asker: Asker, names: number): Seat {
+  enter(asker: CallerContext, names: number): Seat {
     const seat = { caller: callerOf(asker), names };
     this.#large += this.#beyond(names);
     if (seat.caller !== undefined) this.#count(seat.caller, 1, names);
@@ -88,7 +88,7 @@ export class Callers {
   }
 }
 
-function callerOf({ principal, request }: Asker): string | undefined {
+function callerOf({ principal, request }: CallerContext): string | undefined {
   if (principal !== undefined) return `principal ${principal}`;
   const address = addressOf(request);
   return address === undefined ? undefined : `address ${address}`;

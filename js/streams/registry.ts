@@ -1,15 +1,15 @@
-import type { BusTally } from '../bus/bus.js';
+import type { AttachmentCounters } from '../bus/bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import { type ListenStats, type StreamEnding, WITHIN, type WrittenWithin } from '../model/stats.js';
-import type { StreamWitness } from '../observe/stream-observer.js';
+import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
-import { Renewed } from '../wasm/per-instance.js';
+import { PerInstance } from '../wasm/per-instance.js';
 import { Retirement, Tally } from '../wasm/server/bindings.js';
-import { LastQuestions } from './final-settle.js';
+import { FinalSettle } from './final-settle.js';
 
 /** The streams that one server holds, and how those ended that it held. */
-export class Streams {
-  readonly #streams = new Map<ServerStream, StreamWitness | undefined>();
+export class StreamRegistry {
+  readonly #streams = new Map<ServerStream, StreamSpan | undefined>();
   readonly #awaited = new Set<Awaited>();
   readonly #authorizeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
@@ -19,7 +19,7 @@ export class Streams {
 
   #opened = 0;
 
-  readonly #tally = new Renewed(() => new Tally());
+  readonly #tally = new PerInstance(() => new Tally());
 
   /** @param authorizeMs - how long it may take to find out that a caller may still receive what is pending. */
   constructor(authorizeMs: number) {
@@ -42,12 +42,12 @@ export class Streams {
   }
 
   /** What the streams are doing, and what they went through, but for what their buses did. */
-  get stats(): Omit<ListenStats, 'refused' | keyof BusTally> {
+  get stats(): Omit<ListenStats, 'refused' | keyof AttachmentCounters> {
     return { open: this.#streams.size, opened: this.#opened, ...this.#told(), ended: { ...this.#ended } };
   }
 
   /** Holds a stream until it is released; `witness` tells others what becomes of it. */
-  hold(stream: ServerStream, witness?: StreamWitness): void {
+  hold(stream: ServerStream, witness?: StreamSpan): void {
     this.#streams.set(stream, witness);
     this.#opened += 1;
   }
@@ -84,7 +84,7 @@ export class Streams {
     await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained, settle);
   }
 
-  /** Ends the `count` oldest streams as {@link Streams.drain} does. */
+  /** Ends the `count` oldest streams as {@link StreamRegistry.drain} does. */
   async shed(count: number, windowMs: number, settle?: Settle): Promise<void> {
     await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed, settle);
   }
@@ -97,7 +97,7 @@ export class Streams {
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */
   async #retire(streams: ServerStream[], windowMs: number, why: Retirement, settle?: Settle): Promise<void> {
-    const questions = settle && new LastQuestions(settle);
+    const questions = settle && new FinalSettle(settle);
     const slice = windowMs / streams.length;
     const now = performance.now();
     streams.forEach((stream, place) => {

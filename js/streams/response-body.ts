@@ -1,5 +1,5 @@
 /** What a body tells its stream. */
-export interface BodyEnds {
+export interface BodyListener {
   /** Somebody can read it from now on. */
   begun(): void;
   /** There is room, and whatever waits can be written. */
@@ -12,15 +12,15 @@ export interface BodyEnds {
  * The body of one stream's response, with room for one chunk beside what its reader has asked for. What is written beyond that waits
  * in it for its reader, also when it was closed.
  */
-export class StreamBody {
-  readonly #ends: BodyEnds;
+export class ResponseBody {
+  readonly #ends: BodyListener;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /** Ends the one call of `pull` that lasts as long as there is room: to be called after each chunk costs more than to write it. */
   #fill: (() => void) | undefined;
   /** A chunk that another request must not write. */
   #kept: Uint8Array | undefined;
 
-  constructor(ends: BodyEnds) {
+  constructor(ends: BodyListener) {
     this.#ends = ends;
   }
 

@@ -1,4 +1,4 @@
-import { surviving } from '../wasm/server/guard.js';
+import { ignoringTrap } from '../wasm/server/guard.js';
 
 /** One timer for deadlines that mostly move further away: it catches up with those when it fires. */
 export class DeadlineTimer {
@@ -39,6 +39,6 @@ export class DeadlineTimer {
 
   readonly #tick = (): void => {
     this.#timer = undefined;
-    surviving(this.#fire);
+    ignoringTrap(this.#fire);
   };
 }

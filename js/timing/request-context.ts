@@ -4,9 +4,9 @@ import { deferred } from './deferred.js';
  * Runs things on behalf of the request that made it, whichever asks: workerd lets a request touch only its own sockets
  * and timers, and runs what follows an `await` on behalf of the request that awaits.
  */
-export class Home {
+export class RequestContext {
   readonly #onerror: (error: Error) => void;
-  #errands: (() => void)[] = [];
+  #tasks: (() => void)[] = [];
   #call = deferred();
   #isLeft = false;
 
@@ -15,22 +15,22 @@ export class Home {
     void this.#live();
   }
 
-  /** Runs `errand`, in the order of asking; never, where the request is gone. */
-  ask(errand: () => void): void {
+  /** Runs `task`, in the order of asking; never, where the request is gone. */
+  run(task: () => void): void {
     if (this.#isLeft) return;
-    this.#errands.push(errand);
+    this.#tasks.push(task);
     this.#call.resolve();
   }
 
   /** Runs what was asked, and nothing that is asked from now on. */
-  leave(): void {
+  close(): void {
     this.#isLeft = true;
     this.#call.resolve();
   }
 
   async #live(): Promise<void> {
-    // An errand may ask for another one, and leave.
-    while (!this.#isLeft || this.#errands.length > 0) {
+    // An task may ask for another one, and leave.
+    while (!this.#isLeft || this.#tasks.length > 0) {
       await this.#call.promise;
       this.#call = deferred();
       this.#run();
@@ -38,11 +38,11 @@ export class Home {
   }
 
   #run(): void {
-    const errands = this.#errands;
-    this.#errands = [];
-    for (const errand of errands) {
+    const tasks = this.#tasks;
+    this.#tasks = [];
+    for (const task of tasks) {
       try {
-        errand();
+        task();
       } catch (error) {
         this.#onerror(error as Error);
       }

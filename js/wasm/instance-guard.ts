@@ -1,9 +1,9 @@
 /** What tells whoever uses the core that it has trapped. */
-export type Trapped = (message: string, cause: unknown) => Error;
+export type TrapErrorMaker = (message: string, cause: unknown) => Error;
 
 /** The lives of one core: after a trap nothing in its memory can be trusted, and it begins anew with a new instance. */
-export class CoreLife {
-  readonly #errorOf: Trapped;
+export class InstanceGuard {
+  readonly #errorOf: TrapErrorMaker;
   readonly #told = new WeakSet<object>();
   readonly #listeners = new Set<(error: Error) => void>();
   #reset = (): void => {};
@@ -19,12 +19,12 @@ export class CoreLife {
   /** Whether the last attempt to begin anew has failed. */
   #isDown = false;
 
-  constructor(errorOf: Trapped) {
+  constructor(errorOf: TrapErrorMaker) {
     this.#errorOf = errorOf;
   }
 
   /** Which life this is: what the core made in an earlier one must not be used any more. */
-  get number(): number {
+  get generation(): number {
     return this.#number;
   }
 
@@ -32,27 +32,27 @@ export class CoreLife {
    * `listener` is told when the core has trapped and has begun anew, on behalf of whatever request called it: it may not touch what
    * belongs to another one, nor call the core. The answer takes it out again.
    */
-  whenTrapped(listener: (error: Error) => void): () => void {
+  onReset(listener: (error: Error) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /** Runs what nobody waits for. Where the core has begun anew, whoever has to know has been told, and this goes no further. */
-  surviving(action: () => void): void {
+  ignoringTrap(action: () => void): void {
     try {
       action();
     } catch (error) {
-      if (!this.isOfTrap(error)) throw error;
+      if (!this.isTrapError(error)) throw error;
     }
   }
 
   /** Whether this was thrown because the core has begun anew. */
-  isOfTrap(error: unknown): boolean {
+  isTrapError(error: unknown): boolean {
     return error instanceof Error && this.#told.has(error);
   }
 
   /** Has the bindings of `core` call its module through this life; to be called before it is loaded. */
-  carry(core: Bindings): void {
+  install(core: Bindings): void {
     this.#reset = core.__wbg_reset_state;
     core.__wbg_live(this);
   }
@@ -96,7 +96,7 @@ export class CoreLife {
       } catch (error) {
         const noticed = this.#noticed(error);
         // Nobody asks whether something could be freed: a trap in it is told like every other, but not thrown.
-        if (frees && this.isOfTrap(noticed)) return undefined;
+        if (frees && this.isTrapError(noticed)) return undefined;
         throw noticed;
       }
     };
@@ -153,7 +153,7 @@ export class CoreLife {
 
 /** The generated bindings of a core. */
 interface Bindings {
-  __wbg_live(life: CoreLife): void;
+  __wbg_live(life: InstanceGuard): void;
   __wbg_reset_state(): void;
 }
 

@@ -1,10 +1,10 @@
-import { coreLife } from './server/guard.js';
+import { generation } from './server/guard.js';
 
 /** Something of the core that lives long, and is made anew when the core has begun anew. */
-export class Renewed<T> {
+export class PerInstance<T> {
   readonly #make: () => T;
   #value: T;
-  #life = coreLife();
+  #life = generation();
 
   constructor(make: () => T) {
     this.#make = make;
@@ -13,9 +13,9 @@ export class Renewed<T> {
 
   /** As the core has it now; must not be kept. */
   get value(): T {
-    if (this.#life !== coreLife()) {
+    if (this.#life !== generation()) {
       this.#value = this.#make();
-      this.#life = coreLife();
+      this.#life = generation();
     }
     return this.#value;
   }

@@ -1,4 +1,4 @@
 /** A JSON text as an answer. */
-export function json(body: string, status = 200): Response {
+export function jsonResponse(body: string, status = 200): Response {
   return new Response(body, { status, headers: { 'content-type': 'application/json' } });
 }

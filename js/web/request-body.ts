@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import { timer } from '../model/timeouts.js';
-import { atMost } from '../timing/with-timeout.js';
+import { withTimeout } from '../timing/with-timeout.js';
 
 /** The beginning of a request's body, and what was not read of it. */
 export interface BodyStart {
@@ -22,7 +22,7 @@ export async function readStart({ body }: Pick<Request, 'body'>, limit: number, 
   const deadline = timer(ms);
   if (deadline === 0) return readUpTo(limit, reader);
   try {
-    return await atMost(deadline, readUpTo(limit, reader), bodyTimeout);
+    return await withTimeout(deadline, readUpTo(limit, reader), bodyTimeout);
   } catch (error) {
     // Nobody waits for what the other end of a body does about it.
     void reader.cancel().catch(() => {});

@@ -29,7 +29,7 @@ impl Stage {
         format!("{}/mcp", self.workers[0])
     }
 
-    /// A server of its own in the real Worker, with options of `serveListen`.
+    /// A server of its own in the real Worker, with options of `createListenHandler`.
     pub fn worker_with(&self, options: &str) -> String {
         format!(
             "{}/with?options={}",

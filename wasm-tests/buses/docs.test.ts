@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ListenServer } from 'mcp-listen';
+import type { ListenHandler } from 'mcp-listen';
 import type { ProcessBus } from 'mcp-listen/redis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => cleanup.run());
 
 test.each(['redis', 'nats', 'threads'])('%s.ts serves', async (name) => {
-  const { bus, server } = await compiled<{ bus: ProcessBus; server: ListenServer }>(name);
+  const { bus, server } = await compiled<{ bus: ProcessBus; server: ListenHandler }>(name);
   const stream = await open(server, { toolsListChanged: true });
   await stream.message();
   await server.notify.toolsChanged();

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { redisBus } from 'mcp-listen/redis';
@@ -13,7 +13,7 @@ const makers = {
   channel: () => broadcastChannelBus(options),
 };
 const bus = makers[kind]();
-const server = serveListen(() => new Response(null, { status: 404 }), {
+const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus,
   capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
 });

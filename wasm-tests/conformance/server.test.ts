@@ -1,4 +1,4 @@
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
@@ -27,7 +27,7 @@ const QUESTIONS = [
  */
 const POLLING = 'server-sse-polling';
 
-/** Unscored: the official SDK serves no tasks. A handler that does passes them behind `serveListen` (tasks.test.ts). */
+/** Unscored: the official SDK serves no tasks. A handler that does passes them behind `createListenHandler` (tasks.test.ts). */
 const TASKS = [
   'tasks-lifecycle',
   'tasks-capability-negotiation',
@@ -61,7 +61,7 @@ describe('a Worker of two isolates whose handler has its sessions in a Durable O
   await meets('object-2025-11-25', '2025-11-25', { serve: onWorkerdWithSessions, unjudged: [POLLING] });
 });
 
-describe('a handler with sessions on Node, behind serveListen, by the requirements of 2025-11-25', async () => {
+describe('a handler with sessions on Node, behind createListenHandler, by the requirements of 2025-11-25', async () => {
   await meets('node-2025-11-25', '2025-11-25', { serve: onNode });
 });
 
@@ -124,7 +124,7 @@ function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
 }
 
 async function onNode(): ReturnType<Serving['serve']> {
-  const server = serveListen(sessionHandler(() => everythingServer(server.notify)));
+  const server = createListenHandler(sessionHandler(() => everythingServer(server.notify)));
   const { origin, stop } = await serveOnNode(server.fetch);
   return { url: origin, stop };
 }

@@ -1,4 +1,4 @@
-import { serveListen, type TaskState } from 'mcp-listen';
+import { createListenHandler, type TaskState } from 'mcp-listen';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listen, taskNotification } from '../host/listen.ts';
 import { type NodeServer, serveOnNode } from '../host/node-http.ts';
@@ -14,7 +14,7 @@ const judged = extensions.filter((name) => name.startsWith('tasks-') && name !==
 let served: NodeServer;
 
 beforeAll(async () => {
-  const server = serveListen(taskHandler((task) => server.notify.taskStatus(task)));
+  const server = createListenHandler(taskHandler((task) => server.notify.taskStatus(task)));
   served = await serveOnNode(server.fetch);
 });
 
@@ -24,7 +24,7 @@ test('the suite has ten scenarios of tasks', () => {
   expect([...judged, EMPTY]).toHaveLength(10);
 });
 
-describe('a handler with tasks behind serveListen passes', () => {
+describe('a handler with tasks behind createListenHandler passes', () => {
   const seen: Run['checks'] = new Map();
 
   test.each(judged)('%s', async (name) => {

@@ -1,17 +1,21 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { createListenHandler, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { type NodeServer, serveOnNode } from '../host/node-http.ts';
 
 /** An MCP server of another origin. */
 export interface Elsewhere extends NodeServer {
-  server: ListenServer;
+  server: ListenHandler;
 }
 
 /**
  * Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for whatever is asked; `more`:
  * further capabilities that it announces.
  */
-export async function serveElsewhere(token?: string, options: ListenOptions = {}, more = {}): Promise<Elsewhere> {
+export async function serveElsewhere(
+  token?: string,
+  options: ListenHandlerOptions = {},
+  more = {},
+): Promise<Elsewhere> {
   const handler = createMcpHandler(() => lamp(more));
   const isLetIn = (request: Request) =>
     token === undefined || request.headers.get('authorization') === `Bearer ${token}`;
@@ -19,7 +23,7 @@ export async function serveElsewhere(token?: string, options: ListenOptions = {}
     fetch: async (request: Request) =>
       isLetIn(request) ? handler.fetch(request) : new Response(null, { status: 401 }),
   };
-  const server = serveListen(guarded, {
+  const server = createListenHandler(guarded, {
     allowedOrigins: ['*'],
     principal: (request) => (isLetIn(request) ? undefined : { denied: 401 }),
     ...options,

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ListenOptions, ListenStats } from 'mcp-listen';
+import type { ListenHandlerOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
@@ -13,7 +13,7 @@ import { Wire } from './wire.ts';
 /** How a world is made. */
 export interface WorldOptions {
   /** Options of every edge's server; those that JSON can carry. */
-  options?: ListenOptions;
+  options?: ListenHandlerOptions;
   /** Whether edges reach the bus without the wire between them. */
   isDirect?: boolean;
   /** In which pieces bytes cross between the edges and the wire. */

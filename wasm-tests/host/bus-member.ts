@@ -1,4 +1,4 @@
-import { type ListenError, type ServerEvent, serveListen } from 'mcp-listen';
+import { createListenHandler, type ListenError, type ServerEvent } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 
 /** What a tab or a thread does that holds streams on a bus of its kind. */
@@ -27,7 +27,7 @@ const capabilities = {
   resources: { listChanged: true, subscribe: true },
 };
 const bus = broadcastChannelBus({ onerror });
-const server = serveListen(() => new Response(), { bus, capabilities, onerror });
+const server = createListenHandler(() => new Response(), { bus, capabilities, onerror });
 const streams = new Map<number, AbortController>();
 
 globalThis.member = {

@@ -1,12 +1,12 @@
-import type { ListenOptions, PrincipalAnswer } from 'mcp-listen';
+import type { ListenHandlerOptions, PrincipalAnswer } from 'mcp-listen';
 
-/** Options of `serveListen` as JSON has them: for `principal` stands what it answers, or that it throws. */
-export interface WrittenOptions extends Omit<ListenOptions, 'principal'> {
+/** Options of `createListenHandler` as JSON has them: for `principal` stands what it answers, or that it throws. */
+export interface WrittenOptions extends Omit<ListenHandlerOptions, 'principal'> {
   principal?: PrincipalAnswer | { throws: true };
 }
 
 /** The options that are written here. */
-export function optionsOf({ principal, ...options }: WrittenOptions): ListenOptions {
+export function optionsOf({ principal, ...options }: WrittenOptions): ListenHandlerOptions {
   return principal === undefined ? options : { ...options, principal: () => answered(principal) };
 }
 

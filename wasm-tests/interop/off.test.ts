@@ -1,5 +1,5 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { served } from '../host/http-server.ts';
@@ -18,7 +18,7 @@ type Asked = string[];
  */
 async function serving(announces: boolean): Promise<{ url: string; asked: Asked }> {
   const handler = createMcpHandler(() => announcing());
-  const off = serveListen(handler, { listen: 'off', onerror: () => {} });
+  const off = createListenHandler(handler, { listen: 'off', onerror: () => {} });
   const asked: Asked = [];
   const fetch = async (request: Request): Promise<Response> => {
     const method = methodIn(await request.clone().text());

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { InMemoryBus, type ListenServer, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { listen } from '../host/listen.ts';
@@ -25,7 +25,7 @@ interface Returning {
 }
 
 /** What the core is called for when it traps. */
-const CALLS: [string, (server: ListenServer, url: string) => Promise<unknown>][] = [
+const CALLS: [string, (server: ListenHandler, url: string) => Promise<unknown>][] = [
   ['a publish', ({ bus }) => expect(bus.publish(CHANGED)).rejects.toMatchObject({ code: 'core-trapped' })],
   ['an open', async (_, url) => expect((await listen(url, { toolsListChanged: true })).response.status).toBe(503)],
   // Nothing else calls the core: it is a keep-alive that is due.
@@ -40,7 +40,7 @@ const RETURNING: Record<string, (url: string) => Promise<Returning>> = {
 };
 
 let bus: InMemoryBus;
-let server: ListenServer;
+let server: ListenHandler;
 let http: Server;
 let url: string;
 let change = 0;
@@ -50,7 +50,7 @@ let told: Error[] = [];
 beforeEach(async () => {
   told = [];
   bus = new InMemoryBus(() => {});
-  server = serveListen(createMcpHandler(numbered), {
+  server = createListenHandler(createMcpHandler(numbered), {
     bus,
     keepAliveMs: KEEP_ALIVE_MS,
     legacy: 'sessions',

@@ -1,13 +1,13 @@
-import { type BusLink, InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
-import type { BusConnection, Connecting } from '../../dist/bus/bus.js';
+import { type AttachmentListener, InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
+import type { AttachOptions, BusConnection } from '../../dist/bus/bus.js';
 import type { Opening } from '../../dist/bus/opening.js';
-import { BusLines } from '../../dist/cloudflare/edge/connection-pool.js';
+import { ConnectionPool } from '../../dist/cloudflare/edge/connection-pool.js';
 import { FULL, OUTDATED } from '../../dist/cloudflare/wire/close-codes.js';
 import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
 
 /** One connection of a session's stream that a {@link BreakableBus} was asked for. */
 export interface Attempt {
-  link: BusLink;
+  link: AttachmentListener;
   /** What its first frame says. */
   follow: { joined?: string[]; since?: number };
 }
@@ -22,10 +22,10 @@ export class BreakableBus implements ListenBus {
   readonly small = new SmallBus();
   /** Every connection of a session's stream, the last one last. */
   readonly attempts: Attempt[] = [];
-  readonly #lines: BusLines;
+  readonly #lines: ConnectionPool;
 
   constructor(sockets: 'each' | 'shared' = 'each') {
-    this.#lines = new BusLines({ doors: this.small.doors, onerror: () => {}, onlog: () => {}, sockets });
+    this.#lines = new ConnectionPool({ doors: this.small.doors, onerror: () => {}, onlog: () => {}, sockets });
   }
 
   /** The sockets of listen streams, the last one last. */
@@ -56,7 +56,7 @@ export class BreakableBus implements ListenBus {
     for (const event of events) this.small.publish(JSON.stringify(event));
   }
 
-  hold(opening: Opening, joining: Connecting) {
+  hold(opening: Opening, joining: AttachOptions) {
     return this.#lines.open(opening, joining);
   }
 
@@ -64,7 +64,7 @@ export class BreakableBus implements ListenBus {
     return this.#lines.settle();
   }
 
-  connect(frame: string, link: BusLink): BusConnection {
+  connect(frame: string, link: AttachmentListener): BusConnection {
     const attempt: Attempt = { link, follow: JSON.parse(frame) as Attempt['follow'] };
     this.attempts.push(attempt);
     return this.inner.connect(frame, this.#between(attempt));
@@ -77,7 +77,7 @@ export class BreakableBus implements ListenBus {
     this.attempts.at(-1)?.link.lost(new Error('gone'));
   }
 
-  #between({ link }: Attempt): BusLink {
+  #between({ link }: Attempt): AttachmentListener {
     return {
       receive: (frame) => {
         if (this.small.muted > 0 && frame.includes('"type":"batch"')) this.small.muted -= 1;

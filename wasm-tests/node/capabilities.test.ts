@@ -1,5 +1,5 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
 import { WireStream } from '../host/listen.ts';
@@ -10,7 +10,7 @@ describe('capabilities', () => {
   test('are asked of the handler with the credentials of the caller, and name the server in the result', async () => {
     const asked: (string | null)[] = [];
     const handler = createMcpHandler(notebook);
-    const server = serveListen((request: Request) => {
+    const server = createListenHandler((request: Request) => {
       asked.push(request.headers.get('mcp-method'), request.headers.get('authorization'));
       return handler.fetch(request);
     });
@@ -27,7 +27,7 @@ describe('capabilities', () => {
 
   test('that come as an event stream are understood', async () => {
     const handler = createMcpHandler(notebook, { responseMode: 'sse' });
-    const stream = await open(serveListen(handler), TOOLS);
+    const stream = await open(createListenHandler(handler), TOOLS);
     expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
   });
 
@@ -43,7 +43,9 @@ describe('capabilities', () => {
     const onerror = vi.fn();
     let isBroken = true;
     const handler = createMcpHandler(notebook);
-    const server = serveListen((request: Request) => (isBroken ? broken() : handler.fetch(request)), { onerror });
+    const server = createListenHandler((request: Request) => (isBroken ? broken() : handler.fetch(request)), {
+      onerror,
+    });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
       code: -32603,
@@ -56,7 +58,7 @@ describe('capabilities', () => {
 
   test('given as an object are not asked for', async () => {
     const handler = vi.fn(() => new Response());
-    const server = serveListen(handler, { capabilities: CAPABILITIES });
+    const server = createListenHandler(handler, { capabilities: CAPABILITIES });
     await server.fetch(listenRequest(TOOLS));
     expect(handler).not.toHaveBeenCalled();
     await server.fetch(new Request(URL));
@@ -80,7 +82,7 @@ describe('capabilities at initialize', () => {
     const behind = createMcpHandler(notebook);
     const handler = (request: Request) =>
       request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
-    const session = await LegacySession.begin(sendTo(serveListen(handler, { legacy: 'sessions', onerror })));
+    const session = await LegacySession.begin(sendTo(createListenHandler(handler, { legacy: 'sessions', onerror })));
     expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
     expect(onerror.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
   });
@@ -147,7 +149,7 @@ describe('what the handler told', () => {
 /** A server whose handler tells its capabilities with `answer`; `listen` resolves with the ack. */
 function telling(answer: object) {
   const asked: string[] = [];
-  const server = serveListen((request: Request) => {
+  const server = createListenHandler((request: Request) => {
     asked.push(request.headers.get('authorization') ?? '');
     const capabilities = { tools: { listChanged: true } };
     return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities, ...answer } });

@@ -1,4 +1,4 @@
-import { AckTimeout, type ListenOptions, ListenRejected, listen, SubscriptionLost } from 'mcp-listen/client';
+import { AckTimeout, type ClientListenOptions, ListenRejected, listen, SubscriptionLost } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { acknowledgment, hostile, result, type Turn, toolsChanged, updated } from '../host/hostile.ts';
 
@@ -10,7 +10,7 @@ afterEach(async () => {
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
 /** Listens to a server that plays `mode`; what it tells until its end, and the code of that. */
-async function told(mode: (turn: Turn) => unknown, options: ListenOptions = {}) {
+async function told(mode: (turn: Turn) => unknown, options: ClientListenOptions = {}) {
   const server = await hostile(mode);
   ends.push(() => server.stop());
   const events: string[] = [];

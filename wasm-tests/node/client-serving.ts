@@ -1,12 +1,12 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { InMemoryBus, type ListenOptions, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { serveOnNode } from '../host/node-http.ts';
 import { sdkServer } from './legacy-serving.ts';
 
 /** A server of ours over HTTP on a free port, the official SDK behind it. */
-export async function served(options: ListenOptions = {}) {
+export async function served(options: ListenHandlerOptions = {}) {
   const bus = new InMemoryBus();
-  const server = serveListen(
+  const server = createListenHandler(
     createMcpHandler(() => sdkServer()),
     { bus, ...options },
   );

@@ -1,7 +1,7 @@
-import type { ListenOptions as ServerOptions } from 'mcp-listen';
+import type { ListenHandlerOptions as ServerOptions } from 'mcp-listen';
 import {
+  type ClientListenOptions,
   ListenNotSupported,
-  type ListenOptions,
   ListenRejected,
   listen,
   type Subscription,
@@ -21,7 +21,7 @@ async function serving(options: ServerOptions = {}) {
   return host;
 }
 
-async function listening(filter: SubscriptionFilter, options: ListenOptions = {}) {
+async function listening(filter: SubscriptionFilter, options: ClientListenOptions = {}) {
   const host = await serving();
   const subscription = await listen(host.url, filter, options);
   ends.push(() => subscription.close());

@@ -1,4 +1,4 @@
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { describe, test } from 'vitest';
 import { behind } from '../host/behind.ts';
 import { type LegacyCase, legacyCorpusFor, play } from '../host/corpus-legacy.ts';
@@ -11,7 +11,7 @@ describe.each(legacyCorpusFor('node'))('$file', ({ cases }) => {
 });
 
 async function playHere(wanted: LegacyCase): Promise<void> {
-  const server = serveListen(behind(wanted.behind), {
+  const server = createListenHandler(behind(wanted.behind), {
     capabilities: CAPABILITIES,
     legacy: 'sessions',
     principal: (request) => request.headers.get('x-user') ?? undefined,

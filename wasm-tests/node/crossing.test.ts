@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Home } from '../../dist/timing/request-context.js';
+import { RequestContext } from '../../dist/timing/request-context.js';
 import { listChanged } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { open, RESULT, serving, TOOLS } from './serving.ts';
@@ -7,14 +7,14 @@ import { open, RESULT, serving, TOOLS } from './serving.ts';
 /** What streams want done in their own requests, which waits where a test says so. */
 let errands: (() => void)[] = [];
 let isWaiting = false;
-const { ask } = Home.prototype;
+const { run } = RequestContext.prototype;
 
 beforeEach(() => {
   errands = [];
   isWaiting = false;
-  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
-    if (isWaiting) errands.push(() => ask.call(this, errand));
-    else ask.call(this, errand);
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (this: RequestContext, task) {
+    if (isWaiting) errands.push(() => run.call(this, task));
+    else run.call(this, task);
   });
 });
 
@@ -25,7 +25,7 @@ afterEach(() => {
 /** The streams' own requests do what they were asked. */
 async function atHome(): Promise<void> {
   isWaiting = false;
-  for (const errand of errands.splice(0)) errand();
+  for (const task of errands.splice(0)) task();
   await new Promise(setImmediate);
 }
 

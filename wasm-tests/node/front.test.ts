@@ -1,4 +1,4 @@
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { CAPABILITIES, listenRequest, serving, TOOLS, URL } from './serving.ts';
@@ -8,7 +8,7 @@ const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';
 
 /** Asks from a page; the handler behind answers with `answer`. */
 function asked(answer: Response, origin = PAGE): Promise<Response> {
-  const server = serveListen(() => answer, { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => answer, { capabilities: CAPABILITIES });
   return server.fetch(new Request(URL, { headers: { origin } }));
 }
 
@@ -58,13 +58,13 @@ describe('a page that may ask', () => {
 test('what no page of elsewhere asks is answered with the very answer of the handler', async () => {
   const answer = new Response('x');
   expect(await asked(answer, 'http://localhost')).toBe(answer);
-  const server = serveListen(() => answer, { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => answer, { capabilities: CAPABILITIES });
   expect(await server.fetch(new Request(URL))).toBe(answer);
 });
 
 test('the handler never sees what is refused or asked before a request', async () => {
   const handler = vi.fn(() => new Response());
-  const server = serveListen(handler, { capabilities: CAPABILITIES });
+  const server = createListenHandler(handler, { capabilities: CAPABILITIES });
   const send = (method: string, headers: Record<string, string>) => server.fetch(new Request(URL, { method, headers }));
   expect((await send('PUT', {})).status).toBe(405);
   expect((await send('GET', { origin: 'http://evil.example' })).status).toBe(403);
@@ -92,7 +92,7 @@ describe('a body that is not wanted is not read', () => {
 
   test('where it is announced as too large for a listen and claims to be none: the handler gets it untouched', async () => {
     let given: Request | undefined;
-    const server = serveListen((request: Request) => {
+    const server = createListenHandler((request: Request) => {
       given = request;
       return new Response();
     });

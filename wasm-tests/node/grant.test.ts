@@ -1,4 +1,10 @@
-import { type Authorization, type AuthorizeContext, InMemoryBus, type ListenBus, type ListenOptions } from 'mcp-listen';
+import {
+  type Authorization,
+  type AuthorizeContext,
+  InMemoryBus,
+  type ListenBus,
+  type ListenHandlerOptions,
+} from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { change, heard, LegacySession } from '../host/legacy.ts';
 import { listChanged, type WireStream } from '../host/listen.ts';
@@ -41,7 +47,7 @@ const BUSES: [name: string, busOf: () => ListenBus][] = [
 ];
 
 describe.each(BUSES)('on %s', (_, busOf) => {
-  const served = (options: ListenOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('nobody is asked again within 30 seconds, nor without a cue', async () => {
     const rights = changeable();
@@ -98,7 +104,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
 });
 
 describe.each(BUSES)('a stream on %s', (_, busOf) => {
-  const served = (options: ListenOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('whose client leaves while somebody is asked is one that left', async () => {
     const rights = changeable();

@@ -1,4 +1,4 @@
-import type { ListenOptions, ListenServer } from 'mcp-listen';
+import type { ListenHandler, ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
@@ -219,14 +219,14 @@ test('a bus that cannot be reached before the ack is a 503, after one more attem
 });
 
 /** Closes a server whose bus answers. */
-async function closed(server: ListenServer): Promise<void> {
+async function closed(server: ListenHandler): Promise<void> {
   const closing = server.close();
   await vi.advanceTimersByTimeAsync(10);
   await closing;
 }
 
 /** A server with a bus that can be broken, and a stream of it that was acknowledged. */
-async function opened(options: ListenOptions & { bus?: BreakableBus } = {}, filter: object = TOOLS) {
+async function opened(options: ListenHandlerOptions & { bus?: BreakableBus } = {}, filter: object = TOOLS) {
   const { bus = new BreakableBus() } = options;
   const server = serving({ ...options, bus });
   const opening = open(server, filter);

@@ -1,6 +1,6 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { ListenServer } from 'mcp-listen';
+import type { ListenHandler } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { served } from '../host/http-server.ts';
 import { acknowledged, listChanged, listen } from '../host/listen.ts';
@@ -11,7 +11,7 @@ import { slowly } from './slow-client.ts';
 vi.setConfig({ testTimeout: 30_000 });
 
 /** As `serve` of `@hono/node-server` serves an app. */
-function app(server: ListenServer) {
+function app(server: ListenHandler) {
   const hono = new Hono().all('/mcp', (context) => server.fetch(context.req.raw));
   return getRequestListener(hono.fetch);
 }

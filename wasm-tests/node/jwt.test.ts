@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
-import type { ListenOptions } from 'mcp-listen';
+import type { ListenHandlerOptions } from 'mcp-listen';
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { acknowledged, WireStream } from '../host/listen.ts';
@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 const METADATA = 'resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"';
 
-function guarded(jwks: JwtOptions['jwks'], more: Partial<JwtOptions & ListenOptions> = {}) {
+function guarded(jwks: JwtOptions['jwks'], more: Partial<JwtOptions & ListenHandlerOptions> = {}) {
   const errors: Error[] = [];
   const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks, ...more });
   const server = serving({ ...authorization, onerror: (error) => errors.push(error), ...more });

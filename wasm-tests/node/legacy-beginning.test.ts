@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { type AuthorizeContext, InMemoryBus, type ListenServer, type SubscriptionFilter } from 'mcp-listen';
+import { type AuthorizeContext, InMemoryBus, type ListenHandler, type SubscriptionFilter } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { change, fields, heard, LegacySession, listChange } from '../host/legacy.ts';
 import { sessionServer } from './legacy-serving.ts';
@@ -190,7 +190,7 @@ describe('authorize, asked again for each stream', () => {
 });
 
 /** Changes the resource `note://a`, then the list of tools. */
-async function changeAll({ notify }: ListenServer): Promise<void> {
+async function changeAll({ notify }: ListenHandler): Promise<void> {
   await notify.resourceUpdated('note://a');
   await notify.toolsChanged();
 }

@@ -1,5 +1,5 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { initialize, LegacySession, post } from '../host/legacy.ts';
 import { sdkServer, sendTo, sessionServer } from './legacy-serving.ts';
@@ -63,7 +63,7 @@ test('a handler that keeps no sessions gets no session id', async () => {
     seen.push(request);
     return handler.fetch(request);
   };
-  const session = await LegacySession.begin(sendTo(serveListen(watched, { legacy: 'sessions' })));
+  const session = await LegacySession.begin(sendTo(createListenHandler(watched, { legacy: 'sessions' })));
   expect(await session.ask('tools/list')).toMatchObject({ result: { tools: [{ name: 'hello' }] } });
   const fields = { mcp_session_id: session.id, 'last-event-id': '7' };
   expect((await session.post({ jsonrpc: '2.0', id: 8, method: 'tools/list' }, fields)).status).toBe(200);
@@ -126,7 +126,7 @@ test('a session that nobody uses is over, and makes room for another', async () 
 });
 
 test('by default, a bus in memory leaves earlier revisions to the server behind', async () => {
-  const server = serveListen(createMcpHandler(() => sdkServer()));
+  const server = createListenHandler(createMcpHandler(() => sdkServer()));
   const response = await post(sendTo(server), initialize('2025-11-25'));
   expect(response.status).toBe(200);
   expect(response.headers.get('mcp-session-id')).toBeNull();

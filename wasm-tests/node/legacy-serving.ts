@@ -1,12 +1,12 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { InMemoryBus, type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import type { Send } from '../host/legacy.ts';
 import { URL } from './serving.ts';
 
 /** A server of the official SDK that notifies about all but prompts, behind sessions. */
-export function sessionServer(options: ListenOptions = {}) {
+export function sessionServer(options: ListenHandlerOptions = {}) {
   const bus = new InMemoryBus();
-  const server = serveListen(
+  const server = createListenHandler(
     createMcpHandler(() => sdkServer()),
     { bus, legacy: 'sessions', ...options },
   );
@@ -14,7 +14,7 @@ export function sessionServer(options: ListenOptions = {}) {
 }
 
 /** Sends requests to a server in this process. */
-export function sendTo({ fetch }: ListenServer): Send {
+export function sendTo({ fetch }: ListenHandler): Send {
   return (init) => fetch(new Request(URL, init));
 }
 

@@ -1,4 +1,4 @@
-import { InMemoryBus, type ServerEvent, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ServerEvent } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, updated, WireStream } from '../host/listen.ts';
@@ -187,7 +187,7 @@ test('a handler that does not know server/discover tells its capabilities to ini
       id: 1,
       result: { protocolVersion: '2025-06-18', capabilities: { prompts: { listChanged: true } }, serverInfo: {} },
     });
-  const server = serveListen(
+  const server = createListenHandler(
     async (request: Request) =>
       (await request.text()).includes('discover') ? new Response(null, { status: 404 }) : behind(),
     { legacy: 'sessions' },

@@ -1,10 +1,10 @@
-import { InMemoryBus, type ListenServer, type LogRecord } from 'mcp-listen';
+import { InMemoryBus, type ListenHandler, type StreamLogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Opening } from '../../dist/bus/opening.js';
 import { BusSocket } from '../../dist/cloudflare/edge/bus-socket.js';
-import { SharedLine } from '../../dist/streams/connection/shared-connection.js';
+import { SharedConnection } from '../../dist/streams/connection/shared-connection.js';
 import { WRITE_BUDGET } from '../../dist/streams/connection/write-budget.js';
-import { Home } from '../../dist/timing/request-context.js';
+import { RequestContext } from '../../dist/timing/request-context.js';
 import { open, serving as serve } from './serving.ts';
 import { EVENT, SmallBus, URI } from './small-bus.ts';
 
@@ -18,10 +18,10 @@ afterEach(() => {
 
 test('a request that has the socket and is gone without a word is replaced within seconds', async () => {
   const { bus, heard, line } = await lined(3);
-  const { home, rider } = line.holder ?? {};
-  const { ask } = Home.prototype;
-  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
-    if (this !== home && this !== rider?.home) ask.call(this, errand);
+  const { context, member } = line.holder ?? {};
+  const { run } = RequestContext.prototype;
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (this: RequestContext, task) {
+    if (this !== context && this !== member?.context) run.call(this, task);
   });
   bus.fallSilent();
   bus.publish();
@@ -32,7 +32,7 @@ test('a request that has the socket and is gone without a word is replaced withi
 
 test('so is one that was to open the next socket and never did', async () => {
   const { bus, heard, leave } = await lined(3);
-  const asked = vi.spyOn(Home.prototype, 'ask').mockImplementation(() => {});
+  const asked = vi.spyOn(RequestContext.prototype, 'run').mockImplementation(() => {});
   leave(0);
   asked.mockRestore();
   bus.fallSilent();
@@ -58,19 +58,19 @@ test('a socket that another request tried to close is closed by its own', async 
 
 test('a request that was only slow to show that it lives lets go of the socket that another one has replaced', async () => {
   const { bus, line } = await lined(3);
-  const { home } = line.holder ?? {};
-  const { ask } = Home.prototype;
+  const { context } = line.holder ?? {};
+  const { run } = RequestContext.prototype;
   const late: (() => void)[] = [];
-  vi.spyOn(Home.prototype, 'ask').mockImplementation(function (this: Home, errand) {
-    if (this === home) late.push(errand);
-    else ask.call(this, errand);
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (this: RequestContext, task) {
+    if (this === context) late.push(task);
+    else run.call(this, task);
   });
   // To whoever is another request the socket is not there.
   for (const socket of bus.sockets) socket.isForeign = true;
   await vi.advanceTimersByTimeAsync(6_000);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([false, false]);
   for (const socket of bus.sockets) socket.isForeign = false;
-  for (const errand of late) errand();
+  for (const task of late) task();
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
 });
 
@@ -112,7 +112,7 @@ test('a request that leaves hands the socket over at once', async () => {
 
 test('a request that leaves while it does something closes its socket all the same', async () => {
   const { bus, line, leave } = await lined(1);
-  line.holder?.home.ask(() => leave(0));
+  line.holder?.context.run(() => leave(0));
   await vi.advanceTimersByTimeAsync(0);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
 });
@@ -127,7 +127,7 @@ test('whoever was to take the socket over may leave before it did', async () => 
 
 test('a stream that comes while nobody has the socket opens one at once', async () => {
   const { attach, bus, leave } = await lined(2);
-  const asked = vi.spyOn(Home.prototype, 'ask').mockImplementation(() => {});
+  const asked = vi.spyOn(RequestContext.prototype, 'run').mockImplementation(() => {});
   leave(0);
   asked.mockRestore();
   const frames = attach();
@@ -222,8 +222,8 @@ async function spent(writes: number) {
   const heardBy = async (): Promise<void> => {
     bus.publish();
     await vi.advanceTimersByTimeAsync(10);
-    const rider = line.holder?.rider;
-    if (rider !== holders.at(-1)) holders.push(rider);
+    const member = line.holder?.member;
+    if (member !== holders.at(-1)) holders.push(member);
   };
   for (let event = 0; event < 50 && lost.length === 0; event += 1) await heardBy();
   return { attach, heardBy, holders, leave, lost, server };
@@ -276,10 +276,10 @@ test('a line whose bus does not answer is not settled', async () => {
 
 /** A line with so many streams, each acknowledged, or not yet. */
 async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) {
-  const records: LogRecord[] = [];
+  const records: StreamLogRecord[] = [];
   const bus = new SmallBus();
   const refused: string[] = [];
-  const line = new SharedLine({
+  const line = new SharedConnection({
     connect: (frame, link) => new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
     waitUntil: bus.doors.waitUntil,
     attachMs,
@@ -313,7 +313,7 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
 }
 
 /** Reads a stream to its end. */
-async function read(server: ListenServer, abort: AbortController, frames: string[]): Promise<void> {
+async function read(server: ListenHandler, abort: AbortController, frames: string[]): Promise<void> {
   try {
     const stream = await open(server, FILTER, { abort });
     for (let frame = await stream.message(); frame !== undefined; frame = await stream.message()) frames.push(frame);

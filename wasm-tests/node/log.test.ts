@@ -1,4 +1,4 @@
-import type { LogRecord } from 'mcp-listen';
+import type { StreamLogRecord } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BreakableBus } from './breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from './serving.ts';
@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 test('a log is told of streams that open and end, and why', async () => {
-  const records: LogRecord[] = [];
+  const records: StreamLogRecord[] = [];
   const server = serving({ onlog: (record) => records.push(record) });
   const stream = await open(server, TOOLS);
   await stream.message();
@@ -35,7 +35,7 @@ test('a log is told of streams that open and end, and why', async () => {
 });
 
 test('a log is told why requests are refused', async () => {
-  const records: LogRecord[] = [];
+  const records: StreamLogRecord[] = [];
   const server = serving({
     onlog: (record) => records.push(record),
     authorize: ({ requested }) => (requested.promptsListChanged ? { denied: 403 } : requested),
@@ -52,7 +52,7 @@ test.each([
   ['lost', 'shut'],
   ['overloaded', 'overloaded'],
 ] as const)('a log is told that a bus is %s once, and when it is back', async (_what, door) => {
-  const records: LogRecord[] = [];
+  const records: StreamLogRecord[] = [];
   const bus = new BreakableBus();
   // Nobody reads meanwhile.
   const patient = { stallMs: 0, limits: { attachMs: 1_000 } };

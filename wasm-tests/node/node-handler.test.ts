@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, type RequestListener, request, type Server
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { toNodeHandler as sdkNodeHandler } from '@modelcontextprotocol/node';
-import type { ListenServer } from 'mcp-listen';
+import type { ListenHandler } from 'mcp-listen';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
 import { describe, expect, test, vi } from 'vitest';
 import { echo } from '../host/behind.ts';
@@ -67,7 +67,7 @@ describe('a listen stream by node:http', () => {
 
   test.each([
     ['ours', toNodeHandler],
-    ["the SDK's", (server: ListenServer) => sdkNodeHandler(server) as RequestListener],
+    ["the SDK's", (server: ListenHandler) => sdkNodeHandler(server) as RequestListener],
   ])('waits while its client reads nothing, and what waits collapses: %s', async (_, adapter) => {
     const { heard, most } = await slowly(adapter);
     expect(heard).toBeGreaterThan(0);

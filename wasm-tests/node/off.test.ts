@@ -1,11 +1,11 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import {
+  createListenHandler,
   InMemoryBus,
   type ListenBus,
-  type ListenOptions,
-  type ListenServer,
+  type ListenHandler,
+  type ListenHandlerOptions,
   type ServerEvent,
-  serveListen,
 } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Discovered, Exchange, Fanout } from '../../dist/wasm/server/bindings.js';
@@ -24,14 +24,14 @@ const INITIALIZE = {
 };
 
 /** A server of the official SDK, which announces all changes, behind one that holds no streams. */
-function off(options: ListenOptions = {}): ListenServer {
-  return serveListen(
+function off(options: ListenHandlerOptions = {}): ListenHandler {
+  return createListenHandler(
     createMcpHandler(() => sdkServer()),
     { ...OFF, ...options },
   );
 }
 
-function post({ fetch }: ListenServer, message: object, headers: object = {}): Promise<Response> {
+function post({ fetch }: ListenHandler, message: object, headers: object = {}): Promise<Response> {
   const fields = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
   return fetch(new Request(URL, { method: 'POST', headers: fields, body: JSON.stringify(message) }));
 }
@@ -53,7 +53,7 @@ test('a listen is refused in one answer, as a method that is not there', async (
 
 test('server/discover announces nothing to listen to, and the rest of what the handler says', async () => {
   const [said, withheld] = await Promise.all(
-    [createMcpHandler(() => sdkServer()), off()].map(({ fetch }) => discovered(fetch as ListenServer['fetch'])),
+    [createMcpHandler(() => sdkServer()), off()].map(({ fetch }) => discovered(fetch as ListenHandler['fetch'])),
   );
   const { capabilities, ...others } = withheld as Discovery;
   const { capabilities: own, ...rest } = said as Discovery;
@@ -100,12 +100,16 @@ test('whatever else is asked reaches the handler as it came', async () => {
 test('an answer that cannot be read, or is none, stays as it is', async () => {
   const texts = ['{', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'];
   for (const text of texts) {
-    const server = serveListen(() => new Response(text, { headers: { 'x-own': '1' } }), OFF);
+    const server = createListenHandler(() => new Response(text, { headers: { 'x-own': '1' } }), OFF);
     const response = await post(server, INITIALIZE);
     expect(await response.text()).toBe(text);
     expect(response.headers.get('x-own')).toBe('1');
   }
-  const late = serveListen(() => new Response('x'.repeat(100)), { ...OFF, limits: { answerBytes: 10 }, onerror() {} });
+  const late = createListenHandler(() => new Response('x'.repeat(100)), {
+    ...OFF,
+    limits: { answerBytes: 10 },
+    onerror() {},
+  });
   expect((await post(late, INITIALIZE)).status).toBe(502);
 });
 
@@ -145,14 +149,14 @@ test('what a server without streams publishes reaches those of the same bus that
 });
 
 test.each([{ listen: 'none' }, { listen: 'off', legacy: 'sessions' }])('%j cannot be meant', (options) => {
-  expect(() => serving(options as ListenOptions)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  expect(() => serving(options as ListenHandlerOptions)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });
 
 interface Discovery {
   capabilities: object;
 }
 
-async function discovered(fetch: ListenServer['fetch']): Promise<Discovery> {
+async function discovered(fetch: ListenHandler['fetch']): Promise<Discovery> {
   const response = await fetch(callRequest(URL, 'server/discover'));
   return ((await response.json()) as { result: Discovery }).result;
 }

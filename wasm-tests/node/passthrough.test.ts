@@ -1,4 +1,4 @@
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { CAPABILITIES, URL } from './serving.ts';
@@ -18,7 +18,7 @@ function recording() {
     seen.push({ method: request.method, headers: Object.fromEntries(request.headers), body, rest });
     return new Response('from the handler', { status: 418, headers: { 'x-handler': 'yes' } });
   };
-  return { seen, server: serveListen(handler, { capabilities: CAPABILITIES }) };
+  return { seen, server: createListenHandler(handler, { capabilities: CAPABILITIES }) };
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'x-custom': 'a, b', authorization: 'Bearer t' };
@@ -90,7 +90,7 @@ describe('what is not a listen reaches the handler as it came', () => {
 
   test('the very request, untouched, where its body need not be read', async () => {
     let given: Request | undefined;
-    const server = serveListen((request: Request) => {
+    const server = createListenHandler((request: Request) => {
       given = request;
       return new Response();
     });
@@ -102,7 +102,7 @@ describe('what is not a listen reaches the handler as it came', () => {
 
   test('a request whose body was read by someone else already', async () => {
     let given: Request | undefined;
-    const server = serveListen((request: Request) => {
+    const server = createListenHandler((request: Request) => {
       given = request;
       return new Response();
     });
@@ -131,7 +131,9 @@ describe('what the handler behind answers reaches the client as it came', () => 
       expect(await asked.text()).toBe(request.body);
       return new Response(body === '' ? null : new Blob([body]).stream(), { status, headers });
     };
-    const response = await serveListen(answers, { capabilities: CAPABILITIES }).fetch(new Request(URL, request));
+    const response = await createListenHandler(answers, { capabilities: CAPABILITIES }).fetch(
+      new Request(URL, request),
+    );
     expect(response.status).toBe(status);
     expect(Object.fromEntries(response.headers)).toEqual(headers);
     expect(await response.text()).toBe(body);
@@ -145,12 +147,12 @@ test('a handler is a function or an object with fetch, and keeps its this', asyn
       return new Response(this.answer);
     },
   };
-  const { fetch } = serveListen(handler, { capabilities: CAPABILITIES });
+  const { fetch } = createListenHandler(handler, { capabilities: CAPABILITIES });
   expect(await (await fetch(new Request(URL))).text()).toBe('mine');
 });
 
 test('an error of the handler is its own: it is neither swallowed nor changed', async () => {
   const problem = new Error('broken');
-  const server = serveListen(() => Promise.reject(problem), { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => Promise.reject(problem), { capabilities: CAPABILITIES });
   await expect(server.fetch(new Request(URL))).rejects.toBe(problem);
 });

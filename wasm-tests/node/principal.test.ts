@@ -1,4 +1,4 @@
-import { type AuthorizeContext, type Principal, serveListen } from 'mcp-listen';
+import { type AuthorizeContext, createListenHandler, type Principal } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { initialize, LegacySession, type Send } from '../host/legacy.ts';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
@@ -97,7 +97,7 @@ describe('what is no listen and nothing of a session', () => {
   ])('%s reaches the handler, and nobody is asked', async (_name, headers, message) => {
     const named = vi.fn(principal);
     const handler = vi.fn(() => new Response());
-    const { fetch } = serveListen(handler, { principal: named, legacy: 'sessions' });
+    const { fetch } = createListenHandler(handler, { principal: named, legacy: 'sessions' });
     const body = typeof message === 'string' ? message : JSON.stringify(message);
     await fetch(new Request(URL, { ...INIT, headers: { ...INIT.headers, ...headers }, body }));
     expect(handler).toHaveBeenCalledOnce();

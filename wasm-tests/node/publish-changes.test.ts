@@ -1,5 +1,5 @@
 import { createMcpHandler, type McpServer, Server } from '@modelcontextprotocol/server';
-import { InMemoryBus, publishChanges, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, publishChanges } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../host/listen.ts';
 import {
@@ -142,7 +142,7 @@ test('a stream hears each change once', async () => {
     tool.enable();
     await server.server.sendResourceUpdated({ uri: 'note://a' });
   };
-  const server = serveListen(createMcpHandler(publishChanges(changingServer(change), bus)), { bus });
+  const server = createListenHandler(createMcpHandler(publishChanges(changingServer(change), bus)), { bus });
   const filter = { ...TOOLS, resourceSubscriptions: ['note://a'] };
   const stream = await open(server, filter);
   expect(await stream.message()).toBe(acknowledged('1', filter));

@@ -1,4 +1,4 @@
-import { InMemoryBus, ListenError, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, ListenError } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
@@ -230,7 +230,7 @@ describe('authorize', () => {
 
 test('what reaches the caller of a server without onerror is in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const server = serveListen(() => new Response(), {
+  const server = createListenHandler(() => new Response(), {
     capabilities: CAPABILITIES,
     authorize: () => Promise.reject(new Error('x')),
   });

@@ -1,4 +1,4 @@
-import { InMemoryBus, type ListenServer } from 'mcp-listen';
+import { InMemoryBus, type ListenHandler } from 'mcp-listen';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listChanged } from '../host/listen.ts';
 import { listenRequest, open, refusal, serving, TOOLS, watched } from './serving.ts';
@@ -180,7 +180,7 @@ test('streams are counted by how they ended', async () => {
 });
 
 /** Opens streams; each end is added with its time. */
-async function endsOf(server: ListenServer, streams: number): Promise<number[]> {
+async function endsOf(server: ListenHandler, streams: number): Promise<number[]> {
   const ends: number[] = [];
   for (let count = 0; count < streams; count += 1) {
     const stream = await open(server, TOOLS);

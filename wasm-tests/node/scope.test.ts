@@ -1,5 +1,11 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { InMemoryBus, type ListenBus, type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import {
+  createListenHandler,
+  InMemoryBus,
+  type ListenBus,
+  type ListenHandler,
+  type ListenHandlerOptions,
+} from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { heard, LegacySession, listChange } from '../host/legacy.ts';
 import { LISTEN_HEADERS, listChanged, listenBody, WireStream } from '../host/listen.ts';
@@ -15,12 +21,12 @@ const BUSES: [name: string, busOf: () => ListenBus][] = [
 ];
 
 /** Names callers `NAME@AUDIENCE` as they say. */
-const principal: ListenOptions['principal'] = (request) => {
+const principal: ListenHandlerOptions['principal'] = (request) => {
   const [name, ...audiences] = (request.headers.get('x-user') ?? '').split('@');
   return name === '' ? undefined : { name, audiences };
 };
 
-async function opened(server: ListenServer, user: string, filter: object = TOOLS): Promise<WireStream> {
+async function opened(server: ListenHandler, user: string, filter: object = TOOLS): Promise<WireStream> {
   const headers = user === '' ? {} : { 'x-user': user };
   const stream = new WireStream(await server.fetch(listenRequest(filter, { headers })), new AbortController());
   await stream.message();
@@ -51,7 +57,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   });
 
   test('authorize may say which audiences a caller has', async () => {
-    const authorize: ListenOptions['authorize'] = ({ audiences, requested }) => ({
+    const authorize: ListenHandlerOptions['authorize'] = ({ audiences, requested }) => ({
       ...requested,
       audiences: audiences?.includes('acme') ? ['acme-admins'] : [],
     });
@@ -67,7 +73,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
 
   test('who loses an audience is told nothing more', async () => {
     let audiences = ['acme'];
-    const authorize: ListenOptions['authorize'] = ({ requested }) => ({ ...requested, audiences });
+    const authorize: ListenHandlerOptions['authorize'] = ({ requested }) => ({ ...requested, audiences });
     const server = serving({ bus: busOf(), principal, authorize, authorizationTtlMs: 1 });
     const stream = await opened(server, 'ann');
     audiences = [];
@@ -136,7 +142,7 @@ test('a server of the SDK on the same bus passes over what is for one audience, 
   const response = await fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
   const stream = new WireStream(response, new AbortController());
   await stream.message();
-  const { notify, revoke } = serveListen(() => new Response(), { bus, capabilities: CAPABILITIES });
+  const { notify, revoke } = createListenHandler(() => new Response(), { bus, capabilities: CAPABILITIES });
   await notify.toolsChanged({ audience: 'acme' });
   await revoke('ann');
   await notify.resourcesChanged();

@@ -1,6 +1,6 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { type CreateMcpHandlerOptions, createMcpHandler } from '@modelcontextprotocol/server';
-import { type ListenServer, serveListen } from 'mcp-listen';
+import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { everythingServer } from '../conformance/fixture/server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, type WireStream } from '../host/listen.ts';
@@ -164,12 +164,12 @@ const META = {
 const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } };
 
 /** The fixture of the official suite, served by the official SDK behind us. */
-function everything(options: CreateMcpHandlerOptions = {}): ListenServer {
-  const server = serveListen(createMcpHandler(() => everythingServer(server.notify), options));
+function everything(options: CreateMcpHandlerOptions = {}): ListenHandler {
+  const server = createListenHandler(createMcpHandler(() => everythingServer(server.notify), options));
   return server;
 }
 
-function callTool(server: ListenServer, name: string, meta: object = {}): Promise<Response> {
+function callTool(server: ListenHandler, name: string, meta: object = {}): Promise<Response> {
   const params = { name, arguments: {}, _meta: { ...META, ...meta } };
   const headers = { 'mcp-method': 'tools/call', 'mcp-name': name };
   return server.fetch(post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params }, headers));

@@ -1,4 +1,4 @@
-import { InMemoryBus, type ListenOptions, type ListenServer, serveListen } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
 
 /** Where the tests' handlers pretend to be. */
@@ -12,8 +12,8 @@ export const CAPABILITIES = {
 };
 
 /** A server that has nothing behind it but an echo. */
-export function serving(options: ListenOptions = {}): ListenServer {
-  return serveListen(() => new Response('from the handler', { status: 418 }), {
+export function serving(options: ListenHandlerOptions = {}): ListenHandler {
+  return createListenHandler(() => new Response('from the handler', { status: 418 }), {
     capabilities: CAPABILITIES,
     ...options,
   });
@@ -26,7 +26,7 @@ export const RESULT =
   '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}';
 
 /** A server, its bus, and how many streams the bus knows. */
-export function watched(options: ListenOptions = {}) {
+export function watched(options: ListenHandlerOptions = {}) {
   const bus = new InMemoryBus();
   return { server: serving({ bus, ...options }), attached: () => bus.attached };
 }
@@ -43,7 +43,7 @@ export function listenRequest(
 
 /** Opens a subscription without a network in between. */
 export async function open(
-  server: ListenServer,
+  server: ListenHandler,
   filter: unknown,
   init: { id?: string; capabilities?: object; abort?: AbortController } = {},
 ): Promise<WireStream> {

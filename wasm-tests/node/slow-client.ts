@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { InMemoryBus, type ListenServer } from 'mcp-listen';
+import { InMemoryBus, type ListenHandler } from 'mcp-listen';
 import { expect } from 'vitest';
 import { served } from '../host/http-server.ts';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
@@ -13,7 +13,7 @@ const URIS = 200;
 const ROUNDS = 100;
 
 /** What a client hears that reads nothing until `most` updates are published, by an adapter to `node:http`. */
-export async function slowly(adapter: (server: ListenServer) => RequestListener) {
+export async function slowly(adapter: (server: ListenHandler) => RequestListener) {
   const bus = new InMemoryBus();
   const server = serving({ bus, keepAliveMs: 0, stallMs: 0, limits: { bodyBytes: 1_000_000 } });
   const resourceSubscriptions = Array.from({ length: URIS }, (_, index) => `note://${index}/${'x'.repeat(2_000)}`);

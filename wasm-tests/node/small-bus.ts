@@ -1,5 +1,5 @@
-import type { BusDoors } from '../../dist/cloudflare/edge/connector.js';
-import { Renewed } from '../../dist/wasm/per-instance.js';
+import type { BusConnector } from '../../dist/cloudflare/edge/connector.js';
+import { PerInstance } from '../../dist/wasm/per-instance.js';
 import { Bus, type BusLog } from '../../dist/wasm/server/bindings.js';
 
 /** The resource that its events are about. */
@@ -29,7 +29,7 @@ export class SmallBus {
         .values(),
   };
   /** A real one is an object of its own, with a core of its own. */
-  readonly #core = new Renewed(() => new Bus(this.#reads, undefined));
+  readonly #core = new PerInstance(() => new Bus(this.#reads, undefined));
 
   get #bus(): Bus {
     return this.#core.value;
@@ -40,10 +40,10 @@ export class SmallBus {
   }
 
   /** The ways to it. */
-  get doors(): BusDoors {
+  get doors(): BusConnector {
     const open = async () => ({ socket: this.#enter() as unknown as WebSocket, shard: undefined });
     const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
-    return { open, forget: () => {}, waitUntil } as unknown as BusDoors;
+    return { open, forget: () => {}, waitUntil } as unknown as BusConnector;
   }
 
   /** Nothing comes from the sockets that there are any more. */

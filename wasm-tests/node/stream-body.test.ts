@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { StreamBody } from '../../dist/streams/response-body.js';
+import { ResponseBody } from '../../dist/streams/response-body.js';
 
 /** A body, and how often it told that there is room. */
 function opened() {
   const told = { begun: 0, roomy: 0, left: 0 };
-  const body = new StreamBody({
+  const body = new ResponseBody({
     begun: () => {
       told.begun += 1;
     },

@@ -1,5 +1,11 @@
 import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
-import { InMemoryBus, type ListenOptions, type ServerEvent, serveListen, type TaskState } from 'mcp-listen';
+import {
+  createListenHandler,
+  InMemoryBus,
+  type ListenHandlerOptions,
+  type ServerEvent,
+  type TaskState,
+} from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, taskNotification, taskState, WITH_TASKS } from '../host/listen.ts';
 import { CAPABILITIES, listenRequest, open, RESULT, refusal, serving, TOOLS, watched } from './serving.ts';
@@ -88,7 +94,7 @@ describe('tasks', () => {
   });
 
   test('that the handler advertises in server/discover are honored', async () => {
-    const server = serveListen(createMcpHandler(notebook));
+    const server = createListenHandler(createMcpHandler(notebook));
     const stream = await open(server, TASK, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', TASK));
   });
@@ -139,7 +145,7 @@ describe('tasks', () => {
   });
 });
 
-function withTasks(options: ListenOptions = {}) {
+function withTasks(options: ListenHandlerOptions = {}) {
   return serving({ capabilities: { ...CAPABILITIES, ...WITH_TASKS }, ...options });
 }
 

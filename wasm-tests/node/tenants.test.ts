@@ -1,7 +1,7 @@
-import type { ListenOptions, ListenServer } from 'mcp-listen';
+import type { ListenHandler, ListenHandlerOptions } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { Tenants } from '../../dist/cloudflare/gateway/tenants.js';
-import { listening } from '../../dist/listen-handler.js';
+import { forgettableHandler } from '../../dist/listen-handler.js';
 import { WireStream } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, TOOLS } from './serving.ts';
@@ -9,10 +9,10 @@ import { CAPABILITIES, listenRequest, open, TOOLS } from './serving.ts';
 const nothing = () => new Response(null, { status: 418 });
 
 /** Room for two servers, and how often the numbers of one were asked for. */
-function tenants(options: ListenOptions = {}) {
+function tenants(options: ListenHandlerOptions = {}) {
   const asked = vi.fn();
   const make = (_name: string) => {
-    const made = listening(nothing, { capabilities: CAPABILITIES, ...options });
+    const made = forgettableHandler(nothing, { capabilities: CAPABILITIES, ...options });
     const { stats } = made.server;
     made.server.stats = () => {
       asked();
@@ -82,7 +82,7 @@ test('of idle servers the one that was asked for longest ago is forgotten, and n
 
 test('servers that were kept because they were in use are forgotten once they are idle', async () => {
   const { tenants: all } = tenants();
-  const servers: ListenServer[] = [];
+  const servers: ListenHandler[] = [];
   const streams: WireStream[] = [];
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     const server = all.server(name);

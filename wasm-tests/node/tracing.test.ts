@@ -1,6 +1,6 @@
 import { Server } from '@modelcontextprotocol/server';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { InMemoryBus, type ListenOptions, publishChanges } from 'mcp-listen';
+import { InMemoryBus, type ListenHandlerOptions, publishChanges } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { BreakableBus } from './breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from './serving.ts';
@@ -135,7 +135,7 @@ const PARENT = `00-${TRACE}-${SPAN}-01`;
 const ALL = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
 
 /** A server with OpenTelemetry's own SDK. */
-function traced(options: ListenOptions = {}) {
+function traced(options: ListenHandlerOptions = {}) {
   const { exporter, tracer } = tracing();
   return { exporter, server: serving({ ...options, tracer }) };
 }

@@ -1,6 +1,6 @@
 import { InMemoryBus, type ListenError, type ServerEvent } from 'mcp-listen';
 import { afterEach, expect, test, vi } from 'vitest';
-import { BusListener } from '../../dist/cloudflare/edge/bus-subscriber.js';
+import { BusSubscriber } from '../../dist/cloudflare/edge/bus-subscriber.js';
 import { poison } from '../host/poison.ts';
 
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
@@ -14,7 +14,7 @@ function listening() {
   const bus = new InMemoryBus(() => {});
   const heard: string[] = [];
   const errors: Error[] = [];
-  const listener = new BusListener({
+  const listener = new BusSubscriber({
     connect: (frame, link) => bus.connect(frame, link),
     onevent: ({ kind }) => heard.push(kind),
     onerror: (error) => errors.push(error),

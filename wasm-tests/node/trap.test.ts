@@ -1,7 +1,7 @@
-import { InMemoryBus, type ListenError, type ListenOptions, type ServerEvent } from 'mcp-listen';
+import { InMemoryBus, type ListenError, type ListenHandlerOptions, type ServerEvent } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { answersQuestion, Tally } from '../../dist/wasm/server/bindings.js';
-import { coreLife } from '../../dist/wasm/server/guard.js';
+import { generation } from '../../dist/wasm/server/guard.js';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { poison } from '../host/poison.ts';
 import { BreakableBus } from './breakable-bus.ts';
@@ -39,7 +39,7 @@ function codesOf(errors: Error[]): string[] {
   return errors.map((error) => (error as ListenError).code);
 }
 
-function server(bus: InMemoryBus | BreakableBus, options: ListenOptions = {}) {
+function server(bus: InMemoryBus | BreakableBus, options: ListenHandlerOptions = {}) {
   const errors: Error[] = [];
   return { bus, errors, server: serving({ bus, onerror: (error) => errors.push(error), ...options }) };
 }
@@ -219,11 +219,11 @@ test('what was handed to a call that trapped is not freed in the core that begin
       return 1;
     },
   };
-  const before = coreLife();
+  const before = generation();
   // The first text lies in the core's memory, where a new one has none yet, when the second asks for room there.
   const call = () => answersQuestion('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
   expect(call).toThrow(expect.objectContaining({ code: 'core-trapped' }));
-  expect(coreLife()).toBe(before + 1);
+  expect(generation()).toBe(before + 1);
 });
 
 test('a trap in a constructor is noticed, and one while something is freed hurts nobody', () => {

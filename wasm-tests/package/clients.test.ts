@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
@@ -65,7 +65,7 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   });
 
   test.each(['browser', 'inline'])('from the plain module %s.js', async (entry) => {
-    const client = `${files.origin}/node_modules/mcp-listen/dist/client/${entry}.js`;
+    const client = `${files.origin}/node_modules/mcp-listen/dist/entry/client/${entry}.js`;
     expect(await evaluate(client, `${files.origin}/scenario.mjs`)).toBe(LISTENED);
   });
 
@@ -79,17 +79,22 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
 
 describe('what a page loads', () => {
   test('has none of the server', async () => {
-    const own = project.files.filter((path) => path.startsWith('dist/client/') && path.endsWith('.js'));
-    // What both sides are made of, which imports nothing.
-    const files = [...own, ...SHARED.map((name) => `dist/${name}`)];
-    for (const path of files) {
-      const text = await readFile(join(project.folder, 'node_modules', 'mcp-listen', path), 'utf8');
-      const imported = [...text.matchAll(/from '([^']+)'/g)].map((match) => match[1] ?? '');
-      const foreign = imported.filter((name) => !/^\.\/|\/pkg\/client\/|runtime\/client-/.test(name));
-      expect(foreign.filter((name) => !SHARED.includes(name.slice('../'.length)))).toEqual([]);
-      if (!own.includes(path)) expect(imported).toEqual([]);
-    }
+    const loaded = await reached('dist/entry/client/browser.js');
+    expect(loaded).toContain('pkg/client/mcp_listen_client.js');
+    expect(loaded.filter((path) => !CLIENT.test(path))).toEqual([]);
   });
 });
 
-const SHARED = ['core-life.js', 'deferred.js'];
+/** A file of the package, and all that it imports. */
+async function reached(path: string, seen = new Set<string>()): Promise<string[]> {
+  if (seen.has(path)) return [];
+  seen.add(path);
+  const text = await readFile(join(project.folder, 'node_modules', 'mcp-listen', path), 'utf8');
+  for (const [, name = ''] of text.matchAll(/(?:from|import) '([^']+)'/g))
+    await reached(posix.join(path, '..', name), seen);
+  return [...seen];
+}
+
+/** What belongs to a client, and what both sides are made of. */
+const CLIENT =
+  /^dist\/(entry\/client|client|wasm\/client|wasm\/modules\/client-\w+|wasm\/instance-guard|timing\/deferred|model\/client-error)\b|^pkg\/client\//;

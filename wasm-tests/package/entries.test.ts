@@ -79,4 +79,4 @@ async function bundled(contents: string, conditions: string[]): Promise<{ files:
 
 const BINDINGS = /^pkg\/(client\/)?mcp_listen(_client)?\.js$/;
 /** What holds, or reads, the module; a browser's own way is to name its address. */
-const MODULE = /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/runtime\/(client-)?(browser|node)\.js$/;
+const MODULE = /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/wasm\/modules\/(client-)?(browser|node)\.js$/;

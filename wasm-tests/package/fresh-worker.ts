@@ -52,12 +52,12 @@ const JAVASCRIPT = `export default {
 };
 `;
 
-const SERVER = `import { serveListen } from 'mcp-listen';
+const SERVER = `import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 
 let server;
 async function answer(request, env) {
-	server ??= serveListen(() => new Response(null, { status: 404 }), {
+	server ??= createListenHandler(() => new Response(null, { status: 404 }), {
 		bus: durableObjectBus(env.MCP_BUS),
 		capabilities: { tools: { listChanged: true } },
 	});

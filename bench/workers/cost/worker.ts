@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 import { CAPABILITIES, SERVER_INFO } from '../../server-info.ts';
 import { uris } from '../uris.ts';
@@ -16,7 +16,7 @@ const { COST_BUS, ISOLATE, SOCKETS } = env as unknown as {
 
 if (ISOLATE === 'bus') countTimers();
 
-const server = serveListen(() => new Response(null, { status: 404 }), {
+const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(COST_BUS, { sockets: SOCKETS }),
   capabilities: CAPABILITIES,
   serverInfo: SERVER_INFO,

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 import { CAPABILITIES, SERVER_INFO } from '../../server-info.ts';
 import { uris } from '../uris.ts';
@@ -13,7 +13,7 @@ const { LISTEN_BUS, SOCKETS } = env as unknown as {
 };
 
 /** mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in another. */
-const server = serveListen(() => new Response(null, { status: 404 }), {
+const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
   capabilities: CAPABILITIES,
   serverInfo: SERVER_INFO,

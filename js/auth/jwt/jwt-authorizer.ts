@@ -40,7 +40,7 @@ export interface JwtOptions {
   clockToleranceMs?: number;
 }
 
-/** Options of `serveListen`: spread it among the others. */
+/** Options of `createListenHandler`: spread it among the others. */
 export interface JwtAuthorization {
   principal: Principal;
   authorize: Authorize;

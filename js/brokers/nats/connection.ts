@@ -2,14 +2,14 @@ import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/t
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
 /** A connection for as long as it holds. */
-export interface NatsHold {
+export interface ConnectionLease {
   readonly connection: NatsConnection;
   /** Resolves when it is lost. */
   readonly lost: Promise<Error>;
 }
 
 /** A connection that was given, or one of our own that is made anew where its client gave it up. */
-export class NatsLine {
+export class NatsConnectionManager {
   readonly #options: ConnectionOptions | undefined;
   #making: Promise<NatsConnection> | undefined;
   /** Settled once the connection is up; another one for each time that it was lost. */
@@ -22,7 +22,7 @@ export class NatsLine {
   }
 
   /** The connection, once it is up. */
-  async hold(): Promise<NatsHold> {
+  async hold(): Promise<ConnectionLease> {
     this.#making ??= this.#make();
     const connection = await this.#making;
     if (connection.isClosed()) throw new Error('the connection is closed');

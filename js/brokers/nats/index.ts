@@ -6,9 +6,9 @@
 import '#runtime';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
-import { logWindow } from '../../bus/retention.js';
+import { retentionOf } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
-import { NatsLine } from './connection.js';
+import { NatsConnectionManager } from './connection.js';
 import { NatsBroker } from './nats-broker.js';
 
 export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';
@@ -33,6 +33,6 @@ export function natsBus(server: string | ConnectionOptions | NatsConnection, opt
   if (!/^[\w-]+$/.test(name)) {
     throw new ListenError('invalid-options', 'the name of a bus on NATS has letters, digits, - and _ only');
   }
-  const line = new NatsLine(typeof server === 'string' ? { servers: server } : server);
-  return new BrokerBus(new NatsBroker(line, name, { ...logWindow(options), jetStream }), options);
+  const line = new NatsConnectionManager(typeof server === 'string' ? { servers: server } : server);
+  return new BrokerBus(new NatsBroker(line, name, { ...retentionOf(options), jetStream }), options);
 }

@@ -8,25 +8,25 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import { errors, type NatsConnection } from '@nats-io/transport-node';
-import type { BrokerEar } from '../../bus/broker.js';
+import type { BrokerListener } from '../../bus/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
-/** How much a {@link JetLog} keeps, where it makes the stream. */
-export interface JetLogOptions {
+/** How much a {@link JetStreamLog} keeps, where it makes the stream. */
+export interface JetStreamLogOptions {
   logEvents: number;
   logAgeMs: number;
 }
 
 /** A stream of JetStream with the events of one bus. */
-export class JetLog {
+export class JetStreamLog {
   readonly #name: string;
-  readonly #options: JetLogOptions;
+  readonly #options: JetStreamLogOptions;
   #place: Place | undefined;
   /** Those who wait until the message with a sequence was read. */
   readonly #awaited = new Map<Deferred<void>, number>();
 
-  constructor(name: string, options: JetLogOptions) {
+  constructor(name: string, options: JetStreamLogOptions) {
     this.#name = name;
     this.#options = options;
   }
@@ -61,14 +61,14 @@ export class JetLog {
   }
 
   /** Reads on from where it was read up to, until `left` aborts. */
-  async follow(manager: JetStreamManager, ear: BrokerEar, left: AbortSignal): Promise<void> {
+  async follow(manager: JetStreamManager, ear: BrokerListener, left: AbortSignal): Promise<void> {
     const { isWhole, place } = this.#resume(await this.provide(manager));
     const from = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: place.sequence + 1 };
     const consumer = await manager.jetstream().consumers.get(this.#name, from);
     if (left.aborted) return;
     // Not before: a gap that nobody was told of must not be forgotten.
     this.#place = place;
-    ear.began(isWhole);
+    ear.onReady(isWhole);
     const callback = (message: JsMsg): void => this.#take(place, message, ear);
     const messages = await consumer.consume({ callback, abort_on_missing_resource: true });
     try {
@@ -103,10 +103,10 @@ export class JetLog {
     return { isWhole: holds, place };
   }
 
-  #take(place: Place, message: JsMsg, ear: BrokerEar): void {
-    if (message.seq !== place.sequence + 1) ear.missed();
+  #take(place: Place, message: JsMsg, ear: BrokerListener): void {
+    if (message.seq !== place.sequence + 1) ear.onGap();
     place.sequence = message.seq;
-    ear.heard(message.string());
+    ear.onEvents(message.string());
     this.#tellAwaited();
   }
 }

@@ -1,31 +1,31 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Broker, BrokerEar } from '../../bus/broker.js';
+import type { Broker, BrokerListener } from '../../bus/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { deferred } from '../../timing/deferred.js';
-import type { NatsHold, NatsLine } from './connection.js';
-import { JetLog, type JetLogOptions, jetStreamOf } from './jetstream-log.js';
+import type { ConnectionLease, NatsConnectionManager } from './connection.js';
+import { JetStreamLog, type JetStreamLogOptions, jetStreamOf } from './jetstream-log.js';
 
 /** How a {@link NatsBroker} keeps events. */
-export interface NatsBrokerOptions extends JetLogOptions {
+export interface NatsBrokerOptions extends JetStreamLogOptions {
   /** Whether it keeps them in JetStream; undefined: where that is there. */
   jetStream: boolean | undefined;
 }
 
 /** Events on a subject of NATS, kept in a stream of JetStream where that can be had. */
 export class NatsBroker implements Broker {
-  readonly #line: NatsLine;
+  readonly #line: NatsConnectionManager;
   readonly #subject: string;
   readonly #wantsJetStream: boolean | undefined;
-  readonly #log: JetLog;
+  readonly #log: JetStreamLog;
   /** What was found at each connection. */
   readonly #found = new WeakMap<Promise<Error>, Promise<JetStreamManager | undefined>>();
 
-  constructor(line: NatsLine, name: string, options: NatsBrokerOptions) {
+  constructor(line: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
     this.#line = line;
     this.#subject = name;
     this.#wantsJetStream = options.jetStream;
-    this.#log = new JetLog(name, options);
+    this.#log = new JetStreamLog(name, options);
   }
 
   async publish(events: string, late: AbortSignal): Promise<void> {
@@ -34,7 +34,7 @@ export class NatsBroker implements Broker {
     await unless(hold.lost, this.#send(hold, events));
   }
 
-  async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
+  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
     const hold = await this.#line.hold();
     const over = Promise.race([untilAborted(signal), hold.lost]);
     const left = new AbortController();
@@ -54,7 +54,7 @@ export class NatsBroker implements Broker {
     return this.#line.close();
   }
 
-  async #send(hold: NatsHold, events: string): Promise<void> {
+  async #send(hold: ConnectionLease, events: string): Promise<void> {
     const manager = await this.#jetStream(hold);
     if (manager !== undefined) return this.#log.append(manager, events);
     hold.connection.publish(this.#subject, events);
@@ -63,28 +63,28 @@ export class NatsBroker implements Broker {
   }
 
   /** Follows until `left` aborts; where that happens before it begins, it does not begin. */
-  async #followOn(hold: NatsHold, ear: BrokerEar, left: AbortSignal): Promise<void> {
+  async #followOn(hold: ConnectionLease, ear: BrokerListener, left: AbortSignal): Promise<void> {
     const manager = await this.#jetStream(hold);
     if (manager === undefined) await this.#listen(hold.connection, ear, left);
     else await this.#log.follow(manager, ear, left);
   }
 
   /** Nothing is kept: what was published while nobody listened is lost. */
-  async #listen(connection: NatsConnection, ear: BrokerEar, left: AbortSignal): Promise<void> {
+  async #listen(connection: NatsConnection, ear: BrokerListener, left: AbortSignal): Promise<void> {
     const refused = deferred<Error>();
     const callback = (error: Error | null, message: { string(): string }): void =>
-      error === null ? ear.heard(message.string()) : refused.resolve(error);
+      error === null ? ear.onEvents(message.string()) : refused.resolve(error);
     const subscription = connection.subscribe(this.#subject, { callback });
     try {
       await unless(refused.promise, connection.flush());
-      if (!left.aborted) ear.began(false);
+      if (!left.aborted) ear.onReady(false);
       await unless(refused.promise, untilAborted(left));
     } finally {
       subscription.unsubscribe();
     }
   }
 
-  #jetStream(hold: NatsHold): Promise<JetStreamManager | undefined> {
+  #jetStream(hold: ConnectionLease): Promise<JetStreamManager | undefined> {
     if (this.#wantsJetStream === false) return Promise.resolve(undefined);
     const found = this.#found.get(hold.lost) ?? this.#find(hold);
     this.#found.set(hold.lost, found);
@@ -92,7 +92,7 @@ export class NatsBroker implements Broker {
   }
 
   /** What failed once is tried again; who had JetStream waits for it. */
-  async #find({ connection, lost }: NatsHold): Promise<JetStreamManager | undefined> {
+  async #find({ connection, lost }: ConnectionLease): Promise<JetStreamManager | undefined> {
     try {
       const manager = await jetStreamOf(connection, this.#wantsJetStream === true || this.#log.isKnown);
       if (manager !== undefined) await this.#log.provide(manager);

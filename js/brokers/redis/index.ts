@@ -6,7 +6,7 @@
 import '#runtime';
 import { createClient } from 'redis';
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
-import { logWindow } from '../../bus/retention.js';
+import { retentionOf } from '../../bus/retention.js';
 import { RedisBroker, type RedisClient } from './redis-broker.js';
 
 export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';
@@ -20,6 +20,6 @@ export type { RedisClient } from './redis-broker.js';
  */
 export function redisBus(server: string | RedisClient, options: ProcessBusOptions = {}): ProcessBus {
   const client: RedisClient = typeof server === 'string' ? createClient({ url: server }) : server;
-  const { logEvents } = logWindow(options);
+  const { logEvents } = retentionOf(options);
   return new BrokerBus(new RedisBroker(client, options.name ?? 'mcp-listen', logEvents), options);
 }

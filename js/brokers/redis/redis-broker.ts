@@ -1,5 +1,5 @@
 import type { createClient } from 'redis';
-import type { Broker, BrokerEar } from '../../bus/broker.js';
+import type { Broker, BrokerListener } from '../../bus/broker.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
 /** What of a client of the package `redis` is used. */
@@ -39,13 +39,13 @@ export class RedisBroker implements Broker {
     await this.#writer.withAbortSignal(late).eval(APPEND, append);
   }
 
-  async follow(ear: BrokerEar, signal: AbortSignal): Promise<void> {
+  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
     const reader = this.#open({ socket: this.#socket(false) });
     const leave = (): void => reader.destroy();
     signal.addEventListener('abort', leave);
     try {
       await reader.connect();
-      ear.began(await this.#resume(reader));
+      ear.onReady(await this.#resume(reader));
       while (!signal.aborted) await this.#read(reader, ear);
     } finally {
       signal.removeEventListener('abort', leave);
@@ -102,7 +102,7 @@ export class RedisBroker implements Broker {
     return { id: entries?.[0]?.id ?? '0-0', number: Number(number ?? 0), server };
   }
 
-  async #read(reader: Connection, ear: BrokerEar): Promise<void> {
+  async #read(reader: Connection, ear: BrokerListener): Promise<void> {
     const place = this.#place as Place;
     const streams = await reader.xRead({ key: this.#stream, id: place.id }, { COUNT: BATCH, BLOCK: BLOCK_MS });
     for (const { id, message } of streams?.[0]?.messages ?? []) {
@@ -113,12 +113,12 @@ export class RedisBroker implements Broker {
   }
 
   /** What others write into the stream has no number, and counts for nothing. */
-  #take(place: Place, { events = '', number }: Record<string, string>, ear: BrokerEar): void {
+  #take(place: Place, { events = '', number }: Record<string, string>, ear: BrokerListener): void {
     if (number !== undefined) {
-      if (Number(number) !== place.number + 1) ear.missed();
+      if (Number(number) !== place.number + 1) ear.onGap();
       place.number = Number(number);
     }
-    ear.heard(events);
+    ear.onEvents(events);
   }
 
   /** It connects again by itself; what is published meanwhile waits, for as long as a publish may. */

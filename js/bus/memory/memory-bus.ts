@@ -2,34 +2,34 @@ import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { report } from '../../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
-import { coreLife } from '../../wasm/server/guard.js';
+import { generation } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
-import type { BusConnection, BusLink, EventFeed, ListenBus } from '../bus.js';
+import type { AttachmentListener, BusConnection, FanoutSink, ListenBus } from '../bus.js';
 import { eventText } from '../event-text.js';
-import type { LogOptions } from '../retention.js';
+import type { RetentionOptions } from '../retention.js';
 import { RecentEvents } from './memory-log.js';
-import { SessionMap } from './memory-session-table.js';
+import { MemorySessionTable } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';
 
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
-  readonly #rows = new SessionMap();
+  readonly #rows = new MemorySessionTable();
   #log: RecentEvents;
   #core: Bus;
-  #life = coreLife();
-  #links = new Map<number, BusLink>();
-  readonly #feeds = new Set<EventFeed>();
+  #life = generation();
+  #links = new Map<number, AttachmentListener>();
+  readonly #feeds = new Set<FanoutSink>();
   readonly #onerror: (error: Error) => void;
-  readonly #options: LogOptions;
+  readonly #options: RetentionOptions;
 
   /**
    * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
    * @param options - how much is kept for streams that come back.
    * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
    */
-  constructor(onerror: (error: Error) => void = report, options: LogOptions = {}) {
+  constructor(onerror: (error: Error) => void = report, options: RetentionOptions = {}) {
     expectLoaded();
     this.#onerror = onerror;
     this.#options = options;
@@ -54,7 +54,7 @@ export class InMemoryBus implements ListenBus {
 
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     const tell = (event: ServerEvent): void => listener(event as Known);
-    const link: BusLink = {
+    const link: AttachmentListener = {
       receive: (frame) => {
         for (const event of eventsIn(frame)) tell(JSON.parse(event) as ServerEvent);
       },
@@ -72,11 +72,11 @@ export class InMemoryBus implements ListenBus {
     };
   }
 
-  connect(frame: string, link: BusLink): BusConnection {
+  connect(frame: string, link: AttachmentListener): BusConnection {
     return this.#join(frame, link);
   }
 
-  feed(feed: EventFeed): () => void {
+  feed(feed: FanoutSink): () => void {
     this.#feeds.add(feed);
     return () => void this.#feeds.delete(feed);
   }
@@ -122,14 +122,14 @@ export class InMemoryBus implements ListenBus {
 
   /** A core that has begun anew knows of no bus: nobody can tell any more what a stream has missed. */
   #renew(): void {
-    if (this.#life !== coreLife()) this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
+    if (this.#life !== generation()) this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
     this.deliver(events.map(eventText));
   }
 
-  #eachFeed(action: (feed: EventFeed) => void): void {
+  #eachFeed(action: (feed: FanoutSink) => void): void {
     for (const feed of [...this.#feeds]) this.#guarded(() => action(feed));
   }
 
@@ -147,7 +147,7 @@ export class InMemoryBus implements ListenBus {
     this.#links = new Map();
     this.#log = new RecentEvents(this.#options);
     this.#core = newBus(this.#log, this.#rows);
-    this.#life = coreLife();
+    this.#life = generation();
     for (const link of links.values()) this.#guarded(() => link.lost(why));
   }
 
@@ -163,7 +163,7 @@ export class InMemoryBus implements ListenBus {
     this.#guarded(() => this.#links.get(edge)?.receive(frame));
   }
 
-  #join(frame: string, link: BusLink): BusConnection {
+  #join(frame: string, link: AttachmentListener): BusConnection {
     const edge = this.#bus.connect(undefined, undefined, 0);
     const links = this.#links.set(edge, link);
     // Numbers are given out again where everything begins anew.
@@ -212,7 +212,7 @@ export class InMemoryBus implements ListenBus {
 }
 
 /** Streams that a former one held have until their sessions would end to come back. */
-function newBus(log: RecentEvents, rows: SessionMap): Bus {
+function newBus(log: RecentEvents, rows: MemorySessionTable): Bus {
   const bus = new Bus(log, rows);
   bus.restored(performance.now());
   return bus;

@@ -1,5 +1,5 @@
 import type { BusLog } from '../../wasm/server/bindings.js';
-import { type LogOptions, logWindow, TRIM_SHARE } from '../retention.js';
+import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../retention.js';
 
 /** One published event with its place in the log. */
 export interface LoggedEvent {
@@ -12,13 +12,13 @@ export interface LoggedEvent {
 export class RecentEvents implements BusLog {
   /** Tells this log from others. */
   readonly epoch = crypto.randomUUID();
-  readonly #window: Required<LogOptions>;
+  readonly #window: Required<RetentionOptions>;
   readonly #events: { event: string; at: number }[] = [];
   #floor = 0;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(options: LogOptions) {
-    this.#window = logWindow(options);
+  constructor(options: RetentionOptions) {
+    this.#window = retentionOf(options);
   }
 
   /** The position of the last event; 0: there was none. */

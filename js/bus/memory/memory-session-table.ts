@@ -1,7 +1,7 @@
 import type { SessionKeys, SessionRows, SessionTotals } from '../../wasm/server/bindings.js';
 
 /** Sessions in the memory of one process. */
-export class SessionMap implements SessionRows {
+export class MemorySessionTable implements SessionRows {
   readonly #rows = new Map<string, Row>();
   /** The ids of the sessions of each caller that has a name or an address. */
   readonly #callers = new Map<string, Set<string>>();

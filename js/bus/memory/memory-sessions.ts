@@ -2,7 +2,7 @@ import { calling } from '../../model/error.js';
 import type { Bus } from '../../wasm/server/bindings.js';
 import { newSessionId } from '../session-id.js';
 import type { NewSession, SessionLimits, SessionStore } from '../session-store.js';
-import type { SessionMap } from './memory-session-table.js';
+import type { MemorySessionTable } from './memory-session-table.js';
 
 /** The bus of the sessions of one process. */
 export interface SessionBus {
@@ -17,11 +17,11 @@ export interface SessionBus {
 /** Sessions in the memory of one process. Those that are over are swept when another one begins. */
 export class MemorySessions implements SessionStore {
   readonly isShared = false;
-  readonly #rows: SessionMap;
+  readonly #rows: MemorySessionTable;
   readonly #bus: SessionBus;
   #sweptAt = 0;
 
-  constructor(rows: SessionMap, bus: SessionBus) {
+  constructor(rows: MemorySessionTable, bus: SessionBus) {
     this.#rows = rows;
     this.#bus = bus;
   }

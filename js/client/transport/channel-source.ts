@@ -1,16 +1,16 @@
 import { ClientApproach, type ClientWatch } from '../../wasm/client/bindings.js';
-import type { ListenOptions } from '../options.js';
+import type { ClientListenOptions } from '../options.js';
 import type { ChannelMember, ListenChannel } from './channel.js';
 import { CoreSource, type Outgoing } from './core-source.js';
 
 /** A subscription on a channel of messages, which may carry others too. */
 export class ChannelSource extends CoreSource {
   readonly #channel: ListenChannel;
-  readonly #options: ListenOptions;
+  readonly #options: ClientListenOptions;
   #member: ChannelMember | undefined;
   #joins = 0;
 
-  constructor(channel: ListenChannel, filter: string, options: ListenOptions, opensAgain: boolean) {
+  constructor(channel: ListenChannel, filter: string, options: ClientListenOptions, opensAgain: boolean) {
     super(filter, undefined, options, opensAgain);
     this.#channel = channel;
     this.#options = options;
@@ -60,7 +60,7 @@ export class ChannelSource extends CoreSource {
   }
 }
 
-function approach({ era: known }: ChannelMember, { era = 'auto' }: ListenOptions): ClientApproach {
+function approach({ era: known }: ChannelMember, { era = 'auto' }: ClientListenOptions): ClientApproach {
   if (known === '2026-07-28') return ClientApproach.Modern;
   if (known === 'session') return ClientApproach.Legacy;
   if (era === 'auto') return ClientApproach.Discover;

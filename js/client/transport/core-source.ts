@@ -3,9 +3,9 @@ import type { ChangeEvent as ServerEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { deferred } from '../../timing/deferred.js';
 import { type ClientApproach, type ClientNews, type ClientTransfer, ClientWatch } from '../../wasm/client/bindings.js';
-import { clientLife } from '../../wasm/client/guard.js';
+import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
-import { DEFAULTS, infoOf, type ListenOptions } from '../options.js';
+import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
 
 /** What the core wants sent. */
 export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
@@ -26,7 +26,7 @@ export abstract class CoreSource {
   /** Undefined after a trap of the core, and once closed: some hosts have no finalizers, so it is freed at once. */
   #machine: ClientWatch | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
-  readonly #log: ListenOptions['onMessage'];
+  readonly #log: ClientListenOptions['onMessage'];
   readonly #leaveCore: () => void;
   /** What the core has trapped with. */
   #trap: Error | undefined;
@@ -36,19 +36,19 @@ export abstract class CoreSource {
   #isReleased = true;
 
   /** Without `way` it is on a channel. It opens again when it ends where it `opensAgain`. */
-  constructor(filter: string, way: ClientApproach | undefined, options: ListenOptions, opensAgain: boolean) {
+  constructor(filter: string, way: ClientApproach | undefined, options: ClientListenOptions, opensAgain: boolean) {
     const { ackTimeoutMs, maxSilenceMs } = { ...DEFAULTS, ...options };
     const limits = [ackTimeoutMs, maxSilenceMs] as const;
     const isTapped = options.onMessage !== undefined;
     const info = infoOf(options);
     // The server may not know yet that what the core asked for in an earlier life is over.
-    const minted = clientLife.number * IDS_A_LIFE;
+    const minted = clientGuard.generation * IDS_A_LIFE;
     this.#machine = calling(
       () => new ClientWatch(filter, way, info, ...limits, isTapped, opensAgain, minted, Math.random(), now()),
     );
     this.#log = options.onMessage;
     const { promise, resolve } = deferred();
-    this.#leaveCore = clientLife.whenTrapped((error) => {
+    this.#leaveCore = clientGuard.onReset((error) => {
       this.#trap ??= error;
       resolve();
     });
@@ -128,7 +128,7 @@ export abstract class CoreSource {
     try {
       return question(this.#machine);
     } catch (error) {
-      if (!clientLife.isOfTrap(error)) throw error;
+      if (!clientGuard.isTrapError(error)) throw error;
       this.#trap ??= error as Error;
       this.#lapse();
       return undefined;

@@ -1,14 +1,14 @@
 import { isPage } from '../is-browser.js';
-import type { ListenOptions } from '../options.js';
+import type { ClientListenOptions } from '../options.js';
 import type { Outgoing } from './core-source.js';
 import type { HttpTarget, RequestFactory } from './target.js';
 
 /** Sends the core's requests where they go, with what authorizes them. */
 export class HttpSender {
   readonly #request: RequestFactory;
-  readonly #options: ListenOptions;
+  readonly #options: ClientListenOptions;
 
-  constructor(target: HttpTarget, options: ListenOptions) {
+  constructor(target: HttpTarget, options: ClientListenOptions) {
     this.#options = options;
     // A Request of Node wants no null for a body that is not there on GET; none minds leaving it out.
     this.#request =

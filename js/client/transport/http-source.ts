@@ -1,6 +1,6 @@
 import { ClientApproach } from '../../wasm/client/bindings.js';
 import { isPage } from '../is-browser.js';
-import type { ListenOptions } from '../options.js';
+import type { ClientListenOptions } from '../options.js';
 import { CoreSource, type Outgoing } from './core-source.js';
 import { HttpSender } from './http-sender.js';
 import type { HttpTarget } from './target.js';
@@ -10,7 +10,7 @@ export class HttpSource extends CoreSource {
   readonly #sender: HttpSender;
   readonly #calls = new Map<number, AbortController>();
 
-  constructor(target: HttpTarget, filter: string, options: ListenOptions, opensAgain: boolean) {
+  constructor(target: HttpTarget, filter: string, options: ClientListenOptions, opensAgain: boolean) {
     super(filter, approach(options), options, opensAgain);
     this.#sender = new HttpSender(target, options);
     this.pump();
@@ -71,7 +71,7 @@ function linesOf(headers: Headers): string {
   return [...headers].map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
-function approach({ era = 'auto' }: ListenOptions): ClientApproach {
+function approach({ era = 'auto' }: ClientListenOptions): ClientApproach {
   if (era === '2026-07-28') return ClientApproach.Modern;
   if (era === '2025') return ClientApproach.Legacy;
   return isPage() ? ClientApproach.DiscoverFromPage : ClientApproach.Discover;

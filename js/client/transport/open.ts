@@ -1,4 +1,4 @@
-import type { ListenOptions } from '../options.js';
+import type { ClientListenOptions } from '../options.js';
 import { ChannelSource } from './channel-source.js';
 import type { CoreSource } from './core-source.js';
 import { HttpSource } from './http-source.js';
@@ -6,7 +6,12 @@ import { sdkChannel } from './sdk-channel.js';
 import type { ListenTarget } from './target.js';
 
 /** Begins a subscription; `filter` is JSON text. It opens again when it ends where it `opensAgain`. */
-export function open(target: ListenTarget, filter: string, options: ListenOptions, opensAgain = false): CoreSource {
+export function open(
+  target: ListenTarget,
+  filter: string,
+  options: ClientListenOptions,
+  opensAgain = false,
+): CoreSource {
   if (typeof target === 'string' || typeof target === 'function' || target instanceof URL)
     return new HttpSource(target, filter, options, opensAgain);
   return new ChannelSource('join' in target ? target : sdkChannel(target), filter, options, opensAgain);

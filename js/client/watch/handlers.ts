@@ -24,7 +24,7 @@ export type WatchHandler = (() => unknown) | WatchHandlers;
 export class Handlers {
   readonly #handler: WatchHandler;
   readonly #failed: (error: unknown) => void;
-  readonly #refetches = new Map<string, Refetch>();
+  readonly #refetches = new Map<string, CoalescedTask>();
   readonly #tasks = new Map<string, TaskState>();
 
   constructor(handler: WatchHandler, failed: (error: unknown) => void) {
@@ -62,14 +62,14 @@ export class Handlers {
   #ask(key: string, task: (() => unknown) | undefined): void {
     if (task === undefined) return;
     const known = this.#refetches.get(key);
-    const refetch = known ?? new Refetch(task, this.#failed, () => this.#refetches.delete(key));
+    const refetch = known ?? new CoalescedTask(task, this.#failed, () => this.#refetches.delete(key));
     this.#refetches.set(key, refetch);
     refetch.ask();
   }
 }
 
 /** Runs a task again whenever it is asked to: once at a time, and once more for all that was asked meanwhile. */
-export class Refetch {
+export class CoalescedTask {
   readonly #task: () => unknown;
   readonly #failed: (error: unknown) => void;
   readonly #rests: () => void;

@@ -1,7 +1,7 @@
-import type { Tell, WatchLine, WatchNews, WatchStanding } from './watch-events.js';
+import type { Emit, WatchEvent, WatchSource, WatchStatus } from './watch-events.js';
 
 /** What tabs say to each other: news of the one that holds the stream, or that somebody wants to know where it stands. */
-type Word = { kind: 'ask' } | { kind: 'news'; news: WatchNews };
+type Word = { kind: 'ask' } | { kind: 'news'; news: WatchEvent };
 
 /** Whether this host can share a stream: pages of one origin can, where the context is secure. */
 export function canShare(): boolean {
@@ -12,15 +12,15 @@ export function canShare(): boolean {
  * One stream for all tabs: who holds the lock keeps it open and tells the others. When that tab goes, the browser gives
  * the lock to the next, which opens the stream anew.
  */
-export class SharedLine implements WatchLine {
+export class TabSharing implements WatchSource {
   readonly #channel: BroadcastChannel;
-  readonly #begin: (tell: Tell) => WatchLine;
-  readonly #tell: Tell;
+  readonly #begin: (tell: Emit) => WatchSource;
+  readonly #tell: Emit;
   readonly #stop = new AbortController();
-  #line: WatchLine | undefined;
-  #standing: WatchStanding | undefined;
+  #line: WatchSource | undefined;
+  #standing: WatchStatus | undefined;
 
-  constructor(name: string, begin: (tell: Tell) => WatchLine, tell: Tell) {
+  constructor(name: string, begin: (tell: Emit) => WatchSource, tell: Emit) {
     this.#begin = begin;
     this.#tell = tell;
     this.#channel = new BroadcastChannel(name);
@@ -57,7 +57,7 @@ export class SharedLine implements WatchLine {
   }
 
   /** An error of this tab cannot be cloned for another: the standing says what it was. */
-  #pass(news: WatchNews): void {
+  #pass(news: WatchEvent): void {
     const { kind } = news;
     this.#say({ kind: 'news', news: kind === 'standing' ? { kind, standing: news.standing } : news });
   }
@@ -69,7 +69,7 @@ export class SharedLine implements WatchLine {
   }
 
   /** An answer to another tab may be no news here. */
-  #follow(news: WatchNews): void {
+  #follow(news: WatchEvent): void {
     const isKnown = news.kind === 'standing' && JSON.stringify(news.standing) === JSON.stringify(this.#standing);
     if (isKnown) return;
     if (news.kind === 'standing') this.#standing = news.standing;

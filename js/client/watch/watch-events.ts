@@ -6,7 +6,7 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 export type WatchState = 'connecting' | 'live' | 'waiting' | 'stopped';
 
 /** Where a watch stands. */
-export interface WatchStanding {
+export interface WatchStatus {
   state: WatchState;
   /** What the server honors, while it is live. */
   honored?: SubscriptionFilter;
@@ -17,14 +17,14 @@ export interface WatchStanding {
 }
 
 /** What a watch has to tell: where it stands now, or that something changed. */
-export type WatchNews =
-  | { kind: 'standing'; standing: WatchStanding; cause?: unknown }
+export type WatchEvent =
+  | { kind: 'standing'; standing: WatchStatus; cause?: unknown }
   | { kind: 'changed'; event: ServerEvent };
 
 /** Whom a watch tells. */
-export type Tell = (news: WatchNews) => void;
+export type Emit = (news: WatchEvent) => void;
 
 /** What keeps a subscription open. */
-export interface WatchLine {
+export interface WatchSource {
   stop(): void;
 }

@@ -1,30 +1,30 @@
-import { clientLife } from '../../wasm/client/guard.js';
+import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
-import type { ListenOptions } from '../options.js';
+import type { ClientListenOptions } from '../options.js';
 import { type CoreSource, type News, nextNews } from '../transport/core-source.js';
 import { open } from '../transport/open.js';
 import type { ListenTarget } from '../transport/target.js';
-import type { Tell, WatchLine, WatchStanding } from './watch-events.js';
+import type { Emit, WatchSource, WatchStatus } from './watch-events.js';
 
 /** Passes on the news of a subscription that the core opens again and again. After a trap of the core it begins another one. */
-export class WatchLoop implements WatchLine {
+export class WatchLoop implements WatchSource {
   readonly #target: ListenTarget;
   readonly #filter: string;
-  readonly #options: ListenOptions;
-  readonly #tell: Tell;
+  readonly #options: ClientListenOptions;
+  readonly #tell: Emit;
   #source: CoreSource | undefined;
   #opened = 0;
   #isStopped = false;
   #trappedAt = Number.NEGATIVE_INFINITY;
   #wakes = (): void => {};
 
-  constructor(target: ListenTarget, filter: string, options: ListenOptions, tell: Tell) {
+  constructor(target: ListenTarget, filter: string, options: ClientListenOptions, tell: Emit) {
     this.#target = target;
     this.#filter = filter;
     this.#options = options;
     this.#tell = tell;
     // Where the core traps, it is tried once more at once.
-    clientLife.surviving(() => {
+    clientGuard.ignoringTrap(() => {
       this.#source = this.#open();
     });
     addListener('online', this.#online);
@@ -57,7 +57,7 @@ export class WatchLoop implements WatchLine {
         this.#pass(news);
       }
     } catch (error) {
-      if (!clientLife.isOfTrap(error)) throw error;
+      if (!clientGuard.isTrapError(error)) throw error;
       return { cause: (error as Error).cause };
     } finally {
       this.#source?.close();
@@ -86,7 +86,7 @@ export class WatchLoop implements WatchLine {
     this.#stand({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
     if (this.#isStopped) return;
     const time = now();
-    const ceiling = time - this.#trappedAt > CALM_MS ? SOON_MS : CALM_MS;
+    const ceiling = time - this.#trappedAt > RESTART_COOLDOWN_MS ? SOON_MS : RESTART_COOLDOWN_MS;
     this.#trappedAt = time;
     await new Promise<void>((resolve) => {
       const timer = new WakeTimer(resolve);
@@ -98,7 +98,7 @@ export class WatchLoop implements WatchLine {
     });
   }
 
-  #stand(standing: Omit<WatchStanding, 'reconnects'>, cause?: unknown): void {
+  #stand(standing: Omit<WatchStatus, 'reconnects'>, cause?: unknown): void {
     this.#tell({ kind: 'standing', standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) }, cause });
   }
 
@@ -120,4 +120,4 @@ function removeListener(name: string, listener: () => void): void {
 
 /** The first and the last ceiling of the core. */
 const SOON_MS = 500;
-const CALM_MS = 30_000;
+const RESTART_COOLDOWN_MS = 30_000;

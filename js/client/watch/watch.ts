@@ -2,15 +2,15 @@ import { calling, errorOf, ListenError } from '../../model/client-error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
-import type { ListenOptions } from '../options.js';
+import type { ClientListenOptions } from '../options.js';
 import type { ListenTarget } from '../transport/target.js';
 import { Handlers, type WatchHandler } from './handlers.js';
-import { canShare, SharedLine } from './tab-sharing.js';
-import type { Tell, WatchLine, WatchNews, WatchStanding, WatchState } from './watch-events.js';
+import { canShare, TabSharing } from './tab-sharing.js';
+import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './watch-events.js';
 import { WatchLoop } from './watch-loop.js';
 
 /** How to stay subscribed. */
-export interface WatchOptions extends ListenOptions {
+export interface WatchOptions extends ClientListenOptions {
   /**
    * Whether the tabs of this origin share one stream, where the browser can: of all watches with the same target and
    * filter one keeps it open. Tabs of different users need a name of their own. Default: false.
@@ -54,11 +54,11 @@ export function watch(
 
 class Watcher implements Watch {
   error: ListenError | undefined;
-  #standing: WatchStanding = { state: 'connecting', reconnects: 0 };
+  #standing: WatchStatus = { state: 'connecting', reconnects: 0 };
   readonly #handlers: Handlers;
   readonly #options: WatchOptions;
   readonly #observers = new Set<() => void>();
-  readonly #line: WatchLine;
+  readonly #line: WatchSource;
 
   constructor(target: ListenTarget, filter: SubscriptionFilter, handler: WatchHandler, options: WatchOptions) {
     const { signal } = options;
@@ -105,13 +105,13 @@ class Watcher implements Watch {
     await this.close();
   }
 
-  #take(news: WatchNews): void {
+  #take(news: WatchEvent): void {
     if (this.state === 'stopped') return;
     if (news.kind === 'changed') this.#handlers.changed(news.event);
     else this.#turn(news.standing, news.cause);
   }
 
-  #turn(standing: WatchStanding, cause: unknown): void {
+  #turn(standing: WatchStatus, cause: unknown): void {
     const error = standing.end && errorOf(standing.end, cause);
     this.#stand(standing, error);
     if (standing.state === 'live') this.#handlers.all(standing.honored ?? {});
@@ -119,7 +119,7 @@ class Watcher implements Watch {
     if (standing.state === 'stopped') this.#line.stop();
   }
 
-  #stand(standing: WatchStanding, error: ListenError | undefined): void {
+  #stand(standing: WatchStatus, error: ListenError | undefined): void {
     this.#standing = standing;
     // While the next attempt is under way, the reason of the last end is still the news.
     if (error !== undefined || standing.state !== 'connecting') this.error = error;
@@ -130,12 +130,12 @@ class Watcher implements Watch {
 }
 
 /** A stream of this watch alone, or the one that its tabs share. */
-function lineTo(target: ListenTarget, filter: string, options: WatchOptions, tell: Tell): WatchLine {
-  const begin = (told: Tell) => new WatchLoop(target, filter, options, told);
+function lineTo(target: ListenTarget, filter: string, options: WatchOptions, tell: Emit): WatchSource {
+  const begin = (told: Emit) => new WatchLoop(target, filter, options, told);
   const { share = false } = options;
   if (share === false || !canShare()) return begin(tell);
   const whom = typeof share === 'string' ? share : nameOf(target);
-  return new SharedLine(`mcp-listen ${whom} ${filter}`, begin, tell);
+  return new TabSharing(`mcp-listen ${whom} ${filter}`, begin, tell);
 }
 
 function nameOf(target: ListenTarget): string {

@@ -1,4 +1,4 @@
-import type { BusConnection, BusLink } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
 import type { BusCall } from '../../wasm/server/bindings.js';
 
 /** What of the core says when to attach. */
@@ -8,22 +8,22 @@ export interface BusFollower {
 }
 
 /** What a line does for its follower. */
-export interface LineEnds {
+export interface AttachmentEvents {
   /** Opens a connection, and sends `frame` first. */
-  connect(frame: string, link: BusLink): BusConnection;
-  /** Takes one frame, as {@link BusLink.receive}. */
+  connect(frame: string, link: AttachmentListener): BusConnection;
+  /** Takes one frame, as {@link AttachmentListener.receive}. */
   receive(frame: string): void;
-  /** There is no connection any more, see {@link BusLink.lost}. */
+  /** There is no connection any more, see {@link AttachmentListener.lost}. */
   lost(error: Error): void;
 }
 
 /** A listener's line to the bus, over one connection after another. What a former one still says is not heard. */
-export class BusLine {
-  readonly #ends: LineEnds;
-  #link: BusLink | undefined;
+export class Attachment {
+  readonly #ends: AttachmentEvents;
+  #link: AttachmentListener | undefined;
   #connection: BusConnection | undefined;
 
-  constructor(ends: LineEnds) {
+  constructor(ends: AttachmentEvents) {
     this.#ends = ends;
   }
 
@@ -48,7 +48,7 @@ export class BusLine {
 
   #connect(frame: string): void {
     this.leave();
-    const link: BusLink = {
+    const link: AttachmentListener = {
       receive: (frame) => {
         if (this.#link === link) this.#ends.receive(frame);
       },

@@ -1,9 +1,9 @@
-import type { BusConnection, BusLink } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
 import { ListenError } from '../../model/error.js';
 import { FixedText, textOf } from '../../wasm/server/bindings.js';
 import { FULL, MOVED, NORMAL, OUTDATED, RELEASED } from '../wire/close-codes.js';
 import { unavailable } from '../wire/retry.js';
-import type { BusDoors, Opened } from './connector.js';
+import type { BusConnector, OpenedSocket } from './connector.js';
 
 /** Whose stream a socket is for. */
 export interface SocketOwner {
@@ -15,10 +15,10 @@ export interface SocketOwner {
 
 /** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
 export class BusSocket implements BusConnection {
-  readonly #doors: BusDoors;
+  readonly #doors: BusConnector;
   readonly #owner: SocketOwner;
   readonly #attachFrame: string;
-  readonly #link: BusLink;
+  readonly #link: AttachmentListener;
   #socket: WebSocket | undefined;
   #hasHeard = false;
   #moves = 0;
@@ -26,7 +26,7 @@ export class BusSocket implements BusConnection {
   #connecting: Promise<void> = Promise.resolve();
 
   /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
-  constructor(doors: BusDoors, owner: SocketOwner, attachFrame: string, link: BusLink) {
+  constructor(doors: BusConnector, owner: SocketOwner, attachFrame: string, link: AttachmentListener) {
     this.#doors = doors;
     this.#owner = owner;
     this.#attachFrame = attachFrame;
@@ -77,7 +77,7 @@ export class BusSocket implements BusConnection {
     if (!this.#isOver) this.#link.receive(typeof frame === 'string' ? frame : '');
   }
 
-  #closed(code: number, reason: string, { shard }: Opened): void {
+  #closed(code: number, reason: string, { shard }: OpenedSocket): void {
     if (code === MOVED && shard !== undefined) this.#doors.forget(this.#owner.continent, shard);
     if (code === MOVED && this.#mayMove()) {
       this.#moves += 1;
@@ -110,7 +110,7 @@ export class BusSocket implements BusConnection {
 
   /** A stream that is sent on before it was ever answered has lost nothing. */
   #mayMove(): boolean {
-    return !this.#isOver && !this.#hasHeard && this.#moves < MOST_MOVES;
+    return !this.#isOver && !this.#hasHeard && this.#moves < MAX_MOVES;
   }
 
   #lose(error: ListenError): void {
@@ -144,4 +144,4 @@ export class BusSocket implements BusConnection {
   }
 }
 
-const MOST_MOVES = 3;
+const MAX_MOVES = 3;

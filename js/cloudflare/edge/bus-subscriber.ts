@@ -1,27 +1,27 @@
-import type { BusConnection, BusLink } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
 import { isBusy, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { deferred } from '../../timing/deferred.js';
 import { Listener } from '../../wasm/server/bindings.js';
-import { CALM_MS, surviving, whenTrapped } from '../../wasm/server/guard.js';
-import { BusLine } from './attachment.js';
+import { ignoringTrap, onReset, RESTART_COOLDOWN_MS } from '../../wasm/server/guard.js';
+import { Attachment } from './attachment.js';
 
 /** How a listener reaches its bus and whom it tells. */
-export interface ListenerOptions {
+export interface BusSubscriberOptions {
   /** Opens a connection, and sends `frame` first. */
-  connect(frame: string, link: BusLink): BusConnection;
+  connect(frame: string, link: AttachmentListener): BusConnection;
   onevent: (event: ServerEvent) => void;
   /** Told where events may have been missed, and of an `onevent` that throws. */
   onerror: (error: Error) => void;
 }
 
 /** Hears every event of a bus, and what it missed when the bus was lost: of that, the last event of each subject. */
-export class BusListener {
-  readonly #options: ListenerOptions;
+export class BusSubscriber {
+  readonly #options: BusSubscriberOptions;
   #listener = new Listener(ATTACH_MS);
   readonly #timer = new DeadlineTimer(() => this.#tick());
-  readonly #line: BusLine;
+  readonly #line: Attachment;
   readonly #leaveCore: () => void;
   #lapsed = deferred();
   /** The core has begun anew, and knows nothing of this listener yet. */
@@ -29,15 +29,15 @@ export class BusListener {
   #recalledAt = Number.NEGATIVE_INFINITY;
   #isOver = false;
 
-  constructor(options: ListenerOptions) {
+  constructor(options: BusSubscriberOptions) {
     this.#options = options;
-    this.#line = new BusLine({
+    this.#line = new Attachment({
       connect: options.connect,
       receive: (frame) => this.#unlessLapsed(() => this.#receive(frame)),
       lost: (error) => this.#unlessLapsed(() => this.#lose(error)),
     });
     this.#tend();
-    this.#leaveCore = whenTrapped(() => {
+    this.#leaveCore = onReset(() => {
       this.#isLapsed = true;
       this.#lapsed.resolve();
     });
@@ -50,7 +50,7 @@ export class BusListener {
     this.#isOver = true;
     this.#leaveCore();
     this.#timer.clear();
-    surviving(() => this.#line.leave());
+    ignoringTrap(() => this.#line.leave());
     this.#listener.free();
   }
 
@@ -75,7 +75,7 @@ export class BusListener {
   }
 
   #unlessLapsed(action: () => void): void {
-    if (!this.#isLapsed) surviving(action);
+    if (!this.#isLapsed) ignoringTrap(action);
   }
 
   /** What is to be done then is done on behalf of whoever listens. */
@@ -90,13 +90,13 @@ export class BusListener {
     this.#awaitLapse();
     const now = performance.now();
     this.#timer.clear();
-    if (now - this.#recalledAt > CALM_MS) this.#beginAnew(now);
-    if (this.#isLapsed) this.#timer.arm(this.#recalledAt + CALM_MS + 1);
+    if (now - this.#recalledAt > RESTART_COOLDOWN_MS) this.#beginAnew(now);
+    if (this.#isLapsed) this.#timer.arm(this.#recalledAt + RESTART_COOLDOWN_MS + 1);
   }
 
   #beginAnew(now: number): void {
     this.#recalledAt = now;
-    surviving(() => {
+    ignoringTrap(() => {
       this.#listener = new Listener(ATTACH_MS);
       this.#isLapsed = false;
       this.#tend();

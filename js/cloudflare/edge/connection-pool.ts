@@ -1,29 +1,29 @@
-import type { BusTally, Connecting } from '../../bus/bus.js';
+import type { AttachmentCounters, AttachOptions } from '../../bus/bus.js';
 import type { Opening } from '../../bus/opening.js';
-import type { Log } from '../../observe/log.js';
-import type { Rider } from '../../streams/connection/member.js';
-import { addTally, LoneLines, type LoneOptions } from '../../streams/connection/own-connections.js';
-import { SharedLine } from '../../streams/connection/shared-connection.js';
-import type { FannedStream } from '../../streams/fanout-stream.js';
+import type { StreamLogger } from '../../observe/log.js';
+import type { Member } from '../../streams/connection/member.js';
+import { addTally, type OwnConnectionOptions, OwnConnections } from '../../streams/connection/own-connections.js';
+import { SharedConnection } from '../../streams/connection/shared-connection.js';
+import type { FanoutStream } from '../../streams/fanout-stream.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import { BusSocket } from './bus-socket.js';
-import type { BusDoors } from './connector.js';
+import type { BusConnector } from './connector.js';
 import { canWriteAcross } from './write-probe.js';
 
 /** What the lines of an isolate need. */
-export interface LinesOptions {
-  doors: BusDoors;
+export interface ConnectionPoolOptions {
+  doors: BusConnector;
   onerror: (error: Error) => void;
-  onlog: Log;
+  onlog: StreamLogger;
   /** How streams reach the bus: see `durableObjectBus`. */
   sockets: 'auto' | 'shared' | 'each';
 }
 
 /** The lines of one isolate to a bus: one for each continent, for the streams of one may be at a shard of their own, and those of streams that are alone. */
-export class BusLines {
-  readonly #options: LinesOptions;
-  readonly #lines = new Map<string, SharedLine>();
-  readonly #alone = new LoneLines();
+export class ConnectionPool {
+  readonly #options: ConnectionPoolOptions;
+  readonly #lines = new Map<string, SharedConnection>();
+  readonly #alone = new OwnConnections();
   /** What those went through that are no more. */
   readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   /** Whether one request can write to the stream of another; undefined: it is not known yet. */
@@ -31,28 +31,28 @@ export class BusLines {
   #trial: Promise<boolean> | undefined;
   #trials = 0;
 
-  constructor(options: LinesOptions) {
+  constructor(options: ConnectionPoolOptions) {
     const { sockets } = options;
     this.#options = options;
     this.#verdict = sockets === 'auto' ? undefined : sockets === 'shared';
   }
 
   /** How the streams of all lines fared. */
-  get tally(): Required<BusTally> {
+  get tally(): Required<AttachmentCounters> {
     const sum = this.#alone.tally;
     for (const [name, count] of Object.entries(this.#past)) sum[name as keyof typeof sum] += count;
     for (const line of this.#lines.values()) addTally(sum, line);
     return sum;
   }
 
-  /** As of {@link SharedLine.settle}, for the streams of all lines. */
+  /** As of {@link SharedConnection.settle}, for the streams of all lines. */
   async settle(): Promise<void> {
     const shared = [...this.#lines.values()];
     await Promise.all([this.#alone, ...shared].map((lines) => lines.settle()));
   }
 
   /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
-  async open(opening: Opening, joining: Connecting): Promise<FannedStream> {
+  async open(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
     const verdict = this.#verdict;
     const { verifyMs } = joining;
     const line = verdict === false ? undefined : this.#line(joining);
@@ -60,12 +60,12 @@ export class BusLines {
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
     if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
-    const works = await this.#try(holder.rider);
+    const works = await this.#try(holder.member);
     return works ? this.#line(joining).open(opening, verifyMs) : this.#openAlone(opening, joining);
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
-  async #try(holder: Rider): Promise<boolean> {
+  async #try(holder: Member): Promise<boolean> {
     this.#trial ??= this.#judge(holder);
     let late: ReturnType<typeof setTimeout> | null = null;
     const tooLate = new Promise<boolean>((resolve) => {
@@ -77,15 +77,15 @@ export class BusLines {
   }
 
   /** A holder that left meanwhile has shown nothing, and neither has a trial that took too long: it is tried again, some times. */
-  async #judge(holder: Rider): Promise<boolean> {
+  async #judge(holder: Member): Promise<boolean> {
     this.#trials += 1;
     const works = await canWriteAcross(holder);
     this.#trial = undefined;
-    if (works || (!holder.isGone && this.#trials >= MOST_TRIALS)) this.#verdict ??= works;
+    if (works || (!holder.isGone && this.#trials >= MAX_TRIALS)) this.#verdict ??= works;
     return works;
   }
 
-  #line(joining: Connecting): SharedLine {
+  #line(joining: AttachOptions): SharedConnection {
     const { continent = '' } = joining;
     const known = this.#lines.get(continent);
     if (known?.isCurrent === true) return known;
@@ -95,21 +95,21 @@ export class BusLines {
     return line;
   }
 
-  #openAlone(opening: Opening, joining: Connecting): FannedStream {
+  #openAlone(opening: Opening, joining: AttachOptions): FanoutStream {
     return this.#alone.open(opening, this.#connecting(joining));
   }
 
-  #made(joining: Connecting): SharedLine {
+  #made(joining: AttachOptions): SharedConnection {
     const options = this.#connecting(joining);
-    return new SharedLine({
+    return new SharedConnection({
       ...options,
       isShared: true,
-      onparted: (stream: FannedStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
+      onparted: (stream: FanoutStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
       onempty: () => {},
     });
   }
 
-  #connecting({ attachMs, continent = '', verifyMs }: Connecting): LoneOptions {
+  #connecting({ attachMs, continent = '', verifyMs }: AttachOptions): OwnConnectionOptions {
     const { doors, onerror, onlog } = this.#options;
     return {
       ...{ attachMs, verifyMs, onerror, onlog },
@@ -126,4 +126,4 @@ export class BusLines {
 
 /** Milliseconds that a stream waits for the trial; then it goes alone. */
 const PATIENCE_MS = 1_500;
-const MOST_TRIALS = 3;
+const MAX_TRIALS = 3;

@@ -12,10 +12,10 @@ import {
   WIRE,
 } from '../wire/upgrade.js';
 import { deployment } from './deployment.js';
-import { ATTEMPTS, type BusDoor, DoorKeys } from './object-keys.js';
+import { ATTEMPTS, ObjectKeyCache, type SocketStub } from './object-keys.js';
 
 /** A socket, and where it leads. */
-export interface Opened {
+export interface OpenedSocket {
   socket: WebSocket;
   /** Undefined: to the bus object itself. */
   shard: ShardAddress | undefined;
@@ -25,14 +25,14 @@ export interface Opened {
  * The ways to a bus from one isolate: through the bus object, which sends edges on to a shard, and straight to the
  * shard that an edge of the same continent was sent to before. Each object opens to its key, which is asked for once.
  */
-export class BusDoors {
+export class BusConnector {
   /** Keeps the request alive that asks, also after it was cancelled: for half a minute then. */
   readonly waitUntil: (what: Promise<void>) => void;
   readonly #namespace: DurableObjectNamespace;
   readonly #bus: string;
   #deploymentId: string | undefined;
   readonly #shards = new Map<string, ShardAddress>();
-  readonly #keys = new DoorKeys();
+  readonly #keys = new ObjectKeyCache();
 
   constructor(namespace: DurableObjectNamespace, bus: string, waitUntil: (what: Promise<void>) => void) {
     this.waitUntil = waitUntil;
@@ -46,12 +46,12 @@ export class BusDoors {
    *
    * @throws what a stub throws, and ListenError `bus-unavailable`.
    */
-  async open(continent: string, isWanted: () => boolean): Promise<Opened> {
+  async open(continent: string, isWanted: () => boolean): Promise<OpenedSocket> {
     let full: ShardAddress | undefined;
-    for (let hop = 0; hop < MOST_HOPS; hop += 1) {
+    for (let hop = 0; hop < MAX_HOPS; hop += 1) {
       const shard = this.#shards.get(continent) ?? (await this.#ask(continent, isWanted, full));
       if ('socket' in shard) return shard;
-      const stub = () => objectOf<BusDoor>(this.#namespace, shard, continent);
+      const stub = () => objectOf<SocketStub>(this.#namespace, shard, continent);
       const response = await this.#fetch(shardName(shard), wanted(stub, isWanted), continent);
       if (response.status !== GONE) return { socket: socketOf(response), shard };
       this.forget(continent, shard);
@@ -60,12 +60,12 @@ export class BusDoors {
     throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
   }
 
-  /** The key of the bus object, see {@link DoorKeys.key}. */
+  /** The key of the bus object, see {@link ObjectKeyCache.key}. */
   key(): Promise<string> {
     return this.#keys.key(this.#bus, () => this.#root());
   }
 
-  /** The same where it may be another one by now, see {@link DoorKeys.newerKey}. */
+  /** The same where it may be another one by now, see {@link ObjectKeyCache.newerKey}. */
   newerKey(): Promise<string | undefined> {
     return this.#keys.newerKey(this.#bus, () => this.#root());
   }
@@ -77,7 +77,7 @@ export class BusDoors {
   }
 
   /** Asks the bus object, which takes the stream itself or says where to go. */
-  async #ask(continent: string, isWanted: () => boolean, full?: ShardAddress): Promise<Opened | ShardAddress> {
+  async #ask(continent: string, isWanted: () => boolean, full?: ShardAddress): Promise<OpenedSocket | ShardAddress> {
     const response = await this.#fetch(
       this.#bus,
       wanted(() => this.#root(), isWanted),
@@ -95,26 +95,26 @@ export class BusDoors {
     return this.#deploymentId;
   }
 
-  #root(): BusDoor {
-    return this.#namespace.getByName(this.#bus) as unknown as BusDoor;
+  #root(): SocketStub {
+    return this.#namespace.getByName(this.#bus) as unknown as SocketStub;
   }
 
-  #fetch(name: string, door: () => BusDoor, continent: string, full?: ShardAddress): Promise<Response> {
+  #fetch(name: string, stub: () => SocketStub, continent: string, full?: ShardAddress): Promise<Response> {
     const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: WIRE };
     headers[DEPLOYMENT_HEADER] = this.#deployment;
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
-    return this.#keys.using(name, door, (key) => {
+    return this.#keys.using(name, stub, (key) => {
       const keyed = { ...headers, [KEY_HEADER]: key };
-      return retrying(ATTEMPTS, () => door().fetch(BUS_URL, { headers: keyed }));
+      return retrying(ATTEMPTS, () => stub().fetch(BUS_URL, { headers: keyed }));
     });
   }
 }
 
-/** The door, as long as somebody wants to go through it. */
-function wanted(door: () => BusDoor, isWanted: () => boolean): () => BusDoor {
+/** The stub, as long as somebody waits for its socket. */
+function wanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
   return () => {
-    if (isWanted()) return door();
+    if (isWanted()) return stub();
     throw new ListenError('bus-unavailable', 'the socket was given up');
   };
 }
@@ -127,6 +127,6 @@ function socketOf({ status, webSocket }: Response): WebSocket {
 const MISDIRECTED = 421;
 const GONE = 410;
 /** A shard may fill up while an edge is on its way there. */
-const MOST_HOPS = 4;
+const MAX_HOPS = 4;
 /** Objects are addressed by their stub; the URL is a formality. */
 const BUS_URL = 'https://mcp-listen.internal/attach';

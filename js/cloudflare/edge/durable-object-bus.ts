@@ -1,23 +1,30 @@
 import { waitUntil } from 'cloudflare:workers';
-import type { BusConnection, BusLink, BusTally, Connected, Connecting, ListenBus } from '../../bus/bus.js';
+import type {
+  AttachmentCounters,
+  AttachmentListener,
+  AttachOptions,
+  BusConnection,
+  ConnectOptions,
+  ListenBus,
+} from '../../bus/bus.js';
 import { eventText } from '../../bus/event-text.js';
 import type { Opening } from '../../bus/opening.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
-import type { Log } from '../../observe/log.js';
+import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
-import type { FannedStream } from '../../streams/fanout-stream.js';
+import type { FanoutStream } from '../../streams/fanout-stream.js';
 import type { SubscriptionBus } from '../object/subscription-bus.js';
 import { shardAddress } from '../wire/names.js';
 import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
 import { BusSocket } from './bus-socket.js';
-import { BusListener } from './bus-subscriber.js';
-import { BusLines } from './connection-pool.js';
-import { BusDoors } from './connector.js';
+import { BusSubscriber } from './bus-subscriber.js';
+import { ConnectionPool } from './connection-pool.js';
+import { BusConnector } from './connector.js';
 import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
-import type { BusDoor } from './object-keys.js';
+import type { SocketStub } from './object-keys.js';
 
 /** A binding of the class {@link SubscriptionBus}, typed or not. */
 export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObjectNamespace;
@@ -28,8 +35,8 @@ export interface DurableObjectBusOptions {
   name?: string;
   /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
   onerror?: (error: Error) => void;
-  /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `serveListen`'s. */
-  onlog?: Log;
+  /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `createListenHandler`'s. */
+  onlog?: StreamLogger;
   /**
    * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
    * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
@@ -48,7 +55,7 @@ export function durableObjectBus(namespace: BusNamespace, options: DurableObject
   return new DurableObjectBus(namespace, options);
 }
 
-interface BusStub extends BusDoor, SessionStub {
+interface BusStub extends SocketStub, SessionStub {
   publish(event: string): Promise<number>;
   publishAll(events: string[]): Promise<number>;
 }
@@ -58,8 +65,8 @@ class DurableObjectBus implements ListenBus {
   readonly sessions: SessionStore;
   readonly #namespace: BusNamespace;
   readonly #name: string;
-  readonly #doors: BusDoors;
-  readonly #lines: BusLines;
+  readonly #doors: BusConnector;
+  readonly #lines: ConnectionPool;
   readonly #onerror: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
@@ -69,13 +76,13 @@ class DurableObjectBus implements ListenBus {
     }
     this.#namespace = namespace;
     this.#name = name;
-    this.#doors = new BusDoors(namespace as DurableObjectNamespace, name, waitUntil);
+    this.#doors = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
     this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
     this.#onerror = onerror;
-    this.#lines = new BusLines({ doors: this.#doors, onerror, onlog: safely(onlog, onerror), sockets });
+    this.#lines = new ConnectionPool({ doors: this.#doors, onerror, onlog: safely(onlog, onerror), sockets });
   }
 
-  get tally(): BusTally {
+  get tally(): AttachmentCounters {
     return this.#lines.tally;
   }
 
@@ -90,11 +97,11 @@ class DurableObjectBus implements ListenBus {
     return published;
   }
 
-  hold(opening: Opening, joining: Connecting): Promise<FannedStream> {
+  hold(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
     return this.#lines.open(opening, joining);
   }
 
-  connect(frame: string, link: BusLink, { continent = '' }: Connected): BusConnection {
+  connect(frame: string, link: AttachmentListener, { continent = '' }: ConnectOptions): BusConnection {
     return new BusSocket(this.#doors, { continent, isSession: true }, frame, link);
   }
 
@@ -111,9 +118,9 @@ class DurableObjectBus implements ListenBus {
    * it missed, collapsed; where the log does not reach back so far, `onerror` is told.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const connect = (frame: string, link: BusLink) => new BusSocket(this.#doors, NOBODY, frame, link);
+    const connect = (frame: string, link: AttachmentListener) => new BusSocket(this.#doors, NOBODY, frame, link);
     const onevent = listener as (event: ServerEvent) => void;
-    const follower = new BusListener({ connect, onevent, onerror: this.#onerror });
+    const follower = new BusSubscriber({ connect, onevent, onerror: this.#onerror });
     return () => follower.leave();
   }
 

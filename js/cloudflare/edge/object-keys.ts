@@ -1,39 +1,39 @@
 import { retrying } from '../wire/retry.js';
 
 /** What can be asked of an object for one stream. */
-export interface BusDoor {
+export interface SocketStub {
   /** The key that upgrades have to carry. */
-  door(): Promise<string>;
+  connectionKey(): Promise<string>;
   fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
 }
 
 /** The keys of bus objects that one isolate knows, by the names of the objects. */
-export class DoorKeys {
+export class ObjectKeyCache {
   readonly #keys = new Map<string, Known>();
 
   /**
    * Calls `ask` with the key of the object `name`, and once more with a fresh one where the object
-   * refused. `door` has to return a fresh stub on each call.
+   * refused. `stub` has to return a fresh stub on each call.
    *
    * @throws what a stub throws.
    */
-  async using(name: string, door: () => BusDoor, ask: (key: string) => Promise<Response>): Promise<Response> {
-    const response = await ask(await this.key(name, door));
+  async using(name: string, stub: () => SocketStub, ask: (key: string) => Promise<Response>): Promise<Response> {
+    const response = await ask(await this.key(name, stub));
     if (response.status !== FORBIDDEN) return response;
-    return ask(await this.#fresh(name, door));
+    return ask(await this.#fresh(name, stub));
   }
 
   /** The key of the object `name`. */
-  async key(name: string, door: () => BusDoor): Promise<string> {
-    return this.#keys.get(name)?.key ?? (await this.#fresh(name, door));
+  async key(name: string, stub: () => SocketStub): Promise<string> {
+    return this.#keys.get(name)?.key ?? (await this.#fresh(name, stub));
   }
 
   /** The same where the key may have changed: asks for it again, at most once in ten seconds. Undefined where it was never asked for. */
-  async newerKey(name: string, door: () => BusDoor): Promise<string | undefined> {
+  async newerKey(name: string, stub: () => SocketStub): Promise<string | undefined> {
     const known = this.#keys.get(name);
     if (known === undefined || Date.now() - known.askedAt < RENEWAL_MS) return known?.key;
     known.askedAt = Date.now();
-    return this.#fresh(name, door);
+    return this.#fresh(name, stub);
   }
 
   /** The object `name` is not needed any more. */
@@ -41,8 +41,8 @@ export class DoorKeys {
     this.#keys.delete(name);
   }
 
-  async #fresh(name: string, door: () => BusDoor): Promise<string> {
-    const key = await retrying(ATTEMPTS, () => door().door());
+  async #fresh(name: string, stub: () => SocketStub): Promise<string> {
+    const key = await retrying(ATTEMPTS, () => stub().connectionKey());
     this.#keys.set(name, { key, askedAt: Date.now() });
     return key;
   }

@@ -1,11 +1,11 @@
-import type { Rider } from '../../streams/connection/member.js';
+import type { Member } from '../../streams/connection/member.js';
 
 /**
  * Whether a request can write to a stream of another one here, which is nowhere promised: `holder`'s request writes to
  * a stream, and this one passes it on, as a runtime does with the body of a response. To be called on behalf of another
  * request than the holder's.
  */
-export async function canWriteAcross(holder: Rider): Promise<boolean> {
+export async function canWriteAcross(holder: Member): Promise<boolean> {
   let late: ReturnType<typeof setTimeout> | null = null;
   const tooLate = new Promise<boolean>((resolve) => {
     late = setTimeout(() => resolve(false), TRIAL_MS);
@@ -20,12 +20,12 @@ export async function canWriteAcross(holder: Rider): Promise<boolean> {
   }
 }
 
-async function arrives(holder: Rider): Promise<boolean> {
+async function arrives(holder: Member): Promise<boolean> {
   const passed = new IdentityTransformStream();
   const refused = new Promise<never>((_resolve, reject) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        holder.home.ask(() => {
+        holder.context.run(() => {
           try {
             controller.enqueue(new Uint8Array([1]));
             controller.close();

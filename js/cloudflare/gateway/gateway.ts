@@ -2,20 +2,20 @@ import { type ProxyOptions, proxyTo, upstreamUrl } from '../../handler/proxy.js'
 import { refused } from '../../handler/upstream-response.js';
 import { renamed, send } from '../../http/inbound.js';
 import { type Screen, screen } from '../../http/origin-guard.js';
-import { type Listening, listening } from '../../listen-handler.js';
+import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { limitsOf } from '../../model/limits.js';
 import { guarded, report } from '../../observe/on-error.js';
-import type { ListenOptions, ListenServer } from '../../options.js';
+import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
 import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
 import { type PublishOptions, publishEndpoint } from '../publish/endpoint.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { Tenants } from './tenants.js';
-import { Behind } from './upstream.js';
-import { acknowledgedBy } from './upstream-authorize.js';
-import { admittedBy } from './upstream-principal.js';
+import { UpstreamServer } from './upstream.js';
+import { upstreamAuthorize } from './upstream-authorize.js';
+import { upstreamPrincipal } from './upstream-principal.js';
 
 /** How a {@link gateway} serves. */
 export interface GatewayOptions extends ProxyOptions {
@@ -53,7 +53,7 @@ export interface GatewayOptions extends ProxyOptions {
    * server behind serves, and names each by a digest of its credentials, unless the server serves
    * callers without any; the default `authorize` is what `rights` says.
    */
-  listen?: Omit<ListenOptions, 'bus' | 'credentialHeaders'>;
+  listen?: Omit<ListenHandlerOptions, 'bus' | 'credentialHeaders'>;
 }
 
 /** Stands in front of an MCP server. */
@@ -61,7 +61,7 @@ export interface Gateway {
   /** Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look at; all else is 404. */
   fetch: (request: Request) => Promise<Response>;
   /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
-  server: (busName?: string) => ListenServer;
+  server: (busName?: string) => ListenHandler;
   /**
    * Returns the default name of the caller of a request, for `revoke`; undefined without credentials. Where
    * the server behind serves callers without credentials, streams and sessions have no such name.
@@ -87,10 +87,10 @@ class Gate implements Gateway {
   readonly #onerror: (error: Error) => void;
   readonly #busName: BusName | string;
   readonly #proxy: (request: Request) => Promise<Response>;
-  readonly #behind: Behind;
+  readonly #behind: UpstreamServer;
   readonly #screen: Screen;
   readonly #publish: ((request: Request) => Promise<Response>) | undefined;
-  readonly #tenants = new Tenants((name) => this.#serverOf(name), MOST_SERVERS);
+  readonly #tenants = new Tenants((name) => this.#serverOf(name), MAX_SERVERS);
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
     const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report } = options;
@@ -101,7 +101,7 @@ class Gate implements Gateway {
     this.#onerror = guarded(onerror);
     this.#busName = busName;
     this.#proxy = proxyTo(upstream, options);
-    this.#behind = new Behind(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
+    this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
     this.#screen = screen(listen);
     this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
   }
@@ -116,7 +116,7 @@ class Gate implements Gateway {
     return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
   };
 
-  readonly server = (busName: string = DEFAULT_BUS): ListenServer => this.#tenants.server(busName);
+  readonly server = (busName: string = DEFAULT_BUS): ListenHandler => this.#tenants.server(busName);
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
@@ -149,17 +149,18 @@ class Gate implements Gateway {
     return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
   };
 
-  #serverOf(name: string): Listening {
+  #serverOf(name: string): ForgettableHandler {
     const onerror = this.#onerror;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
     // An option that is undefined must not replace a default that denies.
-    const authorize = listen.authorize ?? (rights === 'admitted' ? undefined : acknowledgedBy(this.#behind, onerror));
-    return listening(this.#proxy, {
+    const authorize =
+      listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onerror));
+    return forgettableHandler(this.#proxy, {
       onerror,
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
       limits: { authorizeMs: AUTHORIZE_MS, ...listen.limits },
-      principal: listen.principal ?? admittedBy(this.#behind, admitsUnknownMethod),
+      principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { name, onerror }),
@@ -180,6 +181,6 @@ function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */
 const WELL_KNOWN = /^\/\.well-known(\/[\w~-][\w.~-]*)+$/;
 /** Servers of tenants that an isolate keeps where some of them are idle. */
-const MOST_SERVERS = 1_000;
+const MAX_SERVERS = 1_000;
 /** Milliseconds for the questions about a caller: a slow server of 2025 is asked two, one after the other. */
 const AUTHORIZE_MS = 10_000;

@@ -1,18 +1,18 @@
-import type { Listening } from '../../listen-handler.js';
-import type { ListenServer } from '../../options.js';
+import type { ForgettableHandler } from '../../listen-handler.js';
+import type { ListenHandler } from '../../options.js';
 
 /** The servers of tenants. Idle ones are forgotten where an isolate has more tenants than room. */
 export class Tenants {
   /** Those that were asked for longest ago come first. */
-  readonly #known = new Map<string, Listening>();
-  readonly #make: (name: string) => Listening;
+  readonly #known = new Map<string, ForgettableHandler>();
+  readonly #make: (name: string) => ForgettableHandler;
   readonly #most: number;
 
   /**
    * @param make - makes the server of a tenant.
    * @param most - how many servers are kept where some of them are idle.
    */
-  constructor(make: (name: string) => Listening, most: number) {
+  constructor(make: (name: string) => ForgettableHandler, most: number) {
     this.#make = make;
     this.#most = most;
   }
@@ -23,7 +23,7 @@ export class Tenants {
   }
 
   /** Returns the server of a tenant. */
-  server(name: string): ListenServer {
+  server(name: string): ListenHandler {
     const known = this.#known.get(name);
     const listening = known ?? this.#make(name);
     this.#known.delete(name);

@@ -1,5 +1,5 @@
 /** What was learned a moment ago, by key; the oldest makes room. */
-export class Recent<Value> {
+export class TtlCache<Value> {
   readonly #known = new Map<string, { value: Value; until: number }>();
   readonly #ms: number;
   readonly #most: number;

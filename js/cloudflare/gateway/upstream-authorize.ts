@@ -3,14 +3,14 @@ import { bodyUntil } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { probed, Question, questionOf } from '../../wasm/server/bindings.js';
-import { type Behind, isDenial } from './upstream.js';
+import { isDenial, type UpstreamServer } from './upstream.js';
 
 /**
  * Makes an `authorize` that allows a caller what the server behind acknowledges for it. It opens
  * `subscriptions/listen` there with the filter and the credentials of the caller, and closes it after
  * the acknowledgment. A server that serves no subscriptions allows nothing.
  */
-export function acknowledgedBy(behind: Behind, onerror: (error: Error) => void): Authorize {
+export function upstreamAuthorize(behind: UpstreamServer, onerror: (error: Error) => void): Authorize {
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};

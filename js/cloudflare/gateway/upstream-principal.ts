@@ -4,8 +4,8 @@ import { anonymous } from '../../handler/question.js';
 import { wholeBody } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
 import { offeredAnswer, probed, Question, questionOf } from '../../wasm/server/bindings.js';
-import { Recent } from './ttl-cache.js';
-import { type Behind, isDenial } from './upstream.js';
+import { TtlCache } from './ttl-cache.js';
+import { isDenial, type UpstreamServer } from './upstream.js';
 
 /**
  * Makes a `principal` that admits and names the callers that the server behind serves. It sends
@@ -15,7 +15,7 @@ import { type Behind, isDenial } from './upstream.js';
  *
  * @param isUnknownEnough - an error "no such method or revision" admits, too.
  */
-export function admittedBy(behind: Behind, isUnknownEnough: boolean): Principal {
+export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boolean): Principal {
   const admission = new Admission(behind, isUnknownEnough);
   return async (request) => {
     const [name, denial] = await Promise.all([admission.nameOf(request), admission.denialOf(request)]);
@@ -35,16 +35,16 @@ function opensNothing({ headers, method }: Request): boolean {
 
 /** What is known of a server behind, and of the callers that it serves. */
 class Admission {
-  readonly #behind: Behind;
+  readonly #behind: UpstreamServer;
   readonly #isUnknownEnough: boolean;
   /** Callers that were admitted, by the digests of their requests; refusals are not remembered. */
-  readonly #admitted = new Recent<true>(5_000, 1_000);
+  readonly #admitted = new TtlCache<true>(5_000, 1_000);
   /** Whether the server needs credentials, by URL. */
-  readonly #needing = new Recent<boolean>(60_000, 1_000);
+  readonly #needing = new TtlCache<boolean>(60_000, 1_000);
   /** URLs at which the server does not know `server/discover`, and answers `initialize`. */
-  readonly #initializing = new Recent<true>(300_000, 1_000);
+  readonly #initializing = new TtlCache<true>(300_000, 1_000);
 
-  constructor(behind: Behind, isUnknownEnough: boolean) {
+  constructor(behind: UpstreamServer, isUnknownEnough: boolean) {
     this.#behind = behind;
     this.#isUnknownEnough = isUnknownEnough;
   }

@@ -1,11 +1,11 @@
-import type { ListenOptions } from '../../client/options.js';
+import type { ClientListenOptions } from '../../client/options.js';
 import type { HttpTarget } from '../../client/transport/target.js';
-import type { WatchNews } from '../../client/watch/watch-events.js';
+import type { WatchEvent } from '../../client/watch/watch-events.js';
 import { WatchLoop } from '../../client/watch/watch-loop.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 
 /** One subscription to a server, which is opened again whenever it ends. */
-export class UpstreamLine {
+export class UpstreamSubscription {
   /** What it asks for. */
   readonly filter: SubscriptionFilter;
   /** What the server honors of that; undefined while it is not open. */
@@ -17,8 +17,8 @@ export class UpstreamLine {
   constructor(
     target: HttpTarget,
     filter: SubscriptionFilter,
-    options: ListenOptions,
-    tell: (line: UpstreamLine, news: WatchNews) => void,
+    options: ClientListenOptions,
+    tell: (line: UpstreamSubscription, news: WatchEvent) => void,
   ) {
     this.filter = filter;
     this.#loop = new WatchLoop(target, JSON.stringify(filter), options, (news) => {

@@ -1,6 +1,6 @@
-import type { ListenOptions, TokenProvider } from '../../client/options.js';
+import type { ClientListenOptions, TokenProvider } from '../../client/options.js';
 import type { RequestFactory } from '../../client/transport/target.js';
-import type { WatchNews, WatchStanding } from '../../client/watch/watch-events.js';
+import type { WatchEvent, WatchStatus } from '../../client/watch/watch-events.js';
 import { upstreamUrl } from '../../handler/proxy.js';
 import { errorOf } from '../../model/client-error.js';
 import { ListenError } from '../../model/error.js';
@@ -8,7 +8,7 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { subjectsOf } from '../../wasm/client/bindings.js';
 import { type BusWatcher, covers, together, type WatchedBus, type WatcherMaker } from '../object/root/watcher.js';
-import { UpstreamLine } from './upstream-subscription.js';
+import { UpstreamSubscription } from './upstream-subscription.js';
 
 /** An MCP server that a bus listens to on behalf of all its streams. */
 export interface Upstream {
@@ -48,12 +48,12 @@ export function watchUpstream(upstream: Upstream | ((busName: string) => Upstrea
 class UpstreamWatch implements BusWatcher {
   readonly #bus: WatchedBus;
   readonly #target: RequestFactory;
-  readonly #options: ListenOptions;
+  readonly #options: ClientListenOptions;
   readonly #watchesTasks: boolean;
   readonly #onerror: (error: Error) => void;
-  #line: UpstreamLine | undefined;
+  #line: UpstreamSubscription | undefined;
   /** Takes the place of the line once it is open: until then that one is heard. */
-  #next: UpstreamLine | undefined;
+  #next: UpstreamSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
@@ -94,7 +94,9 @@ class UpstreamWatch implements BusWatcher {
     const latest = this.#next ?? this.#line;
     if (latest === undefined || !suffices(latest.filter, wanted)) {
       this.#next?.stop();
-      this.#next = new UpstreamLine(this.#target, wanted, this.#options, (line, news) => this.#take(line, news));
+      this.#next = new UpstreamSubscription(this.#target, wanted, this.#options, (line, news) =>
+        this.#take(line, news),
+      );
     }
     // Where the object is forgotten meanwhile, it begins anew.
     await this.#bus.wakeBy(Date.now() + BEAT_MS);
@@ -112,14 +114,14 @@ class UpstreamWatch implements BusWatcher {
     this.#next = undefined;
   }
 
-  #take(line: UpstreamLine, news: WatchNews): void {
+  #take(line: UpstreamSubscription, news: WatchEvent): void {
     if (news.kind === 'changed') this.#publish([JSON.stringify(news.event)]);
     else if (news.standing.state === 'live') this.#open(line, news.standing.honored ?? {});
     else if (news.standing.end !== undefined) this.#lose(line, news.standing, news.cause);
   }
 
   /** Nobody knows what was missed before, but for what the former line hears. */
-  #open(line: UpstreamLine, honored: SubscriptionFilter): void {
+  #open(line: UpstreamSubscription, honored: SubscriptionFilter): void {
     const former = line === this.#next ? this.#line : undefined;
     const heard = new Set(subjectsOf(JSON.stringify(former?.honored ?? {})));
     line.honored = honored;
@@ -132,7 +134,7 @@ class UpstreamWatch implements BusWatcher {
     this.#publish(subjectsOf(JSON.stringify(honored)).filter((subject) => !heard.has(subject)));
   }
 
-  #lose(line: UpstreamLine, { end, state }: WatchStanding, cause: unknown): void {
+  #lose(line: UpstreamSubscription, { end, state }: WatchStatus, cause: unknown): void {
     const { honored = {}, isLeaving } = line;
     line.honored = undefined;
     if (isLeaving) {

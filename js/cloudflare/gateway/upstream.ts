@@ -8,7 +8,7 @@ import type { Asked } from '../../wasm/server/bindings.js';
 import type { Credentials } from '../../web/credentials.js';
 
 /** The server behind a gateway, for questions about callers. */
-export class Behind {
+export class UpstreamServer {
   readonly #handler: FetchHandler;
   readonly credentials: Credentials;
   readonly limits: AnswerLimits;

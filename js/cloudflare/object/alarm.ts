@@ -1,5 +1,5 @@
 /** The one alarm of an object, for whoever wants to be woken. */
-export class AlarmClock {
+export class AlarmScheduler {
   readonly #storage: DurableObjectStorage;
   /** When it rings; undefined: that is not known. */
   #at: number | null | undefined;
@@ -25,7 +25,7 @@ export class AlarmClock {
   }
 
   /** It has rung. */
-  rung(): void {
+  fired(): void {
     this.#at = null;
   }
 

@@ -1,19 +1,19 @@
 import type { Bus, Kept } from '../../wasm/server/bindings.js';
 import { TRY_AGAIN_LATER } from '../wire/close-codes.js';
-import type { Interests } from './socket-attachments.js';
+import type { SocketAttachments } from './socket-attachments.js';
 
 /** The hibernating sockets of the edges, and what each one said and was sent last. */
 export class EdgeSockets {
   readonly #core: Bus;
   readonly #now: () => number;
-  readonly #interests: Interests;
+  readonly #interests: SocketAttachments;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
   /** Edges that were sent something which their attachment does not know yet. */
   readonly #behind = new Set<number>();
 
   /** @param now - the clock on which the core is told of edges. */
-  constructor(core: Bus, now: () => number, interests: Interests) {
+  constructor(core: Bus, now: () => number, interests: SocketAttachments) {
     this.#core = core;
     this.#now = now;
     this.#interests = interests;

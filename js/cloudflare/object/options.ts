@@ -1,9 +1,9 @@
-import type { LogOptions } from '../../bus/retention.js';
+import type { RetentionOptions } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
-import type { OnceOptions } from './tables/idempotency-keys.js';
+import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 
 /** How a {@link SubscriptionBus} works. */
-export interface SubscriptionBusOptions extends LogOptions, OnceOptions {
+export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOptions {
   /**
    * Streams that one object holds (default 2,000), where those of an isolate that share a socket count as one: beyond them, the bus opens
    * shards. At most 32,768, the runtime's limit for sockets.
@@ -30,8 +30,8 @@ export interface SubscriptionBusOptions extends LogOptions, OnceOptions {
  * @throws ListenError `invalid-options`.
  */
 export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOptions): number {
-  if (Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= MOST_BYTES) return bytes;
-  throw new ListenError('invalid-options', `namesBytes is not a whole number from 0 to ${MOST_BYTES}`);
+  if (Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= MAX_BYTES) return bytes;
+  throw new ListenError('invalid-options', `namesBytes is not a whole number from 0 to ${MAX_BYTES}`);
 }
 
 /**
@@ -40,8 +40,8 @@ export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOp
  * @throws ListenError `invalid-options`.
  */
 export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusOptions): number {
-  if (Number.isSafeInteger(edges) && edges >= 1 && edges <= MOST_SOCKETS) return edges;
-  throw new ListenError('invalid-options', `edgesPerShard is not a whole number from 1 to ${MOST_SOCKETS}`);
+  if (Number.isSafeInteger(edges) && edges >= 1 && edges <= MAX_SOCKETS) return edges;
+  throw new ListenError('invalid-options', `edgesPerShard is not a whole number from 1 to ${MAX_SOCKETS}`);
 }
 
 /**
@@ -55,6 +55,6 @@ export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptio
 }
 
 const AN_HOUR = 3_600_000;
-const MOST_SOCKETS = 32_768;
+const MAX_SOCKETS = 32_768;
 /** All the memory of an object. */
-const MOST_BYTES = 134_217_728;
+const MAX_BYTES = 134_217_728;

@@ -11,7 +11,7 @@ import { EdgeSockets } from './edge-sockets.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
 import { ownNamespace } from './own-namespace.js';
 import type { BusStats } from './root/root.js';
-import { Interests } from './socket-attachments.js';
+import { SocketAttachments } from './socket-attachments.js';
 import { ShardState } from './tables/shard-state.js';
 
 /** An object that holds a share of the streams of a bus: it follows the root, and has no log of its own. */
@@ -20,7 +20,7 @@ export class ShardBus {
   readonly #address: ShardAddress;
   readonly #namespace: DurableObjectNamespace | undefined;
   readonly #perShard: number;
-  readonly #interests: Interests;
+  readonly #interests: SocketAttachments;
   readonly #state: ShardState;
   readonly #shard: Bus;
   readonly #edges: EdgeSockets;
@@ -38,7 +38,7 @@ export class ShardBus {
     this.#address = address;
     this.#namespace = ownNamespace(ctx, env);
     this.#perShard = edgesPerShard(options);
-    this.#interests = new Interests(ctx.storage.sql);
+    this.#interests = new SocketAttachments(ctx.storage.sql);
     this.#state = new ShardState(ctx.storage.sql);
     const sockets = ctx.getWebSockets();
     const { epoch, position, seq } = this.#state;

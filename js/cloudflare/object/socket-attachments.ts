@@ -3,7 +3,7 @@
  * large, in SQLite, as parts: what the edge attached for, then each change since. A change writes one row, however
  * much is held. Both outlive the object's memory.
  */
-export class Interests {
+export class SocketAttachments {
   readonly #sql: SqlStorage;
   readonly #sizes = new Map<number, Size>();
   #next: number;
@@ -48,7 +48,7 @@ export class Interests {
   }
 
   /** What is remembered of a socket beside its interest. */
-  told(socket: WebSocket): Told {
+  told(socket: WebSocket): SentState {
     const { last, seq = 0, session } = attachmentOf(socket);
     return { last, seq, session };
   }
@@ -107,7 +107,7 @@ export class Interests {
 }
 
 /** What is remembered of a socket beside its interest. */
-export interface Told {
+export interface SentState {
   /** The position of the last frame that it was sent. */
   last: number | undefined;
   /** The number of what it said last. */

@@ -1,6 +1,6 @@
 import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
-import { serverLife } from '../../wasm/server/guard.js';
+import { serverGuard } from '../../wasm/server/guard.js';
 import { ShardTable } from './tables/shards.js';
 
 /**
@@ -51,7 +51,7 @@ export class Start {
     const { storage } = this.#ctx;
     try {
       const failures = (storage.kv.get<number>(FAILURES) ?? 0) + 1;
-      if (failures < MOST) storage.kv.put(FAILURES, failures);
+      if (failures < MAX_FAILURES) storage.kv.put(FAILURES, failures);
       else await this.#beginAnew(cause);
       await storage.sync();
     } catch (error) {
@@ -75,8 +75,10 @@ export class Start {
 
 /** Whether the core has trapped, or refused something, which it says with a code: what is wrong elsewhere says nothing about the disk. */
 function isOfCore(error: unknown): boolean {
-  return serverLife.isOfTrap(error) || (error instanceof Error && !(error instanceof ListenError) && 'code' in error);
+  return (
+    serverGuard.isTrapError(error) || (error instanceof Error && !(error instanceof ListenError) && 'code' in error)
+  );
 }
 
 const FAILURES = 'mcp-listen-failed-starts';
-const MOST = 3;
+const MAX_FAILURES = 3;

@@ -4,13 +4,13 @@ import { deferred } from '../../timing/deferred.js';
 import { shardAddress } from '../wire/names.js';
 import { KEY_HEADER, servesEdge, turnedAway } from '../wire/upgrade.js';
 import { BusKey } from './key.js';
-import { whenBusTraps } from './on-core-reset.js';
+import { onCoreReset } from './on-core-reset.js';
 import type { SubscriptionBusOptions } from './options.js';
 import { type BusStats, RootBus } from './root/root.js';
 import type { BusWatcher, WatcherMaker } from './root/watcher.js';
 import { ShardBus } from './shard.js';
 import { Start } from './start.js';
-import type { Once, PublishedAt } from './tables/idempotency-keys.js';
+import type { IdempotencyKey, PublishedAt } from './tables/idempotency-keys.js';
 
 /**
  * The bus as a Durable Object: give it a binding and a `new_sqlite_classes` migration, and export
@@ -47,7 +47,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /** Returns the key that upgrades have to carry. */
-  door(): string {
+  connectionKey(): string {
     return this.#key.issue();
   }
 
@@ -73,11 +73,11 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   /**
    * As {@link SubscriptionBus.publishAll}, unless a publish with this key or signature was made before: then that one's
-   * position, or `key-reused` where it published other events. `signatures-full`: see {@link OnceOptions.signedPublishes}.
+   * position, or `key-reused` where it published other events. `signatures-full`: see {@link IdempotencyOptions.signedPublishes}.
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
-  publishOnce(events: string[], once: Once): Promise<PublishedAt> {
+  publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt> {
     return this.#root.publishOnce(events, once);
   }
 
@@ -146,7 +146,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   #make(): Role {
     const { ctx, env } = this;
     const { options, watcher: watcherOf } = this.constructor as typeof SubscriptionBus;
-    this.#whenTrapped();
+    this.#onReset();
     this.#key.issue();
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);
@@ -158,10 +158,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /** Resets the object in its own context, whichever one has called the core. */
-  #whenTrapped(): void {
+  #onReset(): void {
     const lapsed = deferred();
     void lapsed.promise.then(() => this.#start.reset('the core has trapped'));
-    whenBusTraps(this.ctx.id.toString(), lapsed.resolve);
+    onCoreReset(this.ctx.id.toString(), lapsed.resolve);
   }
 
   get #root(): RootBus {

@@ -5,14 +5,14 @@ import { addressOf } from '../../web/client-address.js';
 import { hex } from '../../web/hex.js';
 import { isBodyTimeout, readStart } from '../../web/request-body.js';
 import type { BusNamespace } from '../edge/durable-object-bus.js';
-import type { Once, PublishedAt } from '../object/tables/idempotency-keys.js';
+import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
-import { attemptsFor, MOST_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
-import { PublishRefusal } from './errors.js';
-import { PublishFailures } from './failed-attempts.js';
+import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
+import { PublishError } from './errors.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { beyondRights, checked, type Publisher } from './publisher.js';
-import { type Proof, proofOf, SIGNATURE_HEADER } from './signature.js';
-import { UnprovenBodies } from './unverified-bodies.js';
+import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
+import { UnverifiedBodies } from './unverified-bodies.js';
 
 /** Who may publish, and to which bus. */
 export interface PublishOptions extends FrontOptions {
@@ -65,8 +65,8 @@ class PublishEndpoint {
   readonly #options: PublishOptions;
   readonly #onerror: (error: Error) => void;
   readonly #screen: Screen;
-  readonly #failures: PublishFailures;
-  readonly #bodies: UnprovenBodies;
+  readonly #failures: FailedAttempts;
+  readonly #bodies: UnverifiedBodies;
   readonly #bodyMs: number;
 
   constructor(namespace: BusNamespace, options: PublishOptions) {
@@ -77,14 +77,14 @@ class PublishEndpoint {
     this.#options = options;
     this.#onerror = guarded(options.onerror ?? report);
     this.#screen = screen(options);
-    this.#failures = new PublishFailures(failuresPerMinute);
-    this.#bodies = new UnprovenBodies(bodyMs);
+    this.#failures = new FailedAttempts(failuresPerMinute);
+    this.#bodies = new UnverifiedBodies(bodyMs);
     this.#bodyMs = bodyMs;
   }
 
   /** Screens OPTIONS, too: browsers send it before the POST of a page. All other methods are refused alike. */
   readonly fetch = async (request: Request): Promise<Response> => {
-    if (!['POST', 'OPTIONS'].includes(request.method)) return new PublishRefusal('method-not-allowed').response();
+    if (!['POST', 'OPTIONS'].includes(request.method)) return new PublishError('method-not-allowed').response();
     return this.#screen(request, () => this.#answer(request));
   };
 
@@ -93,21 +93,21 @@ class PublishEndpoint {
       return await this.#published(request);
     } catch (error) {
       await request.body?.cancel().catch(() => {});
-      if (error instanceof PublishRefusal) return error.response();
+      if (error instanceof PublishError) return error.response();
       this.#onerror(error as Error);
-      return new PublishRefusal('bus-unavailable').response();
+      return new PublishError('bus-unavailable').response();
     }
   }
 
-  /** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
+  /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
   async #published(request: Request): Promise<Response> {
     checkHead(request);
     const name = await busNameOf(this.#options.busName ?? DEFAULT_BUS, request);
     const { body, proof, publisher } = await this.#proven(request, name);
-    if (name === undefined) throw new PublishRefusal('unauthorized');
+    if (name === undefined) throw new PublishError('unauthorized');
     const { events, isArray } = eventsIn(body);
     const place = beyondRights(publisher, events);
-    if (place !== undefined) throw new PublishRefusal('not-allowed', { place });
+    if (place !== undefined) throw new PublishError('not-allowed', { place });
     const once = await onceOf(request.headers, { body, proof, publisher });
     const position = await this.#taken(name, events, once);
     if (!isArray) return Response.json({ position });
@@ -118,7 +118,7 @@ class PublishEndpoint {
   /**
    * Returns the body and its publisher. An unknown bus takes the same way as a wrong secret, and is refused with it.
    *
-   * @throws PublishRefusal
+   * @throws PublishError
    */
   async #proven(request: Request, name: string | undefined): Promise<Proven> {
     const publishers = await this.#publishersOf(name);
@@ -135,20 +135,20 @@ class PublishEndpoint {
 
   /** Only failures are counted, so that a right secret is taken whatever others have tried. */
   async #borne(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
-    const proof = proofOf(request, name ?? '', false);
+    const proof = signatureOf(request, name ?? '', false);
     const publisher = await proven(publishers, proof, new Uint8Array());
     if (publisher === undefined) {
       this.#failures.add(callerOf(request, name));
-      throw new PublishRefusal('unauthorized');
+      throw new PublishError('unauthorized');
     }
     return { body: await read(request, this.#bodyMs), proof, publisher };
   }
 
   async #signed(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
-    const proof = proofOf(request, name ?? '', this.#options.acceptV1 ?? false);
+    const proof = signatureOf(request, name ?? '', this.#options.acceptV1 ?? false);
     const body = await read(request, this.#bodyMs);
     const publisher = await proven(publishers, proof, body);
-    if (publisher === undefined) throw new PublishRefusal('unauthorized');
+    if (publisher === undefined) throw new PublishError('unauthorized');
     return { body, proof, publisher };
   }
 
@@ -166,25 +166,25 @@ class PublishEndpoint {
     }
   }
 
-  /** @throws PublishRefusal, and ListenError `bus-unavailable` or `bus-overloaded`. */
-  async #taken(name: string, events: string[], once: Once | undefined): Promise<number> {
+  /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
+  async #taken(name: string, events: string[], once: IdempotencyKey | undefined): Promise<number> {
     const stub = (): PublishStub => this.#namespace.getByName(name) as unknown as PublishStub;
     const position = await taken(stub, events, once);
-    if (position === 'key-reused') throw new PublishRefusal('idempotency-key-reused');
-    if (position === 'signatures-full') throw new PublishRefusal('too-many-signed-publishes');
+    if (position === 'key-reused') throw new PublishError('idempotency-key-reused');
+    if (position === 'signatures-full') throw new PublishError('too-many-signed-publishes');
     return position;
   }
 }
 
 interface Proven {
   body: Uint8Array<ArrayBuffer>;
-  proof: Proof;
+  proof: Signature;
   publisher: Publisher;
 }
 
 interface PublishStub {
   publishAll(events: string[]): Promise<number>;
-  publishOnce(events: string[], once: Once): Promise<PublishedAt>;
+  publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
 }
 
 /** The publisher with this secret and all rights; none for a function, which is called for each request. */
@@ -201,23 +201,23 @@ function callerOf(request: Request, name: string | undefined): string {
 /**
  * Checks what does not depend on the sender.
  *
- * @throws PublishRefusal
+ * @throws PublishError
  */
 function checkHead({ headers, method }: Request): void {
-  if (method !== 'POST') throw new PublishRefusal('method-not-allowed');
+  if (method !== 'POST') throw new PublishError('method-not-allowed');
   const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
   const isPlain = parameters.every((parameter) => !/charset=(?!"?utf-8"?\s*$)/.test(parameter));
   const isEncoded = ![null, 'identity'].includes(headers.get('content-encoding'));
-  if (type.trim() !== 'application/json' || !isPlain || isEncoded) throw new PublishRefusal('unsupported-media-type');
-  if (Number(headers.get('content-length') ?? 0) > MOST_BYTES) throw new PublishRefusal('body-too-large');
+  if (type.trim() !== 'application/json' || !isPlain || isEncoded) throw new PublishError('unsupported-media-type');
+  if (Number(headers.get('content-length') ?? 0) > MAX_BYTES) throw new PublishError('body-too-large');
   const key = headers.get('idempotency-key');
-  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishRefusal('invalid-idempotency-key');
+  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishError('invalid-idempotency-key');
 }
 
 /** Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was. */
 async function proven(
   publishers: readonly Publisher[],
-  proof: Proof,
+  proof: Signature,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<Publisher | undefined> {
   decoy ??= { secret: crypto.randomUUID() };
@@ -227,11 +227,11 @@ async function proven(
 }
 
 async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffer>> {
-  const { bytes, rest } = await readStart(request, MOST_BYTES, ms).catch((error: unknown) => {
-    throw isBodyTimeout(error) ? new PublishRefusal('body-timeout') : error;
+  const { bytes, rest } = await readStart(request, MAX_BYTES, ms).catch((error: unknown) => {
+    throw isBodyTimeout(error) ? new PublishError('body-timeout') : error;
   });
   await rest?.cancel();
-  if (rest !== undefined || bytes.byteLength > MOST_BYTES) throw new PublishRefusal('body-too-large');
+  if (rest !== undefined || bytes.byteLength > MAX_BYTES) throw new PublishError('body-too-large');
   return bytes;
 }
 
@@ -239,11 +239,11 @@ function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
   const found = posted(body);
   if (found.kind === 'events') return found;
   const { code, place, problem } = found;
-  throw new PublishRefusal('no-events', { code, message: problem, place });
+  throw new PublishError('no-events', { code, message: problem, place });
 }
 
 /** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
-async function onceOf(headers: Headers, { body, proof, publisher }: Proven): Promise<Once | undefined> {
+async function onceOf(headers: Headers, { body, proof, publisher }: Proven): Promise<IdempotencyKey | undefined> {
   const key = headers.get('idempotency-key');
   const { signature } = proof;
   if (key === null && signature === undefined) return undefined;
@@ -265,9 +265,13 @@ async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
-async function taken(stub: () => PublishStub, events: string[], once: Once | undefined): Promise<PublishedAt> {
+async function taken(
+  stub: () => PublishStub,
+  events: string[],
+  once: IdempotencyKey | undefined,
+): Promise<PublishedAt> {
   // The bus drops a publish with a key or a signature that it has taken already.
-  const attempts = once === undefined ? attemptsFor(events) : MOST_ATTEMPTS;
+  const attempts = once === undefined ? attemptsFor(events) : MAX_ATTEMPTS;
   try {
     return await retrying(attempts, () =>
       once === undefined ? stub().publishAll(events) : stub().publishOnce(events, once),
@@ -279,7 +283,7 @@ async function taken(stub: () => PublishStub, events: string[], once: Once | und
 
 /** Tried for a bus without publishers. Made at the first request: Workers give no random numbers before that. */
 let decoy: Publisher | undefined;
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 /** Hexadecimal digits that tell publishers apart. */
 const PUBLISHER_DIGITS = 16;
 /** Characters of an address that tell unknown buses apart. */

@@ -1,5 +1,5 @@
 /** Why a publish is refused, as its answer names it. */
-export type PublishRefusalCode = keyof typeof REFUSALS;
+export type PublishErrorCode = keyof typeof REFUSALS;
 
 /** What is wrong with what was posted. */
 interface Problem {
@@ -11,11 +11,11 @@ interface Problem {
 }
 
 /** A publish that is refused. */
-export class PublishRefusal extends Error {
-  readonly #code: PublishRefusalCode;
+export class PublishError extends Error {
+  readonly #code: PublishErrorCode;
   readonly #problem: Problem | undefined;
 
-  constructor(code: PublishRefusalCode, problem?: Problem) {
+  constructor(code: PublishErrorCode, problem?: Problem) {
     super(code);
     this.#code = code;
     this.#problem = problem;

@@ -1,4 +1,4 @@
-import { PublishRefusal } from './errors.js';
+import { PublishError } from './errors.js';
 
 /** The failures of one caller within a minute. */
 export interface CountedFailures {
@@ -11,7 +11,7 @@ export interface CountedFailures {
  * Counts attempts that failed to show a secret, for each bus and address, in the memory of this isolate. Refuses the
  * next ones beyond so many within a minute.
  */
-export class PublishFailures {
+export class FailedAttempts {
   readonly #most: number;
   readonly #counts = new Map<string, CountedFailures>();
 
@@ -21,16 +21,16 @@ export class PublishFailures {
   }
 
   /**
-   * Counts an attempt as a failure. {@link PublishFailures.takeBack} takes it back.
+   * Counts an attempt as a failure. {@link FailedAttempts.takeBack} takes it back.
    *
-   * @throws PublishRefusal `too-many-failures`.
+   * @throws PublishError `too-many-failures`.
    */
   add(caller: string): CountedFailures {
     const now = Date.now();
     const former = this.#counts.get(caller);
     const isOver = former === undefined || now >= former.until;
     const counted = isOver ? { failures: 0, until: now + MINUTE_MS } : former;
-    if (this.#most >= 1 && counted.failures >= this.#most) throw new PublishRefusal('too-many-failures');
+    if (this.#most >= 1 && counted.failures >= this.#most) throw new PublishError('too-many-failures');
     counted.failures += 1;
     if (isOver) this.#keep(caller, counted);
     return counted;
@@ -46,10 +46,10 @@ export class PublishFailures {
     this.#counts.delete(caller);
     this.#counts.set(caller, counted);
     const [oldest] = this.#counts.keys();
-    if (this.#counts.size > MOST_CALLERS && oldest !== undefined) this.#counts.delete(oldest);
+    if (this.#counts.size > MAX_CALLERS && oldest !== undefined) this.#counts.delete(oldest);
   }
 }
 
 const MINUTE_MS = 60_000;
 /** Callers that are counted at a time: a megabyte or two. */
-const MOST_CALLERS = 10_000;
+const MAX_CALLERS = 10_000;

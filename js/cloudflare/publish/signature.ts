@@ -1,5 +1,5 @@
 import { bears } from '../../web/bearer.js';
-import { PublishRefusal } from './errors.js';
+import { PublishError } from './errors.js';
 
 /** Carries the moment at which a publish was signed, in seconds since 1970. */
 export const TIMESTAMP_HEADER = 'mcp-listen-timestamp';
@@ -12,7 +12,7 @@ export const SIGNATURE_HEADER = 'mcp-listen-signature';
 export const WINDOW_MS = 300_000;
 
 /** What a request shows of the secret. Of a bearer token that can be said before its body is read. */
-export interface Proof {
+export interface Signature {
   /** The signature as it was sent, in lower case; undefined: the request has a bearer token, or nothing. */
   signature: string | undefined;
   /** Whether it was made with this secret; compared in constant time. `body` is what was signed. */
@@ -22,17 +22,17 @@ export interface Proof {
 /**
  * The proof of a request, of which form and freshness have been judged, and nothing of its body was read.
  *
- * @throws PublishRefusal `unauthorized` or `stale-timestamp`.
+ * @throws PublishError `unauthorized` or `stale-timestamp`.
  */
-export function proofOf(request: Request, busName: string, acceptsV1: boolean): Proof {
+export function signatureOf(request: Request, busName: string, acceptsV1: boolean): Signature {
   const { headers, method } = request;
   const signature = headers.get(SIGNATURE_HEADER)?.toLowerCase();
   if (signature === undefined) return { signature, isOf: (secret) => bears(request, secret) };
   const [, version, digits = ''] = /^(v[12])=([0-9a-f]{64})$/.exec(signature) ?? [];
   const timestamp = headers.get(TIMESTAMP_HEADER) ?? '';
   const isKnown = version === 'v2' || (version === 'v1' && acceptsV1);
-  if (!isKnown || !/^\d{1,15}$/.test(timestamp)) throw new PublishRefusal('unauthorized');
-  if (Math.abs(Date.now() - Number(timestamp) * 1_000) > WINDOW_MS) throw new PublishRefusal('stale-timestamp');
+  if (!isKnown || !/^\d{1,15}$/.test(timestamp)) throw new PublishError('unauthorized');
+  if (Math.abs(Date.now() - Number(timestamp) * 1_000) > WINDOW_MS) throw new PublishError('stale-timestamp');
   const key = headers.get('idempotency-key') ?? '';
   const before = version === 'v1' ? `${timestamp}.` : [method, busName, timestamp, key, ''].join('\n');
   return { signature, isOf: (secret, body) => isSigned(secret, digits, [before, body]) };

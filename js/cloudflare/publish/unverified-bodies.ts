@@ -1,10 +1,10 @@
-import { PublishRefusal } from './errors.js';
+import { PublishError } from './errors.js';
 
 /**
  * Bounds the bodies that are read before it is known who sent them: at most 16 at a time from one address, and 16 from
  * all clients whose address is unknown, in this isolate.
  */
-export class UnprovenBodies {
+export class UnverifiedBodies {
   readonly #mostMs: number;
   readonly #reading = new Map<string, Set<Reading>>();
 
@@ -16,11 +16,11 @@ export class UnprovenBodies {
   /**
    * Runs `read` while there is room for the body of one more request.
    *
-   * @throws PublishRefusal `too-many-bodies`.
+   * @throws PublishError `too-many-bodies`.
    */
   async within<T>(address: string, read: () => Promise<T>): Promise<T> {
     const all = this.#of(address);
-    if (all.size >= MOST) throw new PublishRefusal('too-many-bodies');
+    if (all.size >= MAX_BODIES) throw new PublishError('too-many-bodies');
     const reading = { until: Date.now() + this.#mostMs };
     all.add(reading);
     try {
@@ -37,7 +37,7 @@ export class UnprovenBodies {
     this.#reading.delete(address);
     this.#reading.set(address, all);
     const [longestAgo] = this.#reading.keys();
-    if (this.#reading.size > MOST_ADDRESSES && longestAgo !== undefined) this.#reading.delete(longestAgo);
+    if (this.#reading.size > MAX_ADDRESSES && longestAgo !== undefined) this.#reading.delete(longestAgo);
     return all;
   }
 }
@@ -48,8 +48,8 @@ interface Reading {
 }
 
 /** Bodies that are read at a time: a megabyte. */
-const MOST = 16;
+const MAX_BODIES = 16;
 /** Addresses that are counted at a time. */
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 /** Milliseconds for which a body without a deadline counts. */
 const MINUTE_MS = 60_000;

@@ -18,7 +18,7 @@ export async function retrying<T>(attempts: number, action: () => Promise<T>): P
 
 /** Returns how often to try to publish events, each as JSON text: once where a repetition could do harm. */
 export function attemptsFor(events: string[]): number {
-  return areRepeatable(events.join('\n')) ? MOST_ATTEMPTS : 1;
+  return areRepeatable(events.join('\n')) ? MAX_ATTEMPTS : 1;
 }
 
 /** An error of a stub as ours, which says whether the bus is overloaded. */
@@ -43,5 +43,5 @@ interface StubError {
 }
 
 /** How often what may be repeated is tried. */
-export const MOST_ATTEMPTS = 3;
+export const MAX_ATTEMPTS = 3;
 const FIRST_WAIT_MS = 50;

@@ -24,11 +24,11 @@ export function servesEdge(headers: Headers): boolean {
 /** Answers the upgrade of an edge that the object cannot serve: the socket closes at once, as {@link OUTDATED}. */
 export function turnedAway(headers: Headers): Response {
   const { 0: client, 1: server } = new WebSocketPair();
-  const told = (name: string): string => (headers.get(name) ?? 'unknown').slice(0, MOST_TOLD);
+  const told = (name: string): string => (headers.get(name) ?? 'unknown').slice(0, MAX_TOLD);
   server.accept();
   server.close(OUTDATED, `wire ${told(BUS_HEADER)} of deployment ${told(DEPLOYMENT_HEADER)}, not ${WIRE}`);
   return new Response(null, { status: 101, webSocket: client });
 }
 
 /** A close frame has room for 123 bytes of reason. */
-const MOST_TOLD = 40;
+const MAX_TOLD = 40;

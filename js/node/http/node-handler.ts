@@ -3,9 +3,9 @@ import { guarded, report } from '../../observe/on-error.js';
 import { IncomingBody } from './incoming-body.js';
 import { requestOf } from './node-request.js';
 import { send } from './node-response.js';
-import { Answers } from './unsent-responses.js';
+import { UnsentResponses } from './unsent-responses.js';
 
-/** What answers web requests: what `serveListen` returns, or any other object with such a `fetch`. */
+/** What answers web requests: what `createListenHandler` returns, or any other object with such a `fetch`. */
 export interface WebHandler {
   /** Answers one request; what comes beside it is handed on to the handler behind. */
   fetch: (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
@@ -52,7 +52,7 @@ export interface NodeHandler {
  */
 export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHandlerOptions = {}): NodeHandler {
   const tell = guarded(onerror);
-  const answers = new Answers();
+  const answers = new UnsentResponses();
   const handle = async (incoming: NodeRequest, outgoing: ServerResponse, parsedBody?: unknown): Promise<void> => {
     answers.enter(outgoing);
     const gone = new AbortController();

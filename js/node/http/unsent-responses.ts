@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { atMost } from '../../timing/with-timeout.js';
+import { withTimeout } from '../../timing/with-timeout.js';
 
 /** The answers that are on their way to clients. */
-export class Answers {
+export class UnsentResponses {
   readonly #unsent = new Map<ServerResponse, Promise<void>>();
 
   /** Counts an answer until it has been sent, or its client is gone. */
@@ -20,7 +20,7 @@ export class Answers {
   /** Waits for those that have begun, for `ms` milliseconds at most. Resolves with whether all of them have been sent. */
   async sent(ms: number): Promise<boolean> {
     try {
-      await atMost(ms, Promise.all(this.#unsent.values()), () => new Error('not in time'));
+      await withTimeout(ms, Promise.all(this.#unsent.values()), () => new Error('not in time'));
       return true;
     } catch {
       return false;

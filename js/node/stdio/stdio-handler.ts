@@ -1,14 +1,14 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Authorize } from '../../auth/authorize.js';
 import type { ListenBus, ServerEventBus } from '../../bus/bus.js';
-import { asListenBus } from '../../bus/event-bus-adapter.js';
+import { toListenBus } from '../../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { declared, type ListenCapabilities } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { type ListenLimits, limitsOf } from '../../model/limits.js';
 import { guarded, report } from '../../observe/on-error.js';
-import { surviving, whenTrapped } from '../../wasm/server/guard.js';
+import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { WholeLines } from './lines.js';
 import { Discovery } from './stdio-discovery.js';
 import { Subscriptions } from './subscriptions.js';
@@ -81,7 +81,7 @@ export interface StdioListenServer {
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
   const { onerror = report, bus = new InMemoryBus(onerror) } = options;
-  const front = new StdioFront(serve, { ...options, bus: asListenBus(bus, onerror), onerror: guarded(onerror) });
+  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onerror), onerror: guarded(onerror) });
   const { close, flushed } = front;
   return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
@@ -121,7 +121,7 @@ class StdioFront {
       onnews: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];
-    this.#forgetTraps = whenTrapped(this.#trapped);
+    this.#forgetTraps = onReset(this.#trapped);
     this.#start(serve);
   }
 
@@ -151,7 +151,7 @@ class StdioFront {
   }
 
   readonly #receive = (chunk: Buffer): void =>
-    surviving(() => {
+    ignoringTrap(() => {
       for (const bytes of this.#subscriptions.receive(chunk)) this.#toServer.write(bytes);
       this.#flush();
     });
@@ -160,7 +160,7 @@ class StdioFront {
   #flush(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    surviving(() => this.#drain());
+    ignoringTrap(() => this.#drain());
     this.#isFlushing = false;
     if (!this.#hasLapsed) this.#subscriptions.settle();
     this.#regulate();
@@ -179,7 +179,7 @@ class StdioFront {
 
   /** Hands over all that is left of the subscriptions, whether there is room or not: each has at most one cue for each topic. */
   #freeze(): void {
-    surviving(() => {
+    ignoringTrap(() => {
       for (let bytes = this.#subscriptions.poll(); bytes !== undefined; bytes = this.#subscriptions.poll()) {
         if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       }

@@ -1,11 +1,11 @@
-import { type Authorize, type Authorizing, permitOf } from '../../auth/authorize.js';
-import type { EventFeed, ListenBus } from '../../bus/bus.js';
+import { type Authorize, type AuthorizeOptions, runAuthorize } from '../../auth/authorize.js';
+import type { FanoutSink, ListenBus } from '../../bus/bus.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { DEFAULT_LIMITS, ListenLimits } from '../../model/limits.js';
 import { SETTLE_MS } from '../../streams/registry.js';
-import { atMost } from '../../timing/with-timeout.js';
+import { withTimeout } from '../../timing/with-timeout.js';
 import { Channel, type ChannelInput, type Discovered, Refusal } from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
 import type { StdioAuthorizeContext } from './stdio-handler.js';
@@ -25,9 +25,9 @@ export interface SubscriptionsOptions {
 }
 
 /** The subscriptions of one stdio connection: moves client bytes and what the bus feeds into the core, and its lines out. */
-export class Subscriptions implements EventFeed {
+export class Subscriptions implements FanoutSink {
   readonly #options: SubscriptionsOptions;
-  readonly #asking: Authorizing<StdioAuthorizeContext>;
+  readonly #asking: AuthorizeOptions<StdioAuthorizeContext>;
   /** Takes it off the bus that feeds it. */
   #leaveBus: (() => void) | undefined;
   #channel: Channel | undefined;
@@ -38,7 +38,7 @@ export class Subscriptions implements EventFeed {
     const known = capabilities && JSON.stringify(capabilities);
     this.#options = options;
     this.#asking = { authorize, ms: limits.authorizeMs, onerror };
-    const [bytes, most] = [Math.min(lineBytes, MOST), Math.min(streams, MOST)];
+    const [bytes, most] = [Math.min(lineBytes, MAX_U32), Math.min(streams, MAX_U32)];
     this.#channel = calling(() => new Channel(JSON.stringify(limits), bytes, most, known));
   }
 
@@ -99,7 +99,7 @@ export class Subscriptions implements EventFeed {
   async close(): Promise<void> {
     const { bus } = this.#options;
     try {
-      if (bus.settle !== undefined) await atMost(SETTLE_MS, bus.settle(), late);
+      if (bus.settle !== undefined) await withTimeout(SETTLE_MS, bus.settle(), late);
     } catch {
       this.#channel?.gap(true);
     }
@@ -137,7 +137,7 @@ export class Subscriptions implements EventFeed {
   }
 
   async #serve(number: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {
-    const { filter, refusal } = await permitOf(this.#asking, { requested });
+    const { filter, refusal } = await runAuthorize(this.#asking, { requested });
     try {
       if (refusal !== undefined) this.#channel?.refuse(number, refusal);
       else {
@@ -154,7 +154,7 @@ export class Subscriptions implements EventFeed {
   /** Whatever is published after it is open is heard, so the bus has to feed it before that. */
   async #open(number: number, filter: string | undefined, discovered: Discovered | undefined): Promise<void> {
     const { bus, limits } = this.#options;
-    if (bus.ready !== undefined) await atMost(limits.attachMs, bus.ready(), notReady);
+    if (bus.ready !== undefined) await withTimeout(limits.attachMs, bus.ready(), notReady);
     if (this.#channel === undefined) return;
     this.#leaveBus ??= this.#follow();
     calling(() => {
@@ -179,4 +179,4 @@ function late(): ListenError {
 }
 
 /** What the core can count. */
-const MOST = 2 ** 32 - 1;
+const MAX_U32 = 2 ** 32 - 1;

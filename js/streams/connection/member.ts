@@ -1,23 +1,23 @@
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
-import { Home } from '../../timing/request-context.js';
-import type { FannedStream } from '../fanout-stream.js';
-import type { LineHolder } from './owner.js';
+import { RequestContext } from '../../timing/request-context.js';
+import type { FanoutStream } from '../fanout-stream.js';
+import type { ConnectionOwner } from './owner.js';
 
 /** One stream of a shared line, with what its request has of the line: perhaps the socket, and otherwise a timer. */
-export class Rider {
-  readonly stream: FannedStream;
-  readonly home: Home;
+export class Member {
+  readonly stream: FanoutStream;
+  readonly context: RequestContext;
   readonly #timer: DeadlineTimer;
-  #holder: LineHolder | undefined;
+  #holder: ConnectionOwner | undefined;
   #isGone = false;
 
   /**
-   * To be called on behalf of the stream's own request, or of one that the stream's own asks to go on: see {@link FannedStream.request}.
+   * To be called on behalf of the stream's own request, or of one that the stream's own asks to go on: see {@link FanoutStream.request}.
    * `ring` is called when the timer has come, on behalf of the request that has set it.
    */
-  constructor(stream: FannedStream, ring: () => void, onerror: (error: Error) => void) {
+  constructor(stream: FanoutStream, ring: () => void, onerror: (error: Error) => void) {
     this.stream = stream;
-    this.home = stream.request?.home ?? new Home(onerror);
+    this.context = stream.request?.context ?? new RequestContext(onerror);
     this.#timer = new DeadlineTimer(() => {
       if (!this.#isGone) ring();
     });
@@ -34,7 +34,7 @@ export class Rider {
   }
 
   /** Its request has this socket from now on. */
-  hold(holder: LineHolder): void {
+  hold(holder: ConnectionOwner): void {
     this.#holder = holder;
   }
 
@@ -49,7 +49,7 @@ export class Rider {
     this.#isGone = true;
     this.release();
     // Whoever ends the stream may be another request; and its own, where it was cancelled, runs nothing after this.
-    this.home.ask(() => this.#timer.clear());
+    this.context.run(() => this.#timer.clear());
     this.#timer.clear();
   }
 }

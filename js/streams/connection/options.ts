@@ -1,13 +1,13 @@
-import type { BusConnection, BusLink } from '../../bus/bus.js';
-import type { Log } from '../../observe/log.js';
+import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
+import type { StreamLogger } from '../../observe/log.js';
 import type { Stream } from '../../wasm/server/bindings.js';
-import type { FannedStream } from '../fanout-stream.js';
-import type { SharedLine } from './shared-connection.js';
+import type { FanoutStream } from '../fanout-stream.js';
+import type { SharedConnection } from './shared-connection.js';
 
 /** What a line tells whoever made it. */
-export interface LineOptions {
+export interface ConnectionOptions {
   /** Opens a connection to the bus, and sends `frame` first. */
-  connect(frame: string, link: BusLink): BusConnection;
+  connect(frame: string, link: AttachmentListener): BusConnection;
   /** Keeps the request alive that asks, also after it was cancelled. */
   waitUntil(what: Promise<void>): void;
   /** Milliseconds within which the bus has to confirm. */
@@ -20,11 +20,11 @@ export interface LineOptions {
   isApart: boolean;
   onerror: (error: Error) => void;
   /** Told when all its streams are away, and when they are back, where it is shared. */
-  onlog: Log;
+  onlog: StreamLogger;
   /** A stream could not be written to from another request. */
   onrefused: (error: Error) => void;
   /** A stream that is open goes on alone. */
-  onparted: (stream: FannedStream, parted: Stream) => void;
+  onparted: (stream: FanoutStream, parted: Stream) => void;
   /** It was not shared, and its stream has left: it is of no use any more. */
-  onempty: (line: SharedLine) => void;
+  onempty: (line: SharedConnection) => void;
 }

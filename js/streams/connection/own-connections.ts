@@ -1,21 +1,21 @@
-import type { BusTally } from '../../bus/bus.js';
+import type { AttachmentCounters } from '../../bus/bus.js';
 import type { Opening } from '../../bus/opening.js';
 import type { Stream } from '../../wasm/server/bindings.js';
-import type { FannedStream } from '../fanout-stream.js';
-import type { LineOptions } from './options.js';
-import { SharedLine } from './shared-connection.js';
+import type { FanoutStream } from '../fanout-stream.js';
+import type { ConnectionOptions } from './options.js';
+import { SharedConnection } from './shared-connection.js';
 
 /** What a line of one stream tells whoever made it. */
-export type LoneOptions = Omit<LineOptions, 'isShared' | 'onparted' | 'onempty'>;
+export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onparted' | 'onempty'>;
 
 /** The lines of streams each of which has a connection of its own. */
-export class LoneLines {
-  readonly #lines = new Set<SharedLine>();
+export class OwnConnections {
+  readonly #lines = new Set<SharedConnection>();
   /** What those went through that are no more. */
   readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
 
   /** How the streams fared. */
-  get tally(): Required<BusTally> {
+  get tally(): Required<AttachmentCounters> {
     const sum = { ...this.#past };
     for (const line of this.#lines) addTally(sum, line);
     return sum;
@@ -26,12 +26,12 @@ export class LoneLines {
     return this.#lines.size === 0;
   }
 
-  /** As of {@link SharedLine.settle}, for all of them. */
+  /** As of {@link SharedConnection.settle}, for all of them. */
   async settle(): Promise<void> {
     await Promise.all([...this.#lines].map((line) => line.settle()));
   }
 
-  /** As of {@link SharedLine.lastDoubt}, for all of them. */
+  /** As of {@link SharedConnection.lastDoubt}, for all of them. */
   lastDoubt(): void {
     for (const line of this.#lines) line.lastDoubt();
   }
@@ -39,9 +39,9 @@ export class LoneLines {
   /**
    * Opens a stream, on behalf of its own request.
    *
-   * @throws ListenError as `FanoutStreams.open`.
+   * @throws ListenError as `FanoutDriver.open`.
    */
-  open(opening: Opening, options: LoneOptions): FannedStream {
+  open(opening: Opening, options: OwnConnectionOptions): FanoutStream {
     const line = this.#line(options);
     try {
       return line.open(opening, options.verifyMs);
@@ -52,12 +52,12 @@ export class LoneLines {
   }
 
   /** Takes in a stream that another line has parted with. */
-  adopt(stream: FannedStream, parted: Stream, options: LoneOptions): void {
+  adopt(stream: FanoutStream, parted: Stream, options: OwnConnectionOptions): void {
     this.#line(options).adopt(stream, parted);
   }
 
-  #line(options: LoneOptions): SharedLine {
-    const line = new SharedLine({
+  #line(options: OwnConnectionOptions): SharedConnection {
+    const line = new SharedConnection({
       ...options,
       isShared: false,
       // Where it is, it is alone.
@@ -72,7 +72,7 @@ export class LoneLines {
 }
 
 /** Adds how the streams of a line fared. */
-export function addTally(sum: Required<BusTally>, { tally }: SharedLine): void {
+export function addTally(sum: Required<AttachmentCounters>, { tally }: SharedConnection): void {
   sum.away += tally.away;
   sum.outages += tally.outages;
   sum.healed += tally.healed;

@@ -1,12 +1,12 @@
-import type { BusConnection, BusLink } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { deferred } from '../../timing/deferred.js';
-import { Home } from '../../timing/request-context.js';
-import { surviving } from '../../wasm/server/guard.js';
-import type { Rider } from './member.js';
+import { RequestContext } from '../../timing/request-context.js';
+import { ignoringTrap } from '../../wasm/server/guard.js';
+import type { Member } from './member.js';
 
 /** What a holder tells its line. */
-export interface HolderEnds {
+export interface OwnerListener {
   receive(frame: string): void;
   lost(error: Error): void;
   sentOn(error: Error): void;
@@ -16,8 +16,8 @@ export interface HolderEnds {
 }
 
 /** What a holder takes from its line. */
-export interface HolderOptions {
-  connect(frame: string, link: BusLink): BusConnection;
+export interface OwnerOptions {
+  connect(frame: string, link: AttachmentListener): BusConnection;
   waitUntil(what: Promise<void>): void;
   /** Whether other requests may have to close what it has. */
   isShared: boolean;
@@ -27,17 +27,17 @@ export interface HolderOptions {
 }
 
 /** The stream whose request has the socket of a line, and its timer, for as long as it does. */
-export class LineHolder {
-  readonly rider: Rider;
-  /** The request that has them: that of the rider, unless it was cancelled at the very moment. */
-  readonly home: Home;
+export class ConnectionOwner {
+  readonly member: Member;
+  /** The request that has them: that of the member, unless it was cancelled at the very moment. */
+  readonly context: RequestContext;
   /** Which of all terms it has the socket in. */
   readonly term: number;
-  readonly #options: HolderOptions;
-  readonly #ends: HolderEnds;
+  readonly #options: OwnerOptions;
+  readonly #ends: OwnerListener;
   readonly #timer: DeadlineTimer;
   readonly #stopped = deferred();
-  /** Runs on behalf of the request that has the socket, also where that has ended and `home` runs on behalf of whoever asks. */
+  /** Runs on behalf of the request that has the socket, also where that has ended and `context` runs on behalf of whoever asks. */
   readonly #pulse: ReturnType<typeof setInterval> | null;
   #socket: BusConnection | undefined;
   /** Sockets that are to be closed, and were not, because another request tried. */
@@ -46,12 +46,12 @@ export class LineHolder {
   #isAwaited = false;
   #attempts = 0;
 
-  constructor(rider: Rider, term: number, options: HolderOptions, ends: HolderEnds) {
-    this.rider = rider;
+  constructor(member: Member, term: number, options: OwnerOptions, ends: OwnerListener) {
+    this.member = member;
     this.term = term;
     this.#options = options;
     this.#ends = ends;
-    this.home = new Home(options.onerror);
+    this.context = new RequestContext(options.onerror);
     // A request that is cancelled must live to close what it has, and what it is about to open.
     options.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
@@ -88,7 +88,7 @@ export class LineHolder {
     this.#isAwaited = true;
     const serve = (): void => {
       this.#isAwaited = false;
-      surviving(() => this.#ends.soon());
+      ignoringTrap(() => this.#ends.soon());
     };
     if (this.#options.isApart) setTimeout(serve, 0);
     else queueMicrotask(serve);
@@ -97,8 +97,8 @@ export class LineHolder {
   /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */
   stop(): void {
     this.#isStopping = true;
-    this.home.ask(() => this.#finish());
-    this.home.leave();
+    this.context.run(() => this.#finish());
+    this.context.close();
   }
 
   /** Where this runs on behalf of another request, sockets stay open, and the pulse comes to it again. */
@@ -113,7 +113,7 @@ export class LineHolder {
   }
 
   #end(): void {
-    if (this.#pulse !== null && this.#left.length > 0 && this.#attempts < MOST_ATTEMPTS) return;
+    if (this.#pulse !== null && this.#left.length > 0 && this.#attempts < MAX_ATTEMPTS) return;
     if (this.#pulse !== null) clearInterval(this.#pulse);
     this.#stopped.resolve();
   }
@@ -131,4 +131,4 @@ export class LineHolder {
 /** Milliseconds after which a socket that another request could not close is closed. */
 const PULSE_MS = 1_000;
 /** What cannot be closed for half a minute belongs to a request that is gone. */
-const MOST_ATTEMPTS = 30;
+const MAX_ATTEMPTS = 30;

@@ -1,4 +1,4 @@
-import type { BusTally } from '../../bus/bus.js';
+import type { AttachmentCounters } from '../../bus/bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { isBusy, ListenError } from '../../model/error.js';
 import { Outage } from '../../observe/stream-observer.js';
@@ -12,13 +12,13 @@ import {
   type Told,
   type UpstreamCall,
 } from '../../wasm/server/bindings.js';
-import { coreLife } from '../../wasm/server/guard.js';
-import { FanoutStreams } from '../fanout-driver.js';
-import type { FannedStream } from '../fanout-stream.js';
+import { generation } from '../../wasm/server/guard.js';
+import { FanoutDriver } from '../fanout-driver.js';
+import type { FanoutStream } from '../fanout-stream.js';
 import { retiringOf } from './bus-ends.js';
-import { Rider } from './member.js';
-import type { LineOptions } from './options.js';
-import { LineHolder } from './owner.js';
+import { Member } from './member.js';
+import type { ConnectionOptions } from './options.js';
+import { ConnectionOwner } from './owner.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
@@ -26,23 +26,23 @@ import { WRITE_BUDGET } from './write-budget.js';
  * with it: then another one opens the next, and the positions of the log heal what fell between. Which request that is, the core's lease
  * decides; what a request does, it does here on its own behalf. A stream whose socket is its own is alone on its line.
  */
-export class SharedLine {
-  readonly #options: LineOptions;
-  readonly #streams: FanoutStreams;
-  readonly #life = coreLife();
-  readonly #riders = new Map<FannedStream, Rider>();
+export class SharedConnection {
+  readonly #options: ConnectionOptions;
+  readonly #streams: FanoutDriver;
+  readonly #life = generation();
+  readonly #members = new Map<FanoutStream, Member>();
   readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #outage: Outage;
-  #holder: LineHolder | undefined;
+  #holder: ConnectionOwner | undefined;
   #isAway = false;
   #isOver = false;
   #verifyMs = 0;
   #settling: Deferred<void> | undefined;
 
-  constructor(options: LineOptions) {
+  constructor(options: ConnectionOptions) {
     const { isApart, onerror, onlog, onrefused } = options;
     this.#options = options;
-    this.#streams = new FanoutStreams({
+    this.#streams = new FanoutDriver({
       make: () => new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
       isApart,
       onleft: (stream) => this.#leave(stream),
@@ -55,14 +55,14 @@ export class SharedLine {
   }
 
   /** How its streams fared. */
-  get tally(): BusTally {
-    const isAway = this.#riders.size > 0 && this.isCurrent && this.#upstream.isAway;
-    return { ...this.#past, away: isAway ? this.#riders.size : 0 };
+  get tally(): AttachmentCounters {
+    const isAway = this.#members.size > 0 && this.isCurrent && this.#upstream.isAway;
+    return { ...this.#past, away: isAway ? this.#members.size : 0 };
   }
 
   /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. So it is with one that has ended. */
   get isCurrent(): boolean {
-    return !this.#isOver && this.#life === coreLife();
+    return !this.#isOver && this.#life === generation();
   }
 
   /** Whether the bus has room on it for one more stream, as far as is known. */
@@ -74,25 +74,25 @@ export class SharedLine {
   }
 
   /** What holds the socket. */
-  get holder(): LineHolder | undefined {
+  get holder(): ConnectionOwner | undefined {
     return this.#holder;
   }
 
   /** Opens a stream, on behalf of its own request; the bus is asked as often as any of the streams wants: each `verifyMs`, 0 for never. */
-  open(opening: Opening, verifyMs: number): FannedStream {
+  open(opening: Opening, verifyMs: number): FanoutStream {
     if (verifyMs > 0 && (this.#verifyMs === 0 || verifyMs < this.#verifyMs)) this.#expect(verifyMs);
     const stream = this.#streams.open(opening);
-    const rider = this.#enter(stream);
-    if (!this.#take(rider)) this.#stir();
-    this.#watch(rider);
+    const member = this.#enter(stream);
+    if (!this.#take(member)) this.#stir();
+    this.#watch(member);
     return stream;
   }
 
   /** Takes in a stream that was parted with by another line, to be alone on this one. */
-  adopt(stream: FannedStream, parted: Stream): void {
+  adopt(stream: FanoutStream, parted: Stream): void {
     this.#streams.adopt(stream, parted);
-    const rider = this.#enter(stream);
-    rider.home.ask(() => this.#take(rider));
+    const member = this.#enter(stream);
+    member.context.run(() => this.#take(member));
   }
 
   /**
@@ -100,7 +100,7 @@ export class SharedLine {
    * bus does not answer it stays pending.
    */
   settle(): Promise<void> {
-    if (!this.isCurrent || this.#riders.size === 0) return Promise.resolve();
+    if (!this.isCurrent || this.#members.size === 0) return Promise.resolve();
     this.#settling ??= deferred();
     const { promise } = this.#settling;
     this.#core.settle(performance.now());
@@ -127,20 +127,20 @@ export class SharedLine {
     this.#core.setPatience(this.#options.attachMs, verifyMs);
   }
 
-  #enter(stream: FannedStream): Rider {
-    const rider = new Rider(stream, () => this.#watch(rider), this.#options.onerror);
-    this.#riders.set(stream, rider);
-    return rider;
+  #enter(stream: FanoutStream): Member {
+    const member = new Member(stream, () => this.#watch(member), this.#options.onerror);
+    this.#members.set(stream, member);
+    return member;
   }
 
-  #leave(stream: FannedStream): void {
-    const rider = this.#riders.get(stream);
-    if (rider === undefined) return;
-    this.#riders.delete(stream);
-    if (this.#holder?.rider === rider) this.#holder = undefined;
+  #leave(stream: FanoutStream): void {
+    const member = this.#members.get(stream);
+    if (member === undefined) return;
+    this.#members.delete(stream);
+    if (this.#holder?.member === member) this.#holder = undefined;
     this.#lease();
-    rider.leave();
-    if (this.#riders.size === 0 && !this.#options.isShared) this.end();
+    member.leave();
+    if (this.#members.size === 0 && !this.#options.isShared) this.end();
   }
 
   /** Nobody comes any more. */
@@ -163,40 +163,40 @@ export class SharedLine {
   #heed(call: LeaseCall): void {
     if (call.kind === 'prove') {
       const { term } = call;
-      this.#holder?.home.ask(() => {
+      this.#holder?.context.run(() => {
         if (this.isCurrent) this.#core.prove(term);
       });
     } else if (call.kind === 'shed') {
       for (const id of call.streams) this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
     } else {
-      const rider = this.#riderOf(call.stream);
-      if (call.kind === 'appoint') rider?.home.ask(() => this.#take(rider));
-      else if (rider !== undefined) this.#release(rider);
+      const member = this.#memberOf(call.stream);
+      if (call.kind === 'appoint') member?.context.run(() => this.#take(member));
+      else if (member !== undefined) this.#release(member);
     }
   }
 
-  #riderOf(id: number): Rider | undefined {
+  #memberOf(id: number): Member | undefined {
     const stream = this.#streams.at(id);
-    return stream && this.#riders.get(stream);
+    return stream && this.#members.get(stream);
   }
 
-  #release(rider: Rider): void {
+  #release(member: Member): void {
     this.#holder = undefined;
-    rider.release();
-    rider.home.ask(() => this.#watch(rider));
+    member.release();
+    member.context.run(() => this.#watch(member));
   }
 
   /** Gives the socket to a stream, in the I/O context of its request. Returns whether it has the socket now. */
-  #take(rider: Rider): boolean {
-    if (rider.isGone || !this.isCurrent) return false;
-    const term = this.#core.take(rider.stream.id);
+  #take(member: Member): boolean {
+    if (member.isGone || !this.isCurrent) return false;
+    const term = this.#core.take(member.stream.id);
     if (term === undefined) return false;
-    this.#hold(rider, term);
+    this.#hold(member, term);
     return true;
   }
 
-  #hold(rider: Rider, term: number): void {
-    const holder = new LineHolder(rider, term, this.#options, {
+  #hold(member: Member, term: number): void {
+    const holder = new ConnectionOwner(member, term, this.#options, {
       receive: (frame) => {
         if (this.#holder === holder && this.isCurrent) this.#receive(holder, frame);
       },
@@ -215,12 +215,12 @@ export class SharedLine {
       },
       soon: () => this.#serve(holder),
     });
-    rider.hold(holder);
+    member.hold(holder);
     this.#holder = holder;
     this.#serve(holder);
   }
 
-  #receive(holder: LineHolder, frame: string): void {
+  #receive(holder: ConnectionOwner, frame: string): void {
     const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
@@ -230,7 +230,7 @@ export class SharedLine {
 
   /** What a line goes through, each of its streams does. */
   #counting<T>(action: () => T): T {
-    const streams = this.#riders.size;
+    const streams = this.#members.size;
     const before = this.#upstream.counts;
     const result = action();
     const { counts, isAway } = this.#upstream;
@@ -246,38 +246,38 @@ export class SharedLine {
   /** Where the bus is, the core knows. */
   #look(isAway: boolean, streams: number): void {
     if (this.#options.isShared) this.#outage.tell(isAway, streams);
-    else if (isAway !== this.#isAway) for (const stream of this.#riders.keys()) stream.owner.away(stream, isAway);
+    else if (isAway !== this.#isAway) for (const stream of this.#members.keys()) stream.owner.away(stream, isAway);
     this.#isAway = isAway;
   }
 
-  #lose(holder: LineHolder, error: Error): void {
+  #lose(holder: ConnectionOwner, error: Error): void {
     const { code } = error as Partial<ListenError>;
     if (code === 'bus-released') {
       holder.close();
-      for (const stream of this.#riders.keys()) this.#dismiss(stream, error);
+      for (const stream of this.#members.keys()) this.#dismiss(stream, error);
       return;
     }
     this.#miss(holder, error, (now) => {
       this.#core.lose(lossOf(code), now, Math.random());
     });
-    for (const stream of this.#riders.keys()) {
+    for (const stream of this.#members.keys()) {
       const retiring = retiringOf(code, performance.now());
       if (retiring !== undefined) stream.retire(retiring.at, retiring.why);
     }
   }
 
   /** The bus has let a stream go on purpose. */
-  #dismiss(stream: FannedStream, why: Error): void {
+  #dismiss(stream: FanoutStream, why: Error): void {
     stream.refuse(why);
     this.#streams.abort(stream);
   }
 
   /** Streams that wait for the bus wait for its shard. */
-  #sendOn(holder: LineHolder, error: Error): void {
+  #sendOn(holder: ConnectionOwner, error: Error): void {
     this.#miss(holder, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
   }
 
-  #miss(holder: LineHolder, error: Error, action: (now: number) => void): void {
+  #miss(holder: ConnectionOwner, error: Error, action: (now: number) => void): void {
     holder.close();
     this.#counting(() => action(performance.now()));
     this.#tell(error);
@@ -288,11 +288,11 @@ export class SharedLine {
   #stir(): void {
     this.#tell();
     const holder = this.#holder;
-    holder?.home.ask(() => this.#serve(holder));
+    holder?.context.run(() => this.#serve(holder));
   }
 
   /** Does what the core wants done, on behalf of the holder's request. */
-  #serve(holder: LineHolder, first?: UpstreamCall): void {
+  #serve(holder: ConnectionOwner, first?: UpstreamCall): void {
     if (this.#holder !== holder || !this.isCurrent) return;
     const next = () => this.#core.call(performance.now());
     for (let call = first ?? next(); call !== undefined; call = next()) {
@@ -326,7 +326,7 @@ export class SharedLine {
     }
   }
 
-  #part(stream: FannedStream, parted: Stream): void {
+  #part(stream: FanoutStream, parted: Stream): void {
     this.#streams.part(stream);
     this.#options.onparted(stream, parted);
   }
@@ -337,11 +337,11 @@ export class SharedLine {
   }
 
   /** In its turn, and on behalf of its own request, each stream sees to it that some request holds the socket. */
-  #watch(rider: Rider): void {
-    if (rider.isGone || !this.isCurrent) return;
-    const at = this.#core.watch(rider.stream.id, performance.now(), Math.random());
+  #watch(member: Member): void {
+    if (member.isGone || !this.isCurrent) return;
+    const at = this.#core.watch(member.stream.id, performance.now(), Math.random());
     this.#lease();
-    rider.arm(at);
+    member.arm(at);
   }
 }
 

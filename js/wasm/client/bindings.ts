@@ -1,5 +1,5 @@
 import * as core from '../../../pkg/client/mcp_listen_client.js';
-import { clientLife } from './guard.js';
+import { clientGuard } from './guard.js';
 
 export {
   ClientApproach,
@@ -17,7 +17,7 @@ function repeated<Answer>(call: (text: string) => Answer): (text: string) => Ans
     try {
       return call(text);
     } catch (error) {
-      if (!clientLife.isOfTrap(error)) throw error;
+      if (!clientGuard.isTrapError(error)) throw error;
       return call(text);
     }
   };

@@ -1,6 +1,6 @@
 import * as core from '../../../pkg/client/mcp_listen_client.js';
 import { ListenError } from '../../model/client-error.js';
-import { clientLife } from './guard.js';
+import { clientGuard } from './guard.js';
 
 let isLoaded = false;
 
@@ -10,7 +10,7 @@ let isLoaded = false;
  */
 export function load(source: () => core.SyncInitInput): void {
   if (isLoaded) return;
-  clientLife.carry(core);
+  clientGuard.install(core);
   core.initSync({ module: source() });
   isLoaded = true;
 }
@@ -18,7 +18,7 @@ export function load(source: () => core.SyncInitInput): void {
 /** As {@link load}, where it takes a while to fetch or to compile the module. */
 export async function loadLater(source: () => core.InitInput): Promise<void> {
   if (isLoaded) return;
-  clientLife.carry(core);
+  clientGuard.install(core);
   await core.default({ module_or_path: source() });
   isLoaded = true;
 }

@@ -1,6 +1,6 @@
 import * as core from '../../../pkg/mcp_listen.js';
 import { ListenError } from '../../model/error.js';
-import { serverLife } from './guard.js';
+import { serverGuard } from './guard.js';
 
 let isLoaded = false;
 
@@ -10,7 +10,7 @@ let isLoaded = false;
  */
 export function load(source: () => core.SyncInitInput): void {
   if (isLoaded) return;
-  serverLife.carry(core);
+  serverGuard.install(core);
   core.initSync({ module: source() });
   isLoaded = true;
 }

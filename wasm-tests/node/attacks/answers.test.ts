@@ -1,16 +1,16 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { type ListenOptions, serveListen } from 'mcp-listen';
+import { createListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { initialize, post } from '../../host/legacy.ts';
 import { sdkServer, sendTo } from '../legacy-serving.ts';
 import { listenRequest, TOOLS } from '../serving.ts';
 
 /** A server whose handler answers so, and the codes of the errors that it reports. */
-function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenOptions = {}) {
+function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenHandlerOptions = {}) {
   const codes: unknown[] = [];
   const onerror = (error: Error) => codes.push((error as { code?: unknown }).code);
   const limits = { answerBytes: 1_000, answerMs: 50 };
-  return { codes, server: serveListen(answer, { onerror, limits, ...options }) };
+  return { codes, server: createListenHandler(answer, { onerror, limits, ...options }) };
 }
 
 /** A body that begins and is never over; tells when it is cancelled. */

@@ -2,7 +2,7 @@ import {
   type AuthorizeContext,
   InMemoryBus,
   type ListenBus,
-  type ListenOptions,
+  type ListenHandlerOptions,
   type PrincipalAnswer,
 } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -44,7 +44,7 @@ const FAILURES: [why: string, answer: () => PrincipalAnswer | Promise<PrincipalA
 ];
 
 describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
-  const served = (options: ListenOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test.each(FAILURES)('where that then %s, the stream ends without the cue and without a result', async (...row) => {
     const [, answer, code] = row;
@@ -100,7 +100,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
 });
 
 describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
-  const served = (options: ListenOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('the moment of expiry moves, or is gone', async () => {
     const caller = changeable({ name: 'ann', expiresAt: Date.now() + 60_000 });
@@ -124,7 +124,7 @@ describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
 test('with both, principal is asked first, and authorize is told its answer', async () => {
   const caller = changeable({ name: 'ann', audiences: ['acme'], expiresAt: 4e12 });
   const asked: AuthorizeContext[] = [];
-  const authorize: ListenOptions['authorize'] = (context) => {
+  const authorize: ListenHandlerOptions['authorize'] = (context) => {
     asked.push(context);
     return context.requested;
   };
@@ -156,7 +156,7 @@ test('the stream of a session ends where its principal is another one then', asy
   expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
 });
 
-test.each<[ListenOptions, number]>([
+test.each<[ListenHandlerOptions, number]>([
   [{ principal: () => 'ann' }, 431],
   [{ authorize: ({ requested }: AuthorizeContext) => requested }, 431],
   [{ principal: () => 'ann', authorizationTtlMs: 0 }, 200],

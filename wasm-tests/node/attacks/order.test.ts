@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { InMemoryBus, type ListenOptions, type Principal } from 'mcp-listen';
+import { InMemoryBus, type ListenHandlerOptions, type Principal } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Drip } from '../../host/drip.ts';
@@ -30,7 +30,7 @@ function post(body: BodyInit, headers: Record<string, string> = LISTEN_HEADERS):
   return new Request(URL, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
 }
 
-async function served(options: ListenOptions): Promise<string> {
+async function served(options: ListenHandlerOptions): Promise<string> {
   const server = createServer(toNodeHandler(serving(options)));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {

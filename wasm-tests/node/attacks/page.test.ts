@@ -1,4 +1,4 @@
-import { ListenError, screen, serveListen } from 'mcp-listen';
+import { createListenHandler, ListenError, screen } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { CAPABILITIES } from '../serving.ts';
 
@@ -17,14 +17,14 @@ describe('a GET without Origin', () => {
     [undefined, 200],
   ])('that a browser calls %s is a %d', async (site, status) => {
     const handler = vi.fn(() => new Response());
-    const server = serveListen(handler, { capabilities: CAPABILITIES });
+    const server = createListenHandler(handler, { capabilities: CAPABILITIES });
     const response = await server.fetch(get(site === undefined ? {} : { 'sec-fetch-site': site }));
     expect([response.status, handler.mock.calls.length]).toEqual([status, status === 200 ? 1 : 0]);
     expect(server.stats().refused.origin).toBe(status === 200 ? 0 : 1);
   });
 
   test('passes where every origin may ask', async () => {
-    const server = serveListen(() => new Response(), { capabilities: CAPABILITIES, allowedOrigins: ['*'] });
+    const server = createListenHandler(() => new Response(), { capabilities: CAPABILITIES, allowedOrigins: ['*'] });
     expect((await server.fetch(get({ 'sec-fetch-site': 'cross-site' }))).status).toBe(200);
   });
 });

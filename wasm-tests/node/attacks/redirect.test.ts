@@ -1,9 +1,9 @@
-import { type ListenOptions, type ListenTarget, listen, watch } from 'mcp-listen/client';
+import { type ClientListenOptions, type ListenTarget, listen, watch } from 'mcp-listen/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hostile, type Turn } from '../../host/hostile.ts';
 
 const TOOLS = { toolsListChanged: true };
-const CREDENTIALS: [kind: string, options: ListenOptions][] = [
+const CREDENTIALS: [kind: string, options: ClientListenOptions][] = [
   ['a token', { token: 'secret' }],
   ['a function for tokens', { token: async () => 'secret' }],
   ['header fields', { headers: { 'x-api-key': 'secret' } }],

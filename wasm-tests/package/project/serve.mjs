@@ -1,6 +1,6 @@
 /** Serves one stream in this process, publishes, closes; answers all that the stream carried. */
-export async function served({ serveListen }, meanwhile = () => {}) {
-  const server = serveListen(() => new Response(null, { status: 404 }), {
+export async function served({ createListenHandler }, meanwhile = () => {}) {
+  const server = createListenHandler(() => new Response(null, { status: 404 }), {
     capabilities: { tools: { listChanged: true } },
   });
   const reader = (await server.fetch(listen('http://localhost/mcp'))).body.getReader();

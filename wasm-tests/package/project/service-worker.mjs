@@ -1,6 +1,6 @@
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 
-const server = serveListen(() => new Response(null, { status: 404 }), {
+const server = createListenHandler(() => new Response(null, { status: 404 }), {
   capabilities: { tools: { listChanged: true } },
 });
 

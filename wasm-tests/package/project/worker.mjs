@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers';
-import { serveListen } from 'mcp-listen';
+import { createListenHandler } from 'mcp-listen';
 import * as client from 'mcp-listen/client';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 import { scenario } from './scenario.mjs';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
-const server = serveListen(() => new Response(null, { status: 404 }), {
+const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(env.MCP_BUS),
   capabilities: { tools: { listChanged: true } },
 });

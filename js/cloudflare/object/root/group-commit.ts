@@ -1,20 +1,20 @@
 import { report } from '../../../observe/on-error.js';
 import { type Deferred, deferred } from '../../../timing/deferred.js';
-import type { Once, PublishedAt } from '../tables/idempotency-keys.js';
+import type { IdempotencyKey, PublishedAt } from '../tables/idempotency-keys.js';
 
 /** Events that are published together. */
 export interface Publish {
   /** Each as JSON text. */
   events: string[];
   /** By what it is known where it is made again. */
-  once?: Once | undefined;
+  once?: IdempotencyKey | undefined;
 }
 
 /**
  * Publishes on their way to the disk: what comes while it is busy goes there together, in one transaction. So a burst
  * costs few writes, and a single publish waits for nobody.
  */
-export class PublishQueue {
+export class GroupCommit {
   readonly #storage: DurableObjectStorage;
   readonly #publish: (publishes: Publish[]) => (PublishedAt | Error)[];
   #waiting: Waiting[] = [];

@@ -5,16 +5,16 @@ import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
-import { AlarmClock } from '../alarm.js';
+import { AlarmScheduler } from '../alarm.js';
 import { EdgeSockets } from '../edge-sockets.js';
 import type { BusKey } from '../key.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from '../options.js';
 import { ownNamespace } from '../own-namespace.js';
-import { Interests } from '../socket-attachments.js';
+import { SocketAttachments } from '../socket-attachments.js';
 import { EventLog } from '../tables/event-log.js';
-import { type Once, OnceTable, type PublishedAt } from '../tables/idempotency-keys.js';
+import { type IdempotencyKey, IdempotencyKeys, type PublishedAt } from '../tables/idempotency-keys.js';
 import { SessionTable } from '../tables/sessions.js';
-import { type Publish, PublishQueue } from './group-commit.js';
+import { GroupCommit, type Publish } from './group-commit.js';
 import { RootSessions } from './sessions.js';
 import { AGAIN_MS, RootShards, type ShardStats } from './shards.js';
 import type { WatchedBus } from './watcher.js';
@@ -43,13 +43,13 @@ export class RootBus implements WatchedBus {
   readonly #bus: string;
   readonly #key: BusKey;
   readonly #log: EventLog;
-  readonly #interests: Interests;
+  readonly #interests: SocketAttachments;
   readonly #core: Bus;
   readonly #edges: EdgeSockets;
-  readonly #alarm: AlarmClock;
+  readonly #alarm: AlarmScheduler;
   readonly #shards: RootShards | undefined;
-  readonly #publishes: PublishQueue;
-  readonly #once: OnceTable;
+  readonly #publishes: GroupCommit;
+  readonly #once: IdempotencyKeys;
   #dropped = 0;
 
   constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions, key: BusKey) {
@@ -58,9 +58,9 @@ export class RootBus implements WatchedBus {
     this.#bus = ctx.id.name ?? '';
     this.#key = key;
     this.#log = new EventLog(sql, options);
-    this.#once = new OnceTable(sql, options);
-    this.#interests = new Interests(sql);
-    this.#alarm = new AlarmClock(ctx.storage);
+    this.#once = new IdempotencyKeys(sql, options);
+    this.#interests = new SocketAttachments(sql);
+    this.#alarm = new AlarmScheduler(ctx.storage);
     const sessionRows = new SessionTable(sql, (error) => ctx.abort(`a session could not be read or written: ${error}`));
     this.#core = new Bus(this.#log, sessionRows);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
@@ -69,7 +69,7 @@ export class RootBus implements WatchedBus {
     shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
     this.sessions = this.#sessionsOf(sessionRows);
-    this.#publishes = new PublishQueue(ctx.storage, (publishes) => this.#publish(publishes));
+    this.#publishes = new GroupCommit(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
     this.#interests.keepOnly(sockets);
     for (const socket of sockets) this.#edges.restore(socket);
@@ -94,7 +94,7 @@ export class RootBus implements WatchedBus {
   }
 
   /** The same, unless it was made before, or cannot be made. */
-  async publishOnce(events: string[], once: Once): Promise<PublishedAt> {
+  async publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt> {
     return await this.#publishes.add({ events, once });
   }
 
@@ -126,7 +126,7 @@ export class RootBus implements WatchedBus {
 
   /** Ends the sessions that have idled for too long, tells shards again of others, and writes down what the shards have taken. */
   async alarm(): Promise<void> {
-    this.#alarm.rung();
+    this.#alarm.fired();
     this.#core.settle();
     this.#tend();
     const again = this.#core.state().isSettled ? undefined : Date.now() + AGAIN_MS;

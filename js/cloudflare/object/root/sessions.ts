@@ -3,7 +3,7 @@ import type { NewSession, SessionLimits } from '../../../bus/session-store.js';
 import { calling } from '../../../model/error.js';
 import type { Bus } from '../../../wasm/server/bindings.js';
 import { macedId } from '../../wire/signed-session-id.js';
-import type { AlarmClock } from '../alarm.js';
+import type { AlarmScheduler } from '../alarm.js';
 import type { BusKey } from '../key.js';
 import type { SessionTable } from '../tables/sessions.js';
 
@@ -11,7 +11,7 @@ import type { SessionTable } from '../tables/sessions.js';
 export interface SessionHost {
   /** Where they are kept. */
   table: SessionTable;
-  alarm: AlarmClock;
+  alarm: AlarmScheduler;
   core: Bus;
   /** The name of the bus. */
   bus: string;

@@ -3,7 +3,7 @@ import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
 import { isOverloaded } from '../../wire/retry.js';
 import { objectOf, type ShardStub } from '../../wire/stubs.js';
-import type { AlarmClock } from '../alarm.js';
+import type { AlarmScheduler } from '../alarm.js';
 import { ShardTable } from '../tables/shards.js';
 
 /** One shard, as its root knows it. */
@@ -21,7 +21,7 @@ export interface ShardHost {
   sql: SqlStorage;
   /** Where the log ends: a bus without shards owes nothing before. */
   settled: number;
-  alarm: AlarmClock;
+  alarm: AlarmScheduler;
   /** The name of the bus. */
   bus: string;
   namespace: DurableObjectNamespace;

@@ -1,4 +1,4 @@
-import { type LogOptions, logWindow, TRIM_SHARE } from '../../../bus/retention.js';
+import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../../../bus/retention.js';
 import type { BusLog, EventCursor } from '../../../wasm/server/bindings.js';
 
 /** The bus's log in SQLite: every published event with its position, back to the start of a window by count and by age. */
@@ -6,15 +6,15 @@ export class EventLog implements BusLog {
   /** Tells this log from one that began on another disk. */
   readonly epoch: string;
   readonly #sql: SqlStorage;
-  readonly #window: Required<LogOptions>;
+  readonly #window: Required<RetentionOptions>;
   #floor: number;
   #untrimmed = 0;
   #trimmedAt = 0;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(sql: SqlStorage, options: LogOptions) {
+  constructor(sql: SqlStorage, options: RetentionOptions) {
     this.#sql = sql;
-    this.#window = logWindow(options);
+    this.#window = retentionOf(options);
     sql.exec(SCHEMA);
     sql.exec('INSERT INTO epoch SELECT ? WHERE NOT EXISTS (SELECT 1 FROM epoch)', crypto.randomUUID());
     this.epoch = sql.exec<{ id: string }>('SELECT id FROM epoch').one().id;

@@ -2,7 +2,7 @@ import { ListenError } from '../../../model/error.js';
 import { WINDOW_MS } from '../../publish/signature.js';
 
 /** By what a publish that is made again is known, and what it publishes. */
-export interface Once {
+export interface IdempotencyKey {
   /** Its idempotency key. */
   key?: string;
   /** What signed it. */
@@ -18,7 +18,7 @@ export interface Once {
 export type PublishedAt = number | 'key-reused' | 'signatures-full';
 
 /** For how many publishes, and for how long, a bus remembers what it was published once. */
-export interface OnceOptions {
+export interface IdempotencyOptions {
   /** Idempotency keys remembered (default 10,000), of all publishers together: the oldest is forgotten first. */
   idempotencyKeys?: number;
   /** Milliseconds for which they are (default 86,400,000: a day). */
@@ -31,14 +31,14 @@ export interface OnceOptions {
 }
 
 /** The publishes that a bus remembers, in SQLite: keys by count and by age, signatures by age alone. */
-export class OnceTable {
+export class IdempotencyKeys {
   readonly #keys: Remembered;
   readonly #signatures: Remembered;
   readonly #mostKeys: number;
   readonly #mostSignatures: number;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(sql: SqlStorage, options: OnceOptions) {
+  constructor(sql: SqlStorage, options: IdempotencyOptions) {
     const { idempotencyKeys = 10_000, idempotencyMs = 86_400_000, signedPublishes = 100_000 } = options;
     for (const [name, count] of Object.entries({ idempotencyKeys, signedPublishes })) {
       if (!Number.isSafeInteger(count) || count < 1) {
@@ -56,7 +56,7 @@ export class OnceTable {
    * Returns what became of this publish if that is settled: it was made before, or it cannot be made. Remembers the
    * signature of a publish that its key settles, so that it stays settled once the key is forgotten.
    */
-  settle({ digest, key, signature }: Once, now: number): PublishedAt | undefined {
+  settle({ digest, key, signature }: IdempotencyKey, now: number): PublishedAt | undefined {
     const signed = signature === undefined ? undefined : this.#signatures.find(signature, now);
     if (signed !== undefined) return outcome(signed, digest);
     if (signature !== undefined && !this.#hasRoom(now)) return 'signatures-full';
@@ -69,7 +69,7 @@ export class OnceTable {
   }
 
   /** Remembers a publish, and forgets the keys that have left the window: reads what it deletes, and a row more. */
-  keep({ digest, key, signature }: Once, position: number, now: number): void {
+  keep({ digest, key, signature }: IdempotencyKey, position: number, now: number): void {
     if (signature !== undefined) this.#signatures.keep(signature, digest, position, now);
     if (key === undefined) return;
     this.#keys.keep(key, digest, position, now);

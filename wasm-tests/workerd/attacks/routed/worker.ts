@@ -1,6 +1,6 @@
 import { DurableObject, env } from 'cloudflare:workers';
 import { routeAgentRequest } from 'agents';
-import { type ListenBus, type ListenOptions, type ServerEvent, serveListen } from 'mcp-listen';
+import { createListenHandler, type ListenBus, type ListenHandlerOptions, type ServerEvent } from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
 import { behind } from '../../../host/behind.js';
 import { counted } from './counted.js';
@@ -37,7 +37,7 @@ const INITIALIZED = JSON.stringify({
   result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'routed', version: '1.0.0' } },
 });
 const { namespace, calls } = counted(MCP_BUS);
-const options: ListenOptions = {
+const options: ListenHandlerOptions = {
   capabilities: {
     tools: { listChanged: true },
     prompts: { listChanged: true },
@@ -47,9 +47,9 @@ const options: ListenOptions = {
   keepAliveMs: 500,
   principal: (request) => request.headers.get('x-user') ?? undefined,
 };
-const server = serveListen(behind(INITIALIZED), { ...options, bus: busOf('mcp-listen') });
+const server = createListenHandler(behind(INITIALIZED), { ...options, bus: busOf('mcp-listen') });
 const others = new Map(
-  ['other', 'lost'].map((name) => [name, serveListen(behind(INITIALIZED), { ...options, bus: busOf(name) })]),
+  ['other', 'lost'].map((name) => [name, createListenHandler(behind(INITIALIZED), { ...options, bus: busOf(name) })]),
 );
 
 export default {
@@ -67,7 +67,7 @@ export default {
       case 'idle':
         return await IDLE.getByName(names.join('/')).fetch(request);
       case 'key':
-        return new Response(await stub.door());
+        return new Response(await stub.connectionKey());
       case 'reset':
         await stub.reset().catch(() => {});
         return new Response();
