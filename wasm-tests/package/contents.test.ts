@@ -17,7 +17,7 @@ test('no file of the package names a folder of the machine that built it', async
   const homes = ['home', 'root', 'Users'].map((folder) => `/${folder}/`);
   // What comes after a dot or a letter is a path within the package.
   const places = [...homes, `${homedir()}/`, root].map(
-    (place) => new RegExp(`(?<![\\w.])${place.replaceAll('.', '\\\\.')}`),
+    (place) => new RegExp(`(?<![\\w.])${place.replaceAll('.', '\\.')}`),
   );
   for (const path of npm.files) {
     const text = (await content(path)).toString('latin1');
