@@ -90,7 +90,7 @@ test('an edge that has the key attaches with one call, and after a reset of the 
   expect(await calls(1)).toEqual({ fetch: 1 });
   await fetch(at(0, 'reset', ROOT));
   await attached(1);
-  expect(await calls(1)).toEqual({ fetch: 2, door: 1 });
+  expect(await calls(1)).toEqual({ fetch: 2, connectionKey: 1 });
 });
 
 test('an object that hibernates knows its key without its storage', async () => {
@@ -103,8 +103,8 @@ test('an object that hibernates knows its key without its storage', async () => 
   for (const headers of [BARE, WRONG]) expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(403);
   await attached(1);
   // An object that did not know its key would refuse the edge, which would then ask for the key.
-  const { door, fetch: fetches } = await calls(1);
-  expect([door, fetches]).toEqual([undefined, expect.any(Number)]);
+  const { connectionKey, fetch: fetches } = await calls(1);
+  expect([connectionKey, fetches]).toEqual([undefined, expect.any(Number)]);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   stream.drop();
 });

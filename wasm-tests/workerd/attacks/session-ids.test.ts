@@ -43,9 +43,9 @@ test('session ids that are made up never reach the bus object', async () => {
     for (const method of ['POST', 'GET', 'DELETE']) expect(await status(method, id)).toBe(404);
   }
   // At most once in ten seconds it is asked whether the object has another key.
-  const { door = 0, ...others } = await calls();
+  const { connectionKey = 0, ...others } = await calls();
   expect(others).toEqual({});
-  expect(door).toBeLessThanOrEqual(2);
+  expect(connectionKey).toBeLessThanOrEqual(2);
 });
 
 test('an id of the bus object is known in an isolate that has never asked for its key', async () => {
