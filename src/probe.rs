@@ -3,8 +3,11 @@
 use alloc::string::String;
 
 use crate::{
-    client::RpcError, filter::SubscriptionFilter, id::RequestId, legacy::VERSIONS, limits::Limits,
-    listen::Incoming, message, sse,
+    client::RpcError,
+    legacy::VERSIONS,
+    listen::Incoming,
+    message, sse,
+    vocabulary::{filter::SubscriptionFilter, id::RequestId, limits::Limits},
 };
 
 /// The `initialize` request that asks a server of an earlier revision whether it serves the caller

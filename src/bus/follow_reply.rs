@@ -1,9 +1,11 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
-    event::ServerEvent,
-    position::{Mark, Position},
-    topic::{Delta, Topic},
+    vocabulary::{
+        event::ServerEvent,
+        position::{Mark, Position},
+        topic::{Delta, Topic},
+    },
     wire::{Follow, FollowAnswer, Followed, ProtocolError, Watched},
 };
 

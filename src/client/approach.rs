@@ -1,4 +1,4 @@
-use crate::capabilities::Capabilities;
+use crate::vocabulary::capabilities::Capabilities;
 
 /// How a server is approached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

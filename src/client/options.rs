@@ -1,7 +1,7 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use crate::{clock::Millis, limits::Limits, sse::Bounds};
+use crate::{clock::Millis, sse::Bounds, vocabulary::limits::Limits};
 
 /// How a client listens.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use alloc::{borrow::ToOwned, string::String};
 
-use crate::position::{Mark, Position};
+use crate::vocabulary::position::{Mark, Position};
 
 /// The id that says "everything up to `mark`": visible ASCII, to be taken as opaque. Where no
 /// mark can be told, an id that is none, so that whoever resumes from it is cued everything.

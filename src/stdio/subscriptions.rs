@@ -2,14 +2,16 @@ use alloc::collections::VecDeque;
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    capabilities::{Capabilities, Discovered},
     clock::Millis,
-    event::ServerEvent,
     fanout::{Fanout, StreamId},
-    filter::SubscriptionFilter,
-    id::RequestId,
     listen::{Accepted, Output, ServerStream, Stamp},
     sorted::Map,
+    vocabulary::{
+        capabilities::{Capabilities, Discovered},
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        id::RequestId,
+    },
 };
 
 /// One subscription of a channel, as the channel numbers them: an id that a client uses again is another number.

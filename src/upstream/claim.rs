@@ -1,6 +1,6 @@
 use alloc::boxed::Box;
 
-use crate::filter::SubscriptionFilter;
+use crate::vocabulary::filter::SubscriptionFilter;
 
 /// The session whose stream an upstream is for. What it watches is not asked for: the bus knows, and tells.
 #[derive(Debug)]

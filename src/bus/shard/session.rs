@@ -2,7 +2,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     bus::registry::EdgeId,
-    topic::Topic,
+    vocabulary::topic::Topic,
     wire::{BusMessage, Watched},
 };
 
