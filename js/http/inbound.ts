@@ -26,7 +26,7 @@ export function pass(handler: FetchHandler, { body, request, rest }: Inbound): R
  * as `Mcp-Session-Id`, whatever the client wrote there; undefined: none. `Last-Event-ID` concerns
  * streams of ours and is not forwarded.
  */
-export async function send(handler: FetchHandler, inbound: Inbound, session: string | undefined): Promise<Response> {
+export async function forward(handler: FetchHandler, inbound: Inbound, session: string | undefined): Promise<Response> {
   return handler(readdressed(inbound, session), ...inbound.rest);
 }
 

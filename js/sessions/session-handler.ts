@@ -6,7 +6,7 @@ import { buffered, withAllCapabilities } from '../handler/advertise-all.js';
 import type { FetchHandler } from '../handler/handler.js';
 import type { AnswerLimits } from '../handler/upstream-response.js';
 import type { ErrorResponses } from '../http/error-response.js';
-import { type Inbound, type Judged, refuse, renamed, send } from '../http/inbound.js';
+import { forward, type Inbound, type Judged, refuse, renamed } from '../http/inbound.js';
 import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { type Exchange, type LegacyInitialized, Refusal, type Step } from '../wasm/server/bindings.js';
@@ -99,7 +99,7 @@ export class SessionHandler {
   /** A handler that keeps no sessions gets no session id: ours is between us and the client. */
   async #send(inbound: Inbound, behind: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
-    return renamed(await send(this.#host.handler, inbound, behind), session);
+    return renamed(await forward(this.#host.handler, inbound, behind), session);
   }
 
   async #authorize(core: Exchange, asker: CallerContext, requested: SubscriptionFilter): Promise<Response | undefined> {
@@ -121,7 +121,7 @@ export class SessionHandler {
 
   async #initialize(inbound: Judged, asker: CallerContext): Promise<Response> {
     const { core, request, rest } = inbound;
-    const passed = await send(this.#host.handler, inbound, undefined);
+    const passed = await forward(this.#host.handler, inbound, undefined);
     if (!passed.ok) return renamed(passed, undefined);
     const read = this.#host.isOffering ? withAllCapabilities : buffered;
     const response = await read(request, passed, this.#host);
@@ -168,6 +168,6 @@ export class SessionHandler {
 
   /** What has to do with no session of ours has to do with none of the handler behind either. */
   async pass(inbound: Inbound): Promise<Response> {
-    return renamed(await send(this.#host.handler, inbound, undefined), undefined);
+    return renamed(await forward(this.#host.handler, inbound, undefined), undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { type ProxyOptions, proxyTo, upstreamUrl } from '../../handler/proxy.js';
 import { refused } from '../../handler/upstream-response.js';
-import { renamed, send } from '../../http/inbound.js';
+import { forward, renamed } from '../../http/inbound.js';
 import { type Screen, screen } from '../../http/origin-guard.js';
 import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
@@ -125,7 +125,7 @@ class Gate implements Gateway {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
       const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
       // It is nothing of a session: the server behind hears of none, and the client of none of its own.
-      return renamed(await send(proxy, { request, rest: [] }, undefined), undefined);
+      return renamed(await forward(proxy, { request, rest: [] }, undefined), undefined);
     });
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { guarded, report } from '../../observe/on-error.js';
 import { IncomingBody } from './incoming-body.js';
 import { requestOf } from './node-request.js';
-import { send } from './node-response.js';
+import { writeResponse } from './node-response.js';
 import { UnsentResponses } from './unsent-responses.js';
 
 /** What answers web requests: what `createListenHandler` returns, or any other object with such a `fetch`. */
@@ -70,7 +70,7 @@ export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHand
       const response = await answer(server, incoming, held.request);
       // The rest of a body that was late is not waited for either.
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
-      await send(response, outgoing);
+      await writeResponse(response, outgoing);
     } catch (error) {
       if (!gone.signal.aborted) fail(outgoing, error as Error, tell);
     }

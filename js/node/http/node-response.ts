@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 /** Sends the answer, chunk by chunk as the connection takes it. */
-export async function send(response: Response, outgoing: ServerResponse): Promise<void> {
+export async function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> {
   const { body, headers, status } = response;
   const reader = body?.getReader();
   // Nobody is left to be told that the answer was given up.

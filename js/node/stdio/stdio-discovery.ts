@@ -5,7 +5,7 @@ import { answersQuestion, Discovered, Question, questionOf } from '../../wasm/se
 import { eachLine } from './lines.js';
 
 /** What is known of the server behind: asked between the lines of the client, and again when it no longer holds. */
-export class Discovery {
+export class StdioDiscovery {
   readonly #server: Writable;
   #known: Discovered | undefined;
   #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;

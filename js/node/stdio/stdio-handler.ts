@@ -10,7 +10,7 @@ import { type ListenLimits, limitsOf } from '../../model/limits.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { WholeLines } from './lines.js';
-import { Discovery } from './stdio-discovery.js';
+import { StdioDiscovery } from './stdio-discovery.js';
 import { Subscriptions } from './subscriptions.js';
 
 /**
@@ -96,7 +96,7 @@ class StdioFront {
   readonly #toServer = new PassThrough();
   readonly #fromServer = new PassThrough();
   readonly #serverLines = new WholeLines();
-  readonly #discovery: Discovery;
+  readonly #discovery: StdioDiscovery;
   readonly #subscriptions: Subscriptions;
   readonly #onerror: (error: Error) => void;
   readonly #sources: Array<() => Uint8Array | undefined>;
@@ -110,7 +110,7 @@ class StdioFront {
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, capabilities, onerror, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = limitsOf({ lineBytes: LINE_BYTES, ...options.limits });
-    this.#discovery = new Discovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
+    this.#discovery = new StdioDiscovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;

@@ -8,7 +8,7 @@ import type { BusKey } from '../key.js';
 import type { SessionTable } from '../tables/sessions.js';
 
 /** What the sessions of a root need of it. */
-export interface SessionHost {
+export interface RootSessionHost {
   /** Where they are kept. */
   table: SessionTable;
   alarm: AlarmScheduler;
@@ -23,9 +23,9 @@ export interface SessionHost {
 
 /** The sessions of a bus, which the core keeps in SQLite: what it wants done about them is done here. */
 export class RootSessions {
-  readonly #host: SessionHost;
+  readonly #host: RootSessionHost;
 
-  constructor(host: SessionHost) {
+  constructor(host: RootSessionHost) {
     this.#host = host;
   }
 
