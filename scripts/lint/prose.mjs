@@ -78,7 +78,7 @@ function proseOf({ path, lines }) {
   if (path.endsWith('.md'))
     return outsideFences(lines)
       .join('\n')
-      .replace(/`[^`\n]*`/g, '`');
+      .replace(/`[^`\n]*`|"[^"\n]*"/g, '`');
   if (!COMMENTED.test(path)) return '';
   return lines.map((line) => line.match(COMMENT)?.[1] ?? '').join('\n');
 }
