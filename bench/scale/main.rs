@@ -171,10 +171,7 @@ fn attaches(bus: &mut Sharded, watching: Watching, streams: u32) -> String {
         bus.place();
     }
     let place = micros(started) / f64::from(ROUNDS);
-    assert!(
-        known_calls < 0.01 && new_calls > 0.99,
-        "calls without need"
-    );
+    assert!(known_calls < 0.01 && new_calls > 0.99, "calls without need");
     format!("{known:.0} | {new:.0} | {place:.1}")
 }
 

@@ -1,42 +1,32 @@
 import { dirname, posix } from 'node:path';
+import { exceptions } from './exceptions.mjs';
 
 /** @typedef {import('./borders.mjs').SourceFile} SourceFile */
 /** @typedef {{ path: string, line: number }} Place */
 
 /**
- * The rules of prose, and the files and folders that still break them. A path leaves its list once its
- * text keeps the rule; no path is added. A test fails when a listed path keeps the rule already.
- * @type {Record<'words' | 'markdown' | 'code', { name: string, find: (file: SourceFile) => Place[], except: string[] }>}
+ * @typedef {object} Rule
+ * @property {string} name
+ * @property {(file: SourceFile) => Place[]} find the places of a file that break the rule
+ * @property {string[]} except files, and folders with a slash at their end, that break it still
  */
-export const rules = {
-  words: {
-    name: 'prose names its actors: none of the words of scripts/lint/prose.mjs',
-    find: vagueWords,
-    except: [],
-  },
-  markdown: {
-    name: 'no line of Markdown has more than 120 columns, but in tables and code',
-    find: longMarkdown,
-    except: [],
-  },
-  code: {
-    name: 'no line of code has more than 100 columns',
-    find: longCode,
-    except: [],
-  },
-};
+
+/** @type {Rule[]} */
+export const rules = [
+  { name: 'prose has none of the words that hide an actor', find: vagueWords, except: exceptions.words },
+  { name: 'no line of Markdown has more than 120 columns', find: longMarkdown, except: exceptions.markdown },
+  { name: 'no line of code has more than 100 columns', find: longCode, except: exceptions.code },
+];
 
 /** @type {Array<[name: string, find: (files: SourceFile[]) => string[]]>} */
 export const proseChecks = [
-  ...Object.values(rules).map(
-    (rule) => /** @type {[string, (files: SourceFile[]) => string[]]} */ ([rule.name, broken(rule)]),
-  ),
-  ['every relative link of a Markdown file leads to a file, and to a heading where it names one', deadLinks],
+  ...rules.map(checkOf),
+  ['every link in Markdown leads to a file, and to a heading where it names one', deadLinks],
 ];
 
 /**
  * The exceptions of a rule that no file needs.
- * @param {{ find: (file: SourceFile) => Place[], except: string[] }} rule
+ * @param {Rule} rule
  * @param {SourceFile[]} files
  */
 export function unneeded({ find, except }, files) {
@@ -44,13 +34,21 @@ export function unneeded({ find, except }, files) {
   return except.filter((path) => !breaking.some((file) => isUnder(path, file)));
 }
 
-/** @param {{ find: (file: SourceFile) => Place[], except: string[] }} rule */
-function broken({ find, except }) {
-  return (/** @type {SourceFile[]} */ files) =>
-    files
-      .filter((file) => !except.some((path) => isUnder(path, file)))
-      .flatMap(find)
-      .map(({ path, line }) => `${path}:${line}`);
+/**
+ * @param {Rule} rule
+ * @returns {[name: string, find: (files: SourceFile[]) => string[]]}
+ */
+function checkOf({ name, find, except }) {
+  /** @param {SourceFile} file */
+  const isHeld = (file) => !except.some((path) => isUnder(path, file));
+  return [
+    name,
+    (files) =>
+      files
+        .filter(isHeld)
+        .flatMap(find)
+        .map(({ path, line }) => `${path}:${line}`),
+  ];
 }
 
 /**

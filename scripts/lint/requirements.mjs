@@ -14,7 +14,7 @@
  * @property {string} [but] of one that is shown partly or by the server behind: what is not ours
  * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario check`
  * @property {string} [notYet] what is missing
- * @property {string} [notOurs] whose it is, or why nobody's
+ * @property {string} [notOurs] whose it is, or why it has no owner
  */
 /** @typedef {{ part: string, title: string, rows: Row[] }} Part */
 /**
