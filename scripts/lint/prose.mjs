@@ -22,6 +22,7 @@ export const rules = [
 export const proseChecks = [
   ...rules.map(checkOf),
   ['every link in Markdown leads to a file, and to a heading where it names one', deadLinks],
+  ['every page of the book ends with a link to the next one', brokenPath],
 ];
 
 /**
@@ -146,6 +147,24 @@ function leads(page, link, paths, pages) {
   const target = path === '' ? page : posix.join(dirname(page), path).replace(/\/$/, '');
   if (!paths.has(target)) return false;
   return heading === undefined || pages.get(target)?.has(heading) === true;
+}
+
+/**
+ * The pages of the book that do not lead to the page that docs/README.md lists after them.
+ * @param {SourceFile[]} files
+ */
+function brokenPath(files) {
+  const texts = new Map(files.map(({ path, lines }) => [path, lines.join('\n')]));
+  const contents = texts.get('docs/README.md') ?? '';
+  const pages = [
+    'README.md',
+    ...[...contents.matchAll(/^\| \[[^\]]*\]\(([\w-]+\.md)\)/gm)].map(([, page = '']) => page),
+  ];
+  return pages.slice(0, -1).flatMap((page, index) => {
+    const next = pages[index + 1];
+    const [, link] = texts.get(`docs/${page}`)?.match(/\nNext: \[[^\]]*\]\(([^)]*)\).*\s*$/) ?? [];
+    return link === next ? [] : [`docs/${page} does not end with a link to ${next}`];
+  });
 }
 
 /**

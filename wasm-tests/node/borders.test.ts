@@ -140,6 +140,20 @@ test.each(rules)('an exception without need is found: $name', (rule) => {
   expect(unneeded({ ...rule, except: ['docs/clean.md', 'js/'] }, files)).toEqual(['docs/clean.md', 'js/']);
 });
 
+test('a page of the book that does not lead to the next one is found', async () => {
+  const contents = '| [One](one.md) | |\n| [Two](two.md) | |\n| [Three](three.md) | |\n\nNext: [one](one.md).';
+  const found = async (one: string) => {
+    const texts = { README: contents, one, two: '# Two\n\nNext: [three](three.md), the last.', three: '# Three' };
+    const files = Object.entries(texts).map(([name, text]) => ({ path: `docs/${name}.md`, lines: text.split('\n') }));
+    return (await Promise.all(checks.map(([, find]) => find(files)))).flat();
+  };
+  expect(await found('# One\n\nNext: [two](two.md).')).toEqual([]);
+  const missing = ['docs/one.md does not end with a link to two.md'];
+  expect(await found('# One')).toEqual(missing);
+  expect(await found('# One\n\nNext: [three](three.md).')).toEqual(missing);
+  expect(await found('# One\n\nNext: [two](two.md).\n\nMore.')).toEqual(missing);
+});
+
 test('a folder with too many files is found', async () => {
   const files = Array.from({ length: 13 }, (_, place) => ({ path: `js/web/file-${place}.ts`, lines: [] }));
   const found = await Promise.all(checks.map(([, find]) => find(files)));
