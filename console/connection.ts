@@ -1,7 +1,7 @@
 import { found, write } from './dom.js';
 import { Endpoint, type Server, type Tap } from './mcp/endpoint.js';
 
-/** Who is told of what becomes of connecting. */
+/** Receives the events of connecting. */
 export interface ConnectionFollowing {
   /** Sees every text of the page's own requests. */
   tap: Tap;

@@ -53,11 +53,11 @@ fn main() {
     for (watching, title) in [
         (
             Watching::Shared,
-            "Each stream wants the list of tools and 3 of 10,000 documents",
+            "Each stream follows the list of tools and 3 of 10,000 documents",
         ),
         (
             Watching::Own,
-            "Each stream wants the list of tools and one note of its own",
+            "Each stream follows the list of tools and its own note",
         ),
     ] {
         println!("### {title}\n\n{PUBLISHES}");
@@ -84,13 +84,13 @@ fn row(streams: u32, shards: u32, watching: Watching) -> String {
     }
     let built = memory::live() - before;
     let uri = uri(watching, per_shard / 2);
-    let nobody = named("nobody://watches");
+    let unwatched = named("unwatched://note");
     for (event, name) in [
-        (ServerEvent::ToolsListChanged, "what all want"),
+        (ServerEvent::ToolsListChanged, "what all follow"),
         (ServerEvent::ResourceUpdated { uri }, "one resource"),
         (
-            ServerEvent::ResourceUpdated { uri: nobody },
-            "what nobody wants",
+            ServerEvent::ResourceUpdated { uri: unwatched },
+            "what no stream follows",
         ),
     ] {
         let cost = publish(&mut bus, &event);
@@ -171,10 +171,7 @@ fn attaches(bus: &mut Sharded, watching: Watching, streams: u32) -> String {
         bus.place();
     }
     let place = micros(started) / f64::from(ROUNDS);
-    assert!(
-        known_calls < 0.01 && new_calls > 0.99,
-        "calls that nobody needs"
-    );
+    assert!(known_calls < 0.01 && new_calls > 0.99, "calls without need");
     format!("{known:.0} | {new:.0} | {place:.1}")
 }
 

@@ -18,7 +18,7 @@ const NOW: Millis = Millis(0);
 
 /// Prints a row for each size.
 pub(crate) fn print(sizes: &[u32]) {
-    println!("### One shard, each stream with one note of its own\n\n{HEAD}");
+    println!("### One shard, each stream with its own note\n\n{HEAD}");
     for &streams in sizes {
         let mut pair = Pair::new(streams);
         let (median, late) = pair.publishes();
@@ -54,7 +54,7 @@ impl Pair {
         pair
     }
 
-    /// The median and the 99th percentile of microseconds at the shard for an event that one edge wants.
+    /// The median and the 99th percentile of microseconds at the shard for an event that one edge follows.
     fn publishes(&mut self) -> (f64, f64) {
         let mut times: Vec<f64> = (0..ROUNDS).map(|round| self.publish(round)).collect();
         times.sort_by(f64::total_cmp);
@@ -139,5 +139,5 @@ fn mark() -> Mark {
 }
 
 const HEAD: &str = "\
-| streams | a publish that one of them wants, us | 99th percentile, us | waking, us a stream |
+| streams | a publish that reaches one of them, us | 99th percentile, us | waking, us a stream |
 |---|---|---|---|";

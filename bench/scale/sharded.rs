@@ -119,7 +119,7 @@ impl Sharded {
         self.forget_changes();
     }
 
-    /// The disk takes these; here nobody reads them again.
+    /// The disk takes these; here they are never read again.
     fn forget_changes(&mut self) {
         while self.root.poll_change().is_some() {}
     }

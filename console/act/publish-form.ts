@@ -4,7 +4,7 @@ import { count } from '../moment.js';
 import { Outcome } from './outcome.js';
 import type { Pace, Publisher } from './publisher.js';
 
-/** A form that publishes straight to the bus, for whoever bears the secret. */
+/** A form that publishes straight to the bus, for a user with the secret. */
 export class PublishForm {
   readonly #kind = choice(KINDS);
   readonly #uri = element('input', { type: 'text', value: 'note://todo', required: true, spellcheck: 'false' });

@@ -127,5 +127,5 @@ const META = {
   'io.modelcontextprotocol/clientInfo': CLIENT,
   'io.modelcontextprotocol/clientCapabilities': {},
 };
-/** A server that always names a next page must not hold the console for ever. */
+/** A bound on pages, because a server may always name a next page. */
 const MOST_PAGES = 50;

@@ -17,7 +17,7 @@ export type Catalogue = Record<List, Item[]>;
 /** The lists, in the order of the page. */
 export const LISTS = ['resources', 'tools', 'prompts'] as const satisfies List[];
 
-/** Reads a list anew; one that the server does not have is empty. */
+/** Reads a list again; a list that the server does not have is empty. */
 export async function itemsOf(endpoint: Endpoint, server: Server, list: List): Promise<Item[]> {
   if (record(server.capabilities[list]) === undefined) return [];
   const items = await endpoint.list(list);

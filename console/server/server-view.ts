@@ -5,7 +5,7 @@ import { type Item, itemsOf, LISTS, tellsOf, tellsOfResources, tellsOfTasks } fr
 import { ListGroup } from './list-group.js';
 import { TaskGroup } from './task-group.js';
 
-/** Who is told of what happens in the view of the server. */
+/** Receives the events of the view of the server. */
 export interface ServerFollowing {
   /** A tool was clicked. */
   onTool: (tool: Item) => void;

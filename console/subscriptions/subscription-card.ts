@@ -82,7 +82,7 @@ export class SubscriptionCard {
     if (value !== undefined) write(value, text);
   }
 
-  /** Two names for one animation, in turn: the same name would not begin anew. */
+  /** Two names for one animation, in turn: the same name would not start it again. */
   #flash(at: number): void {
     this.#flashed = at;
     this.card.dataset['flash'] = this.card.dataset['flash'] === 'a' ? 'b' : 'a';

@@ -6,7 +6,7 @@ import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
 import type { Frame } from '../mcp/frame.js';
 import type { Subject } from '../mcp/subject.js';
 
-/** Who is told of what a subscription does. */
+/** Receives the events of a subscription. */
 export interface Following {
   /** A JSON-RPC text went out or came in. */
   onFrame: (frame: Frame) => void;
@@ -69,7 +69,7 @@ export class Subscription {
     return this.#honored;
   }
 
-  /** How often it was opened anew. */
+  /** How often it was opened again. */
   get reconnects(): number {
     return this.#watch.reconnects;
   }

@@ -68,7 +68,7 @@ export class Subscriptions {
   }
 }
 
-/** Who is told of what all of them do. */
+/** Receives the events of all subscriptions. */
 export interface SubscriptionsFollowing extends Omit<Following, 'onChange'> {
   /** These are there now. */
   onNames: (names: string[]) => void;

@@ -27,7 +27,7 @@ export class FrameList {
     this.#list.prepend(...frames.slice(0, MOST_ROWS).map((frame) => this.#row(frame)));
     while (this.#list.childElementCount > MOST_ROWS) {
       const last = this.#list.lastElementChild;
-      // Whoever stands on a line keeps it.
+      // A line that has the focus stays.
       if (last === null || last.contains(document.activeElement)) break;
       last.remove();
     }

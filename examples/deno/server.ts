@@ -34,7 +34,7 @@ const hostname = process.env.HOST ?? '127.0.0.1';
 
 const http = Deno.serve({ hostname, port }, (request) => server.fetch(request));
 
-// Whoever listens comes back to the process that takes over; then this one can exit.
+// Clients that listen come back to the process that takes over; then this one can exit.
 Deno.addSignalListener('SIGTERM', async () => {
   await server.drain({ windowMs: 5_000 });
   await http.shutdown();

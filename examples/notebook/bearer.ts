@@ -8,7 +8,7 @@ export async function bears(request: Request, secret: string): Promise<boolean> 
   return crypto.subtle.timingSafeEqual(given, wanted) && scheme.toLowerCase() === 'bearer';
 }
 
-/** The answer to whoever does not. */
+/** The answer to a request without the secret. */
 export function unauthorized(): Response {
   return Response.json({ error: 'unauthorized' }, { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } });
 }

@@ -87,7 +87,7 @@ export class Notebook extends DurableObject {
     }
   }
 
-  /** Deletes a note; whoever watches only that note is told too, because what they hold is stale. */
+  /** Deletes a note, and cues the clients that watch only this note too, because their copy is stale. */
   deleteNote(name: string): Outcome {
     const uri = noteUri(name);
     if (!this.#remove('notes', name)) return unchanged(`There is no ${uri}.`);

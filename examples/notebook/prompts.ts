@@ -1,7 +1,7 @@
 import { type GetPromptResult, type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Catalogue, Notebook } from './notebook.js';
 
-/** Lists every prompt of the notebook; its text is read when somebody gets it. */
+/** Lists every prompt of the notebook; the text is read when a client gets the prompt. */
 export function addPrompts(server: McpServer, notebook: DurableObjectStub<Notebook>, { prompts }: Catalogue): void {
   for (const { name, opening } of prompts) {
     server.registerPrompt(name, { description: opening }, async () => message(await notebook.prompt(name)));

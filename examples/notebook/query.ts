@@ -10,7 +10,7 @@ export interface Query {
 /**
  * Reads `SELECT 1`, `SELECT 'text'` and `SELECT * | COUNT(*) | columns FROM table [WHERE column =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
  *
- * Free SQL, even read-only, could keep the object busy for ever (a recursive query), so only this much is understood.
+ * Free SQL, even read-only, could keep the object busy without end (a recursive query), so only this much is understood.
  */
 export function parseQuery(text: string): Query | Refusal {
   const literal = LITERAL.exec(text)?.groups;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Catalogue, Notebook } from './notebook.js';
 import type { Outcome } from './outcome.js';
 
-/** Announces changes to whoever listens, in their order. */
+/** Announces changes to the clients that listen, in order. */
 export type Publish = (changes: readonly ServerEvent[]) => Promise<void>;
 
 /** Registers the tools that the notebook has been given, and with `publish` those that write into it. */
@@ -95,7 +95,7 @@ async function announced(outcome: Outcome, publish: Publish): Promise<CallToolRe
   try {
     await publish(outcome.changes);
   } catch {
-    // The bus has reported its error; the caller must know that the write stands and that nobody heard of it.
+    // The bus has reported its error; the caller must know that the write stands and that no client was notified.
     return failure(`${outcome.says} It could not be announced.`);
   }
   return { content: [{ type: 'text', text: outcome.says }], structuredContent: { changes: outcome.changes } };

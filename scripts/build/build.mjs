@@ -91,7 +91,7 @@ async function bindSide({ profile, folder, name }) {
 
 /**
  * The flags that the environment asks for, and what gives the places of panics the same names on every machine: they
- * would tell where crates and toolchains lie, which is in somebody's home.
+ * would name the folders of crates and toolchains, which are in a home folder.
  */
 async function rustFlags() {
   const { CARGO_ENCODED_RUSTFLAGS: encoded, CARGO_HOME, RUSTFLAGS } = process.env;
@@ -106,7 +106,7 @@ async function rustFlags() {
 }
 
 /**
- * Types of the file itself, as hosts and bundlers give it to whoever imports it.
+ * Types of the file itself, as hosts and bundlers give it to a module that imports it.
  * @param {string} wasm
  */
 async function typed(wasm) {

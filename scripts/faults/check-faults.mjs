@@ -10,7 +10,7 @@ import { setUp } from '../setup/setup.mjs';
 import { resultsFile } from './results.mjs';
 import { faultTable, refusalsToWrite } from './table.mjs';
 
-/** Where the results of a whole run are told. */
+/** The page that shows the results of a whole run. */
 const page = join(root, 'docs', 'reliability.md');
 
 /**

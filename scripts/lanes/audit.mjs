@@ -35,7 +35,7 @@ const checks = [
   ['no advisory is about a package that is shipped or run', 'npm', ['audit', '--audit-level=high']],
 ];
 
-/** What cargo-deny and npm say when they could ask nobody. */
+/** The words of cargo-deny and npm when they reached no registry. */
 const unreachable = /failed to fetch advisory database|audit endpoint returned an error|ENOTFOUND|ECONNREFUSED/;
 
 /**

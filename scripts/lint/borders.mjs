@@ -5,11 +5,12 @@ import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { unverified } from './lock.mjs';
+import { proseChecks } from './prose.mjs';
 import { roomChecks } from './rooms.mjs';
 
 /** @typedef {{ path: string, lines: string[] }} SourceFile */
 
-/** Checks that nobody crosses a border of the house; one TAP line each. */
+/** Checks that no file crosses a border of the house; one TAP line each. */
 async function borders() {
   const files = await sourceFiles();
   let failed = 0;
@@ -65,6 +66,7 @@ export const checks = [
     'package-lock.json verifies every package',
     (files) => matching(files, /^package-lock\.json$/).flatMap(({ lines }) => unverified(lines)),
   ],
+  ...proseChecks,
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
@@ -126,7 +128,7 @@ function crowded(limit, files) {
 }
 
 /** Every file that is, or is about to be, in the repository. */
-async function sourceFiles() {
+export async function sourceFiles() {
   const list = await run('git', ['ls-files', '-co', '--exclude-standard', '-z']);
   const files = await Promise.all(
     list

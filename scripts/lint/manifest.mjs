@@ -3,12 +3,12 @@ import { join, relative } from 'node:path';
 import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
-import { documentOf, summaryOf } from './requirements.mjs';
+import { documentOf } from './requirements.mjs';
 
 /** @typedef {import('./requirements.mjs').Part} Part */
 /** @typedef {import('./requirements.mjs').Row} Row */
 /** @typedef {import('./requirements.mjs').SuiteRun} SuiteRun */
-/** @typedef {{ parts: Part[], runs: SuiteRun[], known: Set<string>, readme: string, document: string }} Evidence */
+/** @typedef {{ parts: Part[], runs: SuiteRun[], known: Set<string>, document: string }} Evidence */
 
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
@@ -16,13 +16,12 @@ export const folder = join(root, 'wasm-tests', 'requirements');
 /** What has passed of the official suite. */
 const records = join(root, 'wasm-tests', 'conformance', 'checks');
 
-const readmeFile = join(root, 'README.md');
 const documentFile = join(root, 'docs', 'requirements.md');
 
-/** Checks the manifest of requirements, one TAP line each; with `--write`, writes the tables that follow from it. */
+/** Checks the manifest of requirements, one TAP line each; with `--write`, writes the page that follows from it. */
 async function manifest() {
   if (process.argv.includes('--write')) return write();
-  const evidence = { parts: await parts(), runs: await runs(), known: await knownTests(), ...(await written()) };
+  const evidence = { parts: await parts(), runs: await runs(), known: await knownTests(), document: await written() };
   let failed = 0;
   for (const [index, [name, find]] of checks.entries()) {
     const found = find(evidence);
@@ -48,10 +47,6 @@ export const checks = [
   [
     'docs/requirements.md says what the manifest says',
     ({ parts, runs, document }) => stale(document, documentOf(parts, runs)),
-  ],
-  [
-    'README.md counts what the manifest counts',
-    ({ parts, runs, readme }) => stale(readme, withSummary(readme, summaryOf(parts, runs))),
   ],
 ];
 
@@ -159,23 +154,12 @@ async function texts(directory, ending) {
   );
 }
 
-async function written() {
-  const document = await readFile(documentFile, 'utf8').catch(() => '');
-  return { readme: await readFile(readmeFile, 'utf8'), document };
-}
-
-/**
- * @param {string} readme
- * @param {string} summary
- */
-function withSummary(readme, summary) {
-  return readme.replace(/(<!-- requirements -->\n).*?(<!-- \/requirements -->)/s, `$1${summary}$2`);
+function written() {
+  return readFile(documentFile, 'utf8').catch(() => '');
 }
 
 async function write() {
-  const [all, suite] = [await parts(), await runs()];
-  await writeFile(documentFile, documentOf(all, suite));
-  await writeFile(readmeFile, withSummary(await readFile(readmeFile, 'utf8'), summaryOf(all, suite)));
+  await writeFile(documentFile, documentOf(await parts(), await runs()));
 }
 
 await main(import.meta.url, manifest);

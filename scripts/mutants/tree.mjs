@@ -129,7 +129,7 @@ async function filled(from, to) {
 }
 
 /**
- * Runs a program in the copy; a status of its own tells that it took too long, or could not start.
+ * Runs a program in the copy; the status is a text where it took too long, or could not start.
  * @param {string[]} command
  * @param {string} log
  * @param {number} ms

@@ -51,7 +51,7 @@ async function buildWorker() {
   });
 }
 
-/** Both sides are the same module; each is an instance of its own, as in what ships. */
+/** Both sides are the same module; each is a separate instance, as in what ships. */
 async function bindBoth() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });

@@ -60,7 +60,7 @@ ${edges.map((name) => worker(name, layout)).join('\n')}
 ${routed ? router(edges, layout.compatibilityDate) : ''}`;
 }
 
-// workerd lets Workers reach public addresses only, unless it is told otherwise.
+// workerd lets Workers reach public addresses only, unless its configuration says otherwise.
 const internet = `    (name = "internet", network = (allow = ["public", "private", "local"], tlsOptions = (trustBrowserCas = true))),`;
 
 /**

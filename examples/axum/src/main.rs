@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Waits for Ctrl-C or SIGTERM; where signals cannot be had, for ever.
+/// Waits for Ctrl-C or SIGTERM, and without end where the host has no signals.
 async fn asked_to_end() {
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;

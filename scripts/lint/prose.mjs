@@ -1,0 +1,198 @@
+import { dirname, posix } from 'node:path';
+import { exceptions } from './exceptions.mjs';
+
+/** @typedef {import('./borders.mjs').SourceFile} SourceFile */
+/** @typedef {{ path: string, line: number }} Place */
+
+/**
+ * @typedef {object} Rule
+ * @property {string} name
+ * @property {(file: SourceFile) => Place[]} find the places of a file that break the rule
+ * @property {string[]} except files, and folders with a slash at their end, that break it still
+ */
+
+/** @type {Rule[]} */
+export const rules = [
+  { name: 'prose has none of the words that hide an actor', find: vagueWords, except: exceptions.words },
+  { name: 'no line of Markdown has more than 120 columns', find: longMarkdown, except: exceptions.markdown },
+  { name: 'no line of code has more than 100 columns', find: longCode, except: exceptions.code },
+];
+
+/** @type {Array<[name: string, find: (files: SourceFile[]) => string[]]>} */
+export const proseChecks = [
+  ...rules.map(checkOf),
+  ['every link in Markdown leads to a file, and to a heading where it names one', deadLinks],
+  ['every page of the book ends with a link to the next one', brokenPath],
+];
+
+/**
+ * The exceptions of a rule that no file needs.
+ * @param {Rule} rule
+ * @param {SourceFile[]} files
+ */
+export function unneeded({ find, except }, files) {
+  const breaking = files.filter((file) => find(file).length > 0);
+  return except.filter((path) => !breaking.some((file) => isUnder(path, file)));
+}
+
+/**
+ * @param {Rule} rule
+ * @returns {[name: string, find: (files: SourceFile[]) => string[]]}
+ */
+function checkOf({ name, find, except }) {
+  /** @param {SourceFile} file */
+  const isHeld = (file) => !except.some((path) => isUnder(path, file));
+  return [
+    name,
+    (files) =>
+      files
+        .filter(isHeld)
+        .flatMap(find)
+        .map(({ path, line }) => `${path}:${line}`),
+  ];
+}
+
+/**
+ * @param {string} path of a file, or of a folder with a slash at its end
+ * @param {SourceFile} file
+ */
+function isUnder(path, file) {
+  return path.endsWith('/') ? file.path.startsWith(path) : file.path === path;
+}
+
+/** @param {SourceFile} file */
+function vagueWords(file) {
+  const prose = proseOf(file);
+  return [...prose.matchAll(VAGUE)].map(({ index }) => ({
+    path: file.path,
+    line: prose.slice(0, index).split('\n').length,
+  }));
+}
+
+/**
+ * The prose of a file, each line of it in its place: Markdown outside code, or the comments of code.
+ * @param {SourceFile} file
+ */
+function proseOf({ path, lines }) {
+  if (path.endsWith('.md'))
+    return outsideFences(lines)
+      .join('\n')
+      .replace(/`[^`\n]*`|"[^"\n]*"/g, '`');
+  if (!COMMENTED.test(path)) return '';
+  return lines.map((line) => line.match(COMMENT)?.[1] ?? '').join('\n');
+}
+
+/** @param {SourceFile} file */
+function longMarkdown({ path, lines }) {
+  if (!path.endsWith('.md')) return [];
+  return longer(
+    path,
+    outsideFences(lines).map((line) => (line.startsWith('|') ? '' : line)),
+    120,
+  );
+}
+
+/** @param {SourceFile} file */
+function longCode({ path, lines }) {
+  return CODE.test(path) ? longer(path, lines, 100) : [];
+}
+
+/**
+ * @param {string} path
+ * @param {string[]} lines
+ * @param {number} columns
+ */
+function longer(path, lines, columns) {
+  return lines.flatMap((line, index) => ([...line].length > columns ? [{ path, line: index + 1 }] : []));
+}
+
+/**
+ * The lines of a Markdown file, those of code blocks empty.
+ * @param {string[]} lines
+ */
+function outsideFences(lines) {
+  let isCode = false;
+  return lines.map((line) => {
+    const isFence = /^\s*```/.test(line);
+    if (isFence) isCode = !isCode;
+    return isFence || isCode ? '' : line;
+  });
+}
+
+/** @param {SourceFile[]} files */
+function deadLinks(files) {
+  const pages = new Map(
+    files.filter(({ path }) => path.endsWith('.md')).map(({ path, lines }) => [path, headings(lines)]),
+  );
+  const paths = new Set(files.flatMap(({ path }) => withFolders(path)));
+  return [...pages.keys()].flatMap((page) => {
+    const { lines = [] } = files.find(({ path }) => path === page) ?? {};
+    const text = outsideFences(lines)
+      .join('\n')
+      .replace(/`[^`\n]*`/g, '`');
+    return [...text.matchAll(LINK)]
+      .filter(([, link = '']) => !leads(page, link, paths, pages))
+      .map(([, link]) => `${page} leads to ${link}`);
+  });
+}
+
+/**
+ * @param {string} page
+ * @param {string} link
+ * @param {Set<string>} paths
+ * @param {Map<string, Set<string>>} pages
+ */
+function leads(page, link, paths, pages) {
+  const [path = '', heading] = link.split('#');
+  const target = path === '' ? page : posix.join(dirname(page), path).replace(/\/$/, '');
+  if (!paths.has(target)) return false;
+  return heading === undefined || pages.get(target)?.has(heading) === true;
+}
+
+/**
+ * The pages of the book that do not lead to the page that docs/README.md lists after them.
+ * @param {SourceFile[]} files
+ */
+function brokenPath(files) {
+  const texts = new Map(files.map(({ path, lines }) => [path, lines.join('\n')]));
+  const contents = texts.get('docs/README.md') ?? '';
+  const pages = [
+    'README.md',
+    ...[...contents.matchAll(/^\| \[[^\]]*\]\(([\w-]+\.md)\)/gm)].map(([, page = '']) => page),
+  ];
+  return pages.slice(0, -1).flatMap((page, index) => {
+    const next = pages[index + 1];
+    const [, link] = texts.get(`docs/${page}`)?.match(/\nNext: \[[^\]]*\]\(([^)]*)\).*\s*$/) ?? [];
+    return link === next ? [] : [`docs/${page} does not end with a link to ${next}`];
+  });
+}
+
+/**
+ * The names by which links lead to the headings of a page.
+ * @param {string[]} lines
+ */
+function headings(lines) {
+  const names = new Set();
+  for (const line of outsideFences(lines)) {
+    const [, heading] = line.match(/^#+ (.*)$/) ?? [];
+    if (heading === undefined) continue;
+    const text = heading.replace(/\]\([^)]*\)/g, ']').toLowerCase();
+    const name = text.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
+    let number = 0;
+    while (names.has(number === 0 ? name : `${name}-${number}`)) number += 1;
+    names.add(number === 0 ? name : `${name}-${number}`);
+  }
+  return names;
+}
+
+/** @param {string} path */
+function withFolders(path) {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+const VAGUE = /\b(whoever|nobody|somebody|anew|for[ \n]ever|of[ \n]its[ \n]own|(is|are)[ \n]told|hears[ \n]of)\b/gi;
+const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
+const COMMENTED = /^(js|src|bindings|console|scripts|examples)\/.*\.(rs|ts|mjs|css)$/;
+const COMMENT = /^(?:\s*(?:\*|\/\*\*?)|(?:.*[\s;{},])?\/\/[/!]?|^\/\/[/!]?)\s?(.*)$/;
+const CODE = /\.(rs|ts|mjs|js|css)$/;

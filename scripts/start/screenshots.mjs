@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import { chromium } from 'playwright-core';
+import { environment } from '../process/command.mjs';
+import { main, onStop } from '../process/main.mjs';
+import { root } from '../process/project.mjs';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const images = join(root, 'docs', 'images');
+
+/** The pictures of the console, each in one color scheme. */
+const pictures = /** @type {const} */ ([
+  ['console.png', 'light'],
+  ['console-dark.png', 'dark'],
+]);
+
+/** No picture has more bytes than this. */
+const MOST_BYTES = 200_000;
+
+/** Takes the pictures of the console that README.md and docs/console.md show. */
+async function screenshots() {
+  const server = await startServer();
+  const browser = await chromium.launch(await launchOptions());
+  try {
+    await mkdir(images, { recursive: true });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    page.setDefaultTimeout(15_000);
+    await page.goto(server.url);
+    await fill(page);
+    for (const [file, colorScheme] of pictures) await take(page, join(images, file), colorScheme);
+  } finally {
+    await browser.close();
+    await server.stop();
+  }
+}
+
+/**
+ * Starts what `npm start` starts, on a free port.
+ * @returns {Promise<{ url: string, stop: () => Promise<unknown> }>} the address of the console
+ */
+async function startServer() {
+  const args = [join(root, 'scripts', 'start', 'start.mjs')];
+  const env = { ...environment, PORT: '0' };
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const stop = () => {
+    child.kill();
+    return exited;
+  };
+  onStop(stop);
+  for await (const line of createInterface(child.stdout)) {
+    const [, url] = line.match(/^Console\s+(http\S+)$/) ?? [];
+    if (url !== undefined) return { url, stop };
+  }
+  throw new Error('the server ended before it printed the address of its console');
+}
+
+/** The Chromium and the flags of the tests. */
+async function launchOptions() {
+  const capabilities = JSON.parse(await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'));
+  const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+  return { executablePath, args: capabilities['goog:chromeOptions'].args };
+}
+
+/**
+ * Connects, opens two subscriptions, and changes what they listen to.
+ * @param {Page} page
+ */
+async function fill(page) {
+  await page.locator('#connection-state').getByText('connected', { exact: true }).waitFor();
+  await subscribe(page, 'A');
+  await subscribe(page, 'B');
+  await press(page, 'Call a tool', 'Call', async (form) => {
+    await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption('edit_note');
+  });
+  await press(page, 'Publish', 'Publish', async (form) => {
+    await form.getByLabel('URI', { exact: true }).fill('note://todo');
+    await form.getByLabel('Times').fill('6');
+    await form.getByLabel('Pace').selectOption('each when the last is here');
+  });
+  // The page adds up the numbers of both isolates, which answer in turn.
+  for (const [key, number] of [
+    ['streams', 2],
+    ['events', 7],
+  ])
+    await page
+      .locator(`[data-key="${key}"] dd`, { hasText: new RegExp(`^${number}$`) })
+      .first()
+      .waitFor();
+}
+
+/**
+ * @param {Page} page
+ * @param {string} name of the subscription
+ */
+async function subscribe(page, name) {
+  await page.getByRole('button', { name: 'Open a subscription', exact: true }).click();
+  const card = page.getByRole('article', { name: `Subscription ${name}` });
+  await card.getByText('live', { exact: true }).waitFor();
+}
+
+/**
+ * Fills in the form of a tab, presses its button, and waits until the button can be pressed again.
+ * @param {Page} page
+ * @param {string} tab
+ * @param {string} name of the button
+ * @param {(form: import('playwright-core').Locator) => Promise<void>} fillIn
+ */
+async function press(page, tab, name, fillIn) {
+  await page.getByRole('tab', { name: tab }).click();
+  const form = page.getByRole('tabpanel', { name: tab });
+  await fillIn(form);
+  await form.getByRole('button', { name, exact: true }).click();
+  await form.locator('button:enabled', { hasText: name }).waitFor();
+}
+
+/**
+ * @param {Page} page
+ * @param {string} path
+ * @param {'light' | 'dark'} colorScheme
+ */
+async function take(page, path, colorScheme) {
+  await page.emulateMedia({ colorScheme });
+  await page.screenshot({ path, animations: 'disabled' });
+  const { size } = await stat(path);
+  process.stdout.write(`${relative(root, path)}: ${size} bytes\n`);
+  if (size > MOST_BYTES) throw new Error(`${path} has ${size} bytes, which is more than ${MOST_BYTES}`);
+}
+
+await main(import.meta.url, screenshots);
