@@ -58,10 +58,13 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  */
 export function createListenHandler<Rest extends unknown[] = []>(
   handler: McpHandler<Rest>,
-  options: ListenHandlerOptions<Rest> = {},
+  options: ListenHandlerOptions<Inferred<Rest>> = {},
 ): ListenHandler<Rest> {
-  return forgettableHandler(handler, options).server;
+  return forgettableHandler(handler, options as ListenHandlerOptions).server;
 }
+
+/** The handler says what it takes, and the options follow it: TypeScript's `NoInfer` takes no list of parameters. */
+export type Inferred<Rest extends unknown[]> = Rest extends unknown[] ? Rest : never;
 
 /** A server, and whether it can be forgotten. */
 export interface ForgettableHandler<Rest extends unknown[] = []> {
