@@ -58,13 +58,11 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  */
 export function createListenHandler<Rest extends unknown[] = []>(
   handler: McpHandler<Rest>,
-  options: ListenHandlerOptions<Inferred<Rest>> = {},
+  // `Rest` is inferred from the handler alone: `NoInfer` (TypeScript 7.0) does not take lists of parameters.
+  options: ListenHandlerOptions<Rest extends unknown[] ? Rest : never> = {},
 ): ListenHandler<Rest> {
   return forgettableHandler(handler, options as ListenHandlerOptions).server;
 }
-
-/** The handler says what it takes, and the options follow it: TypeScript's `NoInfer` takes no list of parameters. */
-export type Inferred<Rest extends unknown[]> = Rest extends unknown[] ? Rest : never;
 
 /** A server, and whether it can be forgotten. */
 export interface ForgettableHandler<Rest extends unknown[] = []> {
