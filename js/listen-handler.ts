@@ -42,9 +42,9 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  * all other requests that name this host, and come from a page that may ask or from no page at all, reach
  * `handler` with body bytes and headers as they came.
  *
- * `Rest` is what the host passes to `fetch` after the request: `[Env, ExecutionContext]` on Workers, the
- * context of Hono, `{ authInfo }` behind `toNodeHandler`. All of it reaches `handler`, `principal` and
- * `authorize`. Default: what `handler` takes.
+ * `Rest` is what the host passes to `fetch` after the request: `[Env, ExecutionContext]` on
+ * Workers, the context of Hono, `{ authInfo }` behind `toNodeHandler`. All of it reaches `handler`,
+ * `principal` and `authorize`. Default: what `handler` takes.
  *
  * @example
  * ```ts
@@ -58,7 +58,8 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  */
 export function createListenHandler<Rest extends unknown[] = []>(
   handler: McpHandler<Rest>,
-  // `Rest` is inferred from the handler alone: `NoInfer` (TypeScript 7.0) does not take lists of parameters.
+  // `Rest` is inferred from the handler alone: `NoInfer` (TypeScript 7.0) does not take lists of
+  // parameters.
   options: ListenHandlerOptions<Rest extends unknown[] ? Rest : never> = {},
 ): ListenHandler<Rest> {
   return forgettableHandler(handler, options as ListenHandlerOptions).server;

@@ -9,7 +9,9 @@ import type { ListenStats } from './model/stats.js';
 import type { StreamLogger } from './observe/log.js';
 import type { SpanTracer } from './observe/tracing.js';
 
-/** How `createListenHandler` serves. `Rest` is what the host passes to `fetch` after the request. */
+/**
+ * How `createListenHandler` serves. `Rest` is what the host passes to `fetch` after the request.
+ */
 export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extends FrontOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
@@ -29,7 +31,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
   /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
   serverInfo?: { name: string; version: string };
   /**
-   * Says what a caller may hear. Its context has `args`, what the host passed to `fetch` after the request.
+   * Says what a caller may hear. Its context has `args`, what the host passed to `fetch` after the
+   * request.
    *
    * @default everything
    * @example
@@ -55,9 +58,10 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    */
   legacy?: 'sessions' | 'stateless' | 'reject';
   /**
-   * Names the caller of a request, or denies it: before the body is read where the header fields call it a listen, otherwise before
-   * the body is judged. After the request it gets what the host passed to `fetch` after it. `authorize` is told the name, and
-   * a session is its principal's alone. An open stream keeps these values for as long as it may ask again.
+   * Names the caller of a request, or denies it: before the body is read where the header fields
+   * call it a listen, otherwise before the body is judged. After the request it gets what the host
+   * passed to `fetch` after it. `authorize` is told the name, and a session is its principal's
+   * alone. An open stream keeps these values for as long as it may ask again.
    *
    * @default no caller has a name, and a session belongs to every caller that knows its id
    * @example
@@ -99,8 +103,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
 }
 
 /**
- * A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. `Rest` is what the host
- * passes to `fetch` after the request.
+ * A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps.
+ * `Rest` is what the host passes to `fetch` after the request.
  */
 export interface ListenHandler<Rest extends unknown[] = []> {
   /** Answers one HTTP request; may be detached from this object. */

@@ -20,8 +20,8 @@ export interface CallerContext<Rest extends unknown[] = unknown[]> {
   /** The request; its body has been read. */
   request: Request;
   /**
-   * What the host passed to `fetch` after the request, such as a Worker's `env` and `ctx`. An open stream
-   * keeps these values, and passes the same ones each time it asks again.
+   * What the host passed to `fetch` after the request, such as a Worker's `env` and `ctx`. An open
+   * stream keeps these values, and passes the same ones each time it asks again.
    */
   args: Rest;
   /** Whom the option `principal` named; undefined where there is none, or it named nobody. */
@@ -30,7 +30,9 @@ export interface CallerContext<Rest extends unknown[] = unknown[]> {
   expiresAt?: number | undefined;
   /** The audiences that the option `principal` named; undefined: none. */
   audiences?: string[] | undefined;
-  /** The `claims` that the option `principal` returned just now, or the `AuthInfo`; undefined: none. */
+  /**
+   * The `claims` that the option `principal` returned just now, or the `AuthInfo`; undefined: none.
+   */
   claims?: unknown;
 }
 
@@ -112,7 +114,8 @@ export function denial({ denied, retryAfter, wwwAuthenticate }: Denial): Denied 
 }
 
 /**
- * Returns the denial that an answer of the user's function `name` is; undefined: it is something else.
+ * Returns the denial that an answer of the user's function `name` is; undefined: it is something
+ * else.
  *
  * @throws ListenError `authorizer-failed` for a `Response` that is no denial.
  */

@@ -11,7 +11,9 @@ export interface Identity {
    * Default: never.
    */
   expiresAt?: Date | number | undefined;
-  /** The audiences of the caller, which also receives what is published for these. Default: none. */
+  /**
+   * The audiences of the caller, which also receives what is published for these. Default: none.
+   */
   audiences?: string[] | undefined;
   /** Passed to `authorize` as they are, so that credentials are verified once. Default: none. */
   claims?: unknown;

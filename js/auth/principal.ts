@@ -6,13 +6,13 @@ import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from 
 import { isOpenStream, ofOpenStream } from './open-stream.js';
 
 /**
- * Names the caller of a request, or denies it. Called once for each listen request, before its body is
- * read if the header fields call it a listen, and once for each request that has to do with a session of
- * an earlier revision, before its body is judged; called again while a stream is open, as
- * `authorizationTtlMs` says ({@link isOpenStream}). The request that it gets has no body.
+ * Names the caller of a request, or denies it. Called once for each listen request, before its body
+ * is read if the header fields call it a listen, and once for each request that has to do with a
+ * session of an earlier revision, before its body is judged; called again while a stream is open,
+ * as `authorizationTtlMs` says ({@link isOpenStream}). The request that it gets has no body.
  *
- * What the host passed to `fetch` after the request follows it. An open stream keeps these values, and
- * passes the same ones each time.
+ * What the host passed to `fetch` after the request follows it. An open stream keeps these values,
+ * and passes the same ones each time.
  *
  * @example
  * ```ts
@@ -26,9 +26,9 @@ export type Principal<Rest extends unknown[] = unknown[]> = (
 ) => PrincipalAnswer | Promise<PrincipalAnswer>;
 
 /**
- * The caller's name; undefined, for a caller without one; a name with more about it; a verified token of
- * the official SDK; or a denial. A `Response` with the status 401, 403 or 503 is a denial with its
- * `WWW-Authenticate` and `Retry-After`.
+ * The caller's name; undefined, for a caller without one; a name with more about it; a verified
+ * token of the official SDK; or a denial. A `Response` with the status 401, 403 or 503 is a denial
+ * with its `WWW-Authenticate` and `Retry-After`.
  */
 export type PrincipalAnswer = string | undefined | Identity | AuthInfo | Denial | Response;
 
@@ -42,7 +42,10 @@ export interface PrincipalOptions {
   onerror: (error: Error) => void;
 }
 
-/** Asks `principal`, if there is one, with what the host passed beside the request; its errors become a refusal. */
+/**
+ * Asks `principal`, if there is one, with what the host passed beside the request; its errors
+ * become a refusal.
+ */
 export async function callerOf(
   { principal, ms, onerror }: PrincipalOptions,
   request: Request,

@@ -33,8 +33,9 @@ export interface ReauthorizeOptions {
 }
 
 /**
- * How a stream asks again on behalf of `asker`, with a copy of its request that has no body, and with what the host
- * passed beside it; undefined where there is no one to ask, or an answer holds for as long as the stream.
+ * How a stream asks again on behalf of `asker`, with a copy of its request that has no body, and
+ * with what the host passed beside it; undefined where there is no one to ask, or an answer holds
+ * for as long as the stream.
  */
 export function reauthorizerOf(granting: ReauthorizeOptions, asker: CallerContext): Reauthorizer | undefined {
   if (!isAskedAgain(granting)) return undefined;

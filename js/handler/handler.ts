@@ -1,6 +1,6 @@
 /**
- * What answers HTTP requests: a function, or an object with `fetch` (as `createMcpHandler` and Workers have it). `Rest`
- * is what it takes after the request.
+ * What answers HTTP requests: a function, or an object with `fetch` (as `createMcpHandler` and
+ * Workers have it). `Rest` is what it takes after the request.
  */
 export type McpHandler<Rest extends unknown[] = []> = Fetch<Rest> | { fetch: Fetch<Rest> };
 

@@ -47,7 +47,9 @@ describe('a listen stream by Express', () => {
 });
 
 describe('`auth` of a request by Express', () => {
-  /** Knows one token, as `requireBearerAuth` of the SDK does, and leaves all others to the server. */
+  /**
+   * Knows one token, as `requireBearerAuth` of the SDK does, and leaves all others to the server.
+   */
   const authenticate: RequestHandler = (request, _response, next) => {
     const token = request.headers.authorization?.replace('Bearer ', '');
     const auth: AuthInfo = { token: token ?? '', clientId: 'app', scopes: ['mcp'], extra: { sub: token } };

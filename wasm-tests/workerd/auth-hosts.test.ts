@@ -75,7 +75,10 @@ describe('the example hono', () => {
   });
 });
 
-/** A token for a user, as a client gets it: it registers itself, the user allows it, and it takes the code to the provider. */
+/**
+ * A token for a user, as a client gets it: it registers itself, the user allows it, and it takes
+ * the code to the provider.
+ */
 async function tokenOf(origin: string, user: string): Promise<string> {
   const redirect = 'http://localhost:1/callback';
   const registration = { redirect_uris: [redirect], token_endpoint_auth_method: 'none', client_name: 'a test' };

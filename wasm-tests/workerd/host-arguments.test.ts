@@ -20,7 +20,7 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
       }
       await fixture().publish(1, { kind: 'tools_list_changed' });
       for (const stream of streams) expect(await stream.message()).toBe(CUE);
-      // Only who was asked about again has this audience.
+      // A caller has this audience once its stream has asked again.
       const event = { kind: 'for_audience', audience: 'later', event: { kind: 'tools_list_changed' } };
       await fixture().publish(1, event);
       for (const stream of streams) expect(await stream.message()).toBe(CUE);

@@ -59,8 +59,8 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
 /** Stands in front of an MCP server. */
 export interface Gateway<Rest extends unknown[] = []> {
   /**
-   * Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look at; all else is 404.
-   * What follows the request reaches `principal` and `authorize` of `listen`.
+   * Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look
+   * at; all else is 404. What follows the request reaches `principal` and `authorize` of `listen`.
    */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */

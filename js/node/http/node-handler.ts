@@ -8,7 +8,9 @@ import { UnsentResponses } from './unsent-responses.js';
 
 /** What answers web requests: what `createListenHandler` returns, or any other object with such a `fetch`. */
 export interface WebHandler {
-  /** Answers one request. `authInfo` is the `auth` of the request, where middleware has set that. */
+  /**
+   * Answers one request. `authInfo` is the `auth` of the request, where middleware has set that.
+   */
   fetch: (request: Request, options?: { authInfo?: AuthInfo }) => Response | Promise<Response>;
 }
 
@@ -47,10 +49,11 @@ export interface NodeHandler {
  * Serves `server` where a request listener of Node is wanted: `createServer(toNodeHandler(server))`, or `app.all('/mcp',
  * toNodeHandler(server))` of Express.
  *
- * A chunk of an answer is asked for when the one before it has left the process: nothing is buffered for a slow client. A client
- * that goes away aborts its request, and cancels the answer. The body reaches `server` byte for byte, also where `express.json()` stands
- * before it, except for numbers which that has rounded. `auth` of the request goes to the handler behind, to `principal` and to
- * `authorize` as `{ authInfo }`.
+ * A chunk of an answer is asked for when the one before it has left the process: nothing is
+ * buffered for a slow client. A client that goes away aborts its request, and cancels the answer.
+ * The body reaches `server` byte for byte, also where `express.json()` stands before it, except for
+ * numbers which that has rounded. `auth` of the request goes to the handler behind, to `principal`
+ * and to `authorize` as `{ authInfo }`.
  */
 export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHandlerOptions = {}): NodeHandler {
   const tell = guarded(onerror);
