@@ -12,7 +12,9 @@ export type {
   CallerContext,
   Denial,
 } from './auth/authorize.js';
-export type { Principal, PrincipalAnswer, PrincipalContext } from './auth/principal.js';
+export type { AuthInfo, Identity } from './auth/identity.js';
+export { isOpenStream } from './auth/open-stream.js';
+export type { Principal, PrincipalAnswer } from './auth/principal.js';
 export type {
   AttachmentListener,
   BusConnection,

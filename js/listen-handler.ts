@@ -1,12 +1,13 @@
 import {
-  type Authorization,
+  type AllowedFilter,
   type Authorize,
   type AuthorizeContext,
   type AuthorizeOptions,
   ask,
+  type Denial,
   runAuthorize,
 } from './auth/authorize.js';
-import { type Caller, callerOf, type Principal, type PrincipalOptions } from './auth/principal.js';
+import { type Caller, callerOf, contextOf, type Principal, type PrincipalOptions } from './auth/principal.js';
 import type { ListenBus } from './bus/bus.js';
 import { toListenBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
@@ -41,23 +42,44 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  * all other requests that name this host, and come from a page that may ask or from no page at all, reach
  * `handler` with body bytes and headers as they came.
  *
+ * `Rest` is what the host passes to `fetch` after the request: `[Env, ExecutionContext]` on
+ * Workers, the context of Hono, `{ authInfo }` behind `toNodeHandler`. All of it reaches `handler`,
+ * `principal` and `authorize`. Default: what `handler` takes.
+ *
+ * @example
+ * ```ts
+ * export default createListenHandler<[Env, ExecutionContext]>((request) => mcp.fetch(request), {
+ *   bus,
+ *   principal: (request, env) => userOf(request, env.SESSIONS),
+ * }) satisfies ExportedHandler<Env>;
+ * ```
+ *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
  */
-export function createListenHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ListenHandler {
-  return forgettableHandler(handler, options).server;
+export function createListenHandler<Rest extends unknown[] = []>(
+  handler: McpHandler<Rest>,
+  // `Rest` is inferred from the handler alone: `NoInfer` (TypeScript 7.0) does not take lists of
+  // parameters.
+  options: ListenHandlerOptions<Rest extends unknown[] ? Rest : never> = {},
+): ListenHandler<Rest> {
+  return forgettableHandler(handler, options as ListenHandlerOptions).server;
 }
 
 /** A server, and whether it can be forgotten. */
-export interface ForgettableHandler {
-  server: ListenHandler;
+export interface ForgettableHandler<Rest extends unknown[] = []> {
+  server: ListenHandler<Rest>;
   /** Returns whether it answers no request, holds no stream, and takes new ones. */
   isIdle: () => boolean;
 }
 
 /** As {@link createListenHandler}, for a host that forgets servers which are idle. */
-export function forgettableHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ForgettableHandler {
+export function forgettableHandler<Rest extends unknown[] = []>(
+  handler: McpHandler<Rest>,
+  options: ListenHandlerOptions<Rest> = {},
+): ForgettableHandler<Rest> {
   expectLoaded();
-  const front = new ListenFront(asFetch(handler), options);
+  // What came beside the request is handed on, and nothing here looks at it.
+  const front = new ListenFront(asFetch(handler), options as ListenHandlerOptions);
   const { bus, close, drain, fetch, revoke, shed, stats } = front;
   const { onerror = report, tracer } = options;
   const notify = notifierOn(bus, tracer && { tracer, onerror });
@@ -149,7 +171,7 @@ class ListenFront {
 
   /** Does for a request what the core asks for, until it is answered. */
   async #answer(inbound: Judged): Promise<Response> {
-    const { core, request } = inbound;
+    const { core, request, rest } = inbound;
     let caller: Caller = {};
     for (;;) {
       const step = core.step();
@@ -159,7 +181,7 @@ class ListenFront {
           core.read(inbound.body.bytes);
           break;
         case 'caller':
-          caller = await callerOf(this.#naming, request);
+          caller = await callerOf(this.#naming, request, rest);
           if (caller.refusal !== undefined) return this.#denied(inbound, caller.refusal, caller);
           core.named(caller.name);
           break;
@@ -227,22 +249,19 @@ class ListenFront {
     return { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
   }
 
-  async #listen(
-    { core, request, rest }: Judged,
-    text: string,
-    { audiences, claims, expiresAt, name }: Caller,
-  ): Promise<Response> {
-    const asker = { request, principal: name, expiresAt, audiences, claims };
+  async #listen(inbound: Judged, text: string, named: Caller): Promise<Response> {
+    const { core } = inbound;
+    const asker = contextOf(inbound, named);
     const requested = JSON.parse(text) as SubscriptionFilter;
     const permit = await runAuthorize(this.#authorizing, { ...asker, requested });
     if (permit.refusal !== undefined) return this.#refusals.denied(core.refuse(permit.refusal), permit);
     const caller = { ...asker, audiences: permit.audiences };
     const refusal = this.#openings.refusal(asker);
-    const opened = refusal ?? (await this.#openings.open(core, permit.filter, caller, rest));
+    const opened = refusal ?? (await this.#openings.open(core, permit.filter, caller));
     return typeof opened === 'number' ? this.#refusals.answer(core.refuse(opened)) : opened;
   }
 
-  #ask(authorize: Authorize, context: AuthorizeContext): Promise<Authorization> {
+  #ask(authorize: Authorize, context: AuthorizeContext): Promise<AllowedFilter | Denial> {
     return ask(authorize, context, this.#limits.authorizeMs);
   }
 

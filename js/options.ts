@@ -1,4 +1,4 @@
-import type { Authorize } from './auth/authorize.js';
+import type { Authorize, AuthorizeContext } from './auth/authorize.js';
 import type { Principal } from './auth/principal.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import type { Notifier } from './bus/notifier.js';
@@ -9,8 +9,10 @@ import type { ListenStats } from './model/stats.js';
 import type { StreamLogger } from './observe/log.js';
 import type { SpanTracer } from './observe/tracing.js';
 
-/** How `createListenHandler` serves. */
-export interface ListenHandlerOptions extends FrontOptions {
+/**
+ * How `createListenHandler` serves. `Rest` is what the host passes to `fetch` after the request.
+ */
+export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extends FrontOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
   /**
@@ -28,8 +30,20 @@ export interface ListenHandlerOptions extends FrontOptions {
   capabilities?: ListenCapabilities | 'offered';
   /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
   serverInfo?: { name: string; version: string };
-  /** Says what a caller may hear (default: everything). */
-  authorize?: Authorize;
+  /**
+   * Says what a caller may hear. Its context has `args`, what the host passed to `fetch` after the
+   * request.
+   *
+   * @default everything
+   * @example
+   * ```ts
+   * authorize: ({ principal, requested }) => ({
+   *   toolsListChanged: true,
+   *   resourceSubscriptions: requested.resourceSubscriptions?.filter((uri) => mayRead(principal, uri)) ?? [],
+   * })
+   * ```
+   */
+  authorize?: Authorize<AuthorizeContext<Rest>>;
   /**
    * Milliseconds for which the answers of `principal` and `authorize` hold while a stream is open. When they are older, the next
    * notification waits until both have answered again. The stream ends without a result where the caller is denied, has another name,
@@ -44,11 +58,18 @@ export interface ListenHandlerOptions extends FrontOptions {
    */
   legacy?: 'sessions' | 'stateless' | 'reject';
   /**
-   * Names the caller of a request, or denies it: before the body is read where the header fields call it a listen, otherwise before
-   * the body is judged. `authorize` is told the name, and a
-   * session is its principal's alone (default: nobody is named, and a session is whoever's knows its id).
+   * Names the caller of a request, or denies it: before the body is read where the header fields
+   * call it a listen, otherwise before the body is judged. After the request it gets what the host
+   * passed to `fetch` after it. `authorize` is told the name, and a session is its principal's
+   * alone. An open stream keeps these values for as long as it may ask again.
+   *
+   * @default no caller has a name, and a session belongs to every caller that knows its id
+   * @example
+   * ```ts
+   * principal: (_request, options) => options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' }
+   * ```
    */
-  principal?: Principal;
+  principal?: Principal<Rest>;
   /**
    * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
    * `X-API-Key`. The handler is asked `server/discover` with these fields alone, and its private
@@ -81,10 +102,13 @@ export interface ListenHandlerOptions extends FrontOptions {
   tracer?: SpanTracer;
 }
 
-/** A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. */
-export interface ListenHandler {
+/**
+ * A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps.
+ * `Rest` is what the host passes to `fetch` after the request.
+ */
+export interface ListenHandler<Rest extends unknown[] = []> {
   /** Answers one HTTP request; may be detached from this object. */
-  fetch: (request: Request, ...rest: unknown[]) => Promise<Response>;
+  fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /** Publishes changes. */
   notify: Notifier;
   /**

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { createListenHandler, publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
 
@@ -22,10 +22,21 @@ function lampServer() {
 }
 
 const bus = durableObjectBus(env.MCP_BUS);
-const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const mcp = createMcpHandler(publishChanges(lampServer, bus));
 
-const app = new Hono();
+type App = { Variables: { user: string | undefined } };
+const server = createListenHandler<[Context<App>]>((request) => mcp.fetch(request), {
+  bus,
+  principal: (_request, context) => context.get('user'),
+});
+
+const app = new Hono<App>();
+// This takes everybody at their word: here goes your login.
+app.use('/mcp', async (context, next) => {
+  context.set('user', context.req.header('x-user'));
+  await next();
+});
 app.get('/', (context) => context.text('The lamp is at /mcp.'));
-app.all('/mcp', (context) => server.fetch(context.req.raw));
+app.all('/mcp', (context) => server.fetch(context.req.raw, context));
 
 export default app;

@@ -6,33 +6,49 @@ import { Refusal } from '../wasm/server/bindings.js';
 /**
  * Says what of a request a caller may hear. Called for each listen request, and in sessions of earlier revisions
  * for each `resources/subscribe` and each GET of a stream, before anything is registered.
+ *
+ * @example
+ * ```ts
+ * const authorize: Authorize = ({ principal, requested }) =>
+ *   principal === undefined ? { toolsListChanged: true } : requested;
+ * ```
  */
 export type Authorize<Context = AuthorizeContext> = (context: Context) => Authorization | Promise<Authorization>;
 
 /** Who asks. */
-export interface CallerContext {
+export interface CallerContext<Rest extends unknown[] = unknown[]> {
   /** The request; its body has been read. */
   request: Request;
+  /**
+   * What the host passed to `fetch` after the request, such as a Worker's `env` and `ctx`. An open
+   * stream keeps these values, and passes the same ones each time it asks again.
+   */
+  args: Rest;
   /** Whom the option `principal` named; undefined where there is none, or it named nobody. */
   principal: string | undefined;
   /** When what names it expires, in milliseconds since 1970; undefined: never. */
   expiresAt?: number | undefined;
   /** The audiences that the option `principal` named; undefined: none. */
   audiences?: string[] | undefined;
-  /** The `claims` that the option `principal` returned just now; undefined: none. */
+  /**
+   * The `claims` that the option `principal` returned just now, or the `AuthInfo`; undefined: none.
+   */
   claims?: unknown;
 }
 
 /** Who asks for what. */
-export interface AuthorizeContext extends CallerContext {
+export interface AuthorizeContext<Rest extends unknown[] = unknown[]> extends CallerContext<Rest> {
   /** What is asked for. */
   requested: SubscriptionFilter;
   /** True where a stream of the request is open, and it is asked again; otherwise undefined. */
   isOpen?: true;
 }
 
-/** What the caller may hear: only what is both requested and named here is honored. Or a denial. */
-export type Authorization = AllowedFilter | Denial;
+/**
+ * What the caller may hear: only what is both requested and named here is honored. Or a denial; a
+ * `Response` with the status 401, 403 or 503 is one with its `WWW-Authenticate` and `Retry-After`.
+ */
+export type Authorization = AllowedFilter | Denial | Response;
 
 /** What a caller may hear. */
 export interface AllowedFilter extends SubscriptionFilter {
@@ -98,6 +114,31 @@ export function denial({ denied, retryAfter, wwwAuthenticate }: Denial): Denied 
 }
 
 /**
+ * Returns the denial that an answer of the user's function `name` is; undefined: it is something
+ * else.
+ *
+ * @throws ListenError `authorizer-failed` for a `Response` that is no denial.
+ */
+export function denialOf(name: string, answer: object): Denial | undefined {
+  if (answer instanceof Response) return denialOfResponse(name, answer);
+  return 'denied' in answer ? (answer as Denial) : undefined;
+}
+
+function denialOfResponse(name: string, { body, headers, status }: Response): Denial {
+  // Only its header fields count.
+  void body?.cancel().catch(() => {});
+  if (status !== 401 && status !== 403 && status !== 503) {
+    throw new ListenError('authorizer-failed', `${name} answered with a Response of status ${status}`);
+  }
+  const [wwwAuthenticate, retryAfter] = [headers.get('www-authenticate'), headers.get('retry-after')];
+  return {
+    denied: status,
+    ...(wwwAuthenticate !== null && { wwwAuthenticate }),
+    ...(retryAfter !== null && { retryAfter }),
+  };
+}
+
+/**
  * Asks `authorize`, for at most `ms` milliseconds.
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
@@ -106,9 +147,9 @@ export async function ask<Context>(
   authorize: Authorize<Context>,
   context: Context,
   ms: number,
-): Promise<Authorization> {
-  const authorization: unknown = await within(ms, 'authorize', () => authorize(context));
-  if (typeof authorization === 'object' && authorization !== null) return authorization;
+): Promise<AllowedFilter | Denial> {
+  const answer: unknown = await within(ms, 'authorize', () => authorize(context));
+  if (typeof answer === 'object' && answer !== null) return denialOf('authorize', answer) ?? answer;
   throw new ListenError('authorizer-failed', 'authorize answered neither a filter nor a denial');
 }
 

@@ -1,47 +1,39 @@
 import { ListenError } from '../model/error.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { bodiless } from '../web/request-body.js';
-import { type Denial, type Denied, denial, within } from './authorize.js';
+import { type CallerContext, type Denial, type Denied, denial, denialOf, within } from './authorize.js';
+import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
+import { isOpenStream, ofOpenStream } from './open-stream.js';
 
 /**
- * Names the caller of a request, or denies it: called once for each listen request, before its body is read where the header fields call
- * it one, and for each request that has to do with a session of an earlier revision, before its body is judged; again while a stream is
- * open, by `authorizationTtlMs`. The request that it gets has no body.
+ * Names the caller of a request, or denies it. Called once for each listen request, before its body
+ * is read if the header fields call it a listen, and once for each request that has to do with a
+ * session of an earlier revision, before its body is judged; called again while a stream is open,
+ * as `authorizationTtlMs` says ({@link isOpenStream}). The request that it gets has no body.
+ *
+ * What the host passed to `fetch` after the request follows it. An open stream keeps these values,
+ * and passes the same ones each time.
+ *
+ * @example
+ * ```ts
+ * const principal: Principal<[Env, ExecutionContext<{ userId: string }>]> = (_request, _env, ctx) =>
+ *   ctx.props.userId;
+ * ```
  */
-export type Principal = (request: Request, asked?: PrincipalContext) => PrincipalAnswer | Promise<PrincipalAnswer>;
+export type Principal<Rest extends unknown[] = unknown[]> = (
+  request: Request,
+  ...rest: Rest
+) => PrincipalAnswer | Promise<PrincipalAnswer>;
 
-/** On whose behalf `principal` is asked. */
-export interface PrincipalContext {
-  /** Whether a stream of the request is open, and its caller is named again. */
-  isOpen: boolean;
-}
-
-/** The caller's name, nobody in particular, either with a moment at which that expires, or a denial. */
-export type PrincipalAnswer = string | undefined | Identity | Denial;
-
-/** A caller whose credentials expire. */
-export interface Identity {
-  /** The caller's name; undefined: nobody in particular. */
-  name?: string | undefined;
-  /** When its streams have to end, in milliseconds since 1970; who has expired is denied with 401. */
-  expiresAt?: number | undefined;
-  /** The audiences of the caller: it hears of what is published for these, too. */
-  audiences?: string[] | undefined;
-  /** Handed to `authorize` as they are, so that credentials are verified once for both; undefined: none. */
-  claims?: unknown;
-}
+/**
+ * The caller's name; undefined, for a caller without one; a name with more about it; a verified
+ * token of the official SDK; or a denial. A `Response` with the status 401, 403 or 503 is a denial
+ * with its `WWW-Authenticate` and `Retry-After`.
+ */
+export type PrincipalAnswer = string | undefined | Identity | AuthInfo | Denial | Response;
 
 /** Who a caller is, or why it is not served. */
-export interface Caller extends Partial<Denied> {
-  /** As `principal` named it. */
-  name?: string;
-  /** When that expires. */
-  expiresAt?: number;
-  /** Its audiences. */
-  audiences?: string[];
-  /** What `principal` found out for `authorize`. */
-  claims?: unknown;
-}
+export interface Caller extends VerifiedIdentity, Partial<Denied> {}
 
 /** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
 export interface PrincipalOptions {
@@ -50,15 +42,18 @@ export interface PrincipalOptions {
   onerror: (error: Error) => void;
 }
 
-/** Asks `principal`, if there is one; its errors become a refusal. */
+/**
+ * Asks `principal`, if there is one, with what the host passed beside the request; its errors
+ * become a refusal.
+ */
 export async function callerOf(
   { principal, ms, onerror }: PrincipalOptions,
   request: Request,
-  isOpen = false,
+  rest: unknown[],
 ): Promise<Caller> {
   if (principal === undefined) return {};
   try {
-    return caller(await within(ms, 'principal', () => principal(bodiless(request), { isOpen })));
+    return await caller(await within(ms, 'principal', () => principal(shown(request), ...rest)));
   } catch (error) {
     // A client that has left is nobody's error.
     if (!request.signal.aborted) onerror(error as Error);
@@ -66,35 +61,28 @@ export async function callerOf(
   }
 }
 
-function caller(answer: unknown): Caller {
+/** Returns what `authorize` learns of the caller of a request. */
+export function contextOf(
+  { request, rest }: { request: Request; rest: unknown[] },
+  { audiences, claims, expiresAt, name }: Caller,
+): CallerContext {
+  return { request, args: rest, principal: name, expiresAt, audiences, claims };
+}
+
+function shown(request: Request): Request {
+  const copy = bodiless(request);
+  return isOpenStream(request) ? ofOpenStream(copy) : copy;
+}
+
+async function caller(answer: unknown): Promise<Caller> {
   if (answer === undefined) return {};
   if (typeof answer === 'string') return { name: answer };
-  if (isDenial(answer)) return denial(answer);
-  if (isNamed(answer)) return named(answer);
-  throw new ListenError('authorizer-failed', 'principal answered neither a name nor a denial');
-}
-
-function named({ audiences, claims, expiresAt, name }: Identity): Caller {
-  if (expiresAt !== undefined && expiresAt <= Date.now()) return denial({ denied: 401 });
-  return {
-    ...(name !== undefined && { name }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(audiences !== undefined && { audiences }),
-    ...(claims !== undefined && { claims }),
-  };
-}
-
-function isNamed(answer: unknown): answer is Identity {
-  if (typeof answer !== 'object' || answer === null) return false;
-  const { audiences, expiresAt, name } = answer as Record<keyof Identity, unknown>;
-  const isTime = expiresAt === undefined || (typeof expiresAt === 'number' && !Number.isNaN(expiresAt));
-  const isName = name === undefined || typeof name === 'string';
-  const isList =
-    audiences === undefined || (Array.isArray(audiences) && audiences.every((text) => typeof text === 'string'));
-  const isOurs = ['name', 'expiresAt', 'audiences', 'claims'].some((field) => field in answer);
-  return isTime && isName && isList && isOurs;
-}
-
-function isDenial(answer: unknown): answer is Denial {
-  return typeof answer === 'object' && answer !== null && 'denied' in answer;
+  if (typeof answer !== 'object' || answer === null) {
+    throw new ListenError('authorizer-failed', 'principal answered with neither a name nor a denial');
+  }
+  const denied = denialOf('principal', answer);
+  if (denied !== undefined) return denial(denied);
+  const identity = await identityOf(answer);
+  const hasExpired = identity.expiresAt !== undefined && identity.expiresAt <= Date.now();
+  return hasExpired ? denial({ denied: 401 }) : identity;
 }

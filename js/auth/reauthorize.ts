@@ -3,6 +3,7 @@ import type { SubscriptionFilter } from '../model/filter.js';
 import { guarded } from '../observe/on-error.js';
 import { bodiless } from '../web/request-body.js';
 import { type AuthorizeContext, type AuthorizeOptions, type CallerContext, runAuthorize } from './authorize.js';
+import { ofOpenStream } from './open-stream.js';
 import { callerOf, type PrincipalOptions } from './principal.js';
 
 /** What a stream needs to ask again who its caller is and what it may hear. */
@@ -32,15 +33,16 @@ export interface ReauthorizeOptions {
 }
 
 /**
- * How a stream asks again on behalf of `asker`, with a copy of its request that has no body; undefined where there is no one to
- * ask, or an answer holds for as long as the stream.
+ * How a stream asks again on behalf of `asker`, with a copy of its request that has no body, and
+ * with what the host passed beside it; undefined where there is no one to ask, or an answer holds
+ * for as long as the stream.
  */
 export function reauthorizerOf(granting: ReauthorizeOptions, asker: CallerContext): Reauthorizer | undefined {
   if (!isAskedAgain(granting)) return undefined;
   // Nothing would catch what it throws, and the stream would wait until its end.
   const onerror = guarded(granting.authorizing.onerror);
   // Claims are those of one moment.
-  const kept = { ...asker, claims: undefined, request: bodiless(asker.request) };
+  const kept = { ...asker, claims: undefined, request: ofOpenStream(bodiless(asker.request)) };
   const again = { ...granting, naming: { ...granting.naming, onerror } };
   return {
     ms: granting.ms,
@@ -62,7 +64,7 @@ async function renewed(
   asker: CallerContext,
   requested: SubscriptionFilter,
 ): Promise<RenewedRights | undefined> {
-  const { audiences, claims, expiresAt, name, refusal } = await callerOf(naming, asker.request, true);
+  const { audiences, claims, expiresAt, name, refusal } = await callerOf(naming, asker.request, asker.args);
   if (refusal !== undefined || name !== asker.principal) return undefined;
   const context: AuthorizeContext = { ...asker, audiences, claims, expiresAt, requested, isOpen: true };
   const permit = await runAuthorize({ ...authorizing, onerror: naming.onerror }, context);

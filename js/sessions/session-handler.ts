@@ -1,5 +1,11 @@
-import { type Authorization, type AuthorizeContext, type CallerContext, denial } from '../auth/authorize.js';
-import type { Caller } from '../auth/principal.js';
+import {
+  type AllowedFilter,
+  type AuthorizeContext,
+  type CallerContext,
+  type Denial,
+  denial,
+} from '../auth/authorize.js';
+import { type Caller, contextOf } from '../auth/principal.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { NewSession, SessionLimits, SessionStore } from '../bus/session-store.js';
 import { buffered, withAllCapabilities } from '../handler/advertise-all.js';
@@ -27,7 +33,7 @@ export interface SessionHost {
   /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
   capabilities(request: Request, rest: unknown[]): Promise<string | undefined>;
   /** What the caller may hear of what is requested; undefined: everything. */
-  readonly authorize: ((context: AuthorizeContext) => Promise<Authorization>) | undefined;
+  readonly authorize: ((context: AuthorizeContext) => Promise<AllowedFilter | Denial>) | undefined;
   /** Opens the stream of the session of a request, unless there is no room. */
   open(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal>;
 }
@@ -55,9 +61,9 @@ export class SessionHandler {
   }
 
   /** Does for a request of a caller who is named what the core asks for, until it is answered. */
-  async serve(inbound: Judged, { audiences, claims, expiresAt, name }: Caller): Promise<Response> {
-    const { core, request } = inbound;
-    const asker = { request, principal: name, expiresAt, audiences, claims };
+  async serve(inbound: Judged, caller: Caller): Promise<Response> {
+    const { core } = inbound;
+    const asker = contextOf(inbound, caller);
     let behind: Response | undefined;
     for (;;) {
       const step = core.step();

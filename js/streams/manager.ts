@@ -106,19 +106,14 @@ export class StreamManager {
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
-  async open(
-    core: Exchange,
-    permit: string | undefined,
-    asker: CallerContext,
-    rest: unknown[],
-  ): Promise<Response | Refusal> {
+  async open(core: Exchange, permit: string | undefined, asker: CallerContext): Promise<Response | Refusal> {
     const names = core.names(scopeOf(asker));
     const refusal = this.refusal(asker, names);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     const seat = this.#callers.enter(asker, names);
     try {
-      const stream = await this.#opened(core, permit, asker, rest);
+      const stream = await this.#opened(core, permit, asker);
       this.#hold(stream, seat, this.#options.witness.opened('listen', asker.request));
       return stream.response();
     } catch (error) {
@@ -150,20 +145,16 @@ export class StreamManager {
     }
   }
 
-  async #opened(
-    core: Exchange,
-    permit: string | undefined,
-    asker: CallerContext,
-    rest: unknown[],
-  ): Promise<ServerStream> {
+  async #opened(core: Exchange, permit: string | undefined, asker: CallerContext): Promise<ServerStream> {
     const { bus, discovery, limits } = this.#options;
+    const { args, request } = asker;
     if (bus.hold === undefined) await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
-    const opening = await discovery.use(asker.request, rest, (known) => this.#openingOf(core, known, permit, asker));
+    const opening = await discovery.use(request, args, (known) => this.#openingOf(core, known, permit, asker));
     const { attachMs } = limits;
     const joining = {
       attachMs,
       verifyMs: jittered(this.#options.times.verifyMs),
-      continent: continentOf(asker.request),
+      continent: continentOf(request),
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
     if (stream === undefined) throw new ListenError('bus-unavailable', 'the bus holds no streams');

@@ -8,6 +8,7 @@ import { extname } from 'node:path';
  * @property {number} edges
  * @property {import('./worker-config.mjs').DurableObject[]} durableObjects
  * @property {Record<string, string>} text
+ * @property {string[]} [kvNamespaces]
  * @property {number | undefined} port
  * @property {number} [busPort]
  * @property {string} [remoteBus]
@@ -48,6 +49,7 @@ const config :Workerd.Config = (
     (name = "disk", disk = (path = ${quoted(layout.stateDir)}, writable = true)),
 ${isRemote ? `    (name = "remote-bus", external = (address = ${quoted(layout.remoteBus ?? '')}, http = ())),` : ''}
 ${layout.reachesLocal ? internet : ''}
+${layout.kvNamespaces === undefined ? '' : '    (name = "kv", worker = .kv),'}
 ${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).join('\n')}
   ],
   sockets = [
@@ -57,6 +59,7 @@ ${workers.map((name) => socket(name, { router: layout.port, bus: layout.busPort 
 );
 ${isRemote ? '' : worker('bus', layout, objectStorage(layout.durableObjects))}
 ${edges.map((name) => worker(name, layout)).join('\n')}
+${layout.kvNamespaces === undefined ? '' : keyValueStore(layout.compatibilityDate)}
 ${routed ? router(edges, layout.compatibilityDate) : ''}`;
 }
 
@@ -82,6 +85,7 @@ function worker(name, layout, storage = '') {
     ...Object.entries({ ISOLATE: name, ...text }).map(
       ([key, value]) => `(name = ${quoted(key)}, text = ${quoted(value)})`,
     ),
+    ...(layout.kvNamespaces ?? []).map((key) => `(name = ${quoted(key)}, kvNamespace = "kv")`),
     ...objectBindings(name, layout),
   ];
   return `const ${constant(name)} :Workerd.Worker = (
@@ -136,6 +140,30 @@ export default { fetch: (request, env) => env[env.edges[turn++ % env.edges.lengt
     (name = "edges", json = ${quoted(JSON.stringify(edges))}),
     ${edges.map((name) => `(name = "${name}", service = "${name}")`).join(', ')}
   ],
+  compatibilityDate = ${quoted(compatibilityDate)},
+);`;
+}
+
+/**
+ * What Workers take for KV: one namespace in the memory of the process, in which nothing expires.
+ * @param {string} compatibilityDate
+ */
+function keyValueStore(compatibilityDate) {
+  const script = `const values = new Map();
+export default {
+  async fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    const key = decodeURIComponent(pathname.slice(1));
+    if (request.method === 'PUT') values.set(key, await request.text());
+    if (request.method === 'DELETE') values.delete(key);
+    if (request.method !== 'GET') return new Response();
+    if (key !== '') return new Response(values.get(key), { status: values.has(key) ? 200 : 404 });
+    const names = [...values.keys()].filter((name) => name.startsWith(searchParams.get('prefix') ?? ''));
+    return Response.json({ keys: names.map((name) => ({ name })), list_complete: true });
+  },
+};`;
+  return `const kv :Workerd.Worker = (
+  modules = [(name = "kv.js", esModule = ${quoted(script)})],
   compatibilityDate = ${quoted(compatibilityDate)},
 );`;
 }

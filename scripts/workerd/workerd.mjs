@@ -14,6 +14,7 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {number} [edges] how many isolates hold streams; 2
  * @property {import('./worker-config.mjs').DurableObject[]} [durableObjects] as in wrangler.toml
  * @property {Record<string, string>} [text] further text bindings of every service, beside ISOLATE
+ * @property {string[]} [kvNamespaces] bindings of a KV namespace in memory, which all services share
  * @property {number} [busPort] of the bus; any free one without it
  * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the service BUS, and no object lives here
  * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its network

@@ -1,4 +1,4 @@
-import { createListenHandler } from 'mcp-listen';
+import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
@@ -124,7 +124,7 @@ function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
 }
 
 async function onNode(): ReturnType<Serving['serve']> {
-  const server = createListenHandler(sessionHandler(() => everythingServer(server.notify)));
+  const server: ListenHandler = createListenHandler(sessionHandler(() => everythingServer(server.notify)));
   const { origin, stop } = await serveOnNode(server.fetch);
   return { url: origin, stop };
 }

@@ -1,4 +1,4 @@
-import { createListenHandler, type TaskState } from 'mcp-listen';
+import { createListenHandler, type ListenHandler, type TaskState } from 'mcp-listen';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listen, taskNotification } from '../host/listen.ts';
 import { type NodeServer, serveOnNode } from '../host/node-http.ts';
@@ -14,7 +14,7 @@ const judged = extensions.filter((name) => name.startsWith('tasks-') && name !==
 let served: NodeServer;
 
 beforeAll(async () => {
-  const server = createListenHandler(taskHandler((task) => server.notify.taskStatus(task)));
+  const server: ListenHandler = createListenHandler(taskHandler((task) => server.notify.taskStatus(task)));
   served = await serveOnNode(server.fetch);
 });
 

@@ -14,6 +14,11 @@ function expiring(ms: number): Principal {
   return () => ({ name: 'ann', expiresAt: Date.now() + ms });
 }
 
+/** The same, said as a `Date`. */
+function expiringOn(ms: number): Principal {
+  return () => ({ name: 'ann', expiresAt: new Date(Date.now() + ms) });
+}
+
 describe.each([
   ['a bus of the process', () => new InMemoryBus()],
   ['a bus elsewhere', () => new BreakableBus()],
@@ -49,6 +54,16 @@ describe.each([
   });
 });
 
+test('a stream ends at the moment of a Date', async () => {
+  const server = serving({ principal: expiringOn(1_000) });
+  const stream = await open(server, TOOLS);
+  await stream.message();
+  await vi.advanceTimersByTimeAsync(999);
+  expect(server.stats().open).toBe(1);
+  await vi.advanceTimersByTimeAsync(2);
+  expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
+});
+
 test('the stream of a session ends when the token of its request expires', async () => {
   const { send, server } = sessionServer({ principal: expiring(1_000) });
   const session = await LegacySession.begin(send);
@@ -59,18 +74,48 @@ test('the stream of a session ends when the token of its request expires', async
   expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
 });
 
-test.each([0, -1, -1e12, Number.NEGATIVE_INFINITY])('who has expired %s ms ago is denied', async (ms) => {
-  const server = serving({ principal: expiring(ms) });
+test.each([
+  ['a number', 0],
+  ['a number', -1],
+  ['a number', -7e11],
+  ['a Date', 0],
+  ['a Date', -1],
+  ['a Date', -7e11],
+])('who has expired by %s %s ms ago is denied', async (form, ms) => {
+  const expiresAt = () => (form === 'a Date' ? new Date(Date.now() + ms) : Date.now() + ms);
+  const server = serving({ principal: () => ({ name: 'ann', expiresAt: expiresAt() }) });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 401 });
   expect(server.stats()).toMatchObject({ opened: 0, refused: { unauthorized: 1 } });
 });
 
-test.each([{ expiresAt: 'soon' }, { expiresAt: Number.NaN }, { name: 7 }, {}, []])(
-  '%j names nobody',
-  async (answer) => {
-    const errors: Error[] = [];
-    const server = serving({ principal: () => answer as never, onerror: (error) => errors.push(error) });
-    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-    expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
-  },
-);
+test.each([
+  { expiresAt: 'soon' },
+  { expiresAt: Number.NaN },
+  { expiresAt: new Date('soon') },
+  { expiresAt: null },
+  { name: 7 },
+  {},
+  [],
+])('%j names nobody', async (answer) => {
+  expect(await errorsOf(answer)).toMatchObject([{ code: 'authorizer-failed' }]);
+});
+
+test.each([
+  ['seconds as a number', 1_795_330_800],
+  ['seconds in a Date', new Date(1_795_330_800)],
+  ['the last millisecond of 2000', Date.UTC(2001) - 1],
+  ['zero', 0],
+  ['no moment at all', Number.NEGATIVE_INFINITY],
+])('an expiry before 2001 names nobody, and the error says what it should be: %s', async (_, expiresAt) => {
+  expect(await errorsOf({ name: 'ann', expiresAt })).toMatchObject([
+    { code: 'authorizer-failed', message: expect.stringContaining('milliseconds since 1970, not seconds') },
+  ]);
+});
+
+/** What is reported of an answer that is refused with 503. */
+async function errorsOf(answer: unknown): Promise<Error[]> {
+  const errors: Error[] = [];
+  const server = serving({ principal: () => answer as never, onerror: (error) => errors.push(error) });
+  expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
+  return errors;
+}

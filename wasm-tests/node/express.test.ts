@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import express from 'express';
+import express, { type RequestHandler } from 'express';
+import { type AuthInfo, type AuthorizeContext, createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { describe, expect, test, vi } from 'vitest';
 import { echo } from '../host/behind.ts';
 import { served } from '../host/http-server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, listen, listenBody } from '../host/listen.ts';
-import { serving, TOOLS } from './serving.ts';
+import { CAPABILITIES, serving, TOOLS } from './serving.ts';
 
 describe('a listen stream by Express', () => {
   test.each([
@@ -42,6 +43,51 @@ describe('a listen stream by Express', () => {
     });
     expect(response.status).toBe(200);
     await response.body?.cancel();
+  });
+});
+
+describe('`auth` of a request by Express', () => {
+  /**
+   * Knows one token, as `requireBearerAuth` of the SDK does, and leaves all others to the server.
+   */
+  const authenticate: RequestHandler = (request, _response, next) => {
+    const token = request.headers.authorization?.replace('Bearer ', '');
+    const auth: AuthInfo = { token: token ?? '', clientId: 'app', scopes: ['mcp'], extra: { sub: token } };
+    if (token !== undefined) Object.assign(request, { auth });
+    next();
+  };
+
+  test('names the caller of its listen, and reaches authorize and the handler behind', async () => {
+    const asked: AuthorizeContext[] = [];
+    const behind: (AuthInfo | undefined)[] = [];
+    const server = createListenHandler(
+      (_request: Request, options?: { authInfo?: AuthInfo }) => {
+        behind.push(options?.authInfo);
+        return Response.json({});
+      },
+      {
+        capabilities: CAPABILITIES,
+        principal: (_request, options) => options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' },
+        authorize: (context) => {
+          asked.push(context);
+          return context.requested;
+        },
+      },
+    );
+    const app = express().use(authenticate).all('/mcp', toNodeHandler(server));
+    const url = `${await served(app)}/mcp`;
+    const stream = await listen(url, TOOLS, { headers: { authorization: 'Bearer ann' } });
+    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+    const [context] = asked;
+    expect(context?.principal).toBe('ann');
+    expect(context?.args).toMatchObject([{ authInfo: { token: 'ann', clientId: 'app' } }]);
+    expect(context?.args).toEqual([{ authInfo: context?.claims }]);
+    await fetch(url, { method: 'POST', headers: { authorization: 'Bearer bob' }, body: '{}' });
+    expect(behind).toMatchObject([{ token: 'bob' }]);
+    const denied = await listen(url, TOOLS);
+    expect(denied.response.status).toBe(401);
+    await server.revoke('ann');
+    expect(await stream.message()).toBeUndefined();
   });
 });
 

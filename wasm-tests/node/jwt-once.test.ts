@@ -88,7 +88,7 @@ test('claims that another authorizer verified, or that have expired meanwhile, a
   const headers = { authorization: `Bearer ${await issuer.token({ exp: seconds(30) })}` };
   const request = () => new Request(AUDIENCE, { headers });
   const { claims } = (await one.principal(request())) as { claims: unknown };
-  const asked: AuthorizeContext = { request: request(), principal: 'ann', requested: TOOLS, claims };
+  const asked: AuthorizeContext = { request: request(), args: [], principal: 'ann', requested: TOOLS, claims };
   const verify = verifications();
   expect(await one.authorize(asked)).toMatchObject(TOOLS);
   expect(verify).not.toHaveBeenCalled();

@@ -179,7 +179,7 @@ test.each([
   for (const names of ['resourceSubscriptions', 'taskIds']) {
     const authorization = `Bearer ${await issuer.token({ 'mcp.listen': { [names]: [pattern] } })}`;
     const request = new Request(AUDIENCE, { headers: { authorization } });
-    const allowed = await authorize({ request, principal: 'ann', requested: { [names]: URIS } });
+    const allowed = await authorize({ request, args: [], principal: 'ann', requested: { [names]: URIS } });
     expect(allowed).toMatchObject({ toolsListChanged: false, [names]: expected });
   }
 });

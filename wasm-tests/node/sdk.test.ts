@@ -165,7 +165,7 @@ const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo
 
 /** The fixture of the official suite, served by the official SDK behind us. */
 function everything(options: CreateMcpHandlerOptions = {}): ListenHandler {
-  const server = createListenHandler(createMcpHandler(() => everythingServer(server.notify), options));
+  const server: ListenHandler = createListenHandler(createMcpHandler(() => everythingServer(server.notify), options));
   return server;
 }
 

@@ -1,6 +1,7 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { ListenError } from '../../model/error.js';
 import type { Authorization, Authorize, AuthorizeContext, Denial } from '../authorize.js';
+import { isOpenStream } from '../open-stream.js';
 import type { Principal, PrincipalAnswer } from '../principal.js';
 import { Challenge } from './challenge.js';
 import { allowed, rightsOf } from './claim-filter.js';
@@ -56,7 +57,7 @@ export interface JwtAuthorization {
 export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
   const authorizer = new Authorizer(options);
   return {
-    principal: (request, asked) => authorizer.principal(request, asked?.isOpen),
+    principal: (request) => authorizer.principal(request),
     authorize: (context) => authorizer.authorize(context),
   };
 }
@@ -103,8 +104,8 @@ class Authorizer {
     this.#challenge = new Challenge(resource, scopes);
   }
 
-  async principal(request: Request, isOpen = false): Promise<PrincipalAnswer> {
-    const token = await this.#token(request, isOpen);
+  async principal(request: Request): Promise<PrincipalAnswer> {
+    const token = await this.#token(request, isOpenStream(request));
     if ('denied' in token) return token;
     const { exp, sub } = token.claims;
     return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs, claims: token.claims };

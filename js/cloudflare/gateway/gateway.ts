@@ -17,8 +17,8 @@ import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
 
-/** How a {@link gateway} serves. */
-export interface GatewayOptions extends ProxyOptions {
+/** How a {@link gateway} serves. `Rest` is what the host passes to `fetch` after the request. */
+export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends ProxyOptions {
   /**
    * Chooses the bus of each request, and so its tenant: those of different buses do not hear each other, and know nothing of
    * each other's sessions. Undefined: 404 (default: one bus, `mcp-listen`).
@@ -53,15 +53,18 @@ export interface GatewayOptions extends ProxyOptions {
    * server behind serves, and names each by a digest of its credentials, unless the server serves
    * callers without any; the default `authorize` is what `rights` says.
    */
-  listen?: Omit<ListenHandlerOptions, 'bus' | 'credentialHeaders'>;
+  listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders'>;
 }
 
 /** Stands in front of an MCP server. */
-export interface Gateway {
-  /** Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look at; all else is 404. */
-  fetch: (request: Request) => Promise<Response>;
+export interface Gateway<Rest extends unknown[] = []> {
+  /**
+   * Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look
+   * at; all else is 404. What follows the request reaches `principal` and `authorize` of `listen`.
+   */
+  fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
-  server: (busName?: string) => ListenHandler;
+  server: (busName?: string) => ListenHandler<Rest>;
   /**
    * Returns the default name of the caller of a request, for `revoke`; undefined without credentials. Where
    * the server behind serves callers without credentials, streams and sessions have no such name.
@@ -75,12 +78,16 @@ export interface Gateway {
  *
  * @throws ListenError `invalid-options`.
  */
-export function gateway(upstream: string | URL, namespace: BusNamespace, options: GatewayOptions = {}): Gateway {
-  const { fetch, nameOf, server } = new Gate(upstreamUrl(upstream), namespace, options);
+export function gateway<Rest extends unknown[] = []>(
+  upstream: string | URL,
+  namespace: BusNamespace,
+  options: GatewayOptions<Rest> = {},
+): Gateway<Rest> {
+  const { fetch, nameOf, server } = new Gate(upstreamUrl(upstream), namespace, options as GatewayOptions);
   return { fetch, server, nameOf };
 }
 
-class Gate implements Gateway {
+class Gate implements Gateway<unknown[]> {
   readonly #upstream: URL;
   readonly #namespace: BusNamespace;
   readonly #options: GatewayOptions;
@@ -106,17 +113,17 @@ class Gate implements Gateway {
     this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
   }
 
-  readonly fetch = async (request: Request): Promise<Response> => {
+  readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const { pathname } = new URL(request.url);
     if (WELL_KNOWN.test(pathname)) return this.#wellKnown(request, pathname);
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // What stands before is the tenant's: without tenants there is nothing.
     const isHere = leaf !== undefined && (before === '' || typeof this.#busName === 'function');
-    const answer = leaf === 'publish' ? this.#publish : this.#serve;
-    return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
+    if (isHere && leaf === 'mcp') return this.#serve(request, rest);
+    return isHere && this.#publish !== undefined ? this.#publish(request) : refused(Refusal.UnknownServer);
   };
 
-  readonly server = (busName: string = DEFAULT_BUS): ListenHandler => this.#tenants.server(busName);
+  readonly server = (busName: string = DEFAULT_BUS): ListenHandler<unknown[]> => this.#tenants.server(busName);
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
@@ -138,7 +145,7 @@ class Gate implements Gateway {
     return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
   }
 
-  readonly #serve = async (request: Request): Promise<Response> => {
+  async #serve(request: Request, rest: unknown[]): Promise<Response> {
     let name: string | undefined;
     try {
       name = await busNameOf(this.#busName, request);
@@ -146,16 +153,16 @@ class Gate implements Gateway {
       this.#onerror(error as Error);
       return refused(Refusal.Unavailable);
     }
-    return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
-  };
+    return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request, ...rest);
+  }
 
-  #serverOf(name: string): ForgettableHandler {
+  #serverOf(name: string): ForgettableHandler<unknown[]> {
     const onerror = this.#onerror;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
     // An option that is undefined must not replace a default that denies.
     const authorize =
       listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onerror));
-    return forgettableHandler(this.#proxy, {
+    return forgettableHandler<unknown[]>(this.#proxy, {
       onerror,
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,

@@ -4,15 +4,15 @@ import type { ListenHandler } from '../../options.js';
 /** The servers of tenants. Idle ones are forgotten where an isolate has more tenants than room. */
 export class Tenants {
   /** Those that were asked for longest ago come first. */
-  readonly #known = new Map<string, ForgettableHandler>();
-  readonly #make: (name: string) => ForgettableHandler;
+  readonly #known = new Map<string, ForgettableHandler<unknown[]>>();
+  readonly #make: (name: string) => ForgettableHandler<unknown[]>;
   readonly #most: number;
 
   /**
    * @param make - makes the server of a tenant.
    * @param most - how many servers are kept where some of them are idle.
    */
-  constructor(make: (name: string) => ForgettableHandler, most: number) {
+  constructor(make: (name: string) => ForgettableHandler<unknown[]>, most: number) {
     this.#make = make;
     this.#most = most;
   }
@@ -23,7 +23,7 @@ export class Tenants {
   }
 
   /** Returns the server of a tenant. */
-  server(name: string): ListenHandler {
+  server(name: string): ListenHandler<unknown[]> {
     const known = this.#known.get(name);
     const listening = known ?? this.#make(name);
     this.#known.delete(name);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuthInfo } from '../../auth/identity.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { IncomingBody } from './incoming-body.js';
 import { requestOf } from './node-request.js';
@@ -7,8 +8,10 @@ import { UnsentResponses } from './unsent-responses.js';
 
 /** What answers web requests: what `createListenHandler` returns, or any other object with such a `fetch`. */
 export interface WebHandler {
-  /** Answers one request; what comes beside it is handed on to the handler behind. */
-  fetch: (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
+  /**
+   * Answers one request. `authInfo` is the `auth` of the request, where middleware has set that.
+   */
+  fetch: (request: Request, options?: { authInfo?: AuthInfo }) => Response | Promise<Response>;
 }
 
 /** How {@link toNodeHandler} tells of trouble. */
@@ -46,9 +49,11 @@ export interface NodeHandler {
  * Serves `server` where a request listener of Node is wanted: `createServer(toNodeHandler(server))`, or `app.all('/mcp',
  * toNodeHandler(server))` of Express.
  *
- * A chunk of an answer is asked for when the one before it has left the process: nothing is buffered for a slow client. A client
- * that goes away aborts its request, and cancels the answer. The body reaches `server` byte for byte, also where `express.json()` stands
- * before it, except for numbers which that has rounded. `auth` of the request goes to the handler behind as `authInfo`.
+ * A chunk of an answer is asked for when the one before it has left the process: nothing is
+ * buffered for a slow client. A client that goes away aborts its request, and cancels the answer.
+ * The body reaches `server` byte for byte, also where `express.json()` stands before it, except for
+ * numbers which that has rounded. `auth` of the request goes to the handler behind, to `principal`
+ * and to `authorize` as `{ authInfo }`.
  */
 export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHandlerOptions = {}): NodeHandler {
   const tell = guarded(onerror);
@@ -81,7 +86,7 @@ export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHand
 
 async function answer(server: WebHandler, { auth }: NodeRequest, request?: Request): Promise<Response> {
   if (request === undefined) return new Response('the request has no usable host or target', { status: 400 });
-  return auth === undefined ? server.fetch(request) : server.fetch(request, { authInfo: auth });
+  return auth === undefined ? server.fetch(request) : server.fetch(request, { authInfo: auth as AuthInfo });
 }
 
 /** An answer that has begun breaks off, so that nobody takes it for the whole. */

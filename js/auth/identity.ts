@@ -1,0 +1,127 @@
+import { ListenError } from '../model/error.js';
+import { hex } from '../web/hex.js';
+
+/** A caller whose credentials expire, or who belongs to audiences. */
+export interface Identity {
+  /** The caller's name. Default: the caller has none. */
+  name?: string | undefined;
+  /**
+   * When the streams of the caller end: a `Date`, or milliseconds since 1970. A caller that has
+   * expired is denied with 401. A moment before 2001 is an error, because it is one in seconds.
+   * Default: never.
+   */
+  expiresAt?: Date | number | undefined;
+  /**
+   * The audiences of the caller, which also receives what is published for these. Default: none.
+   */
+  audiences?: string[] | undefined;
+  /** Passed to `authorize` as they are, so that credentials are verified once. Default: none. */
+  claims?: unknown;
+}
+
+/**
+ * A verified token, as the official SDK describes it. `expiresAt` is in seconds since 1970 here; a
+ * token without it never expires.
+ *
+ * The caller is named by `extra.sub`, or else by `extra.userId`, where that is a string that is not
+ * empty. A token without either names its caller by its own SHA-256, as 64 hexadecimal digits.
+ */
+export interface AuthInfo {
+  token: string;
+  clientId: string;
+  scopes: string[];
+  expiresAt?: number;
+  resource?: URL;
+  extra?: Record<string, unknown>;
+}
+
+/** An identity as the rest of this package takes it. */
+export interface VerifiedIdentity {
+  name?: string;
+  /** Milliseconds since 1970. */
+  expiresAt?: number;
+  audiences?: string[];
+  claims?: unknown;
+}
+
+/**
+ * Returns the identity that `principal` answered with.
+ *
+ * @throws ListenError `authorizer-failed`.
+ */
+export async function identityOf(answer: object): Promise<VerifiedIdentity> {
+  return 'token' in answer ? ofAuthInfo(answer) : ofIdentity(answer);
+}
+
+function ofIdentity(answer: object): VerifiedIdentity {
+  const { audiences, claims, expiresAt, name } = answer as Record<keyof Identity, unknown>;
+  if (!FIELDS.some((field) => field in answer) && !('expiresAt' in answer)) {
+    throw refused('neither a name nor a denial');
+  }
+  if (name !== undefined && typeof name !== 'string') throw refused('a name that is not a string');
+  if (audiences !== undefined && !isListOfStrings(audiences)) {
+    throw refused('audiences that are not a list of strings');
+  }
+  return known(name, momentOf(expiresAt), audiences, claims);
+}
+
+async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
+  const { expiresAt, extra, token } = answer as Partial<AuthInfo>;
+  if (FIELDS.some((field) => field in answer)) {
+    throw refused(`an AuthInfo that has ${FIELDS.join(', ')} of another answer`);
+  }
+  if (!isName(token)) throw refused('an AuthInfo whose token is not a string, or empty');
+  const ends = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
+  const name = [extra?.['sub'], extra?.['userId']].find(isName) ?? (await digestOf(token));
+  return known(name, ends, undefined, answer);
+}
+
+function known(
+  name: string | undefined,
+  expiresAt: number | undefined,
+  audiences: string[] | undefined,
+  claims: unknown,
+): VerifiedIdentity {
+  return {
+    ...(name !== undefined && { name }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(audiences !== undefined && { audiences }),
+    ...(claims !== undefined && { claims }),
+  };
+}
+
+/** Milliseconds since 1970. What was given in seconds would end every stream at once. */
+function momentOf(expiresAt: unknown): number | undefined {
+  if (expiresAt === undefined) return undefined;
+  const moment = numberOf(expiresAt instanceof Date ? expiresAt.getTime() : expiresAt);
+  if (moment >= EARLIEST_MS) return moment;
+  throw refused('an expiresAt before 2001: it is a Date or milliseconds since 1970, not seconds');
+}
+
+function numberOf(expiresAt: unknown): number {
+  if (typeof expiresAt === 'number' && !Number.isNaN(expiresAt)) return expiresAt;
+  throw refused('an expiresAt that is no moment');
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isListOfStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}
+
+/** Returns a SHA-256 as hexadecimal digits. */
+async function digestOf(token: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token));
+  return hex(new Uint8Array(digest));
+}
+
+function refused(what: string): ListenError {
+  return new ListenError('authorizer-failed', `principal answered with ${what}`);
+}
+
+/** The fields of an {@link Identity} that no {@link AuthInfo} has. */
+const FIELDS = ['name', 'audiences', 'claims'];
+/** The beginning of 2001: as seconds since 1970 it lies 31,000 years ahead. */
+const EARLIEST_MS = Date.UTC(2001);
