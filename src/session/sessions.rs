@@ -1,13 +1,15 @@
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{
-    bus::EdgeId,
+    bus::{EdgeId, Parting},
     clock::Millis,
     sorted::Map,
     wire::{SessionCall, Watched},
 };
 
-use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
+use super::{
+    Ask, Claim, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room,
+};
 
 /// The sessions of a bus, beside their store. What others have to be told of a change is in [`Sessions::poll_output`].
 #[derive(Debug)]
@@ -28,8 +30,8 @@ pub struct Sessions<S> {
 pub enum Output {
     /// The stream at this edge follows this from now on: [`Bus::watch`](crate::bus::Bus::watch).
     Watch(EdgeId, Watched),
-    /// The stream at this edge is over, or is elsewhere: its connection is to be let go.
-    Release(EdgeId),
+    /// The stream at this edge is over, or is attached elsewhere: its connection is to be closed.
+    Close(EdgeId, Parting),
     /// A shard is to be told.
     Tell {
         /// Which.
@@ -101,6 +103,8 @@ impl<S: Store> Sessions<S> {
             is_held: true,
             uris: 0,
             uri_bytes: 0,
+            opened: 0,
+            attached: 0,
             shard: None,
             is_untold: false,
         };
@@ -155,11 +159,7 @@ impl<S: Store> Sessions<S> {
             (Ask::Open { resumes }, _) if !resumes && self.is_streaming(&id, &session) => {
                 Reply::Taken
             }
-            (Ask::Open { .. }, _) => Reply::Open {
-                capabilities: session.new.capabilities,
-                since: session.since,
-                watched: self.store.watched(&id)?,
-            },
+            (Ask::Open { .. }, _) => self.open(&id, session, now)?,
         })
     }
 
@@ -243,6 +243,19 @@ impl<S: Store> Sessions<S> {
         Ok(least.map(|(_, place)| own.remove(place)))
     }
 
+    /// One more stream of a session may open.
+    fn open(&mut self, id: &str, mut session: Session, now: Millis) -> Result<Reply, S::Error> {
+        session.opened += 1;
+        session.used_at = now;
+        self.store.put(id, &session)?;
+        Ok(Reply::Open {
+            capabilities: session.new.capabilities,
+            stream: session.opened,
+            since: session.since,
+            watched: self.store.watched(id)?,
+        })
+    }
+
     fn watch(
         &mut self,
         id: &str,
@@ -290,9 +303,15 @@ impl<S: Store> Sessions<S> {
     /// Ends a session and its stream; `is_awaited`: the request waits until the stream is gone.
     fn end(&mut self, id: &str, session: &Session, is_awaited: bool) -> Result<(), S::Error> {
         if let Some(shard) = session.at_shard() {
-            self.release(shard, id, session, is_awaited);
+            // None of its streams is as new as this.
+            let stream = session.opened + 1;
+            let claim = Claim {
+                stream,
+                ..session.claim(id)
+            };
+            self.release(shard, claim, is_awaited);
         }
-        self.release_here(id);
+        self.release_here(id, Parting::Over);
         self.forget(id, session)
     }
 

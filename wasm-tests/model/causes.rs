@@ -35,12 +35,12 @@ impl World {
         )
     }
 
-    /// The bus lets a stream go: its session is over, or has another one.
+    /// The bus lets a stream go: its session is over, or a newer one was opened.
     pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
         self.register.observe(&self.bus, self.now)?;
         let client = &self.clients[at];
         let has_cause =
-            |id: &str| self.register.may_be_over(id, self.now) || self.bus.taken.contains(id);
+            |id: &str| client.is_superseded() || self.register.may_be_over(id, self.now);
         hold(
             "a stream that nobody ended stays open",
             client.session_id().is_none_or(has_cause),

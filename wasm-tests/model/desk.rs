@@ -6,9 +6,10 @@ use mcp_listen::{
 };
 
 use crate::{
-    bus::{Bus, session_of},
+    bus::Bus,
     cabinet::{Broken, Rows},
-    network::{Close, Note},
+    network::Note,
+    shard::close_of,
     slip::{self, Slip},
 };
 
@@ -90,9 +91,9 @@ impl Bus {
                         self.send(socket, frame, Note::Watched, now);
                     }
                 }
-                Output::Release(edge) => {
+                Output::Close(edge, parting) => {
                     if let Some(socket) = memory.sockets.get(&edge).copied() {
-                        self.leave(socket, Close::Over, now);
+                        self.leave(socket, close_of(parting), now);
                     }
                 }
                 Output::Tell {
@@ -122,8 +123,7 @@ impl Bus {
     /// Whether the stream of a session is anywhere, as the bus knows.
     pub(crate) fn is_streaming(&self, id: &str) -> bool {
         let is_at_shard = |rows: &Rows| rows.get(id).is_some_and(|session| session.shard.is_some());
-        self.claims().any(|(_, claim)| session_of(claim) == id)
-            || is_at_shard(&self.disk().cabinet.rows())
+        self.has_stream(id) || is_at_shard(&self.disk().cabinet.rows())
     }
 
     /// How many sessions the core has counted.

@@ -11,7 +11,6 @@ use crate::{
     network::SocketId,
     schedule::{Act, Step},
     shard::ShardObject,
-    wires::Claimant,
     world::World,
 };
 
@@ -295,7 +294,6 @@ impl World {
                 self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
             (Mail::Follow(shard, seq, text), None) => {
-                self.note_claims(Claimant::Shard(*shard), text);
                 let answer = self.bus.handle_follow(*shard, text, now)?;
                 self.register.observe(&self.bus, now)?;
                 self.collect_mail();
