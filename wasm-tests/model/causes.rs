@@ -54,7 +54,9 @@ impl World {
             let is_hanging = isolate.absence.is_some_and(|absence| absence.is_hanging);
             !isolate.is_stalled() && !is_hanging
         });
-        is_idle && self.bus.refusal().is_none() && self.network.is_calm() && self.is_quiet()
+        let is_spared = self.shards.is_root_spared(self.now);
+        let is_up = self.bus.refusal().is_none() && !is_spared;
+        is_idle && is_up && self.network.is_calm() && self.is_quiet()
     }
 
     /// Whether root and shards have nothing to say to each other: calls that failed are made again later.

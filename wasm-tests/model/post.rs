@@ -8,6 +8,7 @@ use mcp_listen::{
 use crate::{
     bus::Refusal,
     invariant::Violation,
+    mail::{Call, Mail},
     network::SocketId,
     schedule::{Act, Step},
     shard::ShardObject,
@@ -23,30 +24,13 @@ pub(crate) struct Shards {
     is_held: bool,
     /// The next call fails that says that a session has changed.
     is_deaf: bool,
+    /// Until when a shard may leave its root alone, which has said that it is overloaded.
+    spared_until: Millis,
     /// How often the root has begun anew.
     life: usize,
     /// The calls about sessions that are under way, and the number of the last one.
     tickets: BTreeMap<u32, ShardId>,
     ticket: u32,
-}
-
-/// A call or an answer.
-#[derive(Clone, Debug)]
-enum Mail {
-    Batch(ShardId, Call, String),
-    Taken(ShardId, Call, String),
-    Follow(ShardId, u64, String),
-    Answer(ShardId, u64, String),
-    /// A call about a session, and that it is done.
-    Tell(ShardId, u32, String),
-    Told(ShardId, u32),
-}
-
-/// A call of a root: who began anew waits for no answer to a call of its former life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Call {
-    life: usize,
-    number: u32,
 }
 
 impl Shards {
@@ -64,6 +48,11 @@ impl Shards {
     /// Whether nothing is under way.
     pub(crate) fn is_settled(&self) -> bool {
         !self.is_held && self.mail.is_empty() && self.objects.values().all(ShardObject::is_settled)
+    }
+
+    /// Whether a shard may leave its root alone that was overloaded.
+    pub(crate) fn is_root_spared(&self, now: Millis) -> bool {
+        now < self.spared_until
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -347,6 +336,9 @@ impl World {
                 }
             }
             Mail::Follow(shard, seq, _) | Mail::Answer(shard, seq, _) => {
+                if is_overloaded {
+                    self.shards.spared_until = now + SPARED;
+                }
                 if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.handle_failure(*seq, is_overloaded, now, random);
                 }
@@ -379,18 +371,7 @@ impl World {
     }
 }
 
-impl Mail {
-    fn shard(&self) -> ShardId {
-        match self {
-            Self::Batch(shard, ..)
-            | Self::Taken(shard, ..)
-            | Self::Follow(shard, ..)
-            | Self::Answer(shard, ..)
-            | Self::Tell(shard, ..)
-            | Self::Told(shard, ..) => *shard,
-        }
-    }
-}
-
+/// The longest pause after a call that met an overloaded root.
+const SPARED: Millis = Millis(6_400);
 /// As `js/cloudflare/bus-doors.ts` has it.
 const MOST_HOPS: usize = 4;
