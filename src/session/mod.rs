@@ -6,6 +6,7 @@
 mod here;
 mod question;
 mod record;
+mod releases;
 mod room;
 mod sessions;
 mod store;

@@ -7,9 +7,7 @@ use crate::{
     wire::{SessionCall, Watched},
 };
 
-use super::{
-    Ask, Claim, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room,
-};
+use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
 
 /// The sessions of a bus, beside their store. What others have to be told of a change is in [`Sessions::poll_output`].
 #[derive(Debug)]
@@ -32,7 +30,7 @@ pub enum Output {
     Watch(EdgeId, Watched),
     /// The stream at this edge is over, or is attached elsewhere: its connection is to be closed.
     Close(EdgeId, Parting),
-    /// A shard is to be told.
+    /// A shard is to be told: [`Sessions::handle_told`] says that it was. Otherwise [`Sessions::sweep`] tells it again.
     Tell {
         /// Which.
         shard: u32,
@@ -163,7 +161,7 @@ impl<S: Store> Sessions<S> {
         })
     }
 
-    /// Forgets the sessions that are over, and has shards told again that may not know what has changed.
+    /// Forgets the sessions that are over, and has shards told again that may not know what has changed, or have to let streams go.
     ///
     /// # Errors
     /// As of the store.
@@ -185,7 +183,7 @@ impl<S: Store> Sessions<S> {
                 self.store.put(&id, &session)?;
             }
         }
-        Ok(())
+        self.release_again()
     }
 
     fn room(&mut self) -> Result<&mut Room, S::Error> {
@@ -302,16 +300,7 @@ impl<S: Store> Sessions<S> {
 
     /// Ends a session and its stream; `is_awaited`: the request waits until the stream is gone.
     fn end(&mut self, id: &str, session: &Session, is_awaited: bool) -> Result<(), S::Error> {
-        if let Some(shard) = session.at_shard() {
-            // None of its streams is as new as this.
-            let stream = session.opened + 1;
-            let claim = Claim {
-                stream,
-                ..session.claim(id)
-            };
-            self.release(shard, claim, is_awaited);
-        }
-        self.release_here(id, Parting::Over);
+        self.release_all(id, session, is_awaited)?;
         self.forget(id, session)
     }
 

@@ -51,7 +51,7 @@ impl<S: Store> Sessions<S> {
                 self.leave(&id, now)?;
             }
         }
-        Ok(())
+        self.forget_releases(shard)
     }
 
     /// An edge is gone.
@@ -125,21 +125,6 @@ impl<S: Store> Sessions<S> {
         })
     }
 
-    /// Has a shard let go the streams of a session that are older than this one.
-    pub(super) fn release(&mut self, shard: u32, claim: Claim, is_awaited: bool) {
-        self.outputs.push_back(Output::Tell {
-            shard,
-            call: SessionCall::Release(claim),
-            is_awaited,
-        });
-    }
-
-    pub(super) fn release_here(&mut self, id: &str, parting: Parting) {
-        if let Some(edge) = self.here.remove(id) {
-            self.outputs.push_back(Output::Close(edge, parting));
-        }
-    }
-
     fn handle_joined(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
@@ -169,7 +154,10 @@ impl<S: Store> Sessions<S> {
     fn seat(&mut self, claim: &Claim, session: &mut Session, shard: u32) -> Result<(), S::Error> {
         let is_moved = session.shard != Some(shard);
         if let Some(former) = session.at_shard().filter(|_| is_moved) {
-            self.release(former, claim.clone(), false);
+            self.release(former, claim.clone(), false)?;
+        }
+        if is_moved {
+            self.store.forget_release(shard, claim)?;
         }
         session.shard = Some(shard);
         let is_new = core::mem::replace(&mut session.attached, claim.stream) != claim.stream;

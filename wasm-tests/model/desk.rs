@@ -71,9 +71,16 @@ impl Bus {
         }
         let Some(memory) = self.memory() else { return };
         memory.sessions.sweep(now).unwrap();
-        self.tend(now);
         let next = self.disk().cabinet.next_end();
         self.disk_mut().sweep_at = next;
+        self.tend(now);
+    }
+
+    /// A shard has done what it was told.
+    pub(crate) fn handle_told(&mut self, tell: &Tell) {
+        if let Some(memory) = self.memory() {
+            memory.sessions.handle_told(tell.shard, &tell.call).unwrap();
+        }
     }
 
     /// Does what the sessions want done.
@@ -101,9 +108,7 @@ impl Bus {
                     call,
                     is_awaited,
                 } => {
-                    if is_awaited {
-                        self.sweep_by(now + AGAIN);
-                    }
+                    self.sweep_by(now + AGAIN);
                     self.tells.push(Tell {
                         shard,
                         call,
@@ -133,8 +138,7 @@ impl Bus {
 
     /// Whether every shard knows of its sessions what it was to be told.
     pub(crate) fn has_told(&self) -> bool {
-        let rows = self.disk().cabinet.rows();
-        rows.all().all(|(_, session)| !session.is_untold)
+        self.disk().cabinet.rows().has_told()
     }
 
     fn sweep_by(&mut self, at: Millis) {

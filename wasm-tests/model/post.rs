@@ -7,6 +7,7 @@ use mcp_listen::{
 
 use crate::{
     bus::Refusal,
+    desk::Tell,
     invariant::Violation,
     mail::{Call, Mail},
     network::SocketId,
@@ -28,8 +29,8 @@ pub(crate) struct Shards {
     spared_until: Millis,
     /// How often the root has begun anew.
     life: usize,
-    /// The calls about sessions that are under way, and the number of the last one.
-    tickets: BTreeMap<u32, ShardId>,
+    /// The calls about sessions that are under way, with the life of the root that made them, and the number of the last one.
+    tickets: BTreeMap<u32, (Tell, usize)>,
     ticket: u32,
 }
 
@@ -256,7 +257,8 @@ impl World {
             mail.any(|mail| matches!(mail, Mail::Tell(_, posted, _) | Mail::Told(_, posted) if *posted == ticket))
         };
         let tickets = self.shards.tickets.iter();
-        let lost = tickets.filter(|(ticket, at)| **at == shard && !is_posted(**ticket));
+        let lost = tickets
+            .filter(|(ticket, (tell, _))| ShardId(tell.shard) == shard && !is_posted(**ticket));
         for ticket in lost.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.fail_ticket(ticket)?;
         }
@@ -309,7 +311,10 @@ impl World {
                 }
             }
             (Mail::Told(_, ticket), _) => {
-                self.shards.tickets.remove(ticket);
+                let told = self.shards.tickets.remove(ticket);
+                if let Some((tell, _)) = told.filter(|(_, life)| *life == self.shards.life) {
+                    self.bus.handle_told(&tell);
+                }
                 self.handle_told(*ticket)?;
             }
             (Mail::Answer(shard, seq, text), _) => {
@@ -351,7 +356,6 @@ impl World {
 
     fn fail_ticket(&mut self, ticket: u32) -> Result<(), Violation> {
         self.shards.tickets.remove(&ticket);
-        self.has_lost_calls = true;
         self.fail_visits(Some(ticket))
     }
 
@@ -360,12 +364,12 @@ impl World {
         let mut awaited = BTreeSet::new();
         for tell in self.bus.take_tells() {
             self.shards.ticket += 1;
-            let (ticket, shard) = (self.shards.ticket, ShardId(tell.shard));
-            self.shards.tickets.insert(ticket, shard);
+            let ticket = self.shards.ticket;
             if tell.is_awaited {
                 awaited.insert(ticket);
             }
-            self.post(Mail::Tell(shard, ticket, tell.call.to_json()));
+            self.post(Mail::Tell(ShardId(tell.shard), ticket, tell.call.to_json()));
+            self.shards.tickets.insert(ticket, (tell, self.shards.life));
         }
         awaited
     }

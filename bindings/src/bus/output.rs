@@ -45,7 +45,7 @@ export type BusOutput =
   | { kind: 'batch'; shard: number; call: number; text: string }
   /** A call of a shard to its root. Its number has to be durable before it is made. */
   | { kind: 'follow'; call: number; text: string }
-  /** A shard is to be told of a session; the request that led to it is answered after it where it `isAwaited`. */
+  /** A shard is to be told of a session, then `Bus.told` says so; the request that led to it is answered after it where it `isAwaited`. */
   | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
   /** What is kept of the edge has changed: all of it, or as `change` says. */
   | { kind: 'keep'; edge: number; change?: string }
