@@ -56,10 +56,16 @@ test('a stream that left its shard frees its session', async () => {
 
 test('a stream that was lost with its shard and does not come back frees its session too', async () => {
   const session = await fixture().session(0);
+  const stream = await fixture().open(session, 0);
+  await stream.event();
+  stream.drop();
+  await expect
+    .poll(async () => (await fixture().bus<BusStats>('stats')).shards.map(({ attached }) => attached))
+    .toContain(1);
   const { shards } = await fixture().bus<BusStats>('stats');
   const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
   const lost = await fixture().rawEdge(0, `?shard=${shard}`);
-  lost.send(`{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id}"]}`);
+  lost.send(`{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id} 1"]}`);
   await new Promise((resolve) => lost.addEventListener('message', resolve, { once: true }));
   expect((await fixture().open(session, 1)).response.status).toBe(409);
   await fixture().post(0, `/bus/reset?shard=${shard}`);

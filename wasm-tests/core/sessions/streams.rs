@@ -222,3 +222,41 @@ fn a_stream_that_attaches_again_is_not_over_where_it_was() {
     let release = SessionCall::Release(stream);
     assert_eq!(world.outputs(), [tell(7, release, false)]);
 }
+
+#[test]
+fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
+    let mut world = World::with("s", of(None));
+    world.joined_shard("s", 7);
+    world.joined_shard("s", 8);
+    let older = SessionCall::Release(claim("s 2"));
+    assert_eq!(world.outputs(), [tell(7, older.clone(), false)]);
+    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+    let all = SessionCall::Release(claim("s 3"));
+    assert_eq!(world.outputs(), [tell(8, all.clone(), true)]);
+    // The calls fail, and the object is reset.
+    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(former.into_store());
+    let mut again = |world: &mut World| {
+        world.sessions.sweep(world.now).unwrap();
+        world.outputs()
+    };
+    let both = [tell(7, older.clone(), false), tell(8, all.clone(), false)];
+    assert_eq!(again(&mut world), both, "although the session is over");
+    world.sessions.handle_told(7, &older).unwrap();
+    assert_eq!(again(&mut world), [tell(8, all, false)]);
+    world.sessions.handle_shard_emptied(8, world.now).unwrap();
+    assert_eq!(again(&mut world), [], "none of its streams is there");
+}
+
+#[test]
+fn a_stream_that_comes_back_to_a_shard_is_not_let_go_there() {
+    let mut world = World::with("s", of(None));
+    let stream = world.open("s");
+    for shard in [7, 8, 7] {
+        assert!(world.joins_shard(&stream, shard).is_some());
+    }
+    let release = |shard| tell(shard, SessionCall::Release(claim("s 1")), false);
+    assert_eq!(world.outputs(), [release(7), release(8)]);
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.outputs(), [release(8)]);
+}
