@@ -236,7 +236,7 @@ fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
     // The calls fail, and the object is reset.
     let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(former.into_store());
-    let mut again = |world: &mut World| {
+    let again = |world: &mut World| {
         world.sessions.sweep(world.now).unwrap();
         world.outputs()
     };
