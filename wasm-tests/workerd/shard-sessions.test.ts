@@ -82,6 +82,17 @@ test('ending a session ends its stream at a shard', async () => {
   expect((await session.get()).status).toBe(404);
 });
 
+test('ending a session ends its stream at a shard, also where the shard could not be told at once', async () => {
+  const session = await fixture().session(0);
+  const stream = await fixture().open(session, 0);
+  await stream.event();
+  await fixture().post(0, '/bus/deafen?calls=2');
+  expect((await session.via(fixture().via(1)).end()).status).toBe(503);
+  expect((await session.get()).status).toBe(404);
+  // The alarm of the bus tells the shard again, until it has let the stream go.
+  expect(await stream.event()).toBeUndefined();
+});
+
 test('the stream of a session misses nothing when its shard is reset, or the root', async () => {
   const session = await fixture().session(0);
   await session.ask('resources/subscribe', { uri: 'note://a' });
