@@ -18,8 +18,8 @@ pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> M
 
 /// Before the next call between a bus and its shard, after so many that failed in a row.
 ///
-/// One that is overloaded is not called again soon. Any other wait is shorter than an edge waits for an
-/// answer: who comes to a shard while that waits is still there when the root is found.
+/// One that is overloaded is not called again soon. Any other wait is half as long as a stream waits until it is attached: one that is
+/// opened at a shard meanwhile is still there when the root is found.
 pub(crate) fn after_failures(failures: u32, is_overloaded: bool, random: f64) -> Millis {
     let doubled = SHORTEST << failures.min(MOST_DOUBLINGS);
     within(if is_overloaded { OVERLOADED } else { doubled }, random)
@@ -42,5 +42,6 @@ const SHARE: u64 = 20;
 /// A bus that was away for up to half a minute is found within two seconds of its return.
 const SHORT: u64 = 1_800;
 const LONGEST: u64 = 30_000;
-const MOST_DOUBLINGS: u32 = 5;
+/// Up to 1.6 s: a stream is refused that is not attached within 3 s.
+const MOST_DOUBLINGS: u32 = 4;
 const OVERLOADED: u64 = 6_400;

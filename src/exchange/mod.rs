@@ -20,7 +20,7 @@ use crate::{
     legacy::{self, Call, LegacyRequest},
     listen::{self, Headers, ServerStream},
     off,
-    session::{Claim, Reply},
+    session::Reply,
 };
 
 use visit::Visit;
@@ -341,8 +341,8 @@ impl Exchange {
             return Some(self.pass());
         };
         let principal = self.principal.clone();
-        let claim = Claim { session, principal };
-        self.stage = Stage::Visit(Box::new(Visit::new(request, claim, rules)));
+        let visit = Visit::new(request, session, principal, rules);
+        self.stage = Stage::Visit(Box::new(visit));
         None
     }
 

@@ -269,6 +269,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
         assert_eq!(asked(&mut exchange), Ask::Open { resumes });
         exchange.handle_reply(Reply::Open {
             capabilities: capabilities.into(),
+            stream: 3,
             since: "4-e".into(),
             watched: vec![uri("note://a"), uri("note://b")],
         });
@@ -282,7 +283,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
         let opened = exchange.open_session(Millis::default(), Millis::default());
         let (stream, joining) = opened.unwrap();
         assert!(stream.honored().is_empty(), "no list is permitted");
-        assert_eq!(&*joining.session, "s ann");
+        assert_eq!(joining.session.to_text(), "s 3 ann");
         assert_eq!(joining.denied, [uri("note://a")]);
         assert_eq!(joining.past, past);
     }

@@ -113,6 +113,7 @@ fn reply(by: usize) -> Reply {
         Reply::Taken,
         Reply::Open {
             capabilities: "{}".into(),
+            stream: 1,
             since: text(),
             watched: Vec::new(),
         },

@@ -320,6 +320,7 @@ fn reply(ask: &Ask) -> Reply {
         Ask::Behind => Reply::Behind(None),
         Ask::Open { .. } => Reply::Open {
             capabilities: r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#.into(),
+            stream: 1,
             since: "0-e".into(),
             watched: vec![uri("a"), uri("b")],
         },

@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{self, EdgeId, Mark, Registry, ShardId, ShardReceived},
     session::Sessions,
-    wire::topics_of,
+    wire::{Claim, ProtocolError, topics_of},
 };
 
 use crate::{
@@ -145,9 +145,14 @@ impl Bus {
             });
         };
         let topics = topics_of(kept.lines()).map_err(refused)?;
-        let (last, seq, session) = (last.map(at), at(seq).0, session.as_deref());
+        let (last, seq) = (last.map(at), at(seq).0);
+        let session = session.as_deref().map(|text| {
+            let claim = Claim::from_text(text);
+            claim.ok_or_else(|| refused(ProtocolError::Malformed))
+        });
+        let session = session.transpose()?;
         match &mut self.0 {
-            Core::Root(root) => Ok(root.restore(&topics, last, seq, session)?.0),
+            Core::Root(root) => Ok(root.restore(&topics, last, seq, session.as_ref())?.0),
             Core::Shard(shard) => Ok(shard.restore(&topics, last, seq, session).0),
         }
     }
@@ -160,7 +165,7 @@ impl Bus {
             Core::Root(root) => root.receive(edge, message, now)?,
             Core::Shard(shard) => match shard.handle_message(edge, message, now) {
                 Ok(ShardReceived::Followed { keeps, session }) => {
-                    Received::followed(&keeps, session, Vec::new())
+                    Received::followed(&keeps, session.as_ref(), Vec::new())
                 }
                 Ok(ShardReceived::Detached) => Received::of("detached"),
                 Err(error) => Received::dropped(error),

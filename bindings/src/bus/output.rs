@@ -6,7 +6,7 @@ use mcp_listen::{
     bus::{BatchCall, Change, FollowCall, Keeps, Parting, Position, ShardId, ShardOutput},
     session,
     topic::Topic,
-    wire::ProtocolError,
+    wire::{Claim, ProtocolError},
 };
 
 use super::number;
@@ -19,7 +19,7 @@ export type Received =
   | ({ kind: 'followed'; frames: string[] } & Kept)
   /** There is no room for what the edge wants: it is no longer known, and its connection is to be closed. */
   | { kind: 'full' }
-  /** The session whose stream the edge is for is over, or another principal's: its connection is to be closed. */
+  /** The session of the stream is over, another principal's, or has had a newer stream: the connection is to be closed. */
   | { kind: 'released' }
   /** The edge asked to be let go. */
   | { kind: 'detached' }
@@ -45,7 +45,7 @@ export type BusOutput =
   | { kind: 'batch'; shard: number; call: number; text: string }
   /** A call of a shard to its root. Its number has to be durable before it is made. */
   | { kind: 'follow'; call: number; text: string }
-  /** A shard is to be told of a session; the request that led to it is answered after it where it `isAwaited`. */
+  /** A shard is to be told of a session, then `Bus.told` says so; the request that led to it is answered after it where it `isAwaited`. */
   | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
   /** What is kept of the edge has changed: all of it, or as `change` says. */
   | { kind: 'keep'; edge: number; change?: string }
@@ -130,7 +130,7 @@ impl Received {
         }
     }
 
-    pub(super) fn followed(keeps: &Keeps, session: Option<Box<str>>, frames: Vec<String>) -> Self {
+    pub(super) fn followed(keeps: &Keeps, session: Option<&Claim>, frames: Vec<String>) -> Self {
         let change = match keeps {
             Keeps::Delta(delta) => Some(delta.to_json()),
             Keeps::Nothing | Keeps::Anew => None,
@@ -138,7 +138,7 @@ impl Received {
         Self {
             keeps_all: *keeps == Keeps::Anew,
             change,
-            session: session.map(String::from),
+            session: session.map(Claim::to_text),
             frames,
             ..Self::of("followed")
         }
@@ -182,16 +182,21 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, parting: &'static str) -> Self {
+    fn close(edge: u32, parting: Parting) -> Self {
         Self {
-            parting: Some(parting),
+            parting: Some(match parting {
+                Parting::Lost => "lost",
+                Parting::Moved => "moved",
+                Parting::Full => "full",
+                Parting::Over => "over",
+            }),
             ..Self::of_edge("close", edge)
         }
     }
 
     pub(super) fn of_session(output: session::Output) -> Option<Self> {
         match output {
-            session::Output::Release(edge) => Some(Self::close(edge.0, "over")),
+            session::Output::Close(edge, parting) => Some(Self::close(edge.0, parting)),
             session::Output::Tell {
                 shard,
                 call,
@@ -268,15 +273,7 @@ impl From<ShardOutput> for Output {
                 change: Some(delta.to_json()),
                 ..Self::of_edge("keep", edge.0)
             },
-            ShardOutput::Close(edge, parting) => Self::close(
-                edge.0,
-                match parting {
-                    Parting::Lost => "lost",
-                    Parting::Moved => "moved",
-                    Parting::Full => "full",
-                    Parting::Over => "over",
-                },
-            ),
+            ShardOutput::Close(edge, parting) => Self::close(edge.0, parting),
             ShardOutput::Done(ticket) => Self {
                 call: Some(ticket.into()),
                 ..Self::of("done")

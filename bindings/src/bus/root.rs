@@ -6,6 +6,7 @@ use mcp_listen::{
     event::ServerEvent,
     session::{self, Sessions},
     topic::Topics,
+    wire::Claim,
 };
 
 use crate::{error::coded, text::event_of};
@@ -48,7 +49,7 @@ impl Root {
         topics: &Topics,
         last: Option<Position>,
         seq: u64,
-        session: Option<&str>,
+        session: Option<&Claim>,
     ) -> Result<EdgeId, JsValue> {
         let edge = self.core.restore(topics, last, seq);
         let Some(session) = session else {
@@ -81,7 +82,9 @@ impl Root {
         self.core.handle_trimmed(at(self.log.floor()));
         Ok(match self.core.handle_message(edge, message) {
             Ok(bus::Received::Followed(reply)) => match self.answer(*reply, now)? {
-                Some((keeps, session, frames)) => Received::followed(&keeps, session, frames),
+                Some((keeps, session, frames)) => {
+                    Received::followed(&keeps, session.as_ref(), frames)
+                }
                 None => Received::of("released"),
             },
             Ok(bus::Received::Full) => Received::of("full"),
@@ -188,4 +191,4 @@ impl Root {
 }
 
 /// What is to be kept of the follower, the session whose stream it is for, and what to send.
-type Answer = (Keeps, Option<Box<str>>, Vec<String>);
+type Answer = (Keeps, Option<Claim>, Vec<String>);

@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     clock::Millis,
-    session::{Session, Store, Totals},
+    session::{Claim, Session, Store, Totals},
     uri::Uri,
 };
 
@@ -32,6 +32,11 @@ export interface SessionRows {
   ended(now: number): string[];
   /** The sessions whose stream is at a shard. */
   atShard(shard: number): string[];
+  /** Keeps the text of what a shard has to let go, once. */
+  keepRelease(text: string): void;
+  forgetRelease(text: string): void;
+  /** The texts that are kept. */
+  releases(): string[];
   /** What all sessions take: of callers with a name, and of callers without. */
   totals(): { named: SessionTotals; unnamed: SessionTotals };
 }
@@ -79,6 +84,12 @@ extern "C" {
     fn ended(this: &Rows, now: f64) -> Result<Vec<String>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = atShard)]
     fn at_shard(this: &Rows, shard: u32) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = keepRelease)]
+    fn keep_release(this: &Rows, text: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = forgetRelease)]
+    fn forget_release(this: &Rows, text: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn releases(this: &Rows) -> Result<Vec<String>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn totals(this: &Rows) -> Result<JsTotals, JsValue>;
 
@@ -164,6 +175,19 @@ impl Store for Rows {
         self.at_shard(shard).map(boxed)
     }
 
+    fn keep_release(&mut self, shard: u32, claim: &Claim) -> Result<(), JsValue> {
+        Rows::keep_release(self, &release(shard, claim))
+    }
+
+    fn forget_release(&mut self, shard: u32, claim: &Claim) -> Result<(), JsValue> {
+        Rows::forget_release(self, &release(shard, claim))
+    }
+
+    fn releases(&self) -> Result<Vec<(u32, Claim)>, JsValue> {
+        let texts = self.releases()?;
+        Ok(texts.iter().filter_map(|text| release_of(text)).collect())
+    }
+
     fn totals(&self) -> Result<[Totals; 2], JsValue> {
         let totals = self.totals()?;
         Ok([totals.named(), totals.unnamed()].map(|taken| Totals {
@@ -177,6 +201,16 @@ impl fmt::Debug for Rows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Rows")
     }
+}
+
+/// The number of a shard and, after a space, which streams it has to let go.
+fn release(shard: u32, claim: &Claim) -> String {
+    format!("{shard} {}", claim.to_text())
+}
+
+fn release_of(text: &str) -> Option<(u32, Claim)> {
+    let (shard, claim) = text.split_once(' ')?;
+    Some((shard.parse().ok()?, Claim::from_text(claim)?))
 }
 
 fn boxed(ids: Vec<String>) -> Vec<Box<str>> {

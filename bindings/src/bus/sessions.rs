@@ -3,11 +3,12 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     legacy::event_id,
     session::{Limits, NewSession, Question, ROOT},
+    wire::SessionCall,
 };
 
 use crate::{error::coded, number::millis};
 
-use super::handle::Bus;
+use super::{handle::Bus, refused};
 
 /// The sessions of a bus.
 #[wasm_bindgen]
@@ -37,7 +38,13 @@ impl Bus {
         Ok(reply.to_json())
     }
 
-    /// Forgets the sessions that are over.
+    /// A shard has done what a `tell` says.
+    pub fn told(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
+        let call = SessionCall::from_json(text).map_err(refused)?;
+        self.root()?.sessions()?.handle_told(shard, &call)
+    }
+
+    /// Forgets the sessions that are over, and has shards told again what they were not told.
     #[wasm_bindgen(js_name = sweepSessions)]
     pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
         self.root()?.sessions()?.sweep(millis(now))
