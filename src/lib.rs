@@ -48,8 +48,10 @@
 //! let mut stream = ServerStream::new(id, honored, Millis(15_000), Millis(0));
 //! stream.handle_attached(Millis(1));
 //! stream.handle_event(&ServerEvent::ToolsListChanged);
-//! assert!(matches!(stream.poll_output(Millis(1)), Some(Output::Message(ack)) if ack.contains("acknowledged")));
-//! assert!(matches!(stream.poll_output(Millis(1)), Some(Output::Message(cue)) if cue.contains("tools/list_changed")));
+//! let ack = stream.poll_output(Millis(1));
+//! assert!(matches!(ack, Some(Output::Message(text)) if text.contains("acknowledged")));
+//! let cue = stream.poll_output(Millis(1));
+//! assert!(matches!(cue, Some(Output::Message(text)) if text.contains("tools/list_changed")));
 //! assert!(stream.poll_output(Millis(1)).is_none());
 //! ```
 
