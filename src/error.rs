@@ -71,7 +71,7 @@ pub enum Reason {
     TooManyOfCaller,
     /// The authorizer failed.
     AuthorizerFailed,
-    /// The bus, or the upstream server, does not respond.
+    /// The bus or the MCP server does not respond.
     Unavailable,
     /// This server is shutting down.
     Closing,

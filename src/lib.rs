@@ -12,14 +12,14 @@
 //! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`], [`position`], [`capabilities`],
 //!   [`filter`]: the vocabulary
 //! - [`message`]: every JSON-RPC message that this crate writes
-//! - [`publish`], [`offer`]: the body that a publisher posts, and the capabilities of an upstream
-//!   server
+//! - [`publish`], [`offer`]: the body that a publisher posts, and the capabilities that the MCP
+//!   server advertises
 //! - [`listen`]: accepting a listen request, and both sides of its stream
 //! - [`front`]: which methods, hosts and origins are served, and the CORS headers for browsers
 //! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
-//! - [`session`]: the sessions of 2025-11-25 and earlier, beside their store
+//! - [`session`]: the sessions of 2025-11-25 and earlier, apart from their store
 //! - [`upstream`]: following the log of a bus, over one connection after another
 //! - [`fanout`]: many streams of one process, written to at once
 //! - [`lease`]: which request owns the socket that the streams of an isolate share

@@ -16,7 +16,7 @@ pub const PROTOCOL_VERSION: &str = "2026-07-28";
 pub const LISTEN: &str = "subscriptions/listen";
 /// The method that returns a server's capabilities.
 pub const DISCOVER: &str = "server/discover";
-/// The request id with which the upstream server is asked for its capabilities, if it is asked on
+/// The request id with which the MCP server is asked for its capabilities, if it is asked on
 /// its own.
 pub const DISCOVER_ID: &str = "mcp-listen:discover";
 /// The method that opens a session of an earlier revision.
@@ -124,7 +124,7 @@ pub fn error(rejection: &Rejection) -> String {
     )
 }
 
-/// Returns the `server/discover` request with which the upstream server is asked for its
+/// Returns the `server/discover` request with which the MCP server is asked for its
 /// capabilities.
 pub fn discover_request(id: &str) -> String {
     let mut id_text = String::new();

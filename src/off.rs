@@ -1,5 +1,5 @@
 //! Servers that hold no streams, such as on hosts that cannot: every request for one is rejected,
-//! and the upstream server's capabilities are advertised without notifications.
+//! and the MCP server's capabilities are advertised without notifications.
 
 use crate::{
     error::{Reason, Rejection},
@@ -19,7 +19,7 @@ pub enum Verdict {
     /// A request of an earlier revision to subscribe to a resource, or to unsubscribe. It is
     /// answered with status 200: such a client takes a 404 for the end of its session.
     Watch(Rejection),
-    /// `server/discover` or `initialize`: the upstream server's answer is adjusted by
+    /// `server/discover` or `initialize`: the MCP server's answer is adjusted by
     /// [`crate::offer::withheld`].
     Capabilities,
     /// Anything else: pass it on to the MCP server.
@@ -50,7 +50,7 @@ pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
 
 fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -> Verdict {
     let root = &document.root;
-    // This includes requests that we would reject: the upstream server may be less strict.
+    // This includes requests that we would reject: the MCP server may be less strict.
     if names_method(root, DISCOVER) || names_method(root, INITIALIZE) {
         return Verdict::Capabilities;
     }

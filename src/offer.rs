@@ -1,4 +1,4 @@
-//! Adjusts the capabilities that an upstream server advertises to what is notified about.
+//! Adjusts the capabilities that an MCP server advertises to what is notified about.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
@@ -57,7 +57,7 @@ fn replaced(node: &Node<'_>, name: &str, value: &str) -> Option<String> {
     Some(object(&members))
 }
 
-/// Merges the capabilities of the upstream server with the notifications that are supported.
+/// Merges the capabilities of the MCP server with the notifications that are supported.
 pub(crate) fn merged(offered: &Node<'_>, capabilities: Capabilities) -> String {
     let notified = capabilities.features();
     let mut members = Vec::new();
@@ -105,5 +105,5 @@ pub(crate) fn object(members: &[(String, String)]) -> String {
     out
 }
 
-/// An answer of the upstream server may nest deeper than a request.
+/// An answer of the MCP server may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

@@ -77,7 +77,8 @@ impl Listener {
         self.break_off(End::refused(status, None, String::new()));
     }
 
-    /// A server of an earlier revision on a channel may ignore what comes before `initialize`.
+    /// Whether the answer to `server/discover` is pending on a channel, where a server of an
+    /// earlier revision may ignore it.
     pub(super) fn is_probing(&self) -> bool {
         let Step::Asking { question, .. } = &self.step else {
             return false;

@@ -43,7 +43,7 @@ pub enum Loss {
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// The JSON-RPC error code, where the answer has one.
+    /// The JSON-RPC error code, if the answer has one.
     pub code: Option<i32>,
     /// The server's message, empty if it sent none; not to be trusted.
     pub text: String,

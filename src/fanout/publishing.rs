@@ -127,7 +127,7 @@ impl Fanout {
             };
             let id = held.id;
             // A stream was authorized before it was acknowledged: a revocation since then concerns
-            // it, at whatever position.
+            // it, whatever its position.
             if is_end {
                 held.stream.handle_event_of(event, *at);
                 self.due.extend(held.stream.is_ending().then_some(id));

@@ -30,7 +30,7 @@ pub fn negotiate(requested: &str) -> &'static str {
         .unwrap_or(latest)
 }
 
-/// Derives the answer to the request `id` from that of the upstream server, a JSON body or an event
+/// Derives the answer to the request `id` from that of the MCP server, a JSON body or an event
 /// stream. Name, instructions and capabilities are taken over, except for the capabilities that
 /// concern notifications, which `known` replaces. Returns `None` if it contains no result.
 pub fn initialized(
@@ -46,7 +46,7 @@ pub fn initialized(
     })
 }
 
-/// As [`initialized`], for an upstream server that stays connected to its client, whatever revision
+/// As [`initialized`], for an MCP server that stays with its client, whatever revision
 /// they agree on: `line` is its answer.
 pub(crate) fn agreed(
     id: &RequestId,
@@ -62,7 +62,7 @@ fn spoken(version: &Node<'_>) -> Option<String> {
     Some(format!("\"{version}\""))
 }
 
-/// `version_of` derives the version of the answer, as JSON text, from that of the upstream server.
+/// `version_of` derives the version of the answer, as JSON text, from that of the MCP server.
 fn from_message(
     id: &RequestId,
     text: &[u8],
@@ -89,5 +89,5 @@ fn from_message(
     })
 }
 
-/// An answer of the upstream server may nest deeper than a request.
+/// An answer of the MCP server may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

@@ -164,7 +164,7 @@ fn check_version(headers: &Headers<'_>) -> Result<(), Reason> {
 /// Reads which method a message of an earlier revision calls.
 ///
 /// # Errors
-/// A [`Reason`] if it calls one of our methods but is not a valid request.
+/// A [`Reason`] if it is a batch, or calls one of our methods without being a valid request.
 pub(crate) fn message_of(
     document: &Document<'_>,
     id: Option<&RequestId>,

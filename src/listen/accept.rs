@@ -30,7 +30,7 @@ pub enum Claim {
     Unread,
     /// A listen request by its body, which had to be read to know, with its verdict.
     Read(Verdict),
-    /// A listen request that is refused by its HTTP headers and size alone, whoever the caller is.
+    /// A listen request that is refused by its HTTP headers and size alone, for any caller.
     Rejected(Rejection),
     /// Anything else: pass it on to the MCP server.
     NotOurs,

@@ -64,8 +64,8 @@ impl Cues {
     }
 
     /// Returns the position up to which nothing is pending or missing, given that nothing is
-    /// missing up to `latest`; `None` if it is unknown. A cue that replaces lost events may be
-    /// pending at any position.
+    /// missing up to `latest`; `None` if it is unknown. After a gap, the queue is not ordered by
+    /// position, so every entry counts.
     pub(crate) fn covered(&self, latest: Position) -> Option<Position> {
         let mut covered = latest;
         for (_, at) in &self.queue {

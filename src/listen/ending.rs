@@ -67,7 +67,7 @@ impl ServerStream {
     }
 }
 
-/// When a stream ends without a call of its host.
+/// The deadlines at which a stream ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lifetime {
     stall: Option<Millis>,

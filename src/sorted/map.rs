@@ -17,17 +17,14 @@ impl<K: Ord, V> Map<K, V> {
         Self::default()
     }
 
-    /// Returns the number of keys.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// Whether the map is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the map contains the key.
     pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -35,7 +32,6 @@ impl<K: Ord, V> Map<K, V> {
         self.find(key).is_ok()
     }
 
-    /// Returns the value of `key`.
     pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -44,7 +40,6 @@ impl<K: Ord, V> Map<K, V> {
         self.entry(number).map(|(_, value)| value)
     }
 
-    /// Returns the value of `key`, mutably.
     pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -124,7 +119,6 @@ impl<K: Ord, V> Map<K, V> {
             .filter_map(|number| self.entry(number).map(|(key, value)| (key, value)))
     }
 
-    /// Returns the keys, in order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
@@ -172,7 +166,6 @@ impl<K: Ord, V> Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -7,17 +7,14 @@ use super::map::Map;
 pub(crate) struct Set<K>(Map<K, ()>);
 
 impl<K: Ord> Set<K> {
-    /// Returns the number of keys.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the set contains the key.
     pub(crate) fn contains<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,

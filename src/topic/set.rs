@@ -27,7 +27,7 @@ impl Topics {
         was_there
     }
 
-    /// Applies a change; [`Topic::Everything`] does not change.
+    /// Applies a change. A set with [`Topic::Everything`] does not change.
     pub fn apply(&mut self, delta: Delta) {
         if self.contains(&Topic::Everything) {
             return;

@@ -7,7 +7,7 @@ use mcp_listen::{
 
 use crate::{error::coded, number::millis};
 
-/// The known capabilities and name of the upstream server.
+/// The known capabilities and name of the MCP server.
 #[wasm_bindgen]
 pub struct Discovered(pub(crate) Told);
 

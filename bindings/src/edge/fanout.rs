@@ -58,7 +58,7 @@ impl Fanout {
     /// milliseconds while output is pending, and its caller is authorized again once the
     /// authorization is older than `grantMs` milliseconds; 0 disables either. It is rotated at
     /// `retiresAt`, and ends at once at `expiresAt`; undefined disables either.
-    #[allow(clippy::too_many_arguments, reason = "one crossing a stream")]
+    #[allow(clippy::too_many_arguments, reason = "one call per stream")]
     pub fn open(
         &mut self,
         stream: Stream,

@@ -10,7 +10,7 @@ pub enum Retirement {
     Rotated,
     /// The server drains its streams, so that clients reconnect elsewhere.
     Drained,
-    /// The server makes room.
+    /// The server made room.
     Shed,
     /// The bus object no longer serves this deployment.
     Outdated,
