@@ -116,7 +116,7 @@ fn enter(answer: Answer<'_>) -> Next {
 }
 
 impl Answer<'_> {
-    /// Without `retry_after`: no version in common stays so.
+    /// Ends without a time to retry: a later attempt would find no version in common either.
     fn no_common_version(self) -> Next {
         let text = "no version in common".to_owned();
         Next::End(

@@ -114,8 +114,8 @@ impl Service {
         Ok(Self(Arc::new(service)))
     }
 
-    /// Screens the head of a request: its method, absolute URL and header fields (lines `name:
-    /// value`).
+    /// Screens the head of a request: its method, absolute URL and header fields, as lines
+    /// `name: value`.
     #[wasm_bindgen(unchecked_return_type = "Screening")]
     pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
         let screening = self.0.screen(method, url, &Headers::new(headers));
