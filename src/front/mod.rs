@@ -1,5 +1,5 @@
-//! The front door: which requests are looked at at all, by method, host and origin, and what
-//! browsers are told about it (2026-07-28, Streamable HTTP: Security; Fetch: CORS protocol).
+//! Screening of requests by method, host and origin, and CORS for browsers (2026-07-28, Streamable
+//! HTTP: Security; Fetch: CORS protocol).
 
 mod cors;
 mod origin;

@@ -375,19 +375,6 @@ impl World {
     }
 }
 
-impl Mail {
-    fn shard(&self) -> ShardId {
-        match self {
-            Self::Batch(shard, ..)
-            | Self::Taken(shard, ..)
-            | Self::Follow(shard, ..)
-            | Self::Answer(shard, ..)
-            | Self::Tell(shard, ..)
-            | Self::Told(shard, ..) => *shard,
-        }
-    }
-}
-
 /// The longest pause after a call that met an overloaded root.
 const SPARED: Millis = Millis(6_400);
 /// As `js/cloudflare/edge/connector.ts` has it.
