@@ -110,6 +110,12 @@ impl Fanout {
         handled.err().map(|error| error.code().to_owned())
     }
 
+    /// Returns whether what was received last answers streams that wait for the bus.
+    #[wasm_bindgen(js_name = hasAnswers)]
+    pub fn has_answers(&mut self) -> bool {
+        self.isolate().is_some_and(|isolate| isolate.has_answers())
+    }
+
     /// Handles the loss of the connection to the bus; `random` is drawn from [0, 1).
     pub fn lose(&mut self, why: Loss, now: f64, random: f64) {
         let Some(isolate) = self.isolate() else {
