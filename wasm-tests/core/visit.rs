@@ -16,7 +16,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::uri;
+use crate::{any::uri, tending::tend};
 
 const LIMITS: Limits = Limits {
     sessions: 4,
@@ -43,14 +43,11 @@ fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchang
     );
     let url = "https://mcp.example/mcp";
     let mut exchange = Exchange::new(Arc::new(service), method, url, headers, true);
-    loop {
-        match exchange.poll() {
-            Step::Body { .. } => exchange.handle_body(body.into()),
-            Step::Caller => exchange.handle_caller(Some("ann")),
-            Step::Session => exchange.handle_session(),
-            _ => return exchange,
-        }
+    let mut step = exchange.poll();
+    while tend(&mut exchange, &step, body.as_bytes(), Some("ann")) {
+        step = exchange.poll();
     }
+    exchange
 }
 
 fn post(method: &str, params: &str, authorizes: bool) -> Exchange {
