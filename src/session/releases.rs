@@ -32,7 +32,7 @@ impl<S: Store> Sessions<S> {
         };
         // None of them is as new as this.
         let claim = Claim {
-            stream: session.opened + 1,
+            stream: session.opened.saturating_add(1),
             ..session.claim(id)
         };
         self.release(shard, claim, is_awaited)

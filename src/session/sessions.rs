@@ -243,7 +243,7 @@ impl<S: Store> Sessions<S> {
 
     /// One more stream of a session may open.
     fn open(&mut self, id: &str, mut session: Session, now: Millis) -> Result<Reply, S::Error> {
-        session.opened += 1;
+        session.opened = session.opened.saturating_add(1);
         session.used_at = now;
         self.store.put(id, &session)?;
         Ok(Reply::Open {
