@@ -15,7 +15,7 @@
 //! - [`publish`], [`offer`]: the body that a publisher posts, and the capabilities that the MCP
 //!   server advertises
 //! - [`listen`]: accepting a listen request, and both sides of its stream
-//! - [`front`]: which methods, hosts and origins are served, and the CORS headers for browsers
+//! - [`http`]: header fields; which methods, hosts and origins are served, and the CORS headers for browsers
 //! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
@@ -62,37 +62,30 @@ extern crate alloc;
 
 mod backoff;
 pub mod bus;
-pub mod capabilities;
 pub mod client;
 pub mod clock;
-pub mod error;
-pub mod event;
 pub mod exchange;
 pub mod fanout;
-pub mod filter;
-pub mod front;
-pub mod id;
+pub mod http;
 pub mod isolate;
 pub mod json;
 pub mod lease;
 pub mod legacy;
-pub mod limits;
 pub mod listen;
 pub mod message;
-pub mod name;
 pub mod off;
 pub mod offer;
-pub mod position;
 pub mod probe;
 pub mod publish;
-pub mod scope;
 pub mod session;
 mod sorted;
 pub mod sse;
 pub mod stdio;
 pub mod tally;
-pub mod task;
-pub mod topic;
 pub mod upstream;
-pub mod uri;
+mod vocabulary;
 pub mod wire;
+
+pub use vocabulary::{
+    capabilities, error, event, filter, id, limits, name, position, scope, task, topic, uri,
+};

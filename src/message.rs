@@ -3,11 +3,14 @@
 use alloc::{borrow::ToOwned, string::String};
 
 use crate::{
-    error::{Reason, Rejection},
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    id::RequestId,
-    json, task,
+    json,
+    vocabulary::{
+        error::{Reason, Rejection},
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        id::RequestId,
+        task,
+    },
 };
 
 /// The protocol revision that `subscriptions/listen` belongs to.

@@ -2,13 +2,16 @@
 //! and the MCP server's capabilities are advertised without notifications.
 
 use crate::{
-    error::{Reason, Rejection},
-    id::RequestId,
+    http::Headers,
     json::{self, Document},
     legacy::{self, Call},
-    limits::Limits,
-    listen::{Headers, id_of, is_listen, may_be_listen, names_method, version_of},
+    listen::{id_of, is_listen, may_be_listen, names_method, version_of},
     message::{DISCOVER, INITIALIZE},
+    vocabulary::{
+        error::{Reason, Rejection},
+        id::RequestId,
+        limits::Limits,
+    },
 };
 
 /// The judgment on a request while no streams are held.

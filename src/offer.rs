@@ -3,9 +3,9 @@
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 use crate::{
-    capabilities::Capabilities,
     json::{self, Node},
     sse,
+    vocabulary::capabilities::Capabilities,
 };
 
 /// Returns the answer to `server/discover` or `initialize`, a JSON body or an event stream, as one

@@ -4,8 +4,11 @@
 use alloc::string::String;
 
 use crate::{
-    client::RpcError, filter::SubscriptionFilter, id::RequestId, legacy::VERSIONS, limits::Limits,
-    listen::Incoming, message, sse,
+    client::RpcError,
+    legacy::VERSIONS,
+    listen::Incoming,
+    message, sse,
+    vocabulary::{filter::SubscriptionFilter, id::RequestId, limits::Limits},
 };
 
 /// Returns the `initialize` request that finds out whether a server of an earlier revision serves

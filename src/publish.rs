@@ -4,12 +4,14 @@ use alloc::{boxed::Box, vec::Vec};
 use core::fmt;
 
 use crate::{
-    event::{EventError, ServerEvent},
     json::{self, Node},
-    limits::Limits,
     message,
-    scope::Label,
-    task,
+    vocabulary::{
+        event::{EventError, ServerEvent},
+        limits::Limits,
+        scope::Label,
+        task,
+    },
 };
 
 /// The events that were posted.

@@ -5,7 +5,7 @@ use std::{
 
 use mcp_listen::{
     client::{Call, State, Transfer, Watch, WatchOutput},
-    listen::Headers,
+    http::Headers,
 };
 
 use super::{

@@ -1,8 +1,8 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use crate::position::Position;
+use crate::vocabulary::position::Position;
 
-use crate::topic::Topic;
+use crate::vocabulary::topic::Topic;
 
 use super::placement::ShardId;
 

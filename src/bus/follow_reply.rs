@@ -1,9 +1,11 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    event::ServerEvent,
-    position::{Mark, Position},
-    topic::{Delta, Topic},
+    vocabulary::{
+        event::ServerEvent,
+        position::{Mark, Position},
+        topic::{Delta, Topic},
+    },
     wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, Watched},
 };
 

@@ -1,9 +1,11 @@
 use alloc::{boxed::Box, string::String};
 
 use crate::{
-    position::{Mark, Position},
-    topic::{Delta, Topics},
-    uri::Uri,
+    vocabulary::{
+        position::{Mark, Position},
+        topic::{Delta, Topics},
+        uri::Uri,
+    },
     wire::{BusMessage, Follow, FollowAnswer, ProtocolError},
 };
 

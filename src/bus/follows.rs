@@ -1,9 +1,11 @@
 use alloc::vec::Vec;
 
 use crate::{
-    event::ServerEvent,
     sorted::Map,
-    topic::{Index, Topic, Topics},
+    vocabulary::{
+        event::ServerEvent,
+        topic::{Index, Topic, Topics},
+    },
     wire::Follow,
 };
 

@@ -16,7 +16,7 @@ mod shards;
 
 use alloc::vec::Vec;
 
-pub use crate::position::{Mark, Position};
+pub use crate::vocabulary::position::{Mark, Position};
 pub use change::{BatchCall, Change};
 pub use follow_reply::{FollowReply, Follower, Keeps};
 pub use following::Received;
@@ -26,10 +26,12 @@ pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    scope::Scope,
-    topic::{Topic, Topics},
+    vocabulary::{
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        scope::Scope,
+        topic::{Topic, Topics},
+    },
 };
 use recent::Recent;
 use shards::Shards;

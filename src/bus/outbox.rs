@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     backoff,
     clock::Millis,
-    position::{Mark, Position},
+    vocabulary::position::{Mark, Position},
     wire::Batch,
 };
 

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
-    position::{Mark, Position},
+    vocabulary::position::{Mark, Position},
 };
 
 use super::{change::BatchCall, outbox::Outbox, placement::ShardId};

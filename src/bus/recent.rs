@@ -1,11 +1,13 @@
 use alloc::vec::Vec;
 
 use crate::{
-    event::ServerEvent,
-    position::Position,
-    scope::Label,
     sorted::{Map, Set},
-    topic::{Topic, Topics},
+    vocabulary::{
+        event::ServerEvent,
+        position::Position,
+        scope::Label,
+        topic::{Topic, Topics},
+    },
 };
 
 /// Where the log last tells of each topic. With it what an edge missed is looked up: that costs what the edge wants,

@@ -1,10 +1,12 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    event::ServerEvent,
-    position::Position,
     sorted::Map,
-    topic::{Subject, Topic},
+    vocabulary::{
+        event::ServerEvent,
+        position::Position,
+        topic::{Subject, Topic},
+    },
     wire::{Batch, Missed},
 };
 

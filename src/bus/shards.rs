@@ -3,9 +3,7 @@ use alloc::{collections::VecDeque, sync::Arc};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    position::Position,
-    topic::Topic,
+    vocabulary::{event::ServerEvent, position::Position, topic::Topic},
     wire::{Follow, ProtocolError, Taken},
 };
 

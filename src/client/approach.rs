@@ -1,4 +1,4 @@
-use crate::capabilities::Capabilities;
+use crate::vocabulary::capabilities::Capabilities;
 
 /// How a client first contacts a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,18 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use crate::{clock::Millis, filter::SubscriptionFilter, id::Ids};
+use crate::{
+    clock::Millis,
+    vocabulary::{filter::SubscriptionFilter, id::Ids},
+};
 
 use super::{
     approach::Approach,
     end::{End, Loss},
+    http::request::HttpRequest,
     listener::{Carrier, Listener, Step},
     options::Options,
     question::{Answer, Question},
-    request::HttpRequest,
     session::{self, Heard},
 };
 

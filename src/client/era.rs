@@ -6,13 +6,13 @@
 use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
 
 use crate::{
-    id::RequestId,
     json::{self, Node},
     legacy,
     message::{self, DISCOVER, PROTOCOL_VERSION},
+    vocabulary::id::RequestId,
 };
 
-use super::{
+use super::http::{
     answer::{Media, RpcError, is_success, messages},
     request::HttpRequest,
 };

@@ -2,23 +2,26 @@ use alloc::boxed::Box;
 
 use crate::{
     clock::Millis,
-    filter::SubscriptionFilter,
-    id::{Ids, RequestId},
-    listen::Headers,
+    http::Headers,
     message::PROTOCOL_VERSION,
+    vocabulary::{
+        filter::SubscriptionFilter,
+        id::{Ids, RequestId},
+    },
 };
 
 use super::{
     approach::Approach,
     channel::probe_limit,
     end::{End, Loss},
+    http::{
+        reply::Reply,
+        wire::{Call, Transfer, Wire},
+    },
     options::Options,
     question::{Answer, Next, Question},
-    reply::Reply,
-    session::Session,
-    session_listener::SessionListener,
+    session::{Session, listener::SessionListener},
     subscription::{Output, Subscription},
-    wire::{Call, Transfer, Wire},
 };
 
 /// One subscription to a server of any revision, over HTTP or on a message channel such as stdio:

@@ -5,34 +5,26 @@
 //! [`Listener`] combines these: one subscription to a server of any revision, over HTTP or a
 //! channel such as stdio. [`Watch`] opens a new subscription when one ends.
 
-mod answer;
 mod approach;
-mod backoff;
 mod channel;
 mod end;
 pub mod era;
+mod http;
 mod listener;
 mod options;
 mod question;
-mod renewal;
-mod reply;
-mod request;
 pub mod session;
-mod session_listener;
-mod subscribes;
 mod subscription;
-mod tap;
 mod told;
 mod watch;
-mod wire;
 
-pub use answer::{Media, RpcError, media_of};
 pub use approach::Approach;
 pub use end::{End, Loss, Refusal};
+pub use http::answer::{Media, RpcError, media_of};
+pub use http::request::HttpRequest;
+pub use http::tap::Tap;
+pub use http::wire::{Call, Transfer};
 pub use listener::Listener;
 pub use options::Options;
-pub use request::HttpRequest;
 pub use subscription::{Output, Subscription};
-pub use tap::Tap;
 pub use watch::{State, Watch, WatchOutput};
-pub use wire::{Call, Transfer};

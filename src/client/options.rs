@@ -1,7 +1,7 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use crate::{clock::Millis, limits::Limits, sse::Bounds};
+use crate::{clock::Millis, sse::Bounds, vocabulary::limits::Limits};
 
 /// Options of a client's subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 use alloc::{borrow::ToOwned, boxed::Box, vec::Vec};
 
-use crate::{clock::Millis, id::RequestId, listen::Headers, message::PROTOCOL_VERSION};
+use crate::{clock::Millis, http::Headers, message::PROTOCOL_VERSION, vocabulary::id::RequestId};
 
 use super::{
     end::{End, Loss},
     era::{self, Era, Verdict, Versions},
-    reply::Reply,
-    request::HttpRequest,
+    http::{reply::Reply, request::HttpRequest},
     session::{self, Session, SessionError},
 };
 

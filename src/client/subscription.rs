@@ -2,20 +2,21 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    id::RequestId,
+    http::Headers,
     json,
-    listen::{ClientEnd, ClientStream, Headers, Incoming, Notice},
+    listen::{ClientEnd, ClientStream, Incoming, Notice},
     message::{LISTEN, PROTOCOL_VERSION},
     sse::{Decoder, Event, Item},
+    vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
 };
 
 use super::{
-    answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
     end::{End, Loss},
+    http::{
+        answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
+        request::HttpRequest,
+    },
     options::Options,
-    request::HttpRequest,
     told::Told,
 };
 
@@ -66,7 +67,7 @@ enum Body {
 }
 
 impl Subscription {
-    /// Creates a subscription that is requested now; see [`crate::id::Ids`] for its id.
+    /// Creates a subscription that is requested now; see [`crate::vocabulary::id::Ids`] for its id.
     pub fn new(
         id: RequestId,
         requested: SubscriptionFilter,

@@ -1,8 +1,6 @@
 use crate::{
-    event::ServerEvent,
-    filter::SubscriptionFilter,
     listen::{Cues, Since, concerns},
-    topic::Topic,
+    vocabulary::{event::ServerEvent, filter::SubscriptionFilter, topic::Topic},
 };
 
 use super::{end::End, subscription::Output};

@@ -10,17 +10,19 @@ pub use step::{Answer, Step};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use crate::{
-    capabilities::Capabilities,
     clock::Millis,
-    error::{Reason, Rejection},
-    filter::SubscriptionFilter,
-    front::Field,
-    id::RequestId,
+    http::{Field, Headers},
     isolate::Joining,
     legacy::{self, Call, LegacyRequest},
-    listen::{self, Headers, ServerStream},
+    listen::{self, ServerStream},
     off,
     session::Reply,
+    vocabulary::{
+        capabilities::Capabilities,
+        error::{Reason, Rejection},
+        filter::SubscriptionFilter,
+        id::RequestId,
+    },
 };
 
 use visit::Visit;

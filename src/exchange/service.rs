@@ -1,9 +1,10 @@
 use crate::{
-    error::{Reason, Rejection},
-    front::{Policy, Screening},
-    limits::Limits,
-    listen::Headers,
+    http::{Headers, Policy, Screening},
     session,
+    vocabulary::{
+        error::{Reason, Rejection},
+        limits::Limits,
+    },
 };
 
 use super::Answer;

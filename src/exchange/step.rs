@@ -1,13 +1,15 @@
 use alloc::{boxed::Box, string::String};
 
 use crate::{
-    error::{Reason, Rejection},
-    filter::SubscriptionFilter,
-    front::Screening,
-    id::RequestId,
+    http::Screening,
     listen::Accepted,
     message,
     session::Question,
+    vocabulary::{
+        error::{Reason, Rejection},
+        filter::SubscriptionFilter,
+        id::RequestId,
+    },
 };
 
 /// What is to be done for a request.

@@ -1,16 +1,18 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
-    capabilities::Capabilities,
     clock::Millis,
-    error::{Reason, Rejection},
-    filter::SubscriptionFilter,
     isolate::Joining,
     legacy::{Call, LegacyRequest, event_id},
     listen::{ServerStream, Stamp},
     session::{Ask, Claim, Excess, Question, Reply},
     upstream::Past,
-    uri::Uri,
+    vocabulary::{
+        capabilities::Capabilities,
+        error::{Reason, Rejection},
+        filter::SubscriptionFilter,
+        uri::Uri,
+    },
 };
 
 use super::{Answer, SessionRules, Step};

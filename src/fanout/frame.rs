@@ -1,6 +1,6 @@
 use alloc::{string::String, vec::Vec};
 
-use crate::{event::ServerEvent, listen::Stamp, message, sse};
+use crate::{listen::Stamp, message, sse, vocabulary::event::ServerEvent};
 
 /// The frames of one event, which differ only in their ids: the rest is encoded once.
 #[derive(Debug)]

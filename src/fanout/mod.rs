@@ -17,12 +17,14 @@ use alloc::{collections::BTreeSet, sync::Arc};
 use crate::{
     bus::Mark,
     clock::Millis,
-    filter::SubscriptionFilter,
     listen::{Ending, Next, Output, ServerStream, Stamp},
-    position::Position,
-    scope::Scope,
     tally::Tally,
-    topic::{Index, Topics},
+    vocabulary::{
+        filter::SubscriptionFilter,
+        position::Position,
+        scope::Scope,
+        topic::{Index, Topics},
+    },
 };
 
 use chunks::Chunks;

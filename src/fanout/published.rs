@@ -2,7 +2,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::{
-    clock::Millis, event::ServerEvent, position::Position, sorted::Map, tally::Tally, topic::Topic,
+    clock::Millis,
+    sorted::Map,
+    tally::Tally,
+    vocabulary::{event::ServerEvent, position::Position, topic::Topic},
 };
 
 /// An event to deliver to the streams of a [`Fanout`](super::Fanout).

@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-use crate::{clock::Millis, event::ServerEvent, listen::Stamp};
+use crate::{clock::Millis, listen::Stamp, vocabulary::event::ServerEvent};
 
 use super::{
     Fan, Fanout, Published, StreamId,

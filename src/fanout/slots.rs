@@ -1,6 +1,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{clock::Millis, listen::ServerStream, position::Position};
+use crate::{clock::Millis, listen::ServerStream, vocabulary::position::Position};
 
 use super::resume::Resume;
 

@@ -3,8 +3,8 @@ use core::ops::Deref;
 
 use crate::{
     clock::Millis,
-    filter::SubscriptionFilter,
     listen::{Ending, ServerStream},
+    vocabulary::filter::SubscriptionFilter,
 };
 
 /// A stream of a [`Fanout`](super::Fanout), as lent by [`Fanout::tend`](super::Fanout::tend).

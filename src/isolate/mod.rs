@@ -11,14 +11,16 @@ use alloc::{collections::VecDeque, sync::Arc};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
     fanout::{Fanout, Published, StreamId},
-    filter::SubscriptionFilter,
     lease::{Budget, Lease},
     listen::{Ending, ServerStream},
-    position::{Mark, Position},
-    topic::Topic,
     upstream::{Counts, News, Patience, Upstream, UpstreamCall},
+    vocabulary::{
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        position::{Mark, Position},
+        topic::Topic,
+    },
     wire::ProtocolError,
 };
 

@@ -1,5 +1,6 @@
 use crate::{
-    bus::Mark, clock::Millis, fanout::StreamId, filter::SubscriptionFilter, listen::ServerStream,
+    bus::Mark, clock::Millis, fanout::StreamId, listen::ServerStream,
+    vocabulary::filter::SubscriptionFilter,
 };
 
 use super::{Isolate, output::Step};

@@ -4,9 +4,8 @@ use crate::{
     bus::{Mark, Position},
     clock::Millis,
     fanout::{Fan, Published, StreamId},
-    filter::SubscriptionFilter,
     listen::ServerStream,
-    scope::Scope,
+    vocabulary::{filter::SubscriptionFilter, scope::Scope},
 };
 
 use super::Isolate;

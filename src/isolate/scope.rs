@@ -1,5 +1,7 @@
 use crate::{
-    clock::Millis, fanout::StreamId, filter::SubscriptionFilter, scope::Scope, topic::Topics,
+    clock::Millis,
+    fanout::StreamId,
+    vocabulary::{filter::SubscriptionFilter, scope::Scope, topic::Topics},
 };
 
 use super::{Isolate, output::Step};

@@ -2,12 +2,10 @@ use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
     fanout::StreamId,
     listen::ServerStream,
-    position::Mark,
     upstream::{Past, Watching},
-    uri::Uri,
+    vocabulary::{event::ServerEvent, position::Mark, uri::Uri},
     wire::Claim,
 };
 

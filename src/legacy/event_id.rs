@@ -2,7 +2,7 @@
 
 use alloc::{borrow::ToOwned, string::String};
 
-use crate::position::{Mark, Position};
+use crate::vocabulary::position::{Mark, Position};
 
 /// Returns the id for "everything up to `mark`": opaque visible ASCII. Without a usable mark,
 /// returns an id that [`read`] rejects, so that a client that resumes from it gets every cue.

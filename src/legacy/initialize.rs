@@ -1,12 +1,11 @@
 use alloc::{borrow::ToOwned, string::String, vec};
 
 use crate::{
-    capabilities::Capabilities,
-    id::RequestId,
     json::{self, Node},
     message,
     offer::{merged, object},
     sse,
+    vocabulary::{capabilities::Capabilities, id::RequestId},
 };
 
 use super::VERSIONS;

@@ -1,14 +1,17 @@
 use alloc::boxed::Box;
 
 use crate::{
-    error::{Reason, Rejection},
-    id::RequestId,
+    http::Headers,
     json::{self, Document, Node},
-    limits::Limits,
-    listen::{Headers, id_of},
+    listen::id_of,
     message::{META_PROTOCOL_VERSION, PROTOCOL_VERSION},
-    name::NameError,
-    uri::Uri,
+    vocabulary::{
+        error::{Reason, Rejection},
+        id::RequestId,
+        limits::Limits,
+        name::NameError,
+        uri::Uri,
+    },
 };
 
 use super::VERSIONS;

@@ -1,15 +1,18 @@
 use crate::{
-    capabilities::Discovered,
     clock::Millis,
-    error::{Reason, Rejection},
-    filter::SubscriptionFilter,
-    id::RequestId,
     json::{self, Document, Node},
-    limits::Limits,
     message::{LISTEN, PROTOCOL_VERSION},
+    vocabulary::{
+        capabilities::Discovered,
+        error::{Reason, Rejection},
+        filter::SubscriptionFilter,
+        id::RequestId,
+        limits::Limits,
+    },
 };
 
-use super::{headers::Headers, request, stream::ServerStream};
+use super::{request, stream::ServerStream};
+use crate::http::Headers;
 
 /// The judgment on an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]

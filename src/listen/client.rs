@@ -1,8 +1,10 @@
 use alloc::string::String;
 
 use crate::{
-    capabilities::Capabilities, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
     message,
+    vocabulary::{
+        capabilities::Capabilities, event::ServerEvent, filter::SubscriptionFilter, id::RequestId,
+    },
 };
 
 use super::incoming::Incoming;

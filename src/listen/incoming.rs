@@ -1,17 +1,15 @@
 use alloc::{borrow::ToOwned, string::String};
 
 use crate::{
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    id::RequestId,
     json::{self, Node},
-    limits::Limits,
     message::{
         ACKNOWLEDGED, CANCELLED, META_SUBSCRIPTION_ID, PROMPTS_LIST_CHANGED, RESOURCE_UPDATED,
         RESOURCES_LIST_CHANGED, TASK_STATUS, TOOLS_LIST_CHANGED,
     },
-    task::Task,
-    uri::Uri,
+    vocabulary::{
+        event::ServerEvent, filter::SubscriptionFilter, id::RequestId, limits::Limits, task::Task,
+        uri::Uri,
+    },
 };
 
 /// A message from a server, as far as it concerns a subscription.

@@ -3,20 +3,22 @@
 use alloc::borrow::ToOwned;
 
 use crate::{
-    capabilities,
-    error::Reason,
-    filter::{FilterError, SubscriptionFilter},
-    id::RequestId,
     json::{Document, Node, Object},
-    limits::Limits,
     message::{
         META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, PROTOCOL_VERSION,
     },
-    name::NameError,
-    task,
+    vocabulary::{
+        capabilities,
+        error::Reason,
+        filter::{FilterError, SubscriptionFilter},
+        id::RequestId,
+        limits::Limits,
+        name::NameError,
+        task,
+    },
 };
 
-use super::headers::Headers;
+use crate::http::Headers;
 
 /// Returns the id if the body is an object with exactly one usable id.
 pub(crate) fn id_of(document: &Document<'_>, limits: &Limits) -> Option<RequestId> {

@@ -2,7 +2,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{json, uri::Uri};
+use crate::{json, vocabulary::uri::Uri};
 
 use super::Limits;
 

@@ -2,7 +2,7 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{capabilities::Capabilities, clock::Millis, json};
+use crate::{clock::Millis, json, vocabulary::capabilities::Capabilities};
 
 use super::Claim;
 

@@ -1,6 +1,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{clock::Millis, uri::Uri};
+use crate::{clock::Millis, vocabulary::uri::Uri};
 
 use super::{Claim, Session, Totals};
 

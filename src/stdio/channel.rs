@@ -2,15 +2,17 @@ use alloc::collections::VecDeque;
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    capabilities::Discovered,
-    error::{Reason, Rejection},
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    id::RequestId,
     json::{self, Document, Node},
-    limits::Limits,
     listen::{Accepted, Verdict, accept_message, names_method, version_of},
     message::{self, CANCELLED, LISTEN},
+    vocabulary::{
+        capabilities::Discovered,
+        error::{Reason, Rejection},
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        id::RequestId,
+        limits::Limits,
+    },
 };
 
 use super::{

@@ -1,10 +1,10 @@
 use alloc::borrow::ToOwned;
 
 use crate::{
-    error::Reason,
     json::Node,
     listen::{check_meta, names_method, version_of},
     message::{DISCOVER, INITIALIZE, PROTOCOL_VERSION},
+    vocabulary::error::Reason,
 };
 
 /// The revision that a channel speaks (2026-07-28, Versioning: Compatibility).

@@ -1,15 +1,17 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    capabilities::Capabilities,
-    error::{Reason, Rejection},
-    filter::SubscriptionFilter,
-    id::RequestId,
     json::{Document, Node},
     legacy::{self, Call},
     listen::{id_of, names_method, version_of},
     message::CANCELLED,
-    uri::Uri,
+    vocabulary::{
+        capabilities::Capabilities,
+        error::{Reason, Rejection},
+        filter::SubscriptionFilter,
+        id::RequestId,
+        uri::Uri,
+    },
 };
 
 use super::{

@@ -1,8 +1,9 @@
 use alloc::string::String;
 
 use crate::{
-    capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, json, legacy, message,
-    sorted::Map, uri::Uri,
+    json, legacy, message,
+    sorted::Map,
+    vocabulary::{capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, uri::Uri},
 };
 
 use super::subscriptions::Number;

@@ -2,14 +2,16 @@ use alloc::collections::VecDeque;
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    capabilities::{Capabilities, Discovered},
     clock::Millis,
-    event::ServerEvent,
     fanout::{Fanout, StreamId},
-    filter::SubscriptionFilter,
-    id::RequestId,
     listen::{Accepted, Output, ServerStream, Stamp},
     sorted::Map,
+    vocabulary::{
+        capabilities::{Capabilities, Discovered},
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        id::RequestId,
+    },
 };
 
 /// The number of a subscription within its channel. If the client reuses an id, the number differs.

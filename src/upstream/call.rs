@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    topic::{Delta, Index, Topic},
+    vocabulary::topic::{Delta, Index, Topic},
     wire::Follow,
 };
 

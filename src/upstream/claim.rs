@@ -1,4 +1,4 @@
-use crate::{filter::SubscriptionFilter, wire};
+use crate::{vocabulary::filter::SubscriptionFilter, wire};
 
 /// The session whose stream an upstream is for. What it watches is not asked for: the bus knows, and tells.
 #[derive(Debug)]

@@ -2,11 +2,13 @@ use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    filter::SubscriptionFilter,
-    position::{Mark, Position},
-    task::TaskId,
-    topic::Topic,
+    vocabulary::{
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        position::{Mark, Position},
+        task::TaskId,
+        topic::Topic,
+    },
     wire::{Batch, BusMessage, Follow, FollowAnswer, Followed, ProtocolError},
 };
 

@@ -1,6 +1,9 @@
 use alloc::vec::Vec;
 
-use crate::{clock::Millis, event::ServerEvent, position::Position, uri::Uri};
+use crate::{
+    clock::Millis,
+    vocabulary::{event::ServerEvent, position::Position, uri::Uri},
+};
 
 /// What a frame of the bus said.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,11 +28,13 @@ use claim::Claim;
 
 use crate::{
     clock::Millis,
-    filter::SubscriptionFilter,
-    position::{Mark, Position},
-    scope::Scope,
-    topic::{Index, Topic},
-    uri::Uri,
+    vocabulary::{
+        filter::SubscriptionFilter,
+        position::{Mark, Position},
+        scope::Scope,
+        topic::{Index, Topic},
+        uri::Uri,
+    },
     wire::{self, ProtocolError},
 };
 

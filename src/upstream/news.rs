@@ -1,7 +1,10 @@
 use alloc::vec::Vec;
 
 use crate::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, position::Position, topic::Topic,
+    clock::Millis,
+    vocabulary::{
+        event::ServerEvent, filter::SubscriptionFilter, position::Position, topic::Topic,
+    },
 };
 
 /// What a frame of the bus comes to.

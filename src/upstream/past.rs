@@ -1,4 +1,4 @@
-use crate::position::Mark;
+use crate::vocabulary::position::Mark;
 
 /// What was heard before an attach.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use crate::{clock::Millis, position::Position};
+use crate::{clock::Millis, vocabulary::position::Position};
 
 use super::follower::Follower;
 

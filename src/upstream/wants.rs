@@ -2,9 +2,11 @@ use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
     sorted::Set,
-    topic::{Delta, Topic},
+    vocabulary::{
+        event::ServerEvent,
+        topic::{Delta, Topic},
+    },
 };
 
 use super::told_room::ToldRoom;

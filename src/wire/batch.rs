@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
     json::Node,
-    position::{Mark, Position},
+    vocabulary::{
+        event::ServerEvent,
+        position::{Mark, Position},
+    },
 };
 
 use super::{

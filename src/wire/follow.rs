@@ -2,7 +2,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use crate::vocabulary::{
     position::{Mark, Position},
     topic::{Delta, Topic},
 };

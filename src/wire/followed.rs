@@ -3,10 +3,12 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    event::ServerEvent,
     json::Node,
-    position::{Mark, Position},
-    uri::Uri,
+    vocabulary::{
+        event::ServerEvent,
+        position::{Mark, Position},
+        uri::Uri,
+    },
 };
 
 use super::{

@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     json,
-    topic::{Delta, Topics},
+    vocabulary::topic::{Delta, Topics},
 };
 
 use super::{

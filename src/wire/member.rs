@@ -5,9 +5,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    event::ServerEvent,
     json::{Node, Raw},
-    position::Position,
+    vocabulary::{event::ServerEvent, position::Position},
 };
 
 use super::error::ProtocolError;

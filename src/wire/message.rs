@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use crate::uri::Uri;
+use crate::vocabulary::uri::Uri;
 
 use super::{
     batch::{BATCH, Batch},

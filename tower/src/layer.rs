@@ -5,7 +5,7 @@ use mcp_listen::{
     capabilities::{Capabilities, Discovered},
     exchange::{Earlier, Service},
     filter::SubscriptionFilter,
-    front::{Policy, PolicyError},
+    http::{Policy, PolicyError},
     limits::Limits,
 };
 use tower_layer::Layer;

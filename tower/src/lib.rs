@@ -38,7 +38,7 @@ pub use mcp_listen::{
     capabilities::Capabilities,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    front::PolicyError,
+    http::PolicyError,
     limits::Limits,
     publish::{PublishError, events as events_in},
     scope::{Label, Scope},

@@ -10,8 +10,8 @@ use http::{HeaderValue, Request, Response, StatusCode, header, request::Parts};
 use mcp_listen::{
     error::Reason,
     exchange::{self, Answer, Exchange, Step},
-    front::Field,
-    listen::{Accepted, Headers, claims_by_header},
+    http::{Field, Headers},
+    listen::{Accepted, claims_by_header},
 };
 use tokio::time::timeout;
 use tower_service::Service;

@@ -1,6 +1,7 @@
 use mcp_listen::{
+    http::Headers,
     limits::Limits,
-    listen::{self, Claim, Headers, Verdict},
+    listen::{self, Claim, Verdict},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]

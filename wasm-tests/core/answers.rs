@@ -5,9 +5,9 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    http::Headers,
     id::RequestId,
     limits::Limits,
-    listen::Headers,
     message,
     sse::{Bounds, DecodeError},
 };

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mcp_listen::{
     capabilities::Capabilities,
     error::{Reason, Rejection},
-    front::{Policy, Screening},
+    http::{Headers, Policy, Screening},
     legacy,
-    listen::{self, Claim, Headers, Verdict},
+    listen::{self, Claim, Verdict},
     message,
 };
 use serde::Deserialize;

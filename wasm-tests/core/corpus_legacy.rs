@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_listen::{capabilities::Capabilities, event::ServerEvent, listen::Headers};
+use mcp_listen::{capabilities::Capabilities, event::ServerEvent, http::Headers};
 use serde::Deserialize;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

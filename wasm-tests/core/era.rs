@@ -5,8 +5,8 @@ use mcp_listen::{
         Media,
         era::{self, Era, Verdict, Versions},
     },
+    http::Headers,
     id::Ids,
-    listen::Headers,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_listen::{
     error::Reason,
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
-    front::Policy,
+    http::Policy,
     limits::Limits,
     session::{self, Ask},
 };

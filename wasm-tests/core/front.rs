@@ -1,7 +1,4 @@
-use mcp_listen::{
-    front::{Policy, PolicyError, Screening},
-    listen::Headers,
-};
+use mcp_listen::http::{Headers, Policy, PolicyError, Screening};
 use proptest::prelude::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

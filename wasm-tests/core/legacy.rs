@@ -1,7 +1,7 @@
 use mcp_listen::{
+    http::Headers,
     legacy::{LegacyRequest, Verdict, judge},
     limits::Limits,
-    listen::Headers,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]

@@ -245,7 +245,7 @@ fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
 
 /// The variants of `Reason` in the order of its source; it may grow, so no match of another crate goes over all of them.
 fn variants() -> Vec<&'static str> {
-    let source = include_str!("../../src/error.rs");
+    let source = include_str!("../../src/vocabulary/error.rs");
     let (_, body) = source.split_once("pub enum Reason {\n").unwrap();
     let (body, _) = body.split_once("\n}\n").unwrap();
     let lines = body.lines().filter_map(|line| line.strip_prefix("    "));

@@ -1,8 +1,7 @@
 use mcp_listen::{
     error::{Reason, Rejection},
-    front::{Policy, Screening},
+    http::{Headers, Policy, Screening},
     limits::Limits,
-    listen::Headers,
     off::{Verdict, judge},
 };
 #[cfg(target_arch = "wasm32")]

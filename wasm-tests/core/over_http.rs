@@ -6,7 +6,8 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{self, Headers, ServerStream},
+    http::Headers,
+    listen::{self, ServerStream},
     sse,
 };
 use proptest::{collection::vec, prelude::*};

@@ -2,9 +2,10 @@
 
 use mcp_listen::{
     error::Rejection,
+    http::Headers,
     id::RequestId,
     limits::Limits,
-    listen::{self, Headers, Verdict},
+    listen::{self, Verdict},
 };
 
 pub const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";

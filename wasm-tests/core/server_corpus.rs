@@ -4,7 +4,7 @@ use mcp_listen::{
     client::{End, Options, Output, Subscription},
     clock::Millis,
     filter::SubscriptionFilter,
-    listen::Headers,
+    http::Headers,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -7,10 +7,10 @@ use mcp_listen::{
         session::{self, Session, SessionError},
     },
     event::ServerEvent,
+    http::Headers,
     id::RequestId,
     legacy::{self, Call, Verdict},
     limits::Limits,
-    listen::Headers,
     message,
 };
 #[cfg(target_arch = "wasm32")]

@@ -7,9 +7,10 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    http::Headers,
     id::{Ids, RequestId},
     limits::Limits,
-    listen::{self, Accepted, Headers, Verdict},
+    listen::{self, Accepted, Verdict},
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]

@@ -1,6 +1,6 @@
 //! The messages of an answer as they stand.
 
-use mcp_listen::{client::Tap, listen::Headers, sse::Bounds};
+use mcp_listen::{client::Tap, http::Headers, sse::Bounds};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 

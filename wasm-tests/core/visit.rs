@@ -8,7 +8,7 @@ use mcp_listen::{
     error::Reason,
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
-    front::Policy,
+    http::Policy,
     limits,
     session::{Ask, Excess, Limits, Question, Reply},
     upstream::Past,

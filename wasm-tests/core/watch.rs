@@ -10,8 +10,8 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    http::Headers,
     id::RequestId,
-    listen::Headers,
     message, sse,
 };
 use proptest::{collection::vec, prelude::*};

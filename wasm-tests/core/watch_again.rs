@@ -7,8 +7,8 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
+    http::Headers,
     id::{Ids, RequestId},
-    listen::Headers,
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]

@@ -8,10 +8,10 @@ use mcp_listen::{
     event::ServerEvent,
     exchange::{Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
-    front::Policy,
+    http::{Headers, Policy},
     json,
     limits::Limits,
-    listen::{self, Headers, Verdict},
+    listen::{self, Verdict},
     message,
     session::{self, Excess, Reply},
 };

@@ -9,7 +9,7 @@ use mcp_listen::{
     exchange::{Earlier, Exchange, Service, SessionRules, Step},
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    front::Policy,
+    http::Policy,
     id::RequestId,
     limits::Limits,
     listen::{Ending, Incoming, ServerStream, Stamp},

@@ -5,7 +5,7 @@ use mcp_listen::{
     clock::Millis,
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
-    front::Policy,
+    http::Policy,
     isolate::Joining,
     limits,
     listen::{Accepted, ServerStream},

@@ -2,7 +2,7 @@ use mcp_listen::{
     client::{Approach, Call, HttpRequest, Options, State, Transfer, Watch, WatchOutput},
     clock::Millis,
     exchange::Answer,
-    listen::Headers,
+    http::Headers,
 };
 
 use crate::{

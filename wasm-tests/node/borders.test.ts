@@ -8,9 +8,9 @@ import { rooms } from '../../scripts/lint/rooms.mjs';
 const elsewhere = ['', 'home', 'me', 'clone'].join('/');
 
 test.each([
-  ['src/ names no bindings of JavaScript', 'src/uri.rs', 'use js_sys::Date;'],
-  ['src/ reads no clock and no random source', 'src/uri.rs', 'use std::time::{Duration, Instant};'],
-  ['src/ reads no clock and no random source', 'src/uri.rs', 'let seed = rand::random();'],
+  ['src/ names no bindings of JavaScript', 'src/vocabulary/uri.rs', 'use js_sys::Date;'],
+  ['src/ reads no clock and no random source', 'src/vocabulary/uri.rs', 'use std::time::{Duration, Instant};'],
+  ['src/ reads no clock and no random source', 'src/vocabulary/uri.rs', 'let seed = rand::random();'],
   [
     'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
     'js/listen-handler.ts',
@@ -34,7 +34,7 @@ test.each([
   ['the rooms of src/ import what their table allows', 'src/topic/own.rs', 'use crate::bus::Bus;'],
   [
     'the rooms of src/ import what their table allows',
-    'src/uri.rs',
+    'src/vocabulary/uri.rs',
     'use crate::{\n    name, wire::{self, Follow},\n};',
   ],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],

@@ -6,8 +6,8 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     capabilities::Capabilities,
     client::{Approach, Call, End, State, Tap, Transfer, Watch, WatchOutput},
+    http::Headers,
     id::Ids,
-    listen::Headers,
     sse::Bounds,
     stdio::{Line, Lines},
 };

@@ -5,10 +5,8 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     exchange::{self, Earlier, SessionRules},
-    front::{self, Policy},
-    json,
-    listen::Headers,
-    session,
+    http::{self, Headers, Policy},
+    json, session,
 };
 
 use crate::{error::coded, object::object};
@@ -93,7 +91,7 @@ enum Kept {
 #[derive(Serialize)]
 struct Screening<'s> {
     answer: Option<Answer>,
-    fields: &'s [front::Field],
+    fields: &'s [http::Field],
 }
 
 #[wasm_bindgen]

@@ -1,6 +1,11 @@
 use alloc::{string::String, vec::Vec};
 
-use crate::{clock::Millis, event::ServerEvent, position::Position, sorted::Map, wire::Batch};
+use crate::{
+    clock::Millis,
+    sorted::Map,
+    vocabulary::{event::ServerEvent, position::Position},
+    wire::Batch,
+};
 
 use super::EdgeId;
 

@@ -2,8 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     bus::replay::Replay,
-    position::Mark,
-    topic::Delta,
+    vocabulary::{position::Mark, topic::Delta},
     wire::{EdgeMessage, Follow, FollowAnswer, Followed, Missed, ProtocolError, Watched},
 };
 

@@ -9,10 +9,12 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    position::Position,
-    topic::{Delta, Index, Topic, Topics},
-    uri::Uri,
+    vocabulary::{
+        event::ServerEvent,
+        position::Position,
+        topic::{Delta, Index, Topic, Topics},
+        uri::Uri,
+    },
     wire,
 };
 

@@ -2,9 +2,11 @@ use alloc::string::String;
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    position::{Mark, Position},
-    topic::Topic,
+    vocabulary::{
+        event::ServerEvent,
+        position::{Mark, Position},
+        topic::Topic,
+    },
     wire::{Batch, ProtocolError, Taken},
 };
 

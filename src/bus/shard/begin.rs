@@ -3,8 +3,10 @@ use alloc::vec::Vec;
 use crate::{
     bus::{registry::EdgeId, replay::Replay},
     clock::Millis,
-    position::Mark,
-    topic::{Topic, Topics},
+    vocabulary::{
+        position::Mark,
+        topic::{Topic, Topics},
+    },
     wire::{Claim, Follow, Missed, Watched},
 };
 

@@ -4,8 +4,10 @@ use crate::{
     backoff,
     bus::registry::EdgeId,
     clock::Millis,
-    position::{Mark, Position},
-    topic::Delta,
+    vocabulary::{
+        position::{Mark, Position},
+        topic::Delta,
+    },
     wire::{Claim, Follow, FollowAnswer, Followed, Missed},
 };
 

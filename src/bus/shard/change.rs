@@ -3,8 +3,10 @@ use alloc::vec::Vec;
 use crate::{
     bus::{follow_reply::Keeps, registry::EdgeId},
     clock::Millis,
-    position::Mark,
-    topic::{Delta, Topic},
+    vocabulary::{
+        position::Mark,
+        topic::{Delta, Topic},
+    },
     wire::{Follow, ProtocolError},
 };
 

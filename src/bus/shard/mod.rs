@@ -11,11 +11,13 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
-    event::ServerEvent,
-    position::{Mark, Position},
     sorted::Map,
-    topic::{Subject, Topic},
     upstream::Wants,
+    vocabulary::{
+        event::ServerEvent,
+        position::{Mark, Position},
+        topic::{Subject, Topic},
+    },
     wire::{Claim, ProtocolError, SessionCall},
 };
 

@@ -5,7 +5,7 @@ use crate::{
         follow_reply::Keeps,
         registry::{Delivery, EdgeId},
     },
-    topic::Delta,
+    vocabulary::topic::Delta,
     wire::Claim,
 };
 

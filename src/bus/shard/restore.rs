@@ -1,8 +1,10 @@
 use crate::{
     bus::registry::EdgeId,
     clock::Millis,
-    position::{Mark, Position},
-    topic::Topics,
+    vocabulary::{
+        position::{Mark, Position},
+        topic::Topics,
+    },
     wire::Claim,
 };
 

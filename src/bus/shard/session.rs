@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use crate::{
     bus::registry::EdgeId,
-    topic::Topic,
+    vocabulary::topic::Topic,
     wire::{BusMessage, Claim, Watched},
 };
 

@@ -1,0 +1,7 @@
+//! One HTTP request of a client, and what becomes of its answer.
+
+pub(crate) mod answer;
+pub(crate) mod reply;
+pub(crate) mod request;
+pub(crate) mod tap;
+pub(crate) mod wire;

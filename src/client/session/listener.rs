@@ -1,0 +1,401 @@
+use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    http::Headers,
+    listen::concerns,
+    sse::{Decoder, Event, Item},
+    vocabulary::{filter::SubscriptionFilter, uri::Uri},
+};
+
+use crate::client::{
+    end::{End, Loss},
+    http::{
+        answer::{Media, bounded, is_success, media_of, retry_after},
+        request::HttpRequest,
+        wire::{Call, Wire},
+    },
+    options::Options,
+    session::{self, Heard, Session, subscribes::Subscribes},
+    subscription::Output,
+    told::Told,
+    watch::backoff::Backoff,
+};
+
+/// Delivers the changes that a session reports for a filter: from its stream, or on a channel from
+/// any message, with a `resources/subscribe` for each resource (2025-11-25, Transports: Listening
+/// for Messages from the Server; Resources: Subscriptions).
+///
+/// A server may close the stream of a session at any time: the client reopens it after the last
+/// event it received. If events have no ids, every honored list and resource is reported once more.
+#[derive(Debug)]
+pub(crate) struct SessionListener {
+    session: Session,
+    /// The request that ends the session, until it is sent.
+    farewell: Option<HttpRequest>,
+    options: Options,
+    honored: SubscriptionFilter,
+    told: Told,
+    subscribes: Subscribes,
+    stream: Stream,
+    last_event_id: Option<String>,
+    backoff: Backoff,
+    retry: Option<Millis>,
+    failures: u32,
+    /// Whether the server has ever opened the stream.
+    has_streamed: bool,
+    begun_at: Millis,
+    heard_at: Millis,
+    /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
+    has_pulse: bool,
+    /// Whether this listener answers the server's requests: false if another component does.
+    answers: bool,
+}
+
+#[derive(Debug)]
+enum Stream {
+    /// Messages arrive on a channel.
+    Channel,
+    /// The notification that the session is in use awaits its response.
+    Confirming(Call),
+    Requested(Call),
+    Open {
+        call: Call,
+        decoder: Box<Decoder>,
+    },
+    Waiting {
+        until: Millis,
+    },
+    Ended,
+}
+
+impl SessionListener {
+    pub(crate) fn new(
+        session: Session,
+        requested: &SubscriptionFilter,
+        options: Options,
+        seed: u64,
+        now: Millis,
+    ) -> Self {
+        let honored = requested.honored(session.capabilities, None);
+        let honored = SubscriptionFilter {
+            task_ids: Vec::new(),
+            ..honored
+        };
+        Self {
+            told: Told::new(honored.clone(), options.limits.uris),
+            subscribes: Subscribes::new(&honored.resource_subscriptions),
+            stream: Stream::Ended,
+            last_event_id: None,
+            backoff: Backoff::new(seed),
+            retry: None,
+            failures: 0,
+            has_streamed: false,
+            begun_at: now,
+            heard_at: now,
+            has_pulse: false,
+            answers: true,
+            farewell: session.end(),
+            session,
+            options,
+            honored,
+        }
+    }
+
+    /// Sends the notification that the session is in use. If nothing is honored, opens and ends at
+    /// once.
+    pub(crate) fn started(mut self, wire: &mut Wire) -> Self {
+        let call = wire.send(self.session.initialized());
+        self.stream = Stream::Confirming(call);
+        if self.honored.is_empty() {
+            self.open(wire);
+        }
+        self
+    }
+
+    /// As [`SessionListener::started`], on a channel. If another component has begun the session,
+    /// that one sends the notification and answers the server's requests.
+    pub(crate) fn started_on_channel(mut self, has_begun: bool, wire: &mut Wire) -> Self {
+        self.answers = has_begun;
+        self.stream = Stream::Channel;
+        self.subscribes.all_at_once();
+        if has_begun {
+            wire.send(self.session.initialized());
+        }
+        self.ask_more(wire);
+        self
+    }
+
+    pub(crate) fn handle_head(
+        &mut self,
+        call: Call,
+        (status, headers): (u16, &Headers<'_>),
+        wire: &mut Wire,
+        now: Millis,
+    ) {
+        match self.stream {
+            Stream::Confirming(own) if own == call => self.confirm(status, wire),
+            Stream::Requested(own) if own == call => {
+                self.handle_stream_head(call, (status, headers), wire, now);
+            }
+            _ => self.subscribes.handle_head(call, status, headers),
+        }
+    }
+
+    pub(crate) fn handle_bytes(&mut self, call: Call, bytes: &[u8], wire: &mut Wire, now: Millis) {
+        match &mut self.stream {
+            Stream::Open { call: own, decoder } if *own == call => {
+                self.heard_at = now;
+                decoder.handle_bytes(bytes);
+                self.read_events(wire);
+            }
+            _ => {
+                let most = self.options.bounds.event_bytes;
+                self.subscribes.handle_bytes(call, bytes, most);
+            }
+        }
+    }
+
+    pub(crate) fn handle_end(&mut self, call: Call, wire: &mut Wire, now: Millis) {
+        match self.stream {
+            Stream::Confirming(own) if own == call => self.settle(End::Lost(Loss::Disconnected)),
+            Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
+                self.break_off(now);
+            }
+            _ => self.handle_answer(call, wire),
+        }
+    }
+
+    /// Handles a message on a channel. Returns whether it answers one of our requests: changes
+    /// concern every listener, answers only one.
+    pub(crate) fn handle_line(&mut self, message: &[u8], wire: &mut Wire) -> bool {
+        let heard = session::heard(message, &self.options.limits);
+        if let Heard::Answer { id, is_result } = &heard
+            && let Some(uri) = self.subscribes.handle_line(id)
+        {
+            self.handle_subscribed(&uri, *is_result, wire);
+            return true;
+        }
+        self.handle_heard(heard, wire);
+        false
+    }
+
+    pub(crate) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
+        if self.opening_ends().is_some_and(|deadline| deadline <= now) {
+            if let Stream::Channel = self.stream {
+                self.leave(wire);
+            }
+            return self.settle(End::Lost(Loss::NotAcknowledged));
+        }
+        match self.stream {
+            Stream::Waiting { .. } => self.request_stream(wire, now),
+            Stream::Requested(call) | Stream::Open { call, .. } => {
+                wire.close(call);
+                self.break_off(now);
+            }
+            Stream::Channel | Stream::Confirming(_) | Stream::Ended => {}
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Millis> {
+        let of_stream = match self.stream {
+            Stream::Ended => return None,
+            Stream::Waiting { until } => Some(until),
+            Stream::Open { .. } if self.has_pulse => self.options.silent_after(self.heard_at),
+            Stream::Requested(_) => self.options.late_after(self.heard_at),
+            Stream::Open { .. } | Stream::Confirming(_) | Stream::Channel => None,
+        };
+        of_stream.into_iter().chain(self.opening_ends()).min()
+    }
+
+    /// Returns the deadline by which the subscription has to be open.
+    fn opening_ends(&self) -> Option<Millis> {
+        let late = self.options.late_after(self.begun_at);
+        late.filter(|_| !self.told.is_open())
+    }
+
+    pub(crate) fn poll_output(&mut self) -> Option<Output> {
+        self.told.poll()
+    }
+
+    pub(crate) fn tell_all(&mut self) {
+        self.told.push_all();
+    }
+
+    /// Ends the session if the server assigned an id. On a channel the session continues, and only
+    /// unsubscribes from its resources.
+    pub(crate) fn leave(&mut self, wire: &mut Wire) {
+        if let Stream::Channel = self.stream {
+            for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
+                let id = wire.ids.mint();
+                wire.send(self.session.unsubscribe(&id, &uri));
+            }
+        }
+        if let Some(request) = self.farewell.take() {
+            wire.send(request);
+        }
+    }
+
+    pub(crate) fn version(&self) -> &'static str {
+        self.session.version
+    }
+
+    /// Returns how long the server asked to wait before the next attempt.
+    pub(crate) fn retry_after(&self) -> Option<Millis> {
+        self.retry
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self.stream, Stream::Ended)
+    }
+
+    fn confirm(&mut self, status: u16, wire: &mut Wire) {
+        if is_success(status) {
+            let call = wire.send(self.session.stream(None));
+            self.stream = Stream::Requested(call);
+        } else {
+            self.settle(End::refused(status, None, String::new()));
+        }
+    }
+
+    fn request_stream(&mut self, wire: &mut Wire, now: Millis) {
+        let call = wire.send(self.session.stream(self.last_event_id.as_deref()));
+        self.stream = Stream::Requested(call);
+        self.heard_at = now;
+    }
+
+    fn handle_stream_head(
+        &mut self,
+        call: Call,
+        (status, headers): (u16, &Headers<'_>),
+        wire: &mut Wire,
+        now: Millis,
+    ) {
+        if is_success(status) && media_of(headers) == Media::EventStream {
+            self.heard_at = now;
+            self.failures = 0;
+            self.has_streamed = true;
+            self.stream = Stream::Open {
+                call,
+                decoder: Box::new(Decoder::new(self.options.bounds)),
+            };
+            // Without event ids, the changes between two streams are unknown.
+            if self.told.is_open() && self.last_event_id.is_none() {
+                self.told.push_all();
+            }
+            return self.ask_more(wire);
+        }
+        wire.close(call);
+        self.handle_stream_refusal(status, headers, now);
+    }
+
+    fn handle_stream_refusal(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
+        let asked = retry_after(headers);
+        let is_final = !self.has_streamed || matches!(status, 401 | 403);
+        match status {
+            METHOD_NOT_ALLOWED => {
+                self.settle(End::refused(status, Some(METHOD_NOT_FOUND), String::new()));
+            }
+            // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
+            // Management).
+            404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
+            200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
+            _ if is_final => {
+                self.retry = asked;
+                self.settle(End::refused(status, None, String::new()));
+            }
+            _ => {
+                self.retry = asked.or(self.retry);
+                self.break_off(now);
+            }
+        }
+    }
+
+    /// Handles the loss of the stream. Schedules a new attempt if the stream was open before.
+    fn break_off(&mut self, now: Millis) {
+        self.failures += 1;
+        if !self.has_streamed || self.failures > MOST_FAILURES {
+            return self.settle(End::Lost(Loss::Disconnected));
+        }
+        let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
+        self.stream = Stream::Waiting { until: now + wait };
+    }
+
+    fn read_events(&mut self, wire: &mut Wire) {
+        while let Stream::Open { decoder, .. } = &mut self.stream {
+            let item = decoder.poll_item();
+            let id = decoder.last_event_id();
+            if id.is_some() && id != self.last_event_id.as_deref() {
+                self.last_event_id = id.map(str::to_owned);
+            }
+            match item {
+                Ok(Some(Item::Event(event))) => self.handle_event(&event, wire),
+                Ok(Some(Item::Retry(wait))) => self.retry = Some(bounded(wait)),
+                Ok(Some(Item::Comment)) => self.has_pulse = true,
+                Ok(None) => return,
+                Err(error) => self.settle(End::Lost(Loss::Stream(error))),
+            }
+        }
+    }
+
+    fn handle_event(&mut self, event: &Event, wire: &mut Wire) {
+        if event.kind != b"message" || event.data.is_empty() {
+            return;
+        }
+        self.backoff.reset();
+        let heard = session::heard(&event.data, &self.options.limits);
+        self.handle_heard(heard, wire);
+    }
+
+    fn handle_heard(&mut self, heard: Heard, wire: &mut Wire) {
+        match heard {
+            Heard::Changed(change) if concerns(&self.honored, &change) => self.told.push(&change),
+            Heard::Question(answer) if self.answers => {
+                wire.send(self.session.post(answer));
+            }
+            Heard::Malformed => self.told.push_all(),
+            Heard::Question(_) | Heard::Changed(_) | Heard::Answer { .. } | Heard::Nothing => {}
+        }
+    }
+
+    fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
+        if let Some((uri, is_taken)) = self.subscribes.handle_end(call) {
+            self.handle_subscribed(&uri, is_taken, wire);
+        }
+    }
+
+    /// Handles the complete answer to a `resources/subscribe`; a refused resource is not honored.
+    fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, wire: &mut Wire) {
+        if !is_taken {
+            let honored = &mut self.honored.resource_subscriptions;
+            honored.retain(|other| other != uri);
+        }
+        self.ask_more(wire);
+    }
+
+    /// Subscribes to more resources. Once all of them are answered, the subscription is open.
+    fn ask_more(&mut self, wire: &mut Wire) {
+        self.subscribes.ask(&self.session, wire);
+        if self.subscribes.is_done() && !self.told.is_open() {
+            self.open(wire);
+        }
+    }
+
+    fn open(&mut self, wire: &mut Wire) {
+        self.told.open(self.honored.clone());
+        if self.honored.is_empty() {
+            self.settle(End::Graceful);
+            self.leave(wire);
+        }
+    }
+
+    pub(crate) fn settle(&mut self, end: End) {
+        self.stream = Stream::Ended;
+        self.told.end(end);
+    }
+}
+
+/// Consecutive failed attempts to reopen the stream before the session is given up.
+const MOST_FAILURES: u32 = 5;
+const METHOD_NOT_ALLOWED: u16 = 405;
+const METHOD_NOT_FOUND: i32 = -32_601;

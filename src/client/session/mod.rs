@@ -1,0 +1,270 @@
+//! The client side of 2025-11-25 and earlier: requests to a server, and how to read its answers.
+
+pub(crate) mod listener;
+pub(crate) mod subscribes;
+
+use alloc::{borrow::ToOwned, boxed::Box, string::String};
+use core::fmt;
+
+use crate::{
+    http::Headers,
+    json::{self, Node},
+    legacy::VERSIONS,
+    listen::Incoming,
+    message::{self, SUBSCRIBE, UNSUBSCRIBE},
+    vocabulary::{capabilities::Capabilities, event::ServerEvent, id::RequestId, limits::Limits},
+};
+
+use crate::client::{
+    end::Refusal,
+    http::{
+        answer::{RpcError, is_success, messages},
+        request::{HttpRequest, VERSION},
+    },
+};
+
+/// A session, as established by the answer to `initialize`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The session id; `None` if the server assigns none.
+    pub id: Option<Box<str>>,
+    /// The negotiated revision.
+    pub version: &'static str,
+    /// The capabilities of the server.
+    pub capabilities: Capabilities,
+}
+
+/// Why an answer to `initialize` does not establish a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The server refused the request.
+    Refused(Refusal),
+    /// The answer is not a result of `initialize`.
+    InvalidAnswer,
+    /// The server chose a revision that this client does not speak.
+    UnsupportedVersion,
+    /// The session id is not visible ASCII.
+    InvalidId,
+}
+
+/// Returns the `initialize` request with the id `id`; `client_info` is compact JSON (2025-11-25,
+/// Lifecycle: Initialization).
+pub fn open(id: &RequestId, client_info: Option<&str>) -> HttpRequest {
+    let [latest, ..] = VERSIONS;
+    HttpRequest::post(message::initialize_request(id, latest, client_info))
+}
+
+/// Returns the change that a message on a session's stream reports; `None` for every other message.
+pub fn event_of(message: &[u8], limits: &Limits) -> Option<ServerEvent> {
+    match Incoming::read_plain(message, limits)? {
+        Incoming::Changed(event) => Some(event),
+        _ => None,
+    }
+}
+
+/// A message of a session, as its client sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Changed(ServerEvent),
+    /// A request from the server, with the response to send.
+    Question(String),
+    /// The response to a request of the client.
+    Answer {
+        id: RequestId,
+        is_result: bool,
+    },
+    /// Not JSON: it may have been any change.
+    Malformed,
+    Nothing,
+}
+
+/// Classifies a message of a session. A ping is answered; the client has offered the server nothing
+/// else to call (2025-11-25, Ping, Lifecycle: Capability Negotiation).
+pub(crate) fn heard(message: &[u8], limits: &Limits) -> Heard {
+    if let Some(event) = event_of(message, limits) {
+        return Heard::Changed(event);
+    }
+    let Ok(document) = json::read(message, MAX_DEPTH) else {
+        return Heard::Malformed;
+    };
+    let root = &document.root;
+    let id = root.get("id");
+    let Some(id) = id.and_then(|id| RequestId::from_node(id, limits.id_bytes)) else {
+        return Heard::Nothing;
+    };
+    match root.get("method").map(Node::as_str) {
+        None => Heard::Answer {
+            id,
+            is_result: root.get("result").is_some(),
+        },
+        Some(Some(PING)) => Heard::Question(message::result(&id, "{}")),
+        Some(Some(_)) => Heard::Question(message::method_not_found(&id)),
+        Some(None) => Heard::Nothing,
+    }
+}
+
+/// Whether the answer to a request, a JSON body or an event stream, is a result.
+pub(crate) fn is_taken(body: &[u8]) -> bool {
+    messages(body).any(|message| {
+        json::read(&message, MAX_DEPTH).is_ok_and(|document| document.root.get("result").is_some())
+    })
+}
+
+impl Session {
+    /// Reads the answer to `initialize`, a JSON body or an event stream.
+    ///
+    /// # Errors
+    /// A [`SessionError`] that says why there is no session.
+    pub fn from_answer(
+        status: u16,
+        headers: &Headers<'_>,
+        body: &[u8],
+    ) -> Result<Self, SessionError> {
+        match messages(body).find_map(|message| Answer::read(&message)) {
+            Some(Answer::Result(version, capabilities)) if is_success(status) => {
+                Self::new(headers, &version, capabilities)
+            }
+            Some(Answer::Error(code, text)) => Err(refused(status, Some(code), text)),
+            _ if is_success(status) => Err(SessionError::InvalidAnswer),
+            _ => Err(refused(status, None, String::new())),
+        }
+    }
+
+    /// Creates the state of a session that another component has begun on a channel.
+    pub(crate) fn joined(capabilities: Capabilities) -> Self {
+        let [latest, ..] = VERSIONS;
+        Self {
+            id: None,
+            version: latest,
+            capabilities,
+        }
+    }
+
+    /// Creates a POST of a message within the session.
+    pub(crate) fn post(&self, message: String) -> HttpRequest {
+        self.add_to(HttpRequest::post(message))
+    }
+
+    /// Returns the notification that follows the answer to `initialize`.
+    pub fn initialized(&self) -> HttpRequest {
+        self.add_to(HttpRequest::post(message::initialized()))
+    }
+
+    /// Returns the request that opens the session's stream after the event `last_event_id`
+    /// (2025-11-25, Transports: Listening for Messages from the Server, Resumability). Omits an id
+    /// that a header field cannot carry.
+    pub fn stream(&self, last_event_id: Option<&str>) -> HttpRequest {
+        let mut request = HttpRequest::bare("GET");
+        request.add("Accept", "text/event-stream");
+        if let Some(id) = last_event_id.filter(|id| is_visible(id)) {
+            request.add("Last-Event-ID", id);
+        }
+        self.add_to(request)
+    }
+
+    /// Returns the `resources/subscribe` request with the id `id`.
+    pub fn subscribe(&self, id: &RequestId, uri: &str) -> HttpRequest {
+        self.add_to(HttpRequest::post(message::resource_request(
+            id, SUBSCRIBE, uri,
+        )))
+    }
+
+    /// Returns the `resources/unsubscribe` request with the id `id`.
+    pub fn unsubscribe(&self, id: &RequestId, uri: &str) -> HttpRequest {
+        self.add_to(HttpRequest::post(message::resource_request(
+            id,
+            UNSUBSCRIBE,
+            uri,
+        )))
+    }
+
+    /// Returns the request that ends the session; `None` if the server assigned no id.
+    pub fn end(&self) -> Option<HttpRequest> {
+        self.id.as_ref()?;
+        Some(self.add_to(HttpRequest::bare("DELETE")))
+    }
+
+    fn new(
+        headers: &Headers<'_>,
+        version: &str,
+        capabilities: Capabilities,
+    ) -> Result<Self, SessionError> {
+        let version = VERSIONS.into_iter().find(|known| *known == version);
+        let id = headers.get(SESSION);
+        if id.is_some_and(|id| !is_visible(id)) {
+            return Err(SessionError::InvalidId);
+        }
+        Ok(Self {
+            id: id.map(Into::into),
+            version: version.ok_or(SessionError::UnsupportedVersion)?,
+            capabilities,
+        })
+    }
+
+    /// Adds the session's header fields. The earliest revision does not define the version header,
+    /// and ignores it (2025-11-25, Transports: Session Management, Protocol Version Header).
+    fn add_to(&self, mut request: HttpRequest) -> HttpRequest {
+        if let Some(id) = &self.id {
+            request.add(SESSION, id);
+        }
+        request.add(VERSION, self.version);
+        request
+    }
+}
+
+enum Answer {
+    Result(String, Capabilities),
+    Error(i32, String),
+}
+
+impl Answer {
+    fn read(message: &[u8]) -> Option<Self> {
+        if let Some(RpcError { code, text, .. }) = RpcError::read(message) {
+            return Some(Self::Error(code, text));
+        }
+        let document = json::read(message, MAX_DEPTH).ok()?;
+        let result = document.root.get("result")?;
+        let version = result.get("protocolVersion").and_then(Node::as_str)?;
+        let capabilities = Capabilities::from_node(result.get("capabilities")?);
+        Some(Self::Result(version.to_owned(), capabilities))
+    }
+}
+
+fn refused(status: u16, code: Option<i32>, text: String) -> SessionError {
+    SessionError::Refused(Refusal { status, code, text })
+}
+
+fn is_visible(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+impl SessionError {
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::InvalidAnswer => "invalid-answer",
+            Self::UnsupportedVersion => "unsupported-version",
+            Self::InvalidId => "invalid-session-id",
+        }
+    }
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Refused(_) => "the server refused the session",
+            Self::InvalidAnswer => "the answer does not belong to initialize",
+            Self::UnsupportedVersion => "the server chose an unsupported version",
+            Self::InvalidId => "the session id is not visible ASCII",
+        })
+    }
+}
+
+impl core::error::Error for SessionError {}
+
+const PING: &str = "ping";
+const SESSION: &str = "Mcp-Session-Id";
+/// The capabilities of a server may nest deeper than a request.
+const MAX_DEPTH: usize = 128;

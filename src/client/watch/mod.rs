@@ -1,0 +1,383 @@
+pub(crate) mod backoff;
+pub(crate) mod renewal;
+
+use crate::{
+    clock::Millis,
+    http::Headers,
+    message::PROTOCOL_VERSION,
+    vocabulary::{
+        event::ServerEvent,
+        filter::SubscriptionFilter,
+        id::{Ids, RequestId},
+    },
+};
+
+use crate::client::{
+    approach::Approach,
+    end::{End, Loss},
+    era,
+    http::wire::{Call, Transfer},
+    listener::{Carrier, Listener},
+    options::Options,
+    subscription::Output,
+    watch::renewal::Renewal,
+};
+
+/// A subscription that is reopened whenever it ends, until the server's answer rules that out.
+///
+/// It is driven like a [`Listener`]: after each `handle_*` call and each output, poll
+/// [`Watch::poll_transfer`] until it returns `None`. Whenever [`Watch::is_ended`], close every
+/// response and send what is still pending. On a channel, poll [`Watch::poll_join`] too.
+#[derive(Debug)]
+pub struct Watch {
+    listener: Listener,
+    renewal: Renewal,
+    /// How to contact a server that no subscription was open to yet.
+    approach: Approach,
+    /// How the last open subscription reached the server.
+    found: Option<Approach>,
+    /// The wait that the server asked for when the last subscription ended.
+    asked: Option<Millis>,
+    opens_again: bool,
+    tells_again: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// The channel has to be joined.
+    Joining {
+        is_asked: bool,
+    },
+    Connecting,
+    Live,
+    Waiting {
+        until: Millis,
+    },
+    Stopped,
+}
+
+/// The state of a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// A subscription is requested.
+    Connecting,
+    /// The subscription is open: changes are delivered.
+    Live,
+    /// Waiting for the time of the next attempt.
+    Waiting,
+    /// No further attempt will be made.
+    Stopped,
+}
+
+/// An output of a watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchOutput {
+    /// The subscription is open.
+    Live {
+        /// The filter that the server honors.
+        honored: SubscriptionFilter,
+        /// Whether a subscription was open before, so that changes may have been missed in between.
+        /// Every honored list and resource is then reported as changed; the state of tasks has to
+        /// be fetched.
+        is_again: bool,
+    },
+    /// Something changed: read it again.
+    Changed(ServerEvent),
+    /// The subscription has ended, and will be reopened.
+    Waiting {
+        /// How it ended.
+        end: End,
+        /// When it is reopened.
+        until: Millis,
+    },
+    /// The subscription has ended permanently.
+    Stopped(End),
+}
+
+impl Watch {
+    /// Creates a watch over HTTP that opens its first subscription now; `seed` is any random
+    /// number.
+    pub fn new(
+        requested: SubscriptionFilter,
+        options: Options,
+        approach: Approach,
+        seed: u64,
+        now: Millis,
+    ) -> Self {
+        Self::with_ids(requested, options, approach, (Ids::default(), seed), now)
+    }
+
+    /// As [`Watch::new`], with the given generator of request ids.
+    pub fn with_ids(
+        requested: SubscriptionFilter,
+        options: Options,
+        approach: Approach,
+        (ids, seed): (Ids, u64),
+        now: Millis,
+    ) -> Self {
+        let listener = Listener::idle(Carrier::Http, requested, options, (ids, seed));
+        let mut watch = Self::of(listener, approach, seed);
+        watch.open(now);
+        watch
+    }
+
+    /// Creates a watch on a channel such as stdio, which is joined again for each subscription;
+    /// `seed` is any random number.
+    pub fn on_channel(requested: SubscriptionFilter, options: Options, seed: u64) -> Self {
+        let listener = Listener::idle_on_channel(requested, options);
+        let approach = Approach::Discover { is_page: false };
+        Self::of(listener, approach, seed)
+    }
+
+    fn of(listener: Listener, approach: Approach, seed: u64) -> Self {
+        Self {
+            listener,
+            renewal: Renewal::new(seed),
+            approach,
+            found: None,
+            asked: None,
+            opens_again: true,
+            tells_again: true,
+            phase: Phase::Joining { is_asked: false },
+        }
+    }
+
+    /// Watches for one subscription only, which is not reopened.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.opens_again = false;
+        self
+    }
+
+    /// For an owner that reads everything honored at each [`WatchOutput::Live`]: does not also
+    /// report it as changed.
+    #[must_use]
+    pub fn without_repeats(mut self) -> Self {
+        self.tells_again = false;
+        self
+    }
+
+    /// Returns whether to join the channel now, once per attempt: then call
+    /// [`Watch::handle_joined`], or [`Watch::handle_exit`] if there is no channel.
+    pub fn poll_join(&mut self) -> bool {
+        match &mut self.phase {
+            Phase::Joining { is_asked } => !core::mem::replace(is_asked, true),
+            _ => false,
+        }
+    }
+
+    /// Handles a joined channel, with how to contact the server on it. `ids` generates the request
+    /// ids of this subscription, which must differ from all others on the channel.
+    pub fn handle_joined(&mut self, approach: Approach, ids: Ids, now: Millis) {
+        if let Phase::Joining { .. } = self.phase {
+            self.approach = approach;
+            self.listener.wire.ids = ids;
+            self.begin(now);
+        }
+    }
+
+    /// Handles the head of the response to `call`.
+    pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
+        self.listener.handle_head(call, status, headers, now);
+    }
+
+    /// Handles a piece of the response body of `call`.
+    pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
+        self.listener.handle_bytes(call, bytes, now);
+    }
+
+    /// Handles the end of the response to `call`: the body is complete, broke off, or no response
+    /// came.
+    pub fn handle_end(&mut self, call: Call, now: Millis) {
+        self.listener.handle_end(call, now);
+    }
+
+    /// Handles a message from the server on the channel. Returns whether the message was for this
+    /// subscription alone.
+    pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
+        self.listener.handle_message(message, now)
+    }
+
+    /// Handles the loss of a message on the channel: it may have been any change.
+    pub fn handle_gap(&mut self) {
+        self.listener.handle_gap();
+    }
+
+    /// Handles the end of the channel, or a failure to join it.
+    pub fn handle_exit(&mut self) {
+        if let Phase::Joining { .. } = self.phase {
+            self.phase = Phase::Connecting;
+            self.listener.end(End::Lost(Loss::Disconnected), None);
+        } else {
+            self.listener.handle_exit();
+        }
+    }
+
+    /// Handles the channel's refusal of a message, with this HTTP status.
+    pub fn handle_refusal(&mut self, status: u16) {
+        self.listener.handle_refusal(status);
+    }
+
+    /// Handles the deadline of [`Watch::poll_timeout`].
+    ///
+    /// A broken subscription of 2026-07-28 is not resumed: each request is a new one with a new id
+    /// (2026-07-28, Key Changes).
+    pub fn handle_timeout(&mut self, now: Millis) {
+        match self.phase {
+            Phase::Waiting { until } if until <= now => self.open(now),
+            Phase::Waiting { .. } => {}
+            _ => self.listener.handle_timeout(now),
+        }
+    }
+
+    /// Handles the return of the network: opens the next subscription now, unless the server asked
+    /// to wait.
+    pub fn handle_online(&mut self, now: Millis) {
+        if let Phase::Waiting { .. } = self.phase
+            && self.asked.is_none()
+        {
+            self.open(now);
+        }
+    }
+
+    /// Stops permanently: no output follows.
+    pub fn cancel(&mut self) {
+        self.phase = Phase::Stopped;
+        self.listener.cancel();
+    }
+
+    /// Returns the next network operation, or `None` until the next `handle_*` call.
+    pub fn poll_transfer(&mut self) -> Option<Transfer> {
+        self.listener.poll_transfer()
+    }
+
+    /// Returns the next output, or `None` until the next `handle_*` call.
+    pub fn poll_output(&mut self, now: Millis) -> Option<WatchOutput> {
+        Some(match self.listener.poll_output()? {
+            Output::Acknowledged(honored) => self.go_live(honored, now),
+            Output::Changed(event) => WatchOutput::Changed(event),
+            Output::Ended(end) => self.finish(end, now),
+        })
+    }
+
+    /// Returns when to call [`Watch::handle_timeout`]; `None` if no deadline is set.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        match self.phase {
+            Phase::Waiting { until } => Some(until),
+            _ => self.listener.poll_timeout(),
+        }
+    }
+
+    /// Returns the state of the watch.
+    pub fn state(&self) -> State {
+        match self.phase {
+            Phase::Joining { .. } | Phase::Connecting => State::Connecting,
+            Phase::Live => State::Live,
+            Phase::Waiting { .. } => State::Waiting,
+            Phase::Stopped => State::Stopped,
+        }
+    }
+
+    /// Returns the revision that the server speaks; `None` until it is known, and while there is no
+    /// subscription.
+    pub fn version(&self) -> Option<&'static str> {
+        self.listener.version()
+    }
+
+    /// Returns the id of the listen request; see [`Listener::id`].
+    pub fn id(&self) -> Option<&RequestId> {
+        self.listener.id()
+    }
+
+    /// Returns how long the server asked to wait when the last subscription ended.
+    pub fn retry_after(&self) -> Option<Millis> {
+        self.asked
+    }
+
+    /// Whether there is no subscription at the moment; pending output of the last one may still be
+    /// polled.
+    pub fn is_ended(&self) -> bool {
+        self.listener.is_ended()
+    }
+
+    fn open(&mut self, now: Millis) {
+        match self.listener.carrier {
+            Carrier::Http => self.begin(now),
+            Carrier::Channel => self.phase = Phase::Joining { is_asked: false },
+        }
+    }
+
+    /// Contacts the server. The revision of a server that a subscription was open to is not asked
+    /// for again.
+    fn begin(&mut self, now: Millis) {
+        let found = self.found.filter(|_| self.is_asking());
+        self.phase = Phase::Connecting;
+        self.listener.begin(found.unwrap_or(self.approach), now);
+    }
+
+    fn go_live(&mut self, honored: SubscriptionFilter, now: Millis) -> WatchOutput {
+        let is_again = self.renewal.handle_live(honored.is_empty(), now);
+        if is_again && self.tells_again {
+            self.listener.tell_all();
+        }
+        let is_modern = self.version() == Some(PROTOCOL_VERSION);
+        self.found = Some(if is_modern {
+            Approach::Modern
+        } else {
+            Approach::Legacy
+        });
+        self.phase = Phase::Live;
+        WatchOutput::Live { honored, is_again }
+    }
+
+    /// Handles the end of the subscription. The next one has its own session.
+    fn finish(&mut self, end: End, now: Millis) -> WatchOutput {
+        self.asked = self.listener.retry_after();
+        self.listener.cancel();
+        let until = self.renewed(&end, now).filter(|_| self.opens_again);
+        let Some(until) = until else {
+            self.phase = Phase::Stopped;
+            return WatchOutput::Stopped(end);
+        };
+        self.phase = Phase::Waiting { until };
+        WatchOutput::Waiting { end, until }
+    }
+
+    /// Returns when to open the next subscription; `None` if there is none.
+    fn renewed(&mut self, end: &End, now: Millis) -> Option<Millis> {
+        if self.is_doubtful(end) {
+            self.found = None;
+            let lost = End::Lost(Loss::Disconnected);
+            return self.renewal.handle_end(&lost, self.asked, now);
+        }
+        self.renewal.handle_end(end, self.asked, now)
+    }
+
+    /// Whether the server may have been replaced by one that speaks another revision: the client
+    /// asks again before the refusal counts.
+    fn is_doubtful(&self, end: &End) -> bool {
+        let End::Refused(refusal) = end else {
+            return false;
+        };
+        self.is_asking() && self.found.is_some() && !era::is_passing(refusal.status)
+    }
+
+    /// Whether the client asks the server which revision it speaks.
+    fn is_asking(&self) -> bool {
+        matches!(self.approach, Approach::Discover { .. })
+    }
+}
+
+impl State {
+    /// A stable name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Live => "live",
+            Self::Waiting => "waiting",
+            Self::Stopped => "stopped",
+        }
+    }
+}

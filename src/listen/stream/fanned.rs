@@ -1,0 +1,75 @@
+use alloc::sync::Arc;
+
+use crate::{
+    clock::Millis,
+    tally::Tally,
+    vocabulary::{event::ServerEvent, filter::SubscriptionFilter},
+};
+
+use super::{ServerStream, State, cues::Since, stamp::Stamp};
+
+/// Access for [`crate::fanout`], which encodes one message for many streams.
+impl ServerStream {
+    /// Returns whether the host may write the message of an event directly, because nothing is
+    /// pending before it. If so, records the write; the caller counts it.
+    pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
+        let is_acknowledged = true;
+        let is_open = self.state == State::Open { is_acknowledged };
+        let is_kept = self.is_held || self.is_withheld(now);
+        // A keep-alive without room is pending too, and has started the stall timer.
+        let waits = self.lifetime.is_blocked() || self.pending_cues() > 0;
+        if !is_open || is_kept || waits {
+            return false;
+        }
+        self.keep_alive.handle_written(now);
+        true
+    }
+
+    /// Handles the lack of room for that message: the cue becomes pending.
+    pub(crate) fn handle_unwritten(
+        &mut self,
+        event: &ServerEvent,
+        published: Option<Millis>,
+        now: Millis,
+    ) {
+        if !self.honored.accepts(event) {
+            return;
+        }
+        if let Some(tally) = &self.tally {
+            tally.take_back(published.map(|published| now - published));
+        }
+        self.handle_event_of(event, published);
+    }
+
+    /// Handles an event from the bus that was published at this time.
+    pub(crate) fn handle_event_of(&mut self, event: &ServerEvent, published: Option<Millis>) {
+        self.push(event, Since::new(None, published));
+    }
+
+    /// Counts further events that were collapsed into one.
+    pub(crate) fn count_repeats(&self, repeats: usize) {
+        let takes_in = self.is_opening() || self.is_open();
+        if let Some(tally) = self.tally.as_ref().filter(|_| takes_in) {
+            (0..repeats).for_each(|_| tally.count_event(true));
+        }
+    }
+
+    /// Frees the cue queue if it is empty.
+    pub(crate) fn rest(&mut self) {
+        self.cues.take_if(|cues| cues.len() == 0);
+    }
+
+    /// Replaces the stamp and the filter by shared copies of equal value.
+    pub(crate) fn share(&mut self, stamp: &Stamp, honored: &Arc<SubscriptionFilter>) {
+        self.stamp.clone_from(stamp);
+        self.honored.clone_from(honored);
+    }
+
+    pub(crate) fn tally(&self) -> Option<&Arc<Tally>> {
+        self.tally.as_ref()
+    }
+
+    pub(crate) fn shared_honored(&self) -> &Arc<SubscriptionFilter> {
+        &self.honored
+    }
+}

@@ -1,0 +1,171 @@
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use crate::{
+    clock::Millis,
+    vocabulary::{
+        filter::SubscriptionFilter,
+        scope::{Label, Scope},
+    },
+};
+
+use super::{ServerStream, ending::Ending};
+
+/// The authorization of a stream's caller, valid for a limited time.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    span: Millis,
+    until: Millis,
+    question: Question,
+    /// Whether the pending answer is outdated: the question has to be asked again.
+    is_doubted: bool,
+}
+
+/// Whether a new authorization is required.
+#[derive(Debug)]
+enum Question {
+    /// No: no cue is pending, or the grant is valid.
+    None,
+    /// Yes: a cue is pending.
+    Due,
+    /// The authorizer has been asked about this filter.
+    Asked(Arc<SubscriptionFilter>),
+}
+
+impl Grant {
+    /// Whether the grant is too old for a cue to be sent.
+    fn is_stale(&self, now: Millis) -> bool {
+        self.until <= now
+    }
+}
+
+/// Authorization of the caller when a cue is about to be sent.
+impl ServerStream {
+    /// Limits the current authorization to `span`. After that, no cue is sent until
+    /// [`ServerStream::poll_question`] has been answered. Zero: valid without a limit.
+    pub fn grant_for(&mut self, span: impl Into<Millis>, now: Millis) {
+        let span = span.into();
+        self.grant = (span > Millis(0)).then(|| {
+            Box::new(Grant {
+                span,
+                until: now + span,
+                question: Question::None,
+                is_doubted: false,
+            })
+        });
+    }
+
+    /// Makes the grant stale: the caller is authorized again before the next cue is sent. Returns
+    /// false without a grant.
+    pub(crate) fn renew_grant(&mut self) -> bool {
+        let Some(grant) = &mut self.grant else {
+            return false;
+        };
+        grant.until = Millis(0);
+        grant.is_doubted = matches!(grant.question, Question::Asked(_));
+        true
+    }
+
+    /// Returns the filter to authorize again, once per request. Cues are withheld until
+    /// [`ServerStream::handle_granted`] or [`ServerStream::handle_denied`].
+    pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
+        let honored = &self.honored;
+        let grant = self.grant.as_mut()?;
+        matches!(grant.question, Question::Due).then(|| {
+            grant.question = Question::Asked(honored.clone());
+            honored.clone()
+        })
+    }
+
+    /// Handles a renewed authorization for what `allowed` names. A stream that honors more ends at
+    /// once and without a result: its client listens again, and gets what is allowed.
+    pub fn handle_granted(&mut self, allowed: &SubscriptionFilter, now: Millis) {
+        let Some(grant) = &mut self.grant else {
+            return;
+        };
+        let Question::Asked(asked) = core::mem::replace(&mut grant.question, Question::None) else {
+            return;
+        };
+        let is_doubted = core::mem::take(&mut grant.is_doubted);
+        grant.until = if is_doubted {
+            Millis(0)
+        } else {
+            now + grant.span
+        };
+        if !asked.is_subset_of(allowed) {
+            self.handle_denied();
+        }
+    }
+
+    /// Handles a denied or failed authorization: the stream ends at once and without a result, and
+    /// pending cues are dropped.
+    pub fn handle_denied(&mut self) {
+        self.abort_for(Ending::Denied);
+    }
+
+    /// Ends the stream at once and without a result, for a host that stops waiting for it: as
+    /// [`ServerStream::handle_denied`] if an authorization is pending, and otherwise as
+    /// [`ServerStream::abort`].
+    pub fn give_up(&mut self) {
+        if self.is_asking() {
+            self.handle_denied();
+        } else {
+            self.abort();
+        }
+    }
+
+    /// Whether cues are withheld now.
+    pub(crate) fn is_withheld(&self, now: Millis) -> bool {
+        let grant = self.grant.as_ref();
+        grant.is_some_and(|grant| grant.is_stale(now))
+    }
+
+    /// Whether a cue is pending for an authorization, and not for room.
+    pub fn is_asking(&self) -> bool {
+        let grant = self.grant.as_ref();
+        grant.is_some_and(|grant| !matches!(grant.question, Question::None))
+    }
+
+    /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
+    pub(crate) fn withhold(&mut self, now: Millis) -> bool {
+        if !self.is_withheld(now) || self.is_held || self.pending_cues() == 0 {
+            return false;
+        }
+        if let Some(grant) = &mut self.grant
+            && matches!(grant.question, Question::None)
+        {
+            grant.question = Question::Due;
+        }
+        // There is room, so the client is not stalled.
+        self.lifetime.handle_taken();
+        true
+    }
+
+    /// Returns the caller's scope if `allowed` has audiences that the stream does not receive yet:
+    /// the holder of the stream registers it again with this scope. `None` if the stream has all of
+    /// them, or is closing.
+    pub fn wider_scope(&self, allowed: &SubscriptionFilter) -> Option<Scope> {
+        let scope = &self.honored.scope;
+        let audiences = &allowed.scope.audiences;
+        let has_all = audiences.iter().all(|name| scope.audiences.contains(name));
+        (self.is_open() && !has_all).then(|| Scope {
+            audiences: audiences.clone(),
+            ..scope.clone()
+        })
+    }
+
+    /// Sets the audiences and principals of the caller. Call it before the stream is registered
+    /// anywhere.
+    pub fn scope_to(&mut self, scope: Scope) {
+        let honored = SubscriptionFilter::clone(&self.honored);
+        self.honored = Arc::new(SubscriptionFilter { scope, ..honored });
+    }
+
+    /// Handles the revocation of a caller: if it is the caller of this stream, the stream ends at
+    /// once and without a result.
+    pub(crate) fn handle_revoked(&mut self, principal: &Label) {
+        if self.honored.scope.principals.contains(principal) {
+            self.abort_for(Ending::Denied);
+        }
+    }
+}

@@ -1,0 +1,382 @@
+mod cues;
+mod ending;
+mod fanned;
+mod grant;
+mod keep_alive;
+mod loss;
+mod output;
+mod settings;
+mod stamp;
+
+use alloc::{boxed::Box, sync::Arc};
+
+use crate::{
+    clock::Millis,
+    tally::Tally,
+    vocabulary::{
+        event::ServerEvent, filter::SubscriptionFilter, id::RequestId, position::Position,
+    },
+};
+
+use self::{ending::Lifetime, grant::Grant, keep_alive::KeepAlive};
+
+pub(crate) use cues::{Cues, Since};
+pub use ending::Ending;
+pub use output::{Next, Output};
+pub use stamp::Stamp;
+
+/// The server side of one stream of notifications, from registration to its end.
+///
+/// Pass input to the `handle_*` methods; after each call, and whenever the transport has room, call
+/// [`ServerStream::poll_output`] until it returns `None`. Call [`ServerStream::handle_timeout`] at
+/// the time of [`ServerStream::poll_timeout`]. Output that is not polled stays collapsed, with one
+/// cue per topic. If the transport has no room, call [`ServerStream::handle_blocked`]: a stream
+/// whose client reads nothing for too long ends.
+#[derive(Debug)]
+pub struct ServerStream {
+    pub(crate) stamp: Stamp,
+    pub(crate) honored: Arc<SubscriptionFilter>,
+    pub(crate) server_info: Option<Arc<str>>,
+    pub(crate) is_held: bool,
+    pub(crate) state: State,
+    /// Allocated when a cue first becomes pending: most streams are idle most of the time.
+    pub(crate) cues: Option<Box<Cues>>,
+    pub(crate) keep_alive: KeepAlive,
+    pub(crate) lifetime: Lifetime,
+    /// The authorization of the caller, if it is limited in time.
+    pub(crate) grant: Option<Box<Grant>>,
+    ending: Option<Ending>,
+    pub(crate) is_frozen: bool,
+    pub(crate) tally: Option<Arc<Tally>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not registered with the bus yet: events are held, nothing may be written.
+    Opening,
+    /// Registered. The acknowledgment is sent before anything else.
+    Open {
+        is_acknowledged: bool,
+    },
+    /// Pending output is sent, then the end; a graceful one with the result.
+    Draining {
+        is_acknowledged: bool,
+        is_graceful: bool,
+    },
+    /// Everything is written or dropped; the end has not been polled yet.
+    Ending,
+    Closed,
+}
+
+impl ServerStream {
+    /// Creates the stream of a subscription that is not registered yet. `keep_alive` is the
+    /// interval of keep-alives, as a `Duration` or [`Millis`]; zero disables them.
+    pub fn new(
+        id: RequestId,
+        honored: SubscriptionFilter,
+        keep_alive: impl Into<Millis>,
+        now: Millis,
+    ) -> Self {
+        Self::with_stamp(Stamp::Subscription(id), honored, keep_alive, now)
+    }
+
+    /// Creates a stream with any stamp; otherwise as [`ServerStream::new`].
+    pub fn with_stamp(
+        stamp: Stamp,
+        honored: SubscriptionFilter,
+        keep_alive: impl Into<Millis>,
+        now: Millis,
+    ) -> Self {
+        Self {
+            stamp,
+            cues: None,
+            honored: Arc::new(honored),
+            server_info: None,
+            is_held: false,
+            state: State::Opening,
+            keep_alive: KeepAlive::new(keep_alive.into(), now),
+            lifetime: Lifetime::default(),
+            grant: None,
+            ending: None,
+            is_frozen: false,
+            tally: None,
+        }
+    }
+
+    /// Names the server in the result that ends the stream; `server_info` is compact JSON.
+    #[must_use]
+    pub fn with_server_info(mut self, server_info: Option<Arc<str>>) -> Self {
+        self.server_info = server_info;
+        self
+    }
+
+    /// Handles the bus's confirmation of the registration: the acknowledgment may be sent.
+    pub fn handle_attached(&mut self, now: Millis) {
+        if self.state == State::Opening {
+            self.keep_alive.handle_written(now);
+            self.state = State::Open {
+                is_acknowledged: false,
+            };
+        }
+    }
+
+    /// Handles an event from the bus; ignores it if the filter does not honor it.
+    pub fn handle_event(&mut self, event: &ServerEvent) {
+        self.push(event, Since::default());
+    }
+
+    /// Handles the event at `position` of the log of the bus, see [`ServerStream::covered`].
+    /// `published` is when it was published, if that is known.
+    pub fn handle_event_at(
+        &mut self,
+        event: &ServerEvent,
+        position: Position,
+        published: Option<Millis>,
+    ) {
+        let position = Some(position);
+        self.push(event, Since::new(position, published));
+    }
+
+    /// Replaces the filter, and drops the cues that the new one does not honor.
+    pub fn handle_filter(&mut self, honored: SubscriptionFilter) {
+        if let Some(cues) = &mut self.cues {
+            cues.retain(|event| honored.accepts(event));
+        }
+        self.honored = Arc::new(honored);
+        // The output that the client was slow to read may be gone.
+        if !self.has_output() {
+            self.lifetime.handle_taken();
+        }
+    }
+
+    /// Handles a transport without room. If output is pending, the stall timer starts; polling an
+    /// output stops it.
+    pub fn handle_blocked(&mut self, now: Millis) {
+        if self.has_output() {
+            self.lifetime.handle_blocked(now);
+        }
+    }
+
+    /// Pauses or resumes the stream. A paused stream sends its acknowledgment and keep-alives, but
+    /// holds cues.
+    pub fn handle_hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether the stream is paused.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Handles the deadline of [`ServerStream::poll_timeout`].
+    pub fn handle_timeout(&mut self, now: Millis) {
+        if self.is_open() {
+            self.keep_alive.handle_timeout(now);
+        }
+        if self.lifetime.is_stalled(now) {
+            self.abort_for(Ending::Stalled);
+        }
+        if self.lifetime.has_expired(now) {
+            self.abort_for(Ending::Expired);
+        }
+        if let Some(why) = self.lifetime.take_retirement(now) {
+            self.retire(why);
+        }
+    }
+
+    /// Ends the stream without a result: pending cues are sent, then the stream breaks off, and its
+    /// client comes back.
+    pub fn retire(&mut self, why: Ending) {
+        self.drain(why);
+    }
+
+    /// Ends the stream at once and without a result, as a drop: the client then comes back.
+    pub fn abort(&mut self) {
+        self.abort_for(Ending::Aborted);
+    }
+
+    /// Returns the next output to write, or `None` until the next `handle_*` call.
+    pub fn poll_output(&mut self, now: Millis) -> Option<Output> {
+        let next = self.poll_next(now)?;
+        Some(self.encode(&next))
+    }
+
+    /// As [`ServerStream::poll_output`], for a caller that encodes the messages.
+    pub fn poll_next(&mut self, now: Millis) -> Option<Next> {
+        let next = match self.state {
+            State::Opening | State::Closed => return None,
+            State::Ending => {
+                self.state = State::Closed;
+                return Some(Next::End);
+            }
+            State::Open { is_acknowledged } => {
+                self.state = State::Open {
+                    is_acknowledged: true,
+                };
+                self.pending(is_acknowledged, now)
+                    .or_else(|| self.keep_alive.is_due().then_some(Next::KeepAlive))?
+            }
+            State::Draining {
+                is_acknowledged,
+                is_graceful,
+            } => {
+                self.state = State::Draining {
+                    is_acknowledged: true,
+                    is_graceful,
+                };
+                match self.pending(is_acknowledged, now) {
+                    Some(pending) => pending,
+                    None if self.is_asking() => return None,
+                    None => self.last(is_graceful),
+                }
+            }
+        };
+        self.lifetime.handle_taken();
+        self.keep_alive.handle_written(now);
+        Some(next)
+    }
+
+    /// Returns when to call [`ServerStream::handle_timeout`]; `None` if no deadline is set.
+    pub fn poll_timeout(&self) -> Option<Millis> {
+        if self.is_ending() || self.is_opening() {
+            return None;
+        }
+        let keep_alive = self.keep_alive.deadline().filter(|_| self.is_open());
+        let deadlines = [keep_alive, self.lifetime.deadline()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Returns the position up to which everything has been polled, where `latest` is that of the
+    /// last event handled; `None` while a cue of unknown position is pending.
+    pub fn covered(&self, latest: Position) -> Option<Position> {
+        let cues = self.cues.as_ref();
+        cues.map_or(Some(latest), |cues| cues.covered(latest))
+    }
+
+    /// Returns the stamp.
+    pub fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// Returns the honored filter.
+    pub fn honored(&self) -> &SubscriptionFilter {
+        &self.honored
+    }
+
+    /// Returns the number of pending cues; never more than the filter has topics.
+    pub fn pending_cues(&self) -> usize {
+        self.cues.as_ref().map_or(0, |cues| cues.len())
+    }
+
+    /// Whether the registration is pending.
+    pub fn is_opening(&self) -> bool {
+        self.state == State::Opening
+    }
+
+    /// Returns why the stream ends or ended; `None` while it is open.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
+    /// Whether the stream is open: it was registered, and is not closing.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open { .. })
+    }
+
+    /// Whether nothing is left to write but the end.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.state, State::Ending | State::Closed)
+    }
+
+    fn pending(&mut self, is_acknowledged: bool, now: Millis) -> Option<Next> {
+        if !is_acknowledged {
+            return Some(Next::Acknowledged);
+        }
+        if self.is_held || self.withhold(now) {
+            return None;
+        }
+        let (event, since) = self.cues.as_mut()?.pop()?;
+        if let Some(tally) = &self.tally {
+            tally.count_frame(since.published.map(|published| now - published));
+        }
+        Some(Next::Changed(event))
+    }
+
+    /// Returns the result if there is one to send, and otherwise the end.
+    fn last(&mut self, is_graceful: bool) -> Next {
+        if is_graceful && self.stamp.is_subscription() {
+            self.state = State::Ending;
+            return Next::Result;
+        }
+        self.state = State::Closed;
+        Next::End
+    }
+
+    fn encode(&self, next: &Next) -> Output {
+        let message = match next {
+            Next::Acknowledged => self.stamp.acknowledgment(&self.honored),
+            Next::Changed(event) => Some(self.stamp.notification(event)),
+            Next::Result => self.stamp.result(self.server_info.as_deref()),
+            Next::KeepAlive => return Output::KeepAlive,
+            Next::End => return Output::End,
+        };
+        message.map_or(Output::Opened, Output::Message)
+    }
+
+    /// Ends the stream after its pending output.
+    pub(crate) fn drain(&mut self, why: Ending) {
+        match self.state {
+            State::Opening => self.abort_for(why),
+            State::Open { is_acknowledged } => {
+                self.ending = Some(why);
+                self.state = State::Draining {
+                    is_acknowledged,
+                    is_graceful: why == Ending::Closed,
+                };
+            }
+            State::Draining { .. } | State::Ending | State::Closed => {}
+        }
+    }
+
+    pub(crate) fn abort_for(&mut self, why: Ending) {
+        self.cues = None;
+        if !self.is_ending() {
+            self.ending = Some(why);
+            self.state = State::Ending;
+        }
+    }
+
+    fn has_output(&self) -> bool {
+        match self.state {
+            State::Opening | State::Closed => false,
+            State::Open { is_acknowledged } => {
+                let is_cued = self.pending_cues() > 0 && !self.is_held && !self.is_asking();
+                !is_acknowledged || self.keep_alive.is_due() || is_cued
+            }
+            State::Draining { .. } | State::Ending => true,
+        }
+    }
+
+    pub(crate) fn push(&mut self, event: &ServerEvent, since: Since) {
+        if let ServerEvent::Revoked { principal } = event {
+            return self.handle_revoked(principal);
+        }
+        if event.audience().is_some() && !self.honored.accepts(event) {
+            return;
+        }
+        let pushed = self.cue(event.change(), since);
+        if let (Some(tally), Some(is_collapsed)) = (&self.tally, pushed) {
+            tally.count_event(is_collapsed);
+        }
+    }
+
+    /// Queues a cue. Returns whether one for the same topic was pending; `None` if the event is not
+    /// queued.
+    pub(crate) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
+        let is_open = matches!(self.state, State::Opening | State::Open { .. });
+        if !is_open || !self.honored.accepts(event) {
+            return None;
+        }
+        Some(self.cues.get_or_insert_default().push(event, since))
+    }
+}

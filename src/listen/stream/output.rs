@@ -1,0 +1,34 @@
+use alloc::string::String;
+
+use crate::vocabulary::event::ServerEvent;
+
+/// An output of a stream, to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// The stream is open; a stream without a stamp has no message for it.
+    Opened,
+    /// One JSON-RPC message.
+    Message(String),
+    /// A keep-alive, without content.
+    KeepAlive,
+    /// The stream ends; nothing follows.
+    End,
+}
+
+/// An output of a stream, before it is encoded as a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Next {
+    /// The stream is open.
+    Acknowledged,
+    /// Something changed. Events for one topic collapse into the latest.
+    Changed(ServerEvent),
+    /// A keep-alive, without content.
+    KeepAlive,
+    /// The stream ends gracefully, with the result of its request.
+    Result,
+    /// The stream ends; nothing follows. Without a [`Next::Result`] before it, the client comes
+    /// back.
+    End,
+}

@@ -1,0 +1,49 @@
+use alloc::string::String;
+
+use crate::{
+    message,
+    vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
+};
+
+/// How the messages of a stream are tied to its request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stamp {
+    /// The id of the listen request that opened the stream. The stream starts with an
+    /// acknowledgment and ends with a result (2026-07-28, Subscriptions).
+    Subscription(RequestId),
+    /// The stream of a session, without an acknowledgment and a result (2025-11-25, Transports:
+    /// Listening for Messages from the Server).
+    None,
+}
+
+impl Stamp {
+    /// Returns the acknowledgment; `None` without a stamp.
+    pub(crate) fn acknowledgment(&self, honored: &SubscriptionFilter) -> Option<String> {
+        self.id().map(|id| message::acknowledged(id, honored))
+    }
+
+    /// Returns the notification of `event`.
+    pub(crate) fn notification(&self, event: &ServerEvent) -> String {
+        match self {
+            Self::Subscription(id) => message::notification(id, event),
+            Self::None => message::plain_notification(event),
+        }
+    }
+
+    /// Returns the message that ends a stream gracefully; `None` without a stamp.
+    pub(crate) fn result(&self, server_info: Option<&str>) -> Option<String> {
+        self.id().map(|id| message::listen_result(id, server_info))
+    }
+
+    /// Whether a request is answered by the result of the stream.
+    pub(crate) fn is_subscription(&self) -> bool {
+        self.id().is_some()
+    }
+
+    fn id(&self) -> Option<&RequestId> {
+        match self {
+            Self::Subscription(id) => Some(id),
+            Self::None => None,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What the server says that it notifies about.
+
+use alloc::sync::Arc;
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    json::{self, Node},
+    sse,
+    vocabulary::{task, topic::Topic},
+};
+
+/// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities;
+/// SEP-2663, Capability Negotiation).
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each flag is independent of the others"
+)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// `tools.listChanged`
+    pub tools_list_changed: bool,
+    /// `prompts.listChanged`
+    pub prompts_list_changed: bool,
+    /// `resources.listChanged`
+    pub resources_list_changed: bool,
+    /// `resources.subscribe`
+    pub resources_subscribe: bool,
+    /// `extensions["io.modelcontextprotocol/tasks"]`
+    pub tasks: bool,
+}
+
+/// What a `server/discover` answer tells that matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    /// The server's capabilities.
+    pub capabilities: Capabilities,
+    /// `_meta["io.modelcontextprotocol/serverInfo"]` as compact JSON, where the server gives it.
+    pub server_info: Option<Arc<str>>,
+    /// Until when the answer may be reused; `None`: for ever.
+    pub fresh_until: Option<Millis>,
+    /// Whether it may be reused for other callers too.
+    pub is_public: bool,
+}
+
+impl Discovered {
+    /// Reads the answer to `server/discover`, a JSON body or an event stream, asked for at `now`;
+    /// `None` where it holds no result with capabilities.
+    ///
+    /// The answer is fresh for its `ttlMs`, yet never longer than an hour, and belongs to one
+    /// caller unless its `cacheScope` is public (2026-07-28, Caching).
+    pub fn from_answer(body: &[u8], now: Millis) -> Option<Self> {
+        let messages = sse::data(core::str::from_utf8(body).ok()?);
+        Self::from_message(body, now).or_else(|| {
+            messages
+                .iter()
+                .find_map(|message| Self::from_message(message.as_bytes(), now))
+        })
+    }
+
+    /// Whether the answer still holds.
+    pub fn is_fresh(&self, now: Millis) -> bool {
+        self.fresh_until.is_none_or(|until| now < until)
+    }
+
+    fn from_message(message: &[u8], now: Millis) -> Option<Self> {
+        let document = json::read(message, MAX_DEPTH).ok()?;
+        let result = document.root.get("result")?;
+        let ttl = result.get("ttlMs").and_then(Node::as_u53).unwrap_or(0);
+        let server_info = result.get("_meta").and_then(|meta| meta.get(SERVER_INFO));
+        Some(Self {
+            capabilities: Capabilities::from_node(result.get("capabilities")?),
+            server_info: server_info.map(|node| json::to_compact(node).into()),
+            fresh_until: Some(now + Millis(ttl.min(LONGEST_TTL_MS))),
+            is_public: result.get("cacheScope").and_then(Node::as_str) == Some("public"),
+        })
+    }
+}
+
+impl Capabilities {
+    /// Whether the server says that it tells of a topic to clients.
+    pub fn cover(self, topic: &Topic) -> bool {
+        match topic {
+            Topic::Tools => self.tools_list_changed,
+            Topic::Prompts => self.prompts_list_changed,
+            Topic::Resources => self.resources_list_changed,
+            Topic::Resource(_) => self.resources_subscribe,
+            Topic::Task(_) => self.tasks,
+            Topic::Everything | Topic::Audience(_) | Topic::Revocations | Topic::Principal(_) => {
+                false
+            }
+        }
+    }
+
+    /// Everything that there is to subscribe to.
+    pub const ALL: Self = Self {
+        tools_list_changed: true,
+        prompts_list_changed: true,
+        resources_list_changed: true,
+        resources_subscribe: true,
+        tasks: true,
+    };
+
+    /// Reads an object of MCP's `ServerCapabilities`; members of another type count as missing.
+    pub fn from_node(node: &Node<'_>) -> Self {
+        let flag = |feature: &str, name: &str| {
+            let flag = node.get(feature).and_then(|feature| feature.get(name));
+            flag.and_then(Node::as_bool) == Some(true)
+        };
+        Self {
+            tools_list_changed: flag("tools", "listChanged"),
+            prompts_list_changed: flag("prompts", "listChanged"),
+            resources_list_changed: flag("resources", "listChanged"),
+            resources_subscribe: flag("resources", "subscribe"),
+            tasks: declare_tasks(node),
+        }
+    }
+
+    /// What a server that offers this could be notified about: every feature that it has. `None` where it is no object.
+    pub fn offered(node: &Node<'_>) -> Option<Self> {
+        let has = |feature: &str| node.get(feature).and_then(Node::as_object).is_some();
+        node.as_object()?;
+        Some(Self {
+            tools_list_changed: has("tools"),
+            prompts_list_changed: has("prompts"),
+            resources_list_changed: has("resources"),
+            resources_subscribe: has("resources"),
+            tasks: declare_tasks(node),
+        })
+    }
+
+    /// The members of MCP's `ServerCapabilities` that hold the flags, with the flags of each.
+    pub fn features(self) -> [(&'static str, Vec<(&'static str, bool)>); 3] {
+        [
+            ("tools", vec![("listChanged", self.tools_list_changed)]),
+            ("prompts", vec![("listChanged", self.prompts_list_changed)]),
+            (
+                "resources",
+                vec![
+                    ("listChanged", self.resources_list_changed),
+                    ("subscribe", self.resources_subscribe),
+                ],
+            ),
+        ]
+    }
+
+    /// Reads what a server's author declares; `None` where it is no object of MCP's `ServerCapabilities`.
+    pub fn declared(text: &str) -> Option<Self> {
+        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
+        is_well_formed(&document.root).then(|| Self::from_node(&document.root))
+    }
+
+    /// Reads what [`Capabilities::to_json`] wrote; text that is not JSON advertises nothing.
+    pub fn from_json(text: &str) -> Self {
+        json::read(text.as_bytes(), MAX_DEPTH).map_or_else(
+            |_| Self::default(),
+            |document| Self::from_node(&document.root),
+        )
+    }
+
+    /// The flags as compact JSON, in the shape of MCP's `ServerCapabilities`.
+    pub fn to_json(self) -> String {
+        let features = self.features().map(|(name, flags)| {
+            let flags: Vec<String> = flags
+                .iter()
+                .map(|(flag, is_set)| format!("\"{flag}\":{is_set}"))
+                .collect();
+            format!("\"{name}\":{{{}}}", flags.join(","))
+        });
+        format!("{{{}}}", features.join(","))
+    }
+}
+
+/// Whether a client's or server's capabilities declare the Tasks extension (SEP-2663, Capability Negotiation).
+pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
+    let extensions = capabilities.get("extensions");
+    let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
+    settings.and_then(Node::as_object).is_some()
+}
+
+/// Whether everything that matters here is of the type that it has in `ServerCapabilities`.
+fn is_well_formed(capabilities: &Node<'_>) -> bool {
+    let is_object = |node: &Node<'_>| node.as_object().is_some();
+    let features = FEATURES.iter().all(|(feature, flags)| {
+        capabilities.get(feature).is_none_or(|feature| {
+            let is_flag = |flag| {
+                feature
+                    .get(flag)
+                    .is_none_or(|flag| flag.as_bool().is_some())
+            };
+            is_object(feature) && flags.iter().copied().all(is_flag)
+        })
+    });
+    let extensions = capabilities.get("extensions");
+    let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
+    features
+        && [Some(capabilities), extensions, settings]
+            .into_iter()
+            .flatten()
+            .all(is_object)
+}
+
+const FEATURES: [(&str, &[&str]); 3] = [
+    ("tools", &["listChanged"]),
+    ("prompts", &["listChanged"]),
+    ("resources", &["listChanged", "subscribe"]),
+];
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// An hour: so long may a change of the capabilities go unnoticed.
+const LONGEST_TTL_MS: u64 = 3_600_000;
+/// An answer of the server behind us may nest deeper than a request (JSON schemas in extensions).
+const MAX_DEPTH: usize = 128;

@@ -1,0 +1,256 @@
+//! The events of the bus: typed changes, never JSON-RPC.
+
+use alloc::{boxed::Box, string::String};
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{
+    json::{self, Node, Text},
+    vocabulary::{
+        limits::Limits,
+        scope::Label,
+        task::{Task, TaskError},
+        uri::{Uri, UriError},
+    },
+};
+
+/// A change that a server publishes. Its JSON is that of the official TypeScript SDK:
+/// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`. The SDK does
+/// not have `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`, nor the last two
+/// kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerEvent {
+    /// The list of tools changed.
+    ToolsListChanged,
+    /// The list of prompts changed.
+    PromptsListChanged,
+    /// The list of resources changed.
+    ResourcesListChanged,
+    /// The content of one resource changed.
+    ResourceUpdated {
+        /// The resource.
+        uri: Uri,
+    },
+    /// The state of one task changed (Tasks extension, SEP-2663).
+    TaskStatus {
+        /// The whole new state.
+        task: Task,
+    },
+    /// One of the changes above, for the streams of one audience only. A receiver that does not
+    /// know audiences sees an unknown kind and drops it, rather than delivering it to every stream.
+    ForAudience {
+        /// The audience.
+        audience: Label,
+        /// What changed.
+        event: Box<ServerEvent>,
+    },
+    /// A caller has lost its access: its streams end.
+    Revoked {
+        /// The caller's name.
+        principal: Label,
+    },
+}
+
+/// Why a text is not a [`ServerEvent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EventError {
+    /// Not a JSON object, or one with a duplicate key.
+    Malformed,
+    /// `kind` is missing or unknown.
+    UnknownKind,
+    /// `uri` is missing or not a string.
+    MissingUri,
+    /// `uri` is not valid.
+    Uri(UriError),
+    /// `task` is not the state of a task.
+    Task(TaskError),
+    /// `audience` is missing or not a valid name.
+    Audience,
+    /// `principal` is missing or not a valid name.
+    Principal,
+    /// A revocation, where only changes are accepted.
+    Revocation,
+}
+
+impl ServerEvent {
+    /// Reads `{"kind":...}`; ignores members that the kind does not have.
+    ///
+    /// # Errors
+    /// An [`EventError`] that says what is wrong.
+    pub fn from_json(text: &str) -> Result<Self, EventError> {
+        let limits = Limits::default();
+        let document =
+            json::read(text.as_bytes(), limits.depth).map_err(|_| EventError::Malformed)?;
+        if document.has_duplicate_key {
+            return Err(EventError::Malformed);
+        }
+        Self::from_node(&document.root)
+    }
+
+    /// Reads an event that is part of a larger document.
+    ///
+    /// # Errors
+    /// An [`EventError`] that says what is wrong.
+    pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
+        let label = |name| node.get(name).and_then(Label::from_node);
+        match node.get("kind").and_then(Node::as_str) {
+            Some(FOR_AUDIENCE) => Ok(Self::ForAudience {
+                audience: label("audience").ok_or(EventError::Audience)?,
+                event: Box::new(Self::change_in(
+                    node.get("event").ok_or(EventError::Malformed)?,
+                )?),
+            }),
+            Some(REVOKED) => label("principal")
+                .map(|principal| Self::Revoked { principal })
+                .ok_or(EventError::Principal),
+            _ => Self::change_in(node),
+        }
+    }
+
+    /// Reads a change without an audience.
+    fn change_in(node: &Node<'_>) -> Result<Self, EventError> {
+        let object = node.as_object().ok_or(EventError::Malformed)?;
+        let kind = object.get("kind").and_then(Node::as_str);
+        match kind.ok_or(EventError::UnknownKind)? {
+            TOOLS => Ok(Self::ToolsListChanged),
+            PROMPTS => Ok(Self::PromptsListChanged),
+            RESOURCES => Ok(Self::ResourcesListChanged),
+            UPDATED => Self::updated(object.get("uri")),
+            TASK => Task::from_node(object.get("task"))
+                .map(|task| Self::TaskStatus { task })
+                .map_err(EventError::Task),
+            _ => Err(EventError::UnknownKind),
+        }
+    }
+
+    pub(crate) fn updated(uri: Option<&Node<'_>>) -> Result<Self, EventError> {
+        let uri = uri.and_then(Node::as_str).ok_or(EventError::MissingUri)?;
+        Uri::new(uri, Limits::default().uri_bytes)
+            .map(|uri| Self::ResourceUpdated { uri })
+            .map_err(EventError::Uri)
+    }
+
+    /// Returns the event as compact JSON.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from("{\"kind\":\"");
+        out.push_str(self.kind());
+        out.push('"');
+        match self {
+            Self::ResourceUpdated { uri } => {
+                out.push_str(",\"uri\":");
+                json::push_string(&mut out, uri);
+            }
+            Self::TaskStatus { task } => {
+                out.push_str(",\"task\":{");
+                out.push_str(task.members());
+                out.push('}');
+            }
+            Self::ForAudience { audience, event } => {
+                out.push_str(",\"audience\":");
+                json::push_string(&mut out, audience);
+                out.push_str(",\"event\":");
+                out.push_str(&event.to_json());
+            }
+            Self::Revoked { principal } => {
+                out.push_str(",\"principal\":");
+                json::push_string(&mut out, principal);
+            }
+            _ => {}
+        }
+        out.push('}');
+        out
+    }
+
+    /// Returns the change without its audience.
+    pub fn change(&self) -> &Self {
+        match self {
+            Self::ForAudience { event, .. } => event,
+            change => change,
+        }
+    }
+
+    /// Returns the audience; `None` if the event is for every stream.
+    pub fn audience(&self) -> Option<&Label> {
+        match self {
+            Self::ForAudience { audience, .. } => Some(audience),
+            _ => None,
+        }
+    }
+
+    /// Whether the event may be published again if it is unknown whether it was published. A change
+    /// that arrives twice only causes a second read; a second copy of a task's state could arrive
+    /// after its next state.
+    pub fn is_repeatable(&self) -> bool {
+        !matches!(self.change(), Self::TaskStatus { .. })
+    }
+
+    /// Returns the value of `kind`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ToolsListChanged => TOOLS,
+            Self::PromptsListChanged => PROMPTS,
+            Self::ResourcesListChanged => RESOURCES,
+            Self::ResourceUpdated { .. } => UPDATED,
+            Self::TaskStatus { .. } => TASK,
+            Self::ForAudience { .. } => FOR_AUDIENCE,
+            Self::Revoked { .. } => REVOKED,
+        }
+    }
+}
+
+impl Serialize for ServerEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::serialize(&self.to_json(), serializer)
+    }
+}
+
+/// As [`ServerEvent::from_json`].
+impl<'de> Deserialize<'de> for ServerEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Text(text) = Text::deserialize(deserializer)?;
+        Self::from_json(&text).map_err(D::Error::custom)
+    }
+}
+
+impl EventError {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed-event",
+            Self::UnknownKind => "unknown-event-kind",
+            Self::MissingUri | Self::Uri(_) => "invalid-uri",
+            Self::Task(_) => "invalid-task",
+            Self::Audience => "invalid-audience",
+            Self::Principal => "invalid-principal",
+            Self::Revocation => "revocation-not-allowed",
+        }
+    }
+}
+
+impl fmt::Display for EventError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => formatter.write_str("the event is not a JSON object"),
+            Self::UnknownKind => formatter.write_str("the event's kind is unknown"),
+            Self::MissingUri => formatter.write_str("the event has no uri"),
+            Self::Uri(error) => write!(formatter, "the uri {error}"),
+            Self::Task(error) => error.fmt(formatter),
+            Self::Audience => formatter.write_str("the audience is not a valid name"),
+            Self::Principal => formatter.write_str("the principal is not a valid name"),
+            Self::Revocation => formatter.write_str("a revocation cannot be posted"),
+        }
+    }
+}
+
+impl core::error::Error for EventError {}
+
+const TOOLS: &str = "tools_list_changed";
+const PROMPTS: &str = "prompts_list_changed";
+const RESOURCES: &str = "resources_list_changed";
+const UPDATED: &str = "resource_updated";
+const TASK: &str = "task_status";
+const FOR_AUDIENCE: &str = "for_audience";
+const REVOKED: &str = "revoked";

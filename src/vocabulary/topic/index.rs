@@ -1,0 +1,210 @@
+use alloc::vec::Vec;
+
+use crate::{
+    sorted::{Map, Set},
+    vocabulary::event::ServerEvent,
+};
+
+use super::Topic;
+
+/// Maps each topic to the ids that are interested in it. It is updated one topic at a time: a
+/// publish costs what matches, and an update what changes, independent of the size of the index.
+#[derive(Debug)]
+pub struct Index<Id> {
+    wanted: Map<Topic, Ids<Id>>,
+    /// The number of distinct principals among the topics.
+    principals: usize,
+    names: usize,
+    operations: u64,
+}
+
+/// The ids of one topic. Most topics have a single id, which takes no allocation.
+#[derive(Debug, Default)]
+enum Ids<Id> {
+    #[default]
+    None,
+    One(Id),
+    Many(Set<Id>),
+}
+
+impl<Id: Copy + Ord> Index<Id> {
+    /// Enters `id` under `topic`. Returns the topic as the index stores it, so that its text can be
+    /// shared.
+    pub fn insert(&mut self, id: Id, topic: Topic) -> Topic {
+        self.operations += 1;
+        let shared = self.wanted.key(&topic).cloned().unwrap_or_else(|| {
+            self.principals += usize::from(topic.is_principal());
+            self.names += topic.followed_names();
+            topic
+        });
+        if let Some(ids) = self.wanted.or_default(shared.clone()) {
+            ids.insert(id);
+        }
+        shared
+    }
+
+    /// Removes `id` from `topic`.
+    pub fn remove(&mut self, id: Id, topic: &Topic) {
+        self.operations += 1;
+        let Some(ids) = self.wanted.get_mut(topic) else {
+            return;
+        };
+        ids.remove(id);
+        if matches!(ids, Ids::None) {
+            self.wanted.remove(topic);
+            self.principals -= usize::from(topic.is_principal());
+            self.names -= topic.followed_names();
+        }
+    }
+
+    /// Returns the ids that are interested in `event`, each once, in ascending order.
+    pub fn matching(&self, event: &ServerEvent) -> Vec<Id> {
+        let mut ids = self.matching_topic(event);
+        let ascending = ids.len();
+        if let ServerEvent::Revoked { .. } = event {
+            ids.extend(self.under(&Topic::Revocations));
+        }
+        ids.extend(self.under(&Topic::Everything));
+        // Few connections subscribe to everything.
+        if ids.len() > ascending {
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids
+    }
+
+    /// Whether the index is empty.
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// Whether any id is interested in `topic`; for [`Topic::Revocations`], a single principal
+    /// suffices.
+    pub fn contains(&self, topic: &Topic) -> bool {
+        self.wanted.contains_key(topic) || (*topic == Topic::Revocations && self.principals > 0)
+    }
+
+    /// Whether `id` is entered under `topic`.
+    pub fn has(&self, id: Id, topic: &Topic) -> bool {
+        self.wanted.get(topic).is_some_and(|ids| ids.contains(id))
+    }
+
+    /// Returns the union of all topics, in order. Principals are replaced by
+    /// [`Topic::Revocations`].
+    pub fn topics(&self) -> impl Iterator<Item = &Topic> {
+        let is_implied = self.principals > 0 && !self.wanted.contains_key(&Topic::Revocations);
+        let topics = self.wanted.keys().filter(|topic| !topic.is_principal());
+        topics.chain(is_implied.then_some(&Topic::Revocations))
+    }
+
+    /// Returns each pair of an id and a topic.
+    pub fn entries(&self) -> impl Iterator<Item = (Id, &Topic)> {
+        let entries = self.wanted.iter();
+        entries.flat_map(|(topic, ids)| ids.iter().map(move |id| (id, topic)))
+    }
+
+    /// Returns the budget bytes of the names that a bus has to follow for all topics, each name
+    /// counted once.
+    pub fn names(&self) -> usize {
+        self.names
+    }
+
+    /// Returns how many insertions and removals there have been.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Returns the ids that are entered under the topic of `event`, and under its audience if it
+    /// has one.
+    fn matching_topic(&self, event: &ServerEvent) -> Vec<Id> {
+        let Some(ids) = self.wanted.get(&Topic::entry_of(event)) else {
+            return Vec::new();
+        };
+        let Some(audience) = Topic::of_audience(event) else {
+            return ids.iter().collect();
+        };
+        let Some(of_audience) = self.wanted.get(&audience) else {
+            return Vec::new();
+        };
+        // Looks up the ids of the smaller set in the larger one.
+        let (few, others) = if of_audience.len() < ids.len() {
+            (of_audience, ids)
+        } else {
+            (ids, of_audience)
+        };
+        few.iter().filter(|id| others.contains(*id)).collect()
+    }
+
+    fn under(&self, topic: &Topic) -> impl Iterator<Item = Id> + '_ {
+        self.wanted.get(topic).into_iter().flat_map(Ids::iter)
+    }
+}
+
+impl<Id> Default for Index<Id> {
+    fn default() -> Self {
+        Self {
+            wanted: Map::default(),
+            principals: 0,
+            names: 0,
+            operations: 0,
+        }
+    }
+}
+
+impl<Id: Copy + Ord> Ids<Id> {
+    fn insert(&mut self, id: Id) {
+        match self {
+            Self::None => *self = Self::One(id),
+            Self::One(known) if *known == id => {}
+            Self::One(known) => {
+                let mut ids = Set::default();
+                ids.insert(*known);
+                ids.insert(id);
+                *self = Self::Many(ids);
+            }
+            Self::Many(ids) => {
+                ids.insert(id);
+            }
+        }
+    }
+
+    fn remove(&mut self, id: Id) {
+        match self {
+            Self::One(known) if *known == id => *self = Self::None,
+            Self::Many(ids) => {
+                ids.remove(&id);
+                let last = ids.iter().next().copied();
+                if let (Some(last), true) = (last, ids.len() == 1) {
+                    *self = Self::One(last);
+                }
+            }
+            Self::None | Self::One(_) => {}
+        }
+    }
+
+    fn contains(&self, id: Id) -> bool {
+        match self {
+            Self::None => false,
+            Self::One(known) => *known == id,
+            Self::Many(ids) => ids.contains(&id),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::One(_) => 1,
+            Self::Many(ids) => ids.len(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Id> + '_ {
+        let (one, many) = match self {
+            Self::None => (None, None),
+            Self::One(id) => (Some(*id), None),
+            Self::Many(ids) => (None, Some(ids)),
+        };
+        one.into_iter()
+            .chain(many.into_iter().flat_map(Set::iter).copied())
+    }
+}

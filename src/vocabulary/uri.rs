@@ -1,0 +1,38 @@
+//! Resource URIs: opaque text, compared code point by code point.
+
+use alloc::sync::Arc;
+use core::ops::Deref;
+
+pub use crate::vocabulary::name::NameError as UriError;
+use crate::vocabulary::name::{self, serde_text};
+
+/// A resource's URI: not empty, without control characters, never normalized.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uri(Arc<str>);
+
+impl Uri {
+    /// Checks `text`, of at most `max_bytes` bytes, without normalizing it.
+    ///
+    /// # Errors
+    /// A [`UriError`]; only emptiness, control characters and length are refused.
+    pub fn new(text: &str, max_bytes: usize) -> Result<Self, UriError> {
+        name::checked(text, max_bytes).map(Self)
+    }
+}
+
+impl Deref for Uri {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl alloc::borrow::Borrow<str> for Uri {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+// Of any length: the limits of a request have been applied before.
+serde_text!(Uri, |text| Uri::new(text, usize::MAX));
