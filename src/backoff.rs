@@ -1,12 +1,12 @@
-//! How long to wait before something is tried again that failed: any span between the shortest and a ceiling, drawn with
-//! `random` from [0, 1), so that many who failed at the same moment come back spread over it.
+//! How long to wait before a retry: any span between the shortest and a ceiling, drawn with
+//! `random` from [0, 1), so that peers that failed at the same time spread their retries.
 
 use crate::clock::Millis;
 
-/// Before the next attempt to reach a bus that has been away for so long.
+/// Returns the wait before the next attempt to reach a bus that has been away for this long.
 ///
-/// The ceiling grows with the absence alone, not with the number of attempts: edges that lost the
-/// same bus come back spread over it, whenever each of them noticed.
+/// The ceiling grows with the outage alone, not with the number of attempts: the edges of one bus
+/// spread their return, whenever each of them noticed the outage.
 pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> Millis {
     let ceiling = if is_overloaded {
         LONGEST
@@ -16,10 +16,11 @@ pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> M
     within(ceiling, random)
 }
 
-/// Before the next call between a bus and its shard, after so many that failed in a row.
+/// Returns the wait before the next call between a bus and its shard, after this many failures in a
+/// row.
 ///
-/// One that is overloaded is not called again soon. Any other wait is shorter than an edge waits for an
-/// answer: who comes to a shard while that waits is still there when the root is found.
+/// An overloaded peer gets a longer pause. Any other wait is half as long as a stream waits to be
+/// attached: a stream that is opened at a shard meanwhile is still there when the root is reached.
 pub(crate) fn after_failures(failures: u32, is_overloaded: bool, random: f64) -> Millis {
     let doubled = SHORTEST << failures.min(MOST_DOUBLINGS);
     within(if is_overloaded { OVERLOADED } else { doubled }, random)
@@ -37,10 +38,12 @@ fn within(ceiling: u64, random: f64) -> Millis {
 }
 
 const SHORTEST: u64 = 100;
-/// Of the time that the bus has been away, the wait is at most one in so many.
+/// The wait is at most this fraction (1/n) of the time that the bus has been away.
 const SHARE: u64 = 20;
-/// A bus that was away for up to half a minute is found within two seconds of its return.
+/// With this ceiling, a bus that was away for up to half a minute is found within two seconds of
+/// its return.
 const SHORT: u64 = 1_800;
 const LONGEST: u64 = 30_000;
-const MOST_DOUBLINGS: u32 = 5;
+/// Up to 1.6 s: a stream is refused that is not attached within 3 s.
+const MOST_DOUBLINGS: u32 = 4;
 const OVERLOADED: u64 = 6_400;

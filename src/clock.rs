@@ -1,4 +1,4 @@
-//! Time as the caller tells it.
+//! Time, as passed in by the caller.
 
 use core::{
     ops::{Add, Sub},
@@ -7,13 +7,13 @@ use core::{
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds of the host's monotonic clock: a moment, or the span between two.
+/// A time of the host's monotonic clock in milliseconds, or the span between two such times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// A host's time as a number; what is no time counts as zero.
+    /// Converts a host's time from a number; NaN and negative numbers become zero.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -24,7 +24,7 @@ impl Millis {
         Self(millis as u64)
     }
 
-    /// As the number that hosts take.
+    /// Converts the time to the number type of hosts.
     #[expect(
         clippy::cast_precision_loss,
         reason = "a clock stays far below 2^53 ms"

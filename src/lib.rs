@@ -1,37 +1,41 @@
 //! The sans-I/O core of `subscriptions/listen`, the live notifications of the
 //! Model Context Protocol (revision 2026-07-28).
 //!
-//! Bytes, events and the time go in; frames, rejections and deadlines come out.
-//! Nothing here reads a clock, a random source, a socket or a global, so the same
-//! code runs natively, in workerd, in Node and in browsers.
+//! Bytes, events and the time go in; frames, rejections and deadlines come out. No code in this
+//! crate reads a clock, a random source, a socket or a global, so it runs unchanged natively, in
+//! workerd, in Node and in browsers.
 //!
-//! The house, each room knowing only those above it:
+//! The modules, each of which depends only on those above it:
 //!
 //! - [`clock`], [`json`], [`sse`], [`id`], [`error`]: time as an argument, JSON text, server-sent
-//!   events, request ids, refusals
-//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`], [`position`], [`capabilities`], [`filter`]: the vocabulary
-//! - [`message`]: every JSON-RPC message this crate ever writes
-//! - [`publish`], [`offer`]: what a publisher posts, and what a server behind us offers
+//!   events, request ids, rejections
+//! - [`limits`], [`name`], [`uri`], [`task`], [`event`], [`topic`], [`position`], [`capabilities`],
+//!   [`filter`]: the vocabulary
+//! - [`message`]: every JSON-RPC message that this crate writes
+//! - [`publish`], [`offer`]: the body that a publisher posts, and the capabilities that the MCP
+//!   server advertises
 //! - [`listen`]: accepting a listen request, and both sides of its stream
-//! - [`http`]: header fields; which methods, hosts and origins are served, and what browsers are told
+//! - [`http`]: header fields; which methods, hosts and origins are served, and the CORS headers for browsers
 //! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol
-//! - [`session`]: the sessions of 2025-11-25 and earlier, beside their store
+//! - [`session`]: the sessions of 2025-11-25 and earlier, apart from their store
 //! - [`upstream`]: following the log of a bus, over one connection after another
 //! - [`fanout`]: many streams of one process, written to at once
-//! - [`lease`]: which request has the socket that the streams of an isolate share
+//! - [`lease`]: which request owns the socket that the streams of an isolate share
 //! - [`isolate`]: streams that share one connection to the bus: an upstream, a fan-out and a lease
-//! - [`stdio`]: many subscriptions on one channel, on the server's and on the client's side
-//! - [`client`]: the client's side over HTTP: one subscription, watching through its ends, and
-//!   which revision a server speaks
-//! - [`probe`]: what a gateway asks the server behind it on behalf of one caller
+//! - [`stdio`]: many subscriptions on one channel, on the server and on the client side
+//! - [`client`]: the client side over HTTP: one subscription, a watch that reopens it, and the
+//!   detection of the server's revision
+//! - [`probe`]: requests with which a gateway probes its upstream server on behalf of one caller
 //!
-//! What a publisher, a client or a bus writes as JSON is `serde::Serialize` and `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
+//! The JSON that a publisher, a client or a bus writes maps to types with `serde::Serialize` and
+//! `Deserialize`: [`event::ServerEvent`], [`filter::SubscriptionFilter`], [`wire`].
 //!
-//! The crate `mcp-listen-browser` listens from a page, in Rust; `mcp-listen-tower` is a layer for servers.
+//! The crate `mcp-listen-browser` listens from a browser page, in Rust; `mcp-listen-tower` is a
+//! layer for servers.
 //!
-//! `examples/axum` of the repository is a whole server around it. In short:
+//! `examples/axum` in the repository is a complete server. In short:
 //!
 //! ```
 //! use mcp_listen::{
@@ -44,8 +48,10 @@
 //! let mut stream = ServerStream::new(id, honored, Millis(15_000), Millis(0));
 //! stream.handle_attached(Millis(1));
 //! stream.handle_event(&ServerEvent::ToolsListChanged);
-//! assert!(matches!(stream.poll_output(Millis(1)), Some(Output::Message(ack)) if ack.contains("acknowledged")));
-//! assert!(matches!(stream.poll_output(Millis(1)), Some(Output::Message(cue)) if cue.contains("tools/list_changed")));
+//! let ack = stream.poll_output(Millis(1));
+//! assert!(matches!(ack, Some(Output::Message(text)) if text.contains("acknowledged")));
+//! let cue = stream.poll_output(Millis(1));
+//! assert!(matches!(cue, Some(Output::Message(text)) if text.contains("tools/list_changed")));
 //! assert!(stream.poll_output(Millis(1)).is_none());
 //! ```
 

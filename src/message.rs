@@ -1,4 +1,4 @@
-//! Every JSON-RPC message that this crate writes; no other place writes one.
+//! Every JSON-RPC message that this crate writes; no other module writes one.
 
 use alloc::{borrow::ToOwned, string::String};
 
@@ -17,42 +17,43 @@ use crate::{
 pub const PROTOCOL_VERSION: &str = "2026-07-28";
 /// The method that opens a subscription.
 pub const LISTEN: &str = "subscriptions/listen";
-/// The method that tells a server's capabilities.
+/// The method that returns a server's capabilities.
 pub const DISCOVER: &str = "server/discover";
-/// The id under which we ask the server behind us, where it stands alone.
+/// The request id with which the MCP server is asked for its capabilities, if it is asked on
+/// its own.
 pub const DISCOVER_ID: &str = "mcp-listen:discover";
 /// The method that opens a session of an earlier revision.
 pub const INITIALIZE: &str = "initialize";
-/// The method that says that a session is in use.
+/// The method that confirms that a session is in use.
 pub const INITIALIZED: &str = "notifications/initialized";
-/// The method with which a session asks for the updates of a resource.
+/// The method with which a session subscribes to a resource.
 pub const SUBSCRIBE: &str = "resources/subscribe";
-/// The method with which a session asks for them no longer.
+/// The method with which a session unsubscribes from a resource.
 pub const UNSUBSCRIBE: &str = "resources/unsubscribe";
-/// The method that takes back a request.
+/// The method that cancels a request.
 pub const CANCELLED: &str = "notifications/cancelled";
 /// The method of the first message of a subscription.
 pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-/// The method that tells that the list of tools changed.
+/// The method that notifies of a changed list of tools.
 pub const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
-/// The method that tells that the list of prompts changed.
+/// The method that notifies of a changed list of prompts.
 pub const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
-/// The method that tells that the list of resources changed.
+/// The method that notifies of a changed list of resources.
 pub const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
-/// The method that tells that a resource changed.
+/// The method that notifies of a changed resource.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
-/// The method that tells the state of a task.
+/// The method that notifies of the state of a task.
 pub const TASK_STATUS: &str = "notifications/tasks";
 /// Key in the `_meta` of a subscription's messages: the id of the listen request.
 pub const META_SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-/// Key in a request's `_meta`: the protocol revision the client speaks.
+/// Key in a request's `_meta`: the client's protocol revision.
 pub const META_PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// Key in a request's `_meta`: what the client is able to do.
+/// Key in a request's `_meta`: the client's capabilities.
 pub const META_CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Key in a request's `_meta`: what the client is.
+/// Key in a request's `_meta`: the client's name and version.
 pub const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
-/// `notifications/subscriptions/acknowledged`, the first message of a subscription
+/// Returns `notifications/subscriptions/acknowledged`, the first message of a subscription
 /// (2026-07-28, Subscriptions: Acknowledgment).
 pub fn acknowledged(id: &RequestId, honored: &SubscriptionFilter) -> String {
     let filter = honored.to_json();
@@ -60,21 +61,22 @@ pub fn acknowledged(id: &RequestId, honored: &SubscriptionFilter) -> String {
     [&before, id.raw(), &after].concat()
 }
 
-/// The notification that tells the subscription `id` of `event`
-/// (2026-07-28, Subscriptions: Receiving Notifications; SEP-2663, Task Status Notifications).
+/// Returns the notification of `event` for the subscription `id` (2026-07-28, Subscriptions:
+/// Receiving Notifications; SEP-2663, Task Status Notifications).
 pub fn notification(id: &RequestId, event: &ServerEvent) -> String {
     let (before, after) = around_id(event);
     [&before, id.raw(), &after].concat()
 }
 
-/// What stands before and after the subscription's id in [`notification`]: for many subscriptions the rest is the same.
+/// Returns what precedes and follows the subscription's id in [`notification`]: it is the same for
+/// every subscription.
 pub fn around_id(event: &ServerEvent) -> (String, String) {
     let params = params_of(event).map_or_else(String::new, |params| format!(",{params}"));
     around(method_of(event), &params)
 }
 
-/// The notification that tells a session of `event`: nothing of 2026-07-28 is on it
-/// (2025-11-25, Tools, Prompts, Resources).
+/// Returns the notification of `event` for a session, without any member of 2026-07-28 (2025-11-25,
+/// Tools, Prompts, Resources).
 pub fn plain_notification(event: &ServerEvent) -> String {
     let params =
         params_of(event).map_or_else(String::new, |params| format!(",\"params\":{{{params}}}"));
@@ -84,20 +86,21 @@ pub fn plain_notification(event: &ServerEvent) -> String {
     )
 }
 
-/// The result of the request `id`; `result` is compact JSON.
+/// Returns the response to the request `id`; `result` is compact JSON.
 pub fn result(id: &RequestId, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// The error that answers the request `id` of a server for what this client does not offer.
+/// Returns the error response to the server's request `id` for a method that this client does not
+/// offer.
 pub fn method_not_found(id: &RequestId) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"method not found"}}}}"#
     )
 }
 
-/// The result of the listen request `id`: its graceful end
-/// (2026-07-28, Subscriptions: Graceful Closure). `server_info` is compact JSON.
+/// Returns the response to the listen request `id`, which ends it gracefully (2026-07-28,
+/// Subscriptions: Graceful Closure). `server_info` is compact JSON.
 pub fn listen_result(id: &RequestId, server_info: Option<&str>) -> String {
     let info = server_info.map_or_else(String::new, |info| {
         format!(",\"io.modelcontextprotocol/serverInfo\":{info}")
@@ -107,7 +110,7 @@ pub fn listen_result(id: &RequestId, server_info: Option<&str>) -> String {
     )
 }
 
-/// The JSON-RPC error that answers a refused request; without an id where none could be read
+/// Returns the JSON-RPC error response to a rejected request; without an id if none could be read
 /// (2026-07-28, Base protocol, Error Responses).
 pub fn error(rejection: &Rejection) -> String {
     let reason = &rejection.reason;
@@ -124,7 +127,8 @@ pub fn error(rejection: &Rejection) -> String {
     )
 }
 
-/// The `server/discover` request `id` that asks the server behind us for its capabilities.
+/// Returns the `server/discover` request with which the MCP server is asked for its
+/// capabilities.
 pub fn discover_request(id: &str) -> String {
     let mut id_text = String::new();
     json::push_string(&mut id_text, id);
@@ -136,15 +140,16 @@ pub fn discover_request(id: &str) -> String {
     )
 }
 
-/// The `server/discover` request with which a client asks a server whether it speaks `version`;
-/// `client_info` is compact JSON (2026-07-28, Discovery).
+/// Returns the `server/discover` request with which a client asks a server whether it speaks
+/// `version`; `client_info` is compact JSON (2026-07-28, Discovery).
 pub fn probe_request(id: &RequestId, version: &str, client_info: Option<&str>) -> String {
     let info = client_info.map_or_else(own_info, str::to_owned);
     request(id.raw(), DISCOVER, (version, "{}", &info), "")
 }
 
-/// The listen request with which a client opens the subscription `id`; it declares the extensions
-/// that the filter needs, and `client_info` is compact JSON (2026-07-28, Subscriptions: Opening a Stream).
+/// Returns the listen request with which a client opens the subscription `id`. It declares the
+/// extensions that the filter requires; `client_info` is compact JSON (2026-07-28, Subscriptions:
+/// Opening a Stream).
 pub fn listen_request(
     id: &RequestId,
     filter: &SubscriptionFilter,
@@ -161,14 +166,14 @@ pub fn listen_request(
     request(id.raw(), LISTEN, meta, &filter)
 }
 
-/// `notifications/cancelled`: a client gives up its request, or a server a subscription that it
-/// can no longer serve (2026-07-28, Cancellation).
+/// Returns `notifications/cancelled`, with which a client cancels its request, or a server a
+/// subscription that it can no longer serve (2026-07-28, Cancellation).
 pub fn cancelled(id: &RequestId) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{id}}}}}"#)
 }
 
-/// The `initialize` request with which a client opens a session of `version`; `client_info` is
-/// compact JSON (2025-11-25, Lifecycle: Initialization).
+/// Returns the `initialize` request with which a client opens a session of `version`; `client_info`
+/// is compact JSON (2025-11-25, Lifecycle: Initialization).
 pub fn initialize_request(id: &RequestId, version: &str, client_info: Option<&str>) -> String {
     let info = client_info.map_or_else(own_info, str::to_owned);
     let mut params = String::from("\"protocolVersion\":");
@@ -178,12 +183,13 @@ pub fn initialize_request(id: &RequestId, version: &str, client_info: Option<&st
     plain_request(id, INITIALIZE, &params)
 }
 
-/// The notification with which a client begins to use its session (2025-11-25, Lifecycle: Initialization).
+/// Returns the notification with which a client starts to use its session (2025-11-25, Lifecycle:
+/// Initialization).
 pub fn initialized() -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{INITIALIZED}"}}"#)
 }
 
-/// The request of a session, [`SUBSCRIBE`] or [`UNSUBSCRIBE`], that concerns the resource `uri`
+/// Returns a session's request, [`SUBSCRIBE`] or [`UNSUBSCRIBE`], for the resource `uri`
 /// (2025-11-25, Resources: Subscriptions).
 pub fn resource_request(id: &RequestId, method: &str, uri: &str) -> String {
     let mut params = String::from("\"uri\":");
@@ -191,12 +197,12 @@ pub fn resource_request(id: &RequestId, method: &str, uri: &str) -> String {
     plain_request(id, method, &params)
 }
 
-/// A request without the `_meta` of 2026-07-28; `params` are the members of its parameters.
+/// Returns a request without the `_meta` of 2026-07-28; `params` are the members of its parameters.
 fn plain_request(id: &RequestId, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
 }
 
-/// A request with what each says of its client: version, capabilities and name, the latter two
+/// Returns a request with its `_meta`: version, capabilities and client info, the latter two
 /// compact JSON (2026-07-28, Base protocol, Per-request fields).
 fn request(
     id: &str,
@@ -222,12 +228,12 @@ fn method_of(event: &ServerEvent) -> &'static str {
         ServerEvent::ResourceUpdated { .. } => RESOURCE_UPDATED,
         ServerEvent::TaskStatus { .. } => TASK_STATUS,
         ServerEvent::ForAudience { event, .. } => method_of(event),
-        // No stream tells of it: it ends.
+        // A revocation is never sent: it ends the stream.
         ServerEvent::Revoked { .. } => "",
     }
 }
 
-/// The members of a notification's parameters, without the braces.
+/// Returns the members of a notification's parameters, without the braces.
 fn params_of(event: &ServerEvent) -> Option<String> {
     match event.change() {
         ServerEvent::ResourceUpdated { uri } => {
@@ -240,7 +246,7 @@ fn params_of(event: &ServerEvent) -> Option<String> {
     }
 }
 
-/// A stamped message, before and after the id.
+/// Returns a message with a subscription id, as the text before and after the id.
 fn around(method: &str, params: &str) -> (String, String) {
     let before = format!(
         r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{META_SUBSCRIPTION_ID}":"#

@@ -1,5 +1,5 @@
-//! Servers that hold no streams, such as those of hosts that cannot: whatever would need one is refused in one answer,
-//! and the server behind is not announced to have any.
+//! Servers that hold no streams, such as on hosts that cannot: every request for one is rejected,
+//! and the MCP server's capabilities are advertised without notifications.
 
 use crate::{
     http::Headers,
@@ -14,24 +14,26 @@ use crate::{
     },
 };
 
-/// What becomes of a request where no streams are held.
+/// The judgment on a request while no streams are held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A listen request. Its answer has the status of the rejection, 404.
+    /// A listen request. It is answered with the status of the rejection, 404.
     Listen(Rejection),
-    /// A request of an earlier revision to subscribe to a resource, or no more. Its answer has the status 200: such a
-    /// client takes a 404 for the end of its session.
+    /// A request of an earlier revision to subscribe to a resource, or to unsubscribe. It is
+    /// answered with status 200: such a client takes a 404 for the end of its session.
     Watch(Rejection),
-    /// `server/discover` or `initialize`: the server behind answers, as far as [`crate::offer::withheld`] lets it.
+    /// `server/discover` or `initialize`: the MCP server's answer is adjusted by
+    /// [`crate::offer::withheld`].
     Capabilities,
-    /// Anything else: the server behind answers it.
+    /// Anything else: pass it on to the MCP server.
     NotOurs,
 }
 
-/// Judges a request where no streams are held; a body longer than `limits.body_bytes` may be cut off anywhere beyond that.
+/// Judges a request while no streams are held; a body longer than `limits.body_bytes` may be
+/// truncated anywhere beyond that.
 ///
-/// A listen is refused as a method that is not there, whatever else is wrong with it: that is what the capabilities say, and
-/// no official client asks again.
+/// A listen is rejected as an unknown method, whatever else is wrong with it: this matches the
+/// advertised capabilities, and no official client retries it.
 pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     if !may_be_listen(method, headers, limits) {
         return Verdict::NotOurs;
@@ -51,7 +53,7 @@ pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
 
 fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -> Verdict {
     let root = &document.root;
-    // Also where we would refuse it: the server behind may be less strict.
+    // This includes requests that we would reject: the MCP server may be less strict.
     if names_method(root, DISCOVER) || names_method(root, INITIALIZE) {
         return Verdict::Capabilities;
     }

@@ -1,4 +1,4 @@
-//! What a server behind us offers, as far as others will announce its changes.
+//! Adjusts the capabilities that an MCP server advertises to what is notified about.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
@@ -8,21 +8,22 @@ use crate::{
     vocabulary::capabilities::Capabilities,
 };
 
-/// The answer to `server/discover` or `initialize`, a JSON body or an event stream, as one message in which
-/// every feature that is offered is one whose changes are told. `None` where it holds no result with capabilities.
+/// Returns the answer to `server/discover` or `initialize`, a JSON body or an event stream, as one
+/// message that advertises change notifications for every feature it offers. `None` if it contains
+/// no result with capabilities.
 pub fn raised(body: &[u8]) -> Option<String> {
     changed(body, Capabilities::offered)
 }
 
-/// The same message where no streams are held: no feature is one whose changes are told, and nothing can be subscribed to.
-/// All other members stay as they are.
+/// Returns the same message for a server that holds no streams: it advertises no change
+/// notifications and no resource subscriptions. All other members stay as they are.
 pub fn withheld(body: &[u8]) -> Option<String> {
     changed(body, |offered| {
         offered.as_object().map(|_| Capabilities::default())
     })
 }
 
-/// An answer with other capabilities, which `known` makes from those that it has.
+/// Returns an answer with its capabilities replaced by those that `known` derives from them.
 fn changed(body: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) -> Option<String> {
     changed_message(body, known).or_else(|| {
         let messages = sse::data(core::str::from_utf8(body).ok()?);
@@ -40,7 +41,7 @@ fn changed_message(text: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) ->
     replaced(&document.root, "result", &result)
 }
 
-/// An object with another value, given as JSON text, for one of its members.
+/// Returns an object with one member replaced by a value, given as JSON text.
 fn replaced(node: &Node<'_>, name: &str, value: &str) -> Option<String> {
     let own = node.as_object()?.iter();
     let members: Vec<(String, String)> = own
@@ -56,7 +57,7 @@ fn replaced(node: &Node<'_>, name: &str, value: &str) -> Option<String> {
     Some(object(&members))
 }
 
-/// The capabilities that the server behind offers, with what is notified about set right.
+/// Merges the capabilities of the MCP server with the notifications that are supported.
 pub(crate) fn merged(offered: &Node<'_>, capabilities: Capabilities) -> String {
     let notified = capabilities.features();
     let mut members = Vec::new();
@@ -72,7 +73,7 @@ pub(crate) fn merged(offered: &Node<'_>, capabilities: Capabilities) -> String {
     object(&members)
 }
 
-/// One feature with its flags; `None` where it is neither offered nor notified about.
+/// Returns one feature with its flags; `None` if it is neither offered nor notified about.
 fn feature(offered: Option<&Node<'_>>, flags: &[(&str, bool)]) -> Option<String> {
     let is_notified = flags.iter().any(|(_, is_set)| *is_set);
     if offered.is_none() && !is_notified {
@@ -89,7 +90,7 @@ fn feature(offered: Option<&Node<'_>>, flags: &[(&str, bool)]) -> Option<String>
     Some(object(&members))
 }
 
-/// An object of members whose values are JSON text.
+/// Returns an object of members whose values are JSON text.
 pub(crate) fn object(members: &[(String, String)]) -> String {
     let mut out = String::from("{");
     for (place, (name, value)) in members.iter().enumerate() {
@@ -104,5 +105,5 @@ pub(crate) fn object(members: &[(String, String)]) -> String {
     out
 }
 
-/// An answer of the server behind us may nest deeper than a request.
+/// An answer of the MCP server may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

@@ -1,4 +1,4 @@
-//! What a publisher posts: one event, or several that belong together.
+//! The body that a publisher posts: one event, or several that belong together.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::fmt;
@@ -14,32 +14,33 @@ use crate::{
     },
 };
 
-/// What was posted.
+/// The events that were posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     /// At least one event, in order.
     pub events: Vec<ServerEvent>,
-    /// Whether they stood in an array.
+    /// Whether the body was an array.
     pub is_array: bool,
 }
 
-/// Why a body holds no events.
+/// Why a body contains no valid events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishError {
-    /// Not JSON in UTF-8, or it names a key twice.
+    /// Not JSON in UTF-8, or an object with a duplicate key.
     Malformed,
-    /// An array of no events.
+    /// An empty array.
     Empty,
-    /// The event at this place, counted from 0, is none.
+    /// The event at this index, counted from 0, is not valid.
     Event(usize, EventError),
 }
 
-/// Reads the body of a publish: an event, or an array of at least one. An event is written as a [`ServerEvent`], as
-/// the notification that tells of it, or with the name of its class in the official Python SDK. Beside either may stand the
-/// `audience` that it is for. A revocation is refused: who may tell of changes need not be one who may end the streams of callers.
+/// Reads the body of a publish: an event, or a non-empty array of events. An event is written as a
+/// [`ServerEvent`], as its notification, or with the name of its class in the official Python SDK.
+/// Either may have an `audience` member. A revocation is refused: the right to publish changes does
+/// not include the right to end the streams of callers.
 ///
 /// # Errors
-/// A [`PublishError`] that says what is wrong with the first one that is none.
+/// A [`PublishError`] for the first event that is not valid.
 pub fn events(body: &[u8]) -> Result<Posted, PublishError> {
     let document =
         json::read(body, Limits::default().depth).map_err(|_| PublishError::Malformed)?;
@@ -109,7 +110,7 @@ impl PublishError {
         }
     }
 
-    /// Which event it is about, counted from 0.
+    /// Returns the index of the invalid event, counted from 0.
     pub fn place(self) -> Option<usize> {
         match self {
             Self::Event(place, _) => Some(place),

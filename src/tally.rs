@@ -1,10 +1,11 @@
-//! What the streams of one server went through, counted together.
+//! Counters for the streams of one server.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::Millis;
 
-/// Counts for all streams that share it; they only grow, between one call and the next. Nothing in it tells of a client, a resource or an id.
+/// Counters that several streams share. Between two method calls they only grow. They contain
+/// nothing about a client, a resource or an id.
 #[derive(Debug, Default)]
 pub struct Tally {
     events: AtomicU64,
@@ -14,24 +15,24 @@ pub struct Tally {
     waits: [AtomicU64; BOUNDS.len() + 1],
 }
 
-/// The counts of one moment.
+/// A snapshot of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Events that a stream honored, once for each stream.
+    /// Events that a stream honored, counted once for each stream.
     pub events: u64,
     /// Notifications that were written.
     pub frames: u64,
-    /// Events that were told together with an earlier one, which still waited for the reader.
+    /// Events that were collapsed with an earlier, still pending one.
     pub collapsed: u64,
-    /// Milliseconds that the notifications of `waits` took together.
+    /// Total milliseconds that the notifications of `waits` took.
     pub waited: u64,
-    /// Notifications by how long it took from the publish of the first event that they tell of: up to
-    /// [`BOUNDS`], and longer. Those whose publish is too long ago to be known are not among them.
+    /// Notifications by the time since the publish of the first event that they cover: up to each
+    /// of [`BOUNDS`], and longer. Excludes those whose publish time is unknown.
     pub waits: [u64; BOUNDS.len() + 1],
 }
 
 impl Tally {
-    /// An event for a stream, on which one for the same key waits or not.
+    /// Counts an event for a stream; `is_collapsed` says that one for the same topic was pending.
     pub fn count_event(&self, is_collapsed: bool) {
         add(&self.events);
         if is_collapsed {
@@ -39,7 +40,7 @@ impl Tally {
         }
     }
 
-    /// A notification was written, so long after its publish.
+    /// Counts a notification, written this long after its publish.
     pub fn count_frame(&self, wait: Option<Millis>) {
         add(&self.frames);
         let Some(wait) = wait else {
@@ -50,7 +51,7 @@ impl Tally {
         self.waits.get(place).map(add);
     }
 
-    /// An event was written at once to so many streams, so long after its publish.
+    /// Counts an event that was written to this many streams at once, this long after its publish.
     pub(crate) fn count_told(&self, streams: u64, wait: Option<Millis>) {
         let waited = wait.unwrap_or_default().0.saturating_mul(streams);
         self.waited.fetch_add(waited, Ordering::Relaxed);
@@ -59,7 +60,8 @@ impl Tally {
         }
     }
 
-    /// An event and its notification were not written after all, so long after its publish.
+    /// Undoes the count of an event that was not written to a stream after all, this long after its
+    /// publish.
     pub(crate) fn take_back(&self, wait: Option<Millis>) {
         let waited = wait.unwrap_or_default().0;
         self.waited.fetch_sub(waited, Ordering::Relaxed);
@@ -68,7 +70,7 @@ impl Tally {
         }
     }
 
-    /// What an event counts in that is written so long after its publish.
+    /// Returns the counters for an event that is written this long after its publish.
     fn told(&self, wait: Option<Millis>) -> impl Iterator<Item = &AtomicU64> {
         let class = wait.and_then(|wait| {
             let place = BOUNDS.partition_point(|bound| *bound < wait);
@@ -77,7 +79,7 @@ impl Tally {
         [&self.events, &self.frames].into_iter().chain(class)
     }
 
-    /// What was counted so far.
+    /// Returns a snapshot of the counters.
     pub fn read(&self) -> Counted {
         let mut waits = [0; BOUNDS.len() + 1];
         for (count, wait) in waits.iter_mut().zip(&self.waits) {
@@ -97,7 +99,8 @@ fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The largest waits of the classes of [`Counted::waits`], but for the last one.
+/// The upper bounds, in milliseconds, of the classes of [`Counted::waits`], except for the last
+/// class.
 pub const BOUNDS: [Millis; 6] = [
     Millis(5),
     Millis(20),

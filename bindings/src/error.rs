@@ -1,7 +1,7 @@
 use js_sys::{Error, Reflect};
 use wasm_bindgen::JsValue;
 
-/// A JavaScript `Error` with a stable `code`.
+/// Creates a JavaScript `Error` with a stable `code`.
 pub(crate) fn coded(code: &str, message: &str) -> JsValue {
     let error = Error::new(message);
     // Setting a member of a fresh object cannot fail.

@@ -1,7 +1,7 @@
 //! The bindings for JavaScript: text, bytes and numbers only, never an object per event.
 //!
-//! Every handle is freed by its owner; JavaScript that forgets leaves it to the host's
-//! finalizers. Errors are JavaScript `Error`s with a stable `code`.
+//! Every handle is freed by its owner; otherwise the host's finalizers free it. Errors are
+//! JavaScript `Error`s with a stable `code`.
 
 #![allow(
     unreachable_pub,

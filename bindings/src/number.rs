@@ -1,6 +1,6 @@
 use mcp_listen::clock::Millis;
 
-/// The host's clock as the core takes it; what is no time counts as zero.
+/// Converts a time of the host; NaN and negative numbers become zero.
 pub(crate) fn millis(now: f64) -> Millis {
     Millis::from_f64(now)
 }

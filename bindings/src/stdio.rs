@@ -15,26 +15,29 @@ use crate::{
     text::event_of,
 };
 
-/// The server's side of one stdio connection.
+/// The server side of one stdio connection.
 #[wasm_bindgen]
 pub struct Channel(stdio::Channel);
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What the host has to do with what the client sent. */
+/** What the host has to do with a line from the client. */
 export type ChannelInput =
-  /** Bytes for the server behind. */
+  /** Forward the bytes to the MCP server. */
   | { kind: 'forward'; bytes: Uint8Array }
-  /** Serve a listen request, or what a client of an earlier revision wants to hear; `requested` is the JSON text of a filter. */
+  /**
+   * Serve a listen request, or the notifications of a client of an earlier revision; `requested` is
+   * the JSON text of a filter.
+   */
   | { kind: 'listen' | 'watch'; number: number; requested: string };
 
-/** Where a channel stands. */
+/** The state of a channel. */
 export interface ChannelState {
-  /** How many subscriptions there are. */
+  /** The number of subscriptions. */
   subscriptions: number;
-  /** Whether answers wait: until they are written, more input should wait too. */
+  /** Whether answers are pending: pass no more input until they are written. */
   hasAnswers: boolean;
-  /** Whether lines of the server behind have to come here. */
+  /** Whether the lines of the MCP server have to be passed to `serverLine`. */
   awaitsAnswers: boolean;
 }
 ";
@@ -66,8 +69,9 @@ enum ChannelInput {
 
 #[wasm_bindgen]
 impl Channel {
-    /// `limits` as `Acceptor` takes them; `lineBytes` bounds every line, `subscriptions` how many are open.
-    /// `capabilities`: what the server really notifies about, as JSON text; undefined: what it says itself.
+    /// Creates a channel. `limits` are as in `ServiceOptions`; `lineBytes` limits each line,
+    /// `subscriptions` how many are open. `capabilities` replace the server's notification
+    /// capabilities, as JSON text; undefined leaves them as they are.
     #[wasm_bindgen(constructor)]
     pub fn new(
         limits: Option<String>,
@@ -84,8 +88,8 @@ impl Channel {
         Ok(Self(channel.with_capabilities(known)))
     }
 
-    /// Bytes came from the client; take every `input` now. Undefined: they came to their end; returns the rest for the server
-    /// behind.
+    /// Handles bytes from the client; then call `input` until it returns undefined. Without bytes,
+    /// handles their end, and returns the rest to forward to the MCP server.
     pub fn receive(&mut self, bytes: Option<Vec<u8>>) -> Option<Vec<u8>> {
         let Some(bytes) = bytes else {
             return Some(self.0.handle_end());
@@ -94,13 +98,14 @@ impl Channel {
         None
     }
 
-    /// What to do with what the client sent; undefined: nothing until more comes.
+    /// Returns what to do with the client's next line; undefined until more bytes arrive.
     #[wasm_bindgen(unchecked_return_type = "ChannelInput | undefined")]
     pub fn input(&mut self) -> JsValue {
         optional(self.0.poll_input().map(ChannelInput::from))
     }
 
-    /// Serves the listen request as far as `authorized` (JSON text of a filter; undefined: everything) goes.
+    /// Serves the listen request, within what `authorized` names (JSON text of a filter; undefined:
+    /// everything).
     pub fn open(
         &mut self,
         number: u32,
@@ -113,32 +118,35 @@ impl Channel {
         Ok(())
     }
 
-    /// Lets a client of an earlier revision hear what it asked for; otherwise as `open`.
+    /// Serves the notifications that a client of an earlier revision requested; otherwise as
+    /// `open`.
     pub fn watch(&mut self, number: u32, authorized: Option<String>) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
         self.0.watch(Number(number), authorized.as_ref());
         Ok(())
     }
 
-    /// A line of the server behind; the answer is what the client gets in its place. Take every `input` then.
+    /// Handles a line from the MCP server. Returns what to send to the client in its place. Then
+    /// call `input` until it returns undefined.
     #[wasm_bindgen(js_name = serverLine)]
     pub fn server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
         self.0.handle_server_line(line)
     }
 
-    /// Refuses the request, if it still waits.
+    /// Rejects the request, if it is still pending.
     pub fn refuse(&mut self, number: u32, refusal: Refusal) {
         self.0.refuse(Number(number), refusal.reason());
     }
 
-    /// Events were published, each a line of JSON text.
+    /// Publishes events, each a line of JSON text.
     pub fn publish(&mut self, events: &str) -> Result<(), JsValue> {
         let events: Result<_, _> = events.lines().map(event_of).collect();
         self.0.handle_events(events?);
         Ok(())
     }
 
-    /// Events may have been missed; `isClosing`: all subscriptions are about to close.
+    /// Handles a possible loss of events; `isClosing` says that all subscriptions are about to
+    /// close.
     pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         if is_closing {
             self.0.handle_last_doubt();
@@ -147,7 +155,8 @@ impl Channel {
         }
     }
 
-    /// Ends all subscriptions gracefully. Where the bus is gone for good, they are cancelled, and requests refused.
+    /// Ends all subscriptions gracefully. If the bus is permanently lost, cancels them instead, and
+    /// rejects pending requests.
     pub fn close(&mut self, #[wasm_bindgen(js_name = isLost)] is_lost: bool) {
         if is_lost {
             self.0.handle_bus_closed();
@@ -156,7 +165,7 @@ impl Channel {
         }
     }
 
-    /// The next lines for the client; undefined: none now.
+    /// Returns the next lines for the client; undefined if there are none now.
     pub fn poll(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         while bytes.len() < CHUNK_BYTES {
@@ -168,7 +177,7 @@ impl Channel {
         (!bytes.is_empty()).then_some(bytes)
     }
 
-    /// Where it stands.
+    /// Returns the state.
     #[wasm_bindgen(unchecked_return_type = "ChannelState")]
     pub fn state(&self) -> JsValue {
         object(&ChannelState {
@@ -197,11 +206,12 @@ impl From<Input> for ChannelInput {
     }
 }
 
-/// Whether a line of the server behind answers `Question.DiscoverLine` with this detail: it is then not for the client.
+/// Whether a line from the MCP server answers `Question.DiscoverLine` with this detail: then do not
+/// forward it to the client.
 #[wasm_bindgen(js_name = answersQuestion)]
 pub fn answers_question(token: &str, line: &[u8]) -> bool {
     stdio::Question::new(token).is_answered_by(line)
 }
 
-/// A write of about this size is worth its cost; what waits beyond it may still collapse.
+/// The size in bytes at which a write is worth its cost; output beyond it may still collapse.
 const CHUNK_BYTES: usize = 16_384;

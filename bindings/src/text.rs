@@ -9,33 +9,33 @@ use mcp_listen::{
 
 use crate::{error::coded, object::object};
 
-/// The event as compact JSON text; throws with a `code` where it is none.
+/// Returns the event as compact JSON text; throws with a `code` if it is not valid.
 #[wasm_bindgen(js_name = normalizeEvent)]
 pub fn normalize_event(event: &str) -> Result<String, JsValue> {
     event_of(event).map(|event| event.to_json())
 }
 
-/// Whether events, each a line of compact JSON text, may be published again where it is not known whether they were; a line
-/// that is no event may not.
+/// Whether events, each a line of compact JSON text, may be published again if it is unknown
+/// whether they were; false if a line is not an event.
 #[wasm_bindgen(js_name = areRepeatable)]
 pub fn are_repeatable(events: &str) -> bool {
     let mut events = events.lines().map(ServerEvent::from_json);
     events.all(|event| event.is_ok_and(|event| event.is_repeatable()))
 }
 
-/// A text that is always the same.
+/// A constant text.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum FixedText {
-    /// The frame with which an edge follows everything.
+    /// The frame with which an edge follows every topic.
     FollowEverything,
-    /// The frame with which an edge takes its leave.
+    /// The frame with which an edge detaches.
     Detach,
     /// The version of the package.
     Version,
 }
 
-/// That text.
+/// Returns the text.
 #[wasm_bindgen(js_name = textOf)]
 pub fn text_of(text: FixedText) -> String {
     match text {
@@ -45,7 +45,7 @@ pub fn text_of(text: FixedText) -> String {
     }
 }
 
-/// The events in a bus frame, each as JSON text.
+/// Returns the events in a bus frame, each as JSON text.
 #[wasm_bindgen(js_name = eventsIn, unchecked_return_type = "string[]")]
 pub fn events_in(message: &str) -> JsValue {
     object(&match BusMessage::from_json(message) {

@@ -14,9 +14,9 @@ use super::{
     host::{self, Alarm},
 };
 
-/// The machine of the core and what it waits for: its answers, and its deadline.
+/// Drives the core's state machine: its responses, and its deadline.
 ///
-/// Dropped, it closes every response, and ends the session where there is one.
+/// When dropped, it closes every response and ends the session, if there is one.
 #[derive(Debug)]
 pub(super) struct Drive {
     machine: Watch,
@@ -39,7 +39,7 @@ impl Drive {
         &self.machine
     }
 
-    /// What there is to tell next; `None`: nothing any more.
+    /// Returns the next output; `None` if no more follows.
     pub(super) fn poll_output(
         &mut self,
         context: &mut Context<'_>,
@@ -57,13 +57,14 @@ impl Drive {
         }
     }
 
-    /// Gives all up.
+    /// Cancels the subscription.
     pub(super) fn close(&mut self) {
         self.machine.cancel();
         self.transfer();
     }
 
-    /// Where no response is awaited any more, what is still to be sent is a farewell.
+    /// Performs the pending network operations. Once the subscription has ended, the requests are
+    /// sent without waiting for a response.
     fn transfer(&mut self) {
         let is_ended = self.machine.is_ended();
         if is_ended {
@@ -81,10 +82,10 @@ impl Drive {
         }
     }
 
-    /// Ready once the core was handed something.
+    /// Waits until an input has been passed to the core.
     ///
-    /// What has arrived goes before the deadline: a page that nobody polled for a while has not heard
-    /// of it yet, which is no silence of the server's.
+    /// Arrived input is handled before the deadline: for a page that has not polled for a while,
+    /// pending input must not count as silence of the server.
     fn poll_input(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ListenError>> {
         for (call, exchange) in &mut self.exchanges {
             let call = *call;
@@ -97,7 +98,7 @@ impl Drive {
         Poll::Ready(Ok(()))
     }
 
-    /// `None`: the request is none that can be sent, and no other will be.
+    /// Handles an arrival; `None` means that the request cannot be sent, and that no other will be.
     fn handle(&mut self, call: Call, arrival: Option<Arrival>) -> Result<(), ListenError> {
         let now = host::now();
         match arrival {

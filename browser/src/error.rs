@@ -5,17 +5,18 @@ use mcp_listen::{
     clock::Millis,
 };
 
-/// Why there is no subscription, or why it is over before the server closed it.
+/// Why a subscription could not be opened, or ended other than gracefully.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The URL, or a header field, is none that a page can send.
+    /// The URL or a header field is not one that a page can send.
     InvalidOptions,
-    /// It broke off, or never came to be: listen again, and read anew what is watched.
+    /// The subscription broke off, or could not be opened: listen again, and read again what is
+    /// watched.
     Lost(Loss),
-    /// The server refused it.
+    /// The server refused the subscription.
     Refused {
-        /// How.
+        /// The server's refusal.
         refusal: Refusal,
         /// How long the server asks to wait before another attempt.
         retry_after: Option<Millis>,
@@ -23,7 +24,8 @@ pub enum ListenError {
 }
 
 impl ListenError {
-    /// What `end` means to a caller; `None` where the server closed the subscription and nothing was lost.
+    /// Converts an end to an error; `None` if the server closed the subscription and nothing was
+    /// lost.
     pub(super) fn of(end: End, retry_after: Option<Millis>) -> Option<Self> {
         match end {
             End::Graceful => None,
@@ -48,7 +50,7 @@ impl ListenError {
 impl fmt::Display for ListenError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidOptions => formatter.write_str("the url or a header field is none"),
+            Self::InvalidOptions => formatter.write_str("the url or a header field is not valid"),
             Self::Lost(loss) => loss.fmt(formatter),
             Self::Refused { .. } => formatter.write_str("the server refused the subscription"),
         }

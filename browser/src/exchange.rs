@@ -22,16 +22,16 @@ use super::{
     token::{Asked, Token},
 };
 
-/// Where requests go, and what goes with them.
+/// The endpoint, and the options of its requests.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) url: String,
     pub(super) options: ListenOptions,
-    /// The token of the last request: a farewell asks for no other.
+    /// The token of the last request, which the final requests reuse.
     given: RefCell<Option<String>>,
 }
 
-/// One request and its answer, as far as it has come; dropped, both are given up.
+/// One request and its response so far. When dropped, the request is aborted.
 #[derive(Debug)]
 pub(super) struct Exchange {
     target: Rc<Target>,
@@ -46,22 +46,22 @@ enum Awaited {
     Token(Asked),
     Head(JsFuture),
     Chunk(ReadableStreamDefaultReader, JsFuture),
-    /// There is no body, and nobody was told yet.
+    /// The response has no body, and its end has not been reported yet.
     End,
     Nothing,
 }
 
-/// What came of a request.
+/// An input from the network.
 pub(super) enum Arrival {
-    /// The answer begins: status, and header fields as lines `name: value`.
+    /// The head of the response: status, and header fields as lines `name: value`.
     Head(u16, String),
-    /// More of its body.
+    /// A piece of the response body.
     Bytes(Vec<u8>),
-    /// Its body came to its end or broke off, or there was no answer.
+    /// The end of the response: the body is complete, broke off, or no response came.
     End,
 }
 
-/// A request under way, which is aborted when this is dropped.
+/// A pending request, which is aborted on drop.
 #[derive(Debug)]
 struct Sent(AbortController);
 
@@ -80,15 +80,15 @@ impl Target {
         }
     }
 
-    /// Sends what nobody awaits the answer of.
+    /// Sends a request without waiting for its response.
     pub(super) fn bid_farewell(&self, request: &HttpRequest) {
         if let Ok(request) = self.request(request, None) {
-            // The future takes whatever comes of it, so that the page hears of no unhandled rejection.
+            // The future handles a rejection, so that the page does not report an unhandled one.
             drop(JsFuture::from(host::fetch(&request)));
         }
     }
 
-    /// Fails where the URL or a header field is none.
+    /// Creates a request. Fails if the URL or a header field is not valid.
     fn request(
         &self,
         request: &HttpRequest,
@@ -97,9 +97,10 @@ impl Target {
         let init = RequestInit::new();
         init.set_method(request.method);
         init.set_headers_headers(&self.headers(request)?);
-        // A DELETE that Chromium (156) finds the stream of its session in the cache for, it may send twice.
+        // Chromium (156) may send a DELETE twice if it finds the stream of the session in its
+        // cache.
         init.set_cache(RequestCache::NoStore);
-        // Wherever a redirect leads, it is not where the credentials are for.
+        // Credentials must not reach the target of a redirect.
         if self.holds_credentials() {
             init.set_redirect(RequestRedirect::Manual);
         }
@@ -116,7 +117,7 @@ impl Target {
         self.options.token.is_some() || !self.options.headers.is_empty()
     }
 
-    /// The caller's header fields, and over them those of the protocol.
+    /// Returns the caller's header fields, overridden by those of the protocol.
     fn headers(&self, request: &HttpRequest) -> Result<Headers, JsValue> {
         let headers = Headers::new()?;
         for (name, value) in &self.options.headers {
@@ -133,7 +134,7 @@ impl Target {
 }
 
 impl Exchange {
-    /// A request that is sent as soon as its token is there.
+    /// Creates a request that is sent as soon as its token is available.
     pub(super) fn new(target: &Rc<Target>, request: HttpRequest) -> Self {
         Self {
             awaited: Awaited::Token(Asked::of(target.options.token.as_ref())),
@@ -144,7 +145,8 @@ impl Exchange {
         }
     }
 
-    /// What came next; nothing follows the end. Fails where the URL or a header field is none.
+    /// Returns the next arrival; none follows the end. Fails if the URL or a header field is not
+    /// valid.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Arrival, JsValue>> {
         loop {
             let settled = match &mut self.awaited {
@@ -186,7 +188,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Whether the request is made once more, for the token may have been too old.
+    /// Whether the request is sent once more with a new token, because the old one may have
+    /// expired.
     fn asks_anew(&mut self, response: &Response) -> bool {
         let token = self.target.options.token.as_ref();
         let may_change = token.is_some_and(Token::may_change);
@@ -226,7 +229,7 @@ impl Awaited {
     }
 }
 
-/// Only what CORS lets a page read.
+/// Returns the header fields that CORS exposes to a page.
 fn lines_of(headers: &Headers) -> String {
     let mut lines = String::new();
     for entry in headers.entries().into_iter().flatten() {

@@ -11,7 +11,7 @@ use web_sys::Request;
 
 use mcp_listen::clock::Millis;
 
-/// What pages and workers alike have in their global scope.
+/// Global functions of both pages and workers.
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_name = fetch)]
@@ -24,12 +24,12 @@ extern "C" {
     fn performance_now() -> f64;
 }
 
-/// The time on a clock that nobody sets.
+/// Returns the time of the monotonic clock.
 pub(super) fn now() -> Millis {
     Millis::from_f64(performance_now())
 }
 
-/// Any number, for what has to differ from page to page.
+/// Returns a random number, for values that have to differ between pages.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -39,10 +39,10 @@ pub(super) fn random() -> u64 {
     (js_sys::Math::random() * 2f64.powi(53)) as u64
 }
 
-/// Ready at its time, or a little earlier; dropped, it is taken back.
+/// A timer that becomes ready at its time, or slightly earlier; cancelled on drop.
 #[derive(Debug)]
 struct Timer {
-    /// When it is ready.
+    /// When it becomes ready.
     at: Millis,
     timeout: JsValue,
     fired: JsFuture,
@@ -73,12 +73,12 @@ impl Drop for Timer {
     }
 }
 
-/// What waits for a moment that may move.
+/// A timer with a deadline that may move.
 #[derive(Debug, Default)]
 pub(super) struct Alarm(Option<Timer>);
 
 impl Alarm {
-    /// Ready, with the time, once it is `deadline`; `None`: never.
+    /// Becomes ready at the deadline, with the current time; never without a deadline.
     pub(super) fn poll(
         &mut self,
         deadline: Option<Millis>,
@@ -94,7 +94,7 @@ impl Alarm {
                 self.0 = None;
                 return Poll::Ready(now);
             }
-            // Deadlines move with every sign of life; a timer that fires too early is set anew then.
+            // Deadlines move with each sign of life. A timer that fires too early is started again.
             let earlier = self.0.take().filter(|timer| timer.at <= deadline);
             let timer = earlier.unwrap_or_else(|| Timer::new(deadline, now));
             ready!(self.0.insert(timer).poll(context));
@@ -103,5 +103,5 @@ impl Alarm {
     }
 }
 
-/// Browsers take a longer one for none at all.
+/// Browsers treat a longer delay as none.
 const LONGEST: Millis = Millis(i32::MAX as u64);

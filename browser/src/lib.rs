@@ -1,9 +1,9 @@
-//! Listening from a page or a worker of a browser, in Rust: the machines of [`client`](mcp_listen::client) over
-//! `fetch`, without JavaScript of one's own.
+//! Listening from a page or a worker of a browser, in Rust: the state machines of
+//! [`client`](mcp_listen::client) over `fetch`, without JavaScript code.
 //!
-//! Servers of 2026-07-28 and those of 2025, which keep sessions, are heard alike.
+//! Both servers of 2026-07-28 and servers of 2025 with sessions are supported.
 //!
-//! On wasm32 alone: elsewhere this crate is empty.
+//! On other targets than wasm32, this crate is empty.
 //!
 //! ```no_run
 //! use std::{future::poll_fn, pin::Pin};
@@ -24,7 +24,7 @@
 //! }
 //! ```
 //!
-//! `StreamExt::next` of the crate `futures` stands for the `poll_fn` above.
+//! With `StreamExt::next` of the crate `futures`, the `poll_fn` above is not needed.
 
 #![cfg(target_arch = "wasm32")]
 

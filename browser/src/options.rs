@@ -2,7 +2,7 @@ use mcp_listen::client::{self, Approach};
 
 use super::token::Token;
 
-/// How a page listens, beside where and to what.
+/// Options of a subscription from a page.
 ///
 /// ```
 /// use std::time::Duration;
@@ -18,16 +18,17 @@ use super::token::Token;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ListenOptions {
-    /// Goes with each request as `Authorization: Bearer`. With it redirects are not followed ([`Loss::Redirected`](mcp_listen::client::Loss)).
+    /// The bearer token of each request. With a token, redirects are not followed
+    /// ([`Loss::Redirected`](mcp_listen::client::Loss)).
     pub token: Option<Token>,
-    /// Further header fields of each request: name, value. Those of the protocol cannot be replaced. With any of
-    /// them redirects are not followed either.
+    /// Further header fields of each request: name, value. They cannot replace those of the
+    /// protocol. With any of them, redirects are not followed either.
     pub headers: Vec<(String, String)>,
-    /// How the server is approached; `None`: it is asked with `server/discover`.
+    /// How to contact the server; `None` sends `server/discover`.
     pub approach: Option<Approach>,
-    /// What the client is, how long it waits, and how much it bears.
+    /// Options of the core's client: its info, timeouts and limits.
     pub client: client::Options,
 }
 
-/// How a server is approached where nobody says.
+/// The default contact with a server.
 pub(super) const FROM_PAGE: Approach = Approach::Discover { is_page: true };

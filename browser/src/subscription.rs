@@ -21,27 +21,27 @@ use super::{
     options::{FROM_PAGE, ListenOptions},
 };
 
-/// An open subscription: a stream of what changed, each a cue to read it again.
+/// An open subscription: a stream of changes, each a cue to read again.
 ///
-/// The stream ends where the server closes the subscription, and nothing was missed; where it breaks
-/// off it ends with an error. What is not taken collapses, one event a subject. Time counts
-/// only while somebody waits for the next event. Dropped, it closes its responses; a server that keeps
-/// a session is told that it is over.
+/// The stream ends if the server closes the subscription and nothing was missed; if the
+/// subscription breaks off, it ends with an error. Events that are not polled collapse to one per
+/// subject. Timeouts are only checked while the stream is polled. When dropped, it closes its
+/// responses, and ends the session with a server that keeps one.
 #[derive(Debug)]
 pub struct Subscription {
     drive: Drive,
     honored: SubscriptionFilter,
 }
 
-/// Subscribes to what `filter` names at the MCP endpoint `url`; resolves once the server has
-/// acknowledged it. Whoever drops the future gives the request up.
+/// Subscribes to what `filter` names at the MCP endpoint `url`. Resolves once the server has
+/// acknowledged it; dropping the future cancels the request.
 ///
-/// The server is asked with `server/discover` which revision it speaks. In one of 2025, a session is
-/// begun: the subscription hears its stream, which is opened again from the last event on wherever
-/// the server closes it, and each resource is subscribed to.
+/// The client asks the server with `server/discover` which revision it speaks. With a server of
+/// 2025, it begins a session: the subscription reads the session's stream, reopens it after the
+/// last event whenever the server closes it, and subscribes to each resource.
 ///
 /// # Errors
-/// A [`ListenError`] that says why there is no subscription.
+/// A [`ListenError`] if the subscription could not be opened.
 pub async fn listen(
     url: &str,
     filter: SubscriptionFilter,
@@ -59,27 +59,28 @@ pub async fn listen(
 }
 
 impl Subscription {
-    /// What the server honors of what was asked for.
+    /// Returns the filter that the server honors.
     pub fn honored(&self) -> &SubscriptionFilter {
         &self.honored
     }
 
-    /// The id of the request, which every message of the subscription carries; a session has none.
+    /// Returns the id of the request, which every message of the subscription carries; `None` for a
+    /// session.
     pub fn id(&self) -> Option<&RequestId> {
         self.drive.machine().id()
     }
 
-    /// The revision that the server speaks; `None` once the subscription is closed.
+    /// Returns the revision that the server speaks; `None` once the subscription is closed.
     pub fn version(&self) -> Option<&'static str> {
         self.drive.machine().version()
     }
 
-    /// Ends it here: the responses are closed, and the stream has no more to tell.
+    /// Closes the subscription: closes its responses, and ends the stream.
     pub fn close(&mut self) {
         self.drive.close();
     }
 
-    /// Nothing but the acknowledgment, or an end, comes first.
+    /// Waits for the acknowledgment or an end; no other output comes first.
     fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ListenError>> {
         loop {
             match ready!(self.drive.poll_output(context))? {

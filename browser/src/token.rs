@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A bearer token, or what is asked for one.
+/// A bearer token, or a provider of one.
 #[derive(Clone)]
 pub struct Token(Source);
 
@@ -19,8 +19,8 @@ enum Source {
 type Answer = Pin<Box<dyn Future<Output = Option<String>>>>;
 
 impl Token {
-    /// Asks `provider` before each request, and once more where the answer is a 401. `None`: the
-    /// request goes without a token.
+    /// Calls `provider` before each request, and once more after a 401. `None` sends the request
+    /// without a token.
     ///
     /// ```
     /// use mcp_listen_browser::Token;
@@ -34,7 +34,7 @@ impl Token {
         Self(Source::Provider(Rc::new(move || Box::pin(provider()))))
     }
 
-    /// Whether asking anew may give another one.
+    /// Whether another call may return a different token.
     pub(super) fn may_change(&self) -> bool {
         matches!(self.0, Source::Provider(_))
     }
@@ -46,18 +46,18 @@ impl<T: Into<String>> From<T> for Token {
     }
 }
 
-/// What is given away shows in no log.
+/// Hides the token from logs.
 impl fmt::Debug for Token {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token")
     }
 }
 
-/// A token that is awaited.
+/// A pending token.
 pub(super) struct Asked(Answer);
 
 impl Asked {
-    /// Asks `token`, where there is one to ask.
+    /// Requests a token from `token`, if there is one.
     pub(super) fn of(token: Option<&Token>) -> Self {
         Self(match token.map(|token| &token.0) {
             Some(Source::Provider(provider)) => provider(),

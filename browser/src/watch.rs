@@ -20,39 +20,41 @@ use super::{
     options::{FROM_PAGE, ListenOptions},
 };
 
-/// A subscription that is opened again whenever it ends: a stream of what becomes of it.
+/// A subscription that is reopened whenever it ends: a stream of its events.
 ///
-/// It ends where the server closes a subscription of which it honored nothing, and with an error where
-/// the server will never take it. It goes on only while somebody waits for what comes next; dropped, it
-/// closes its responses.
+/// The stream ends if the server closes a subscription that honored nothing, and with an error if
+/// the server rejects the request permanently. It makes progress only while it is polled. When
+/// dropped, it closes its responses.
 #[derive(Debug)]
 pub struct Watch {
     drive: Drive,
 }
 
-/// What a watch tells.
+/// An event of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEvent {
     /// A subscription is open.
     Live {
-        /// What the server honors.
+        /// The filter that the server honors.
         honored: SubscriptionFilter,
-        /// Whether one was open before: changes may have been missed since. Every honored list and
-        /// resource is told as changed; what became of tasks has to be asked.
+        /// Whether a subscription was open before, so that changes may have been missed in between.
+        /// Every honored list and resource is then reported as changed; the state of tasks has to
+        /// be fetched.
         is_again: bool,
     },
     /// Something changed: read it again.
     Changed(ServerEvent),
-    /// The subscription has ended, and is opened again.
+    /// The subscription has ended, and will be reopened.
     Waiting {
-        /// Why it ended; `None`: the server closed it, and nothing was missed until then.
+        /// Why it ended; `None` if the server closed it, and nothing was missed until then.
         error: Option<ListenError>,
         /// How long until the next attempt.
         wait: Millis,
     },
 }
 
-/// Watches what `filter` names at the MCP endpoint `url`; each attempt begins as [`listen`](super::listen) does.
+/// Watches what `filter` names at the MCP endpoint `url`; each attempt begins like
+/// [`listen`](super::listen).
 pub fn watch(url: &str, filter: SubscriptionFilter, options: ListenOptions) -> Watch {
     let approach = options.approach.unwrap_or(FROM_PAGE);
     let client = options.client.clone();
@@ -63,12 +65,12 @@ pub fn watch(url: &str, filter: SubscriptionFilter, options: ListenOptions) -> W
 }
 
 impl Watch {
-    /// Where it stands.
+    /// Returns the state of the watch.
     pub fn state(&self) -> State {
         self.drive.machine().state()
     }
 
-    /// Stops here: the responses are closed, and the stream has no more to tell.
+    /// Stops the watch: closes the responses, and ends the stream.
     pub fn close(&mut self) {
         self.drive.close();
     }
@@ -84,7 +86,7 @@ impl Stream for Watch {
     }
 }
 
-/// `None`: the server has closed the last one.
+/// Converts an output; `None` if the server has closed the last subscription.
 fn told(output: WatchOutput, asked: Option<Millis>) -> Option<Result<WatchEvent, ListenError>> {
     Some(Ok(match output {
         WatchOutput::Live { honored, is_again } => WatchEvent::Live { honored, is_again },

@@ -1,3 +1,5 @@
+import { deferred } from '../timing/deferred.js';
+
 /** What a body tells its stream. */
 export interface BodyListener {
   /** Somebody can read it from now on. */
@@ -84,9 +86,9 @@ export class ResponseBody {
 
   #untilFull(): Promise<void> | undefined {
     if (!this.hasRoom) return undefined;
-    return new Promise((resolve) => {
-      this.#fill = resolve;
-    });
+    const { promise, resolve } = deferred();
+    this.#fill = resolve;
+    return promise;
   }
 
   /** Nothing more comes. */

@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use mcp_listen_tower::{SubscriptionFilter, Uri};
 use rmcp::model::SubscriptionFilter as Asked;
 
-/// As the bus reads what the SDK has read. What is no URI for the bus, because it is empty or has control characters, is
-/// left out.
+/// Converts the SDK's filter to that of the bus. Omits URIs that are not valid for the bus, because
+/// they are empty or contain control characters.
 pub(crate) fn filter(asked: &Asked) -> SubscriptionFilter {
     let mut seen = HashSet::new();
     let uris = asked.resource_subscriptions.iter().flatten();
@@ -20,7 +20,7 @@ pub(crate) fn filter(asked: &Asked) -> SubscriptionFilter {
     }
 }
 
-/// As the SDK writes what the bus honors.
+/// Converts the filter that the bus honors to that of the SDK.
 pub(crate) fn accepted(honored: &SubscriptionFilter) -> Asked {
     let uris = honored.resource_subscriptions.iter();
     let mut accepted = Asked::default();

@@ -1,8 +1,10 @@
-//! `subscriptions/listen` of the Model Context Protocol (2026-07-28) for servers made with
-//! [rmcp](https://docs.rs/rmcp), the official Rust SDK: a [`Bus`] that feeds the sinks of all subscriptions.
+//! `subscriptions/listen` of the Model Context Protocol (2026-07-28) for servers built with
+//! [rmcp](https://docs.rs/rmcp), the official Rust SDK: a [`Bus`] that feeds the sinks of all
+//! subscriptions.
 //!
-//! The SDK acknowledges a subscription and hands over a sink for it. Which sinks there are, what each wants, and what
-//! waits for a slow reader is up to the server: that is in here.
+//! The SDK acknowledges a subscription and passes a sink for it to the server. This crate does the
+//! rest: it tracks the sinks and what each subscribes to, and holds what a slow client has not
+//! read.
 //!
 //! ```
 //! use mcp_listen_rmcp::{Bus, ServerEvent, Subscriptions};
@@ -30,13 +32,13 @@
 //! # drop(notes);
 //! ```
 //!
-//! [`Bus`] is that of `mcp-listen-tower`: one bus feeds both. It holds the subscriptions of this process, and nothing
-//! that is published leaves the process. What a client does not read collapses: for each list and URI at most one
-//! notification waits.
+//! [`Bus`] is that of `mcp-listen-tower`: one bus can feed both. It holds the subscriptions of this
+//! process, and events do not leave the process. What a client does not read collapses: at most one
+//! notification is pending for each list and URI.
 //!
-//! The SDK does not tell a handler who asks before it has acknowledged. Where callers may hear different things, put
-//! `mcp_listen_tower::ListenLayer` around the SDK's `StreamableHttpService`: it answers listen requests itself, and asks
-//! `authorize` first.
+//! The SDK does not reveal the caller to a handler before it has acknowledged the request. If
+//! callers have different rights, put `mcp_listen_tower::ListenLayer` around the SDK's
+//! `StreamableHttpService`: it answers listen requests itself, and calls `authorize` first.
 
 mod filter;
 mod subscriptions;

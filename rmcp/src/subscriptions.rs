@@ -13,7 +13,8 @@ use crate::{
     waiting::Waiting,
 };
 
-/// The subscriptions of a server, fed by a [`Bus`]. Clones are the same; every handler of the server has one.
+/// The subscriptions of a server, fed by a [`Bus`]. Clones share their state; give one to each
+/// handler of the server.
 #[derive(Clone, Debug)]
 pub struct Subscriptions {
     bus: Bus,
@@ -22,7 +23,7 @@ pub struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Those of what is published on `bus`.
+    /// Creates the subscriptions to what is published on `bus`.
     pub fn new(bus: Bus) -> Self {
         Self {
             bus,
@@ -31,16 +32,17 @@ impl Subscriptions {
         }
     }
 
-    /// How many streams the bus may hold (default 4,000), those of a layer on the same bus among them. A subscription beyond
-    /// that ends with an error at once.
+    /// Limits how many streams the bus may hold, including those of a layer on the same bus.
+    /// Default 4,000. A subscription beyond that ends with an error at once.
     #[must_use]
     pub fn max_subscriptions(mut self, most: usize) -> Self {
         self.most = most;
         self
     }
 
-    /// What of `asked` can be heard; `ServerHandler::accepted_subscription_filter` answers it, or less. The SDK takes away
-    /// what the server's capabilities do not offer.
+    /// Returns the part of `asked` that can be honored. Return it, or less, from
+    /// `ServerHandler::accepted_subscription_filter`. The SDK removes what the server's
+    /// capabilities do not offer.
     pub fn accept(&self, asked: &SubscriptionFilter) -> SubscriptionFilter {
         let asked = filter(asked);
         let honored = accepted(&asked);
@@ -52,20 +54,22 @@ impl Subscriptions {
         honored
     }
 
-    /// Sends a subscription what is published, until its client cancels it or leaves, or the bus is closed: then it ends with
-    /// the result of its request. `ServerHandler::listen` calls it.
+    /// Delivers what is published to a subscription until its client cancels it or disconnects, or
+    /// until the bus is closed: then it ends with the result of its request. Call it from
+    /// `ServerHandler::listen`.
     ///
     /// # Errors
-    /// An internal error where there are too many subscriptions.
+    /// An internal error if there are too many subscriptions.
     pub async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         self.listen_as(context, Scope::default()).await
     }
 
-    /// As [`Subscriptions::listen`], for a caller with a name and audiences: it hears what is published for these, too, and
-    /// [`Bus::revoke`] ends its subscription with an error. Both hold from this call on: check the caller's rights right before it.
+    /// As [`Subscriptions::listen`], for a caller with a name and audiences: it also receives what
+    /// is published for these, and [`Bus::revoke`] ends its subscription with an error. Both apply
+    /// from this call on: check the caller's rights right before it.
     ///
     /// # Errors
-    /// An internal error where there are too many subscriptions, or the caller was revoked.
+    /// An internal error if there are too many subscriptions, or the caller was revoked.
     pub async fn listen_as(
         &self,
         context: SubscriptionContext,
@@ -83,11 +87,11 @@ impl Subscriptions {
         }
         let topics = honored.subjects();
         let Some(mut changes) = held.or_else(|| self.bus.subscribe(honored.clone())) else {
-            // It is closed.
+            // The bus is closed.
             return Ok(());
         };
         changes.filter(honored);
-        // What came since the acknowledgment was read, nobody knows then.
+        // Events since the acknowledgment are unknown in that case.
         let missed = if is_held { Vec::new() } else { topics };
         tokio::select! {
             () = context.cancelled() => Ok(()),
@@ -97,7 +101,8 @@ impl Subscriptions {
     }
 }
 
-/// The SDK cancels no request whose connection is gone, but over HTTP.
+/// Waits until the connection is closed: except over HTTP, the SDK does not cancel the requests of
+/// a closed connection.
 async fn left(context: &SubscriptionContext) {
     while !context.request_context().peer.is_transport_closed() {
         sleep(LOOK).await;
@@ -121,19 +126,19 @@ async fn feed(
     Err(ErrorData::internal_error("Not allowed any more", None))
 }
 
-/// An error ends the subscription: its client has left then, and nobody reads it.
+/// Sends a notification. An error ends the subscription: its client has disconnected.
 async fn send(sink: &SubscriptionSink, event: &ServerEvent) -> Result<(), ErrorData> {
     let sent: Result<(), SubscriptionSendError> = match event.change() {
         ServerEvent::ToolsListChanged => sink.notify_tool_list_changed().await,
         ServerEvent::PromptsListChanged => sink.notify_prompt_list_changed().await,
         ServerEvent::ResourcesListChanged => sink.notify_resource_list_changed().await,
         ServerEvent::ResourceUpdated { uri } => sink.notify_resource_updated(&**uri).await,
-        // The SDK's filter names no tasks, so nothing of them is subscribed to.
+        // The SDK's filter names no tasks, so there are no subscriptions to them.
         _ => Ok(()),
     };
     sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 const MAX_SUBSCRIPTIONS: usize = 4_000;
-/// How long a subscription may be held whose connection is gone.
+/// How long a subscription may be held after its connection was closed.
 const LOOK: Duration = Duration::from_secs(15);

@@ -10,28 +10,30 @@ use tokio::{
     time::Instant,
 };
 
-/// What is held for subscriptions between the moment at which they are accepted and the one at which their handler listens: the
-/// SDK acknowledges them in between, and who has read that may cause a change at once.
+/// Holds the changes for a subscription from its acceptance until its handler listens: the SDK
+/// acknowledges it in between, and a client that has read the acknowledgment may cause a change at
+/// once.
 ///
-/// The SDK does all three in the task of the request, and names that request in the last of them only: it is the task that
-/// tells which is which.
+/// The SDK does all three in the task of the request, and reveals the request only in the last: so
+/// the task identifies the subscription.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     held: Mutex<HashMap<Id, (Instant, Changes)>>,
 }
 
 impl Waiting {
-    /// Holds the changes for the subscription that this task opens.
+    /// Holds the changes for the subscription that the current task opens.
     pub(crate) fn hold(&self, changes: Changes) {
         let Some(task) = try_id() else { return };
         let now = Instant::now();
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody asks any more for what could not be acknowledged.
+        // A subscription that could not be acknowledged is never taken.
         held.retain(|_, (since, _)| now.duration_since(*since) < MAX_WAIT);
         held.insert(task, (now, changes));
     }
 
-    /// What this task has held; `None` where it has not, or too long ago.
+    /// Returns the changes that the current task holds; `None` if there are none, or they were held
+    /// for too long.
     pub(crate) fn take(&self) -> Option<Changes> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.remove(&try_id()?).map(|(_, changes)| changes)

@@ -1,4 +1,4 @@
-//! A server of the official Rust SDK, its subscriptions fed by a bus, and the SDK's own client.
+//! A server of the official Rust SDK with subscriptions fed by a bus, and the SDK's own client.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
@@ -20,13 +20,13 @@ use rmcp::{
 };
 use tokio::time::{sleep, timeout};
 
-/// Waits before it listens, and calls itself by a name.
+/// A server that waits before it listens, and names its callers.
 #[derive(Clone)]
 struct Notes {
     subscriptions: Subscriptions,
     pause: Duration,
     scope: Scope,
-    /// Where it listens, but does not say before what it accepts.
+    /// Whether it listens without accepting filters through the bus.
     is_late: bool,
 }
 
@@ -97,7 +97,8 @@ fn updated(uri: &str) -> ServerEvent {
     ServerEvent::ResourceUpdated { uri }
 }
 
-/// What the next notification tells of; `None` at the end. Fails where nothing comes for a second.
+/// Returns the name of the next notification; `None` at the end. Fails if none arrives within a
+/// second.
 async fn next(subscription: &mut Subscription) -> Option<String> {
     let next = timeout(Duration::from_secs(1), subscription.next()).await;
     Some(match next.unwrap().unwrap()? {
@@ -262,7 +263,7 @@ async fn who_reads_slowly_gets_the_latest_once() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
-    // The runtime has one thread: nothing is sent between two of these.
+    // The runtime has one thread: nothing is sent between two publishes.
     for _ in 0..10_000 {
         bus.publish_all([ServerEvent::ToolsListChanged, updated("note://a")]);
     }
@@ -305,14 +306,14 @@ async fn over_http_a_stream_hears_and_is_let_go_with_its_response() {
     held(&bus, 0).await;
 }
 
-/// Fails where the subscription does not end with an error that says so.
+/// Fails unless the subscription ends with an error that contains the text.
 async fn ends_with(subscription: &mut Subscription, text: &str) {
     let end = timeout(Duration::from_secs(1), subscription.next()).await;
     let end = format!("{:?}", end.unwrap());
     assert!(end.contains(text), "{end}");
 }
 
-/// Waits until the bus holds so many streams.
+/// Waits until the bus holds this many streams.
 async fn held(bus: &Bus, streams: usize) {
     let change = async {
         while bus.streams() != streams {

@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     vocabulary::{
@@ -6,7 +6,7 @@ use crate::{
         position::{Mark, Position},
         topic::{Delta, Topic},
     },
-    wire::{Follow, FollowAnswer, Followed, ProtocolError, Watched},
+    wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, Watched},
 };
 
 use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
@@ -52,8 +52,8 @@ struct Accepted {
     mark: Mark,
     is_fresh: bool,
     is_settled: bool,
-    joined: Vec<Box<str>>,
-    left: Vec<Box<str>>,
+    joined: Vec<Claim>,
+    left: Vec<Claim>,
     replay: Option<Replay>,
     watches: Vec<Watched>,
 }
@@ -155,12 +155,12 @@ impl FollowReply {
     }
 
     /// The sessions whose streams are there now; what each watches is to be pushed, before events are.
-    pub fn joined(&self) -> &[Box<str>] {
+    pub fn joined(&self) -> &[Claim] {
         self.accepted().map_or(&[], |accepted| &accepted.joined)
     }
 
     /// The sessions whose streams are gone from a shard.
-    pub fn left(&self) -> &[Box<str>] {
+    pub fn left(&self) -> &[Claim] {
         self.accepted().map_or(&[], |accepted| &accepted.left)
     }
 

@@ -1,18 +1,19 @@
 use crate::vocabulary::capabilities::Capabilities;
 
-/// How a server is approached.
+/// How a client first contacts a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approach {
-    /// It is asked with `server/discover`; to a page, no answer at all may come from a server of an
-    /// earlier revision (see [`era::of_no_response`](super::era::of_no_response)).
+    /// Sends `server/discover` to learn which revision the server speaks. In a page, a missing
+    /// response may come from a server of an earlier revision (see
+    /// [`era::of_no_response`](super::era::of_no_response)).
     Discover {
-        /// Whether a browser stands between.
+        /// Whether the client runs in a browser page.
         is_page: bool,
     },
-    /// It is known to speak 2026-07-28.
+    /// The server is known to speak 2026-07-28.
     Modern,
-    /// It is known to keep sessions.
+    /// The server is known to keep sessions.
     Legacy,
-    /// Somebody has begun a session on the channel, in which it notifies about this.
+    /// Another component has begun a session on the channel, with these capabilities.
     Joined(Capabilities),
 }

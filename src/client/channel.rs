@@ -16,10 +16,10 @@ use super::{
     session::{self, Heard},
 };
 
-/// A listener on a channel of messages, such as stdio.
+/// A listener on a message channel, such as stdio.
 impl Listener {
-    /// Listens for `requested` on a channel; `ids` are for its requests, apart from all others there. It may be silent for as
-    /// long as it likes.
+    /// Listens for `requested` on a channel. `ids` generates the ids of its requests, which must
+    /// differ from all others on the channel. No limit on silence applies.
     pub fn on_channel(
         requested: SubscriptionFilter,
         options: Options,
@@ -33,7 +33,7 @@ impl Listener {
         listener
     }
 
-    /// Waits for a channel.
+    /// Creates a listener that has no channel yet.
     pub(super) fn idle_on_channel(requested: SubscriptionFilter, options: Options) -> Self {
         let options = Options {
             silence: Duration::ZERO,
@@ -42,7 +42,8 @@ impl Listener {
         Self::idle(Carrier::Channel, requested, options, (Ids::default(), 0))
     }
 
-    /// A message of the server on a channel; the answer is whether it was for this subscription alone.
+    /// Handles a message from the server on the channel. Returns whether the message was for this
+    /// subscription alone.
     pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
         match &mut self.step {
             Step::Asking { id: own, .. } => {
@@ -63,23 +64,24 @@ impl Listener {
         }
     }
 
-    /// A message was lost on the channel, which may have been any change.
+    /// Handles the loss of a message on the channel: it may have been any change.
     pub fn handle_gap(&mut self) {
         self.tell_all();
     }
 
-    /// The channel is gone, and nothing more can be sent there.
+    /// Handles the end of the channel: nothing more can be sent on it.
     pub fn handle_exit(&mut self) {
         self.break_off(End::Lost(Loss::Disconnected));
         self.wire.clear();
     }
 
-    /// The channel was refused a message, with this HTTP status.
+    /// Handles the channel's refusal of a message, with this HTTP status.
     pub fn handle_refusal(&mut self, status: u16) {
         self.break_off(End::refused(status, None, String::new()));
     }
 
-    /// A server of an earlier revision on a channel may pass over what comes before `initialize`.
+    /// Whether the answer to `server/discover` is pending on a channel, where a server of an
+    /// earlier revision may ignore it.
     pub(super) fn is_probing(&self) -> bool {
         let Step::Asking { question, .. } = &self.step else {
             return false;
@@ -87,14 +89,14 @@ impl Listener {
         self.carrier == Carrier::Channel && matches!(question, Question::Discover { .. })
     }
 
-    /// What came answers the question; `None`: nothing did in time.
+    /// Judges the answer to the pending question; `None` if none came in time.
     pub(super) fn judge_line(&mut self, line: Option<&[u8]>, now: Millis) {
         if let Some((question, _)) = self.take_question() {
             self.follow(question.judge(Answer::Message(line)), now);
         }
     }
 
-    /// Ends what is under way; a session that goes on without it delivers its resources no longer.
+    /// Ends the subscription. A session that continues without it unsubscribes from its resources.
     fn break_off(&mut self, end: End) {
         match &mut self.step {
             Step::Asking { .. } => self.end(end, None),
@@ -110,7 +112,7 @@ impl Listener {
         }
     }
 
-    /// On a channel the server is told of a subscription that was given up.
+    /// Sends the server a cancellation on a channel if the subscription was given up.
     pub(super) fn part(&mut self) {
         if let Step::Modern { subscription, .. } = &mut self.step
             && self.carrier == Carrier::Channel
@@ -121,7 +123,7 @@ impl Listener {
     }
 }
 
-/// How long the answer to `server/discover` is awaited on a channel.
+/// Returns how long to wait for the answer to `server/discover` on a channel.
 pub(super) fn probe_limit(acknowledgment: Duration) -> Duration {
     if acknowledgment.is_zero() {
         LONGEST_PROBE

@@ -8,7 +8,7 @@ use crate::sse::DecodeError;
 pub enum End {
     /// The server closed it, and nothing was lost.
     Graceful,
-    /// It broke off, or what the server sent was not to be borne: changes may have been missed.
+    /// It broke off, or the server sent something invalid: changes may have been missed.
     Lost(Loss),
     /// The server refused the request.
     Refused(Refusal),
@@ -18,23 +18,23 @@ pub enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Loss {
-    /// The connection came to its end without a result, or was never made.
+    /// The connection ended without a result, or was never established.
     Disconnected,
-    /// The server gave the subscription up.
+    /// The server cancelled the subscription.
     Cancelled,
-    /// The answer is none to a listen request.
+    /// The answer does not belong to a listen request.
     InvalidAnswer,
-    /// The answer, which is no stream, is larger than allowed.
+    /// The answer is not a stream, and is larger than allowed.
     AnswerTooLarge,
-    /// The acknowledgment says nothing of what is honored.
+    /// The acknowledgment names no honored filter.
     MalformedAcknowledgment,
     /// The acknowledgment did not come in time.
     NotAcknowledged,
-    /// The open stream gave no sign of life for too long.
+    /// The server sent nothing on the open stream for too long.
     Silence,
-    /// The server sends the client elsewhere, and its credentials are not for there.
+    /// The server redirects the client, whose credentials are not meant for another place.
     Redirected,
-    /// The event stream cannot be read on.
+    /// The event stream is malformed.
     Stream(DecodeError),
 }
 
@@ -43,9 +43,9 @@ pub enum Loss {
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// The JSON-RPC error code, where the answer has one.
+    /// The JSON-RPC error code, if the answer has one.
     pub code: Option<i32>,
-    /// The server's words, where it has any; not to be trusted.
+    /// The server's message, empty if it sent none; not to be trusted.
     pub text: String,
 }
 
@@ -84,14 +84,14 @@ impl Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Disconnected => "the connection is gone",
-            Self::Cancelled => "the server gave the subscription up",
-            Self::InvalidAnswer => "the answer is none to a listen request",
+            Self::Disconnected => "the connection was lost",
+            Self::Cancelled => "the server cancelled the subscription",
+            Self::InvalidAnswer => "the answer does not belong to a listen request",
             Self::AnswerTooLarge => "the answer is larger than allowed",
             Self::MalformedAcknowledgment => "the acknowledgment names no filter",
             Self::NotAcknowledged => "the subscription was not acknowledged in time",
             Self::Silence => "the stream was silent for too long",
-            Self::Redirected => "the server redirects, and credentials go to no other place",
+            Self::Redirected => "the server redirects, and credentials are not sent elsewhere",
             Self::Stream(error) => return error.fmt(formatter),
         })
     }

@@ -1,7 +1,7 @@
-//! Which revision a server speaks: what the answer to `server/discover` says of it (2026-07-28,
+//! Finds out which revision a server speaks from its answer to `server/discover` (2026-07-28,
 //! Versioning: Backward Compatibility with Initialization-Based Versions).
 //!
-//! Nothing here looks at what a server calls itself.
+//! The name that a server gives itself has no influence.
 
 use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
 
@@ -17,50 +17,50 @@ use super::http::{
     request::HttpRequest,
 };
 
-/// What a client speaks, the latest first.
+/// The revisions that a client speaks, the latest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Versions<'a> {
-    /// Revisions whose requests name them: 2026-07-28 and later.
+    /// Revisions that each request names: 2026-07-28 and later.
     pub modern: &'a [&'a str],
-    /// Revisions of sessions: 2025-11-25 and earlier.
+    /// Revisions with sessions: 2025-11-25 and earlier.
     pub legacy: &'a [&'a str],
 }
 
-/// How a server is spoken to.
+/// How to talk to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// With requests of this version, each on its own.
+    /// With self-contained requests of this version.
     Modern(Box<str>),
     /// With `initialize`, in a session.
     Legacy,
 }
 
-/// What an answer says of the server.
+/// What an answer reveals about the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It speaks a revision of the client.
+    /// The server speaks a revision of the client.
     Settled(Era),
-    /// Its requests name their version, but another: ask again with this one.
+    /// The server expects requests to name a version, but a different one: ask again with this one.
     Retry(Box<str>),
-    /// It speaks none of the client's revisions, but these, as it says.
+    /// The server speaks none of the client's revisions; these are the ones that it names.
     NoCommonVersion(Vec<String>),
-    /// Nothing: the request failed for a reason that has nothing to do with revisions.
+    /// Nothing: the request failed for a reason unrelated to revisions.
     Unknown,
 }
 
-/// The request over HTTP that asks whether a server speaks `version`; over stdio, its body is the line.
-/// `client_info` is compact JSON.
+/// Returns the HTTP request that asks a server whether it speaks `version`; over stdio, its body is
+/// the line to send. `client_info` is compact JSON.
 pub fn probe(id: &RequestId, version: &str, client_info: Option<&str>) -> HttpRequest {
     let body = message::probe_request(id, version, client_info);
     HttpRequest::modern(version, DISCOVER, body)
 }
 
-/// What the answer over HTTP says, where `tried` are the versions asked with, the last one last
-/// (2026-07-28, Streamable HTTP: Backward Compatibility).
+/// Judges the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
+/// last (2026-07-28, Streamable HTTP: Backward Compatibility).
 ///
-/// A failure of the server or of its gate, and a refused caller, are no sign of an era. What is
-/// wrong with a request of this revision can only be said by a server that knows it. Every other
-/// refusal comes from one that does not.
+/// A failure of the server or of its gateway, and a refused caller, say nothing about the era. Only
+/// a server that knows this revision can report what is wrong with a request of it. Every other
+/// refusal comes from a server that does not.
 pub fn of_response(
     (status, media): (u16, Media),
     body: &[u8],
@@ -81,8 +81,8 @@ pub fn of_response(
     verdicts.next().unwrap_or(Verdict::Settled(Era::Legacy))
 }
 
-/// What it says that no answer came at all. To a page it may be a server of an earlier revision,
-/// whose CORS does not know the header fields of this one, so it is asked with `initialize`.
+/// Judges the absence of any answer. In a page, the server may be one of an earlier revision whose
+/// CORS policy does not allow the header fields of this one, so the client tries `initialize`.
 pub fn of_no_response(is_page: bool) -> Verdict {
     if is_page {
         Verdict::Settled(Era::Legacy)
@@ -91,8 +91,8 @@ pub fn of_no_response(is_page: bool) -> Verdict {
     }
 }
 
-/// What the answer over stdio says; `None`: there was none in time, or the server has ended
-/// (2026-07-28, stdio: Backward Compatibility).
+/// Judges the answer over stdio; `None` if none came in time, or the server has exited (2026-07-28,
+/// stdio: Backward Compatibility).
 pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
     answer
         .and_then(|line| {
@@ -102,19 +102,19 @@ pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> V
 }
 
 impl Versions<'static> {
-    /// What this crate speaks.
+    /// The revisions that this crate speaks.
     pub const OURS: Self = Self {
         modern: &[PROTOCOL_VERSION],
         legacy: &legacy::VERSIONS,
     };
 }
 
-/// Whether a refusal is the caller's, or of the moment, and so no sign of an era.
+/// Whether a refusal concerns the caller, or is transient, and so says nothing about the era.
 pub(super) fn is_passing(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
 }
 
-/// Only the result of `server/discover` names versions.
+/// Only the result of `server/discover` lists versions.
 fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Verdict> {
     let document = json::read(message, MAX_DEPTH).ok()?;
     let versions = document.root.get("result")?.get("supportedVersions")?;
@@ -130,8 +130,8 @@ fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Ver
     Some(negotiate(supported, tried, spoken))
 }
 
-/// The errors that only a server of this revision knows; a method that is not found is one of them
-/// where its status says so too, which no session did.
+/// Judges the errors that only a server of this revision sends. Method-not-found is one of them if
+/// the HTTP status is 404 too, which no server with sessions sends.
 fn of_error(
     message: &[u8],
     status: Option<u16>,
@@ -150,9 +150,9 @@ fn of_error(
     }
 }
 
-/// The client takes the latest version that both sides have (2026-07-28, Versioning: Protocol
-/// Version Negotiation). A server that refuses a version and names it may be two, of which one is
-/// being replaced: it is asked once more.
+/// Chooses the latest version that both sides speak (2026-07-28, Versioning: Protocol Version
+/// Negotiation). A server that refuses a version although it lists it may be two servers during a
+/// deployment, so the client asks once more.
 fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
     let is_supported = |version: &&&str| supported.iter().any(|known| known == *version);
     let times = |version: &&&str| tried.iter().filter(|other| *other == *version).count();

@@ -24,14 +24,16 @@ use super::{
     subscription::{Output, Subscription},
 };
 
-/// One subscription to a server of whichever revision, over HTTP or on a channel of messages such as stdio: asks which revision
-/// it speaks, then listens in its way.
+/// One subscription to a server of any revision, over HTTP or on a message channel such as stdio:
+/// finds out which revision the server speaks, then listens accordingly.
 ///
-/// Over HTTP several requests may be under way, so each has a number: what comes of it goes to [`Listener::handle_head`],
-/// [`Listener::handle_bytes`] and [`Listener::handle_end`] with that. On a channel the bodies of the requests are the messages
-/// to send, and each message of the server goes to [`Listener::handle_message`]. After each `handle_*` call poll
-/// [`Listener::poll_transfer`] until it answers `None`, then [`Listener::poll_output`] whenever its owner has time: what waits
-/// there collapses. Once [`Listener::is_ended`], close every response; what is still to be sent is a farewell.
+/// Over HTTP, several requests may be pending at once, so each has a number, which accompanies its
+/// response to [`Listener::handle_head`], [`Listener::handle_bytes`] and [`Listener::handle_end`].
+/// On a channel, the bodies of the requests are the messages to send, and each message from the
+/// server goes to [`Listener::handle_message`]. After each `handle_*` call, poll
+/// [`Listener::poll_transfer`] until it returns `None`, then [`Listener::poll_output`] when the
+/// owner is ready for more: pending changes collapse. Once [`Listener::is_ended`], close every
+/// response and send what is still pending.
 #[derive(Debug)]
 pub struct Listener {
     requested: SubscriptionFilter,
@@ -51,7 +53,7 @@ pub(super) enum Carrier {
 
 #[derive(Debug)]
 pub(super) enum Step {
-    /// A question about the server awaits its answer.
+    /// A question to the server is pending.
     Asking {
         call: Call,
         id: RequestId,
@@ -64,12 +66,13 @@ pub(super) enum Step {
         subscription: Box<Subscription>,
     },
     Session(Box<SessionListener>),
-    /// The end is told once.
+    /// The end, until it is polled.
     Ended(Option<End>),
 }
 
 impl Listener {
-    /// Listens for `requested` over HTTP; `ids` are for its requests, `seed` is any random number.
+    /// Listens for `requested` over HTTP. `ids` holds the generator of its request ids, and any
+    /// random number.
     pub fn new(
         requested: SubscriptionFilter,
         options: Options,
@@ -82,7 +85,7 @@ impl Listener {
         listener
     }
 
-    /// Has asked nothing yet, and so has nothing to tell.
+    /// Creates a listener that has sent nothing yet and has no output.
     pub(super) fn idle(
         carrier: Carrier,
         requested: SubscriptionFilter,
@@ -100,7 +103,7 @@ impl Listener {
         }
     }
 
-    /// Approaches the server, with new ids and numbers.
+    /// Contacts the server, with new ids and call numbers.
     pub(super) fn begin(&mut self, approach: Approach, now: Millis) {
         self.retry_after = None;
         match approach {
@@ -113,9 +116,10 @@ impl Listener {
         }
     }
 
-    /// The answer to `call` begins.
+    /// Handles the head of the response to `call`.
     ///
-    /// A redirect that was not followed (in browsers its status is 0) is the end: whoever holds credentials follows none.
+    /// A redirect that was not followed (browsers report status 0) ends the subscription: a client
+    /// with credentials follows none.
     pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
         if is_redirect(status) && !self.is_ended() {
             return self.end(End::Lost(Loss::Redirected), None);
@@ -135,7 +139,7 @@ impl Listener {
         }
     }
 
-    /// More of the body of the answer to `call` came.
+    /// Handles a piece of the response body of `call`.
     pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
         match &mut self.step {
             Step::Asking {
@@ -155,7 +159,8 @@ impl Listener {
         }
     }
 
-    /// The answer to `call` came to its end or broke off, or there was none.
+    /// Handles the end of the response to `call`: the body is complete, broke off, or no response
+    /// came.
     pub fn handle_end(&mut self, call: Call, now: Millis) {
         match &mut self.step {
             Step::Asking { call: own, .. } if *own == call => self.judge(now),
@@ -168,7 +173,7 @@ impl Listener {
         }
     }
 
-    /// The moment of [`Listener::poll_timeout`] has come.
+    /// Handles the deadline of [`Listener::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Millis) {
         if self.poll_timeout().is_none_or(|deadline| deadline > now) {
             return;
@@ -186,7 +191,7 @@ impl Listener {
         }
     }
 
-    /// Gives the subscription up: nothing more is told of it.
+    /// Cancels the subscription: no output follows.
     pub fn cancel(&mut self) {
         if !self.is_ended() && self.carrier == Carrier::Http {
             self.wire.clear();
@@ -202,7 +207,7 @@ impl Listener {
         self.step = Step::Ended(None);
     }
 
-    /// Something may have been missed: tells all that is honored once.
+    /// Reports every honored list and resource once, since a change may have been missed.
     pub(super) fn tell_all(&mut self) {
         match &mut self.step {
             Step::Modern { subscription, .. } => subscription.tell_all(),
@@ -211,12 +216,12 @@ impl Listener {
         }
     }
 
-    /// What to do on the network next, or `None` until something is handled again.
+    /// Returns the next network operation, or `None` until the next `handle_*` call.
     pub fn poll_transfer(&mut self) -> Option<Transfer> {
         self.wire.pop()
     }
 
-    /// What to tell next, or `None` until something is handled again.
+    /// Returns the next output, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self) -> Option<Output> {
         match &mut self.step {
             Step::Asking { .. } => None,
@@ -226,7 +231,7 @@ impl Listener {
         }
     }
 
-    /// When to call [`Listener::handle_timeout`]; `None` while nothing has a limit.
+    /// Returns when to call [`Listener::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
             Step::Asking { since, .. } if self.is_probing() => {
@@ -240,7 +245,7 @@ impl Listener {
         }
     }
 
-    /// The revision that the server speaks; `None` until that is known.
+    /// Returns the revision that the server speaks; `None` until it is known.
     pub fn version(&self) -> Option<&'static str> {
         match &self.step {
             Step::Modern { .. } => Some(PROTOCOL_VERSION),
@@ -249,7 +254,7 @@ impl Listener {
         }
     }
 
-    /// How long the server asks to wait before the next attempt.
+    /// Returns how long the server asks to wait before the next attempt.
     pub fn retry_after(&self) -> Option<Millis> {
         match &self.step {
             Step::Modern { subscription, .. } => subscription.retry_after(),
@@ -258,7 +263,8 @@ impl Listener {
         }
     }
 
-    /// The id of the listen request; a session has none, and nothing before the server's revision is known.
+    /// Returns the id of the listen request; `None` for a session, and until the server's revision
+    /// is known.
     pub fn id(&self) -> Option<&RequestId> {
         match &self.step {
             Step::Modern { subscription, .. } => Some(subscription.id()),
@@ -266,7 +272,7 @@ impl Listener {
         }
     }
 
-    /// Whether it has ended; what is left to tell may still be polled.
+    /// Whether the subscription has ended; pending output may still be polled.
     pub fn is_ended(&self) -> bool {
         match &self.step {
             Step::Asking { .. } => false,
@@ -308,7 +314,7 @@ impl Listener {
         }));
     }
 
-    /// The answer to the question is whole.
+    /// Judges the complete answer to the pending question.
     fn judge(&mut self, now: Millis) {
         if let Some((question, reply)) = self.take_question() {
             self.follow(question.judge(Answer::Reply(&reply)), now);
@@ -342,7 +348,7 @@ impl Listener {
     }
 }
 
-/// 304 is none: it has no place to go to.
+/// 304 is not included: it has no target.
 fn is_redirect(status: u16) -> bool {
     matches!(status, 0 | 301 | 302 | 303 | 307 | 308)
 }

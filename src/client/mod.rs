@@ -1,9 +1,9 @@
-//! The client's side: requests, answers and deadlines; whoever drives it only moves bytes.
+//! The client side: requests, answers and deadlines. The driver only moves bytes.
 //!
-//! [`Subscription`] is one listen request and its answer. [`era`] tells which revision a server speaks,
-//! and [`session`] is what a client says to one of an earlier revision. [`Listener`] puts these
-//! together: one subscription to a server of whichever revision, over HTTP or a channel such as stdio.
-//! [`Watch`] opens the next one when it ends.
+//! [`Subscription`] is one listen request and its answer. [`era`] finds out which revision a server
+//! speaks, and [`session`] holds the messages of a client to a server of an earlier revision.
+//! [`Listener`] combines these: one subscription to a server of any revision, over HTTP or a
+//! channel such as stdio. [`Watch`] opens a new subscription when one ends.
 
 mod approach;
 mod channel;

@@ -3,19 +3,21 @@ use core::time::Duration;
 
 use crate::{clock::Millis, sse::Bounds, vocabulary::limits::Limits};
 
-/// How a client listens.
+/// Options of a client's subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What the client is, compact JSON; `None`: this crate.
+    /// The client's `clientInfo`, as compact JSON; `None` names this crate.
     pub client_info: Option<String>,
-    /// How long the acknowledgment is awaited (default 30 s; zero: for ever). The open stream has no
-    /// such limit (2026-07-28, Cancellation: Timeouts).
+    /// How long to wait for the acknowledgment. Default 30 s; zero waits without a limit. An open
+    /// stream has no such limit (2026-07-28, Cancellation: Timeouts).
     pub acknowledgment: Duration,
-    /// How long an open stream may be silent, keep-alives being none (default 60 s; zero: for ever).
+    /// How long an open stream may be silent, without even a keep-alive. Default 60 s; zero
+    /// disables the limit.
     pub silence: Duration,
-    /// How much of an event stream is kept (default 1 MiB each).
+    /// How many bytes of a line and of an event to buffer. Default 1 MiB each.
     pub bounds: Bounds,
-    /// The ids, URIs and tasks that a server may name, and the bytes of an answer that is no stream.
+    /// Bounds on the ids, URIs and tasks that a server may name, and on the bytes of an answer that
+    /// is not a stream.
     pub limits: Limits,
 }
 
@@ -35,18 +37,18 @@ impl Default for Options {
 }
 
 impl Options {
-    /// When an acknowledgment is too late that is awaited since then.
+    /// Returns when to give up on an acknowledgment awaited since `since`.
     pub(super) fn late_after(&self, since: Millis) -> Option<Millis> {
         after(since, self.acknowledgment)
     }
 
-    /// When a stream has been silent for too long that was heard last then.
+    /// Returns when to give up on a stream that last sent something at `heard`.
     pub(super) fn silent_after(&self, heard: Millis) -> Option<Millis> {
         after(heard, self.silence)
     }
 }
 
-/// A limit of zero is none.
+/// A limit of zero disables it.
 fn after(since: Millis, limit: Duration) -> Option<Millis> {
     (!limit.is_zero()).then(|| since + limit.into())
 }

@@ -9,25 +9,25 @@ use super::{
     session::{self, Session, SessionError},
 };
 
-/// What a server is asked before it is listened to.
+/// A request that a client sends before it listens.
 #[derive(Debug)]
 pub(super) enum Question {
-    /// Whether it speaks the last of these versions.
+    /// Asks whether the server speaks the last of these versions.
     Discover {
-        /// Whether a browser stands between.
+        /// Whether the client runs in a browser page.
         is_page: bool,
         tried: Vec<Box<str>>,
     },
-    /// To begin a session.
+    /// Begins a session.
     Initialize,
 }
 
 /// The answer to a question.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer<'a> {
-    /// Over HTTP; it may be that none came.
+    /// Over HTTP; possibly without a response.
     Reply(&'a Reply),
-    /// A message on a channel; `None`: there was none in time.
+    /// A message on a channel; `None` if none came in time.
     Message(Option<&'a [u8]>),
 }
 
@@ -35,11 +35,11 @@ pub(super) enum Answer<'a> {
 #[derive(Debug)]
 pub(super) enum Next {
     Ask(Question),
-    /// It speaks 2026-07-28.
+    /// The server speaks 2026-07-28.
     Listen,
     /// A session has begun.
     Enter(Session),
-    /// There is nothing to listen to, and the server may have said when to come back.
+    /// Listening is not possible; the server may have said when to retry.
     End(End, Option<Millis>),
 }
 
@@ -49,7 +49,7 @@ impl Question {
         Self::Discover { is_page, tried }
     }
 
-    /// The request that asks; on a channel, its body is the message.
+    /// Returns the request to send; on a channel, its body is the message.
     pub(super) fn request(&self, id: &RequestId, client_info: Option<&str>) -> HttpRequest {
         match self {
             Self::Discover { tried, .. } => {
@@ -115,7 +115,7 @@ fn enter(answer: Answer<'_>) -> Next {
 }
 
 impl Answer<'_> {
-    /// No version in common is the same tomorrow.
+    /// Ends without a time to retry: a later attempt would find no version in common either.
     fn no_common_version(self) -> Next {
         let text = "no version in common".to_owned();
         Next::End(
@@ -131,7 +131,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Zero where none came, and on a channel.
+    /// Zero if no response came, and on a channel.
     fn status(self) -> u16 {
         match self {
             Self::Reply(reply) => reply.status().unwrap_or_default(),

@@ -20,13 +20,15 @@ use super::{
     told::Told,
 };
 
-/// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable HTTP).
+/// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable
+/// HTTP).
 ///
-/// Send [`Subscription::request`] once, feed what comes of it to the `handle_*` methods, and after
-/// each poll [`Subscription::poll_output`] until it answers `None`; call
-/// [`Subscription::handle_timeout`] when [`Subscription::poll_timeout`] says. What is not polled
-/// collapses: one event a subject. After [`Output::Ended`], and after [`Subscription::cancel`],
-/// close the response if it is still open; nothing is posted (2026-07-28, Streamable HTTP: Cancellation).
+/// Send [`Subscription::request`] once, pass its response to the `handle_*` methods, and after each
+/// call poll [`Subscription::poll_output`] until it returns `None`; call
+/// [`Subscription::handle_timeout`] at the time of [`Subscription::poll_timeout`]. Changes that are
+/// not polled collapse to one event per subject. After [`Output::Ended`], and after
+/// [`Subscription::cancel`], close the response if it is still open; no message is posted
+/// (2026-07-28, Streamable HTTP: Cancellation).
 #[derive(Debug)]
 pub struct Subscription {
     stream: ClientStream,
@@ -34,38 +36,38 @@ pub struct Subscription {
     status: u16,
     body: Body,
     told: Told,
-    /// Tells the server that it was given up, on carriers that want that told.
+    /// The cancellation to send on carriers that require one.
     farewell: Option<String>,
-    /// When the request was made, or the server last gave a sign of life.
+    /// When the request was sent, or the server last sent something.
     heard_at: Millis,
     opened_at: Millis,
     retry_after: Option<Millis>,
 }
 
-/// What a subscription has to tell its owner.
+/// An output of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// It is open; the filter is what the server honors of what was requested.
+    /// The subscription is open, with the filter that the server honors.
     Acknowledged(SubscriptionFilter),
     /// Something changed: read it again.
     Changed(ServerEvent),
-    /// It has ended; nothing follows.
+    /// The subscription has ended; nothing follows.
     Ended(End),
 }
 
 #[derive(Debug)]
 enum Body {
-    /// Status and header fields are awaited.
+    /// Status and header fields are pending.
     Awaited,
     Events(Decoder),
     Json(Vec<u8>),
-    /// Whatever comes is nobody's.
+    /// The rest of the body is ignored.
     Ignored,
 }
 
 impl Subscription {
-    /// A subscription that is requested now; see [`crate::vocabulary::id::Ids`] for its id.
+    /// Creates a subscription that is requested now; see [`crate::vocabulary::id::Ids`] for its id.
     pub fn new(
         id: RequestId,
         requested: SubscriptionFilter,
@@ -85,18 +87,18 @@ impl Subscription {
         }
     }
 
-    /// The request to send.
+    /// Returns the request to send.
     pub fn request(&self) -> HttpRequest {
         let body = self.stream.request(self.options.client_info.as_deref());
         HttpRequest::modern(PROTOCOL_VERSION, LISTEN, body)
     }
 
-    /// The id of the request.
+    /// Returns the id of the request.
     pub fn id(&self) -> &RequestId {
         self.stream.id()
     }
 
-    /// The answer begins.
+    /// Handles the head of the response.
     pub fn handle_head(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
         if !matches!(self.body, Body::Awaited) {
             return;
@@ -113,7 +115,7 @@ impl Subscription {
         }
     }
 
-    /// More of the answer's body came.
+    /// Handles a piece of the response body.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
         self.heard_at = now;
         match &mut self.body {
@@ -132,7 +134,7 @@ impl Subscription {
         }
     }
 
-    /// The answer's body came to its end or broke off, or no answer came at all.
+    /// Handles the end of the response: the body is complete, broke off, or no response came.
     pub fn handle_end(&mut self) {
         match core::mem::replace(&mut self.body, Body::Ignored) {
             Body::Json(bytes) => self.read_json(&bytes),
@@ -141,7 +143,7 @@ impl Subscription {
         }
     }
 
-    /// The moment of [`Subscription::poll_timeout`] has come.
+    /// Handles the deadline of [`Subscription::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Millis) {
         if self.poll_timeout().is_some_and(|deadline| deadline <= now) {
             let loss = if self.stream.is_opening() {
@@ -153,19 +155,19 @@ impl Subscription {
         }
     }
 
-    /// Gives the subscription up: nothing more is told of it. All the server is told is that the
-    /// response is closed.
+    /// Cancels the subscription: no output follows. Closing the response is the only signal to the
+    /// server.
     pub fn cancel(&mut self) {
         self.settle(End::Lost(Loss::Disconnected));
         self.told.clear();
     }
 
-    /// The next thing to tell, or `None` until something is handled again.
+    /// Returns the next output, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.told.poll()
     }
 
-    /// When to call [`Subscription::handle_timeout`]; `None` while nothing has a limit.
+    /// Returns when to call [`Subscription::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         if self.stream.is_ended() {
             return None;
@@ -177,22 +179,22 @@ impl Subscription {
         }
     }
 
-    /// How long the server asks to wait before the next request, an hour at most.
+    /// Returns how long the server asks to wait before the next request, capped at an hour.
     pub fn retry_after(&self) -> Option<Millis> {
         self.retry_after
     }
 
-    /// Whether it has ended; what is left to tell may still be polled.
+    /// Whether the subscription has ended; pending output may still be polled.
     pub fn is_ended(&self) -> bool {
         self.stream.is_ended()
     }
 
-    /// Something may have been missed: tells every honored list and resource once.
+    /// Reports every honored list and resource once, since a change may have been missed.
     pub(super) fn tell_all(&mut self) {
         self.told.push_all();
     }
 
-    /// A message on a channel came; the answer is whether it names this subscription.
+    /// Handles a message on a channel. Returns whether it names this subscription.
     pub(super) fn handle_line(&mut self, message: &[u8]) -> bool {
         match Incoming::read(message, &self.options.limits) {
             Some((id, incoming)) if id == *self.stream.id() => {
@@ -203,7 +205,7 @@ impl Subscription {
         }
     }
 
-    /// What tells the server, on a channel, that it was given up here.
+    /// Returns the message that cancels the subscription on a channel, once.
     pub(super) fn poll_farewell(&mut self) -> Option<String> {
         self.farewell.take()
     }
@@ -220,7 +222,7 @@ impl Subscription {
         }
     }
 
-    /// An event without data is there for its id alone.
+    /// Handles an event of the stream. An event without data only carries an id.
     fn handle_event(&mut self, event: &Event) {
         let data = event.data.as_slice();
         if event.kind != b"message" || data.is_empty() {
@@ -233,8 +235,8 @@ impl Subscription {
         }
     }
 
-    /// An error without an id can only be the answer to our request. What cannot be read at all may
-    /// have been a change.
+    /// Handles data that belongs to no subscription. An error without an id can only answer our
+    /// request. Data that is not JSON may have been a change.
     fn handle_unknown(&mut self, data: &[u8]) {
         if let Some(error) = RpcError::read(data).filter(|error| error.id.is_none()) {
             let RpcError { code, text, .. } = error;
@@ -262,7 +264,8 @@ impl Subscription {
         }
     }
 
-    /// A result in place of the acknowledgment: open with nothing honored, and ended.
+    /// Ends the subscription on the server's message. A result in place of the acknowledgment opens
+    /// it with nothing honored first.
     fn finish(&mut self, end: ClientEnd, loss: Loss, was_opening: bool) {
         self.body = Body::Ignored;
         if was_opening && end == ClientEnd::Graceful {
@@ -275,8 +278,8 @@ impl Subscription {
         });
     }
 
-    /// One JSON text may answer the request as well as a stream (2026-07-28, Streamable HTTP:
-    /// Sending Messages).
+    /// Reads a JSON body: the server may answer with one JSON text instead of a stream (2026-07-28,
+    /// Streamable HTTP: Sending Messages).
     fn read_json(&mut self, bytes: &[u8]) {
         let error = RpcError::read(bytes);
         let own_id = self.stream.id().raw();
@@ -294,7 +297,7 @@ impl Subscription {
         }
     }
 
-    /// Ends the subscription here, whatever the server still sends.
+    /// Ends the subscription, regardless of what the server still sends.
     pub(super) fn settle(&mut self, end: End) {
         self.body = Body::Ignored;
         if let Some(farewell) = self.stream.cancel() {
@@ -303,7 +306,7 @@ impl Subscription {
         }
     }
 
-    /// What an answer comes to whose body says nothing.
+    /// Returns the end for an answer whose body says nothing.
     fn unread(&self) -> End {
         if is_success(self.status) {
             return End::Lost(Loss::InvalidAnswer);

@@ -5,27 +5,30 @@ use crate::{
 
 use super::{end::End, subscription::Output};
 
-/// What a subscription has to tell its owner: that it is open, what changed, and how it ended, in this order.
+/// The pending output of a subscription: that it is open, what changed, and how it ended, in this
+/// order.
 ///
-/// At most one event waits for each topic, whatever the server sends. An update may name a part of a resource that was
-/// subscribed to: where too many parts wait, the resources themselves are told instead, for to read those again covers
-/// all their parts.
+/// At most one event is pending for each topic, whatever the server sends. An update may name a
+/// part of a resource that was subscribed to. If too many parts are pending, the resources
+/// themselves are reported instead, since reading those again covers all their parts.
 #[derive(Debug)]
 pub(super) struct Told {
     honored: SubscriptionFilter,
-    /// Whether it is yet to be told that it is open.
+    /// Whether the opening has not been reported yet.
     opens: bool,
     cues: Cues,
-    /// Updates of parts of resources since nothing waited.
+    /// Updates of parts of resources since the queue was last empty.
     parts: usize,
     most_parts: usize,
     end: Option<End>,
-    /// Until then changes wait, and what is not honored in the end is dropped.
+    /// Before the subscription is open, changes are held; those outside the honored filter are then
+    /// dropped.
     is_open: bool,
 }
 
 impl Told {
-    /// Of a subscription that may come to honor this. At most `most_parts` parts of resources wait.
+    /// Creates the output of a subscription that may come to honor `expected`. At most `most_parts`
+    /// parts of resources are pending.
     pub(super) fn new(expected: SubscriptionFilter, most_parts: usize) -> Self {
         Self {
             honored: expected,
@@ -38,7 +41,7 @@ impl Told {
         }
     }
 
-    /// It is open. What was told before is told after.
+    /// Opens the subscription; changes that arrived before are reported after the opening.
     pub(super) fn open(&mut self, honored: SubscriptionFilter) {
         let mut held = core::mem::take(&mut self.cues);
         self.parts = 0;
@@ -52,7 +55,7 @@ impl Told {
         self.is_open = true;
     }
 
-    /// Something that it honors changed.
+    /// Adds a change that the subscription honors.
     pub(super) fn push(&mut self, event: &ServerEvent) {
         if self.honored.accepts(event) || self.cues.has(&Topic::of(event)) {
             self.cues.push(event, Since::default());
@@ -61,20 +64,20 @@ impl Told {
         }
     }
 
-    /// Something may have been missed: every honored list and resource is told once. The state of a task cannot be made
-    /// up.
+    /// Reports every honored list and resource once, since a change may have been missed. The state
+    /// of a task cannot be reconstructed.
     pub(super) fn push_all(&mut self) {
         for event in self.honored.subjects() {
             self.cues.push(&event, Since::default());
         }
     }
 
-    /// It has ended; what changed before is told before.
+    /// Ends the subscription; changes from before are reported first.
     pub(super) fn end(&mut self, end: End) {
         self.end = Some(end);
     }
 
-    /// Nothing is told any more.
+    /// Drops all pending output.
     pub(super) fn clear(&mut self) {
         *self = Self::new(SubscriptionFilter::default(), 0);
     }

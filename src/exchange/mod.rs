@@ -16,7 +16,7 @@ use crate::{
     legacy::{self, Call, LegacyRequest},
     listen::{self, ServerStream},
     off,
-    session::{Claim, Reply},
+    session::Reply,
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -343,8 +343,8 @@ impl Exchange {
             return Some(self.pass());
         };
         let principal = self.principal.clone();
-        let claim = Claim { session, principal };
-        self.stage = Stage::Visit(Box::new(Visit::new(request, claim, rules)));
+        let visit = Visit::new(request, session, principal, rules);
+        self.stage = Stage::Visit(Box::new(visit));
         None
     }
 

@@ -21,7 +21,8 @@ use super::{Answer, SessionRules, Step};
 #[derive(Clone, Debug)]
 pub(super) struct Visit {
     request: LegacyRequest,
-    claim: Claim,
+    session: Box<str>,
+    principal: Option<Box<str>>,
     rules: SessionRules,
     stage: Stage,
 }
@@ -49,14 +50,20 @@ enum Stage {
 #[derive(Clone, Debug)]
 struct Opening {
     capabilities: Capabilities,
+    stream: u64,
     since: Box<str>,
     watched: Vec<Uri>,
     permit: Option<SubscriptionFilter>,
 }
 
 impl Visit {
-    /// A request that names the session that it claims.
-    pub(super) fn new(request: LegacyRequest, claim: Claim, rules: SessionRules) -> Self {
+    /// A request that names a session, by this caller.
+    pub(super) fn new(
+        request: LegacyRequest,
+        session: Box<str>,
+        principal: Option<Box<str>>,
+        rules: SessionRules,
+    ) -> Self {
         let ask = match &request.call {
             Call::Initialize | Call::Ping => Ask::Use,
             Call::Initialized => Ask::Initialized { is_told: false },
@@ -75,7 +82,8 @@ impl Visit {
         };
         Self {
             request,
-            claim,
+            session,
+            principal,
             rules,
             stage: Stage::Ask {
                 ask,
@@ -87,8 +95,8 @@ impl Visit {
     pub(super) fn poll(&self) -> Step {
         match &self.stage {
             Stage::Ask { ask, .. } => Step::Ask(Question {
-                session: self.claim.session.clone(),
-                principal: self.claim.principal.clone(),
+                session: self.session.clone(),
+                principal: self.principal.clone(),
                 ask: ask.clone(),
             }),
             Stage::Authorize(opening) => Step::Authorize {
@@ -123,10 +131,12 @@ impl Visit {
             },
             Reply::Open {
                 capabilities,
+                stream,
                 since,
                 watched,
             } => self.opening(Opening {
                 capabilities: Capabilities::from_json(&capabilities),
+                stream,
                 since,
                 watched,
                 permit: None,
@@ -212,7 +222,11 @@ impl Visit {
             _ => &opening.since,
         };
         let joining = Joining {
-            session: self.claim.to_text().into(),
+            session: Claim {
+                session: self.session.clone(),
+                stream: opening.stream,
+                principal: self.principal.clone(),
+            },
             past: event_id::read(since).map_or(Past::Unknown, Past::Since),
             denied: opening.watched.iter().filter(is_denied).cloned().collect(),
         };

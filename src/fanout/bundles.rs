@@ -2,18 +2,20 @@ use alloc::vec::Vec;
 
 use super::{Fan, StreamId};
 
-/// What several events come to for each stream: streams of one stamp that hear the same of them share one chunk.
+/// Groups the frames of several events by stream: streams with the same stamp that receive the same
+/// events share one chunk.
 ///
-/// It is a tree. A node is what its parent is and one frame more; streams that stand at the same node get the same bytes. At its root
-/// are the groups. Events come one after another, so a node is asked for no child but its latest.
+/// It is a tree. A node stands for its parent's frames and one more; streams at the same node get
+/// the same bytes. The children of the root are the groups. Events are pushed one after another, so
+/// only the latest child of a node can match.
 #[derive(Debug)]
 pub(super) struct Bundles {
     nodes: Vec<Node>,
     /// The node of each group, by its number.
     groups: Vec<usize>,
-    /// Where each stream stands, by its slot.
+    /// The node of each stream, by its slot.
     places: Vec<usize>,
-    /// The slots of the streams that stand somewhere.
+    /// The slots of the streams that have a node.
     streams: Vec<u32>,
 }
 
@@ -31,7 +33,7 @@ struct Child {
 }
 
 impl Bundles {
-    /// Bundles for streams whose slots are below `most`.
+    /// Creates bundles for streams whose slots are below `most`.
     pub(super) fn new(most: usize) -> Self {
         Self {
             nodes: vec![Node {
@@ -45,7 +47,7 @@ impl Bundles {
         }
     }
 
-    /// A stream of a group hears one event more, whose number is none of those before; `write` appends the frame.
+    /// Adds an event for a stream of a group. Event numbers ascend; `write` appends the frame.
     pub(super) fn push(
         &mut self,
         slot: u32,
@@ -66,7 +68,7 @@ impl Bundles {
         }
     }
 
-    /// The chunks, and who gets them; `id_at` tells the stream of a slot.
+    /// Returns the chunks and which stream gets which; `id_at` returns the stream of a slot.
     pub(super) fn fan(mut self, id_at: impl Fn(u32) -> Option<StreamId>) -> Fan {
         self.streams.sort_unstable();
         let mut fan = Fan::default();

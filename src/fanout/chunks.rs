@@ -1,6 +1,7 @@
 use alloc::vec::Vec;
 
-/// Which chunk each group gets, forgotten at no cost: a group has one if the chunk that it remembers is its own.
+/// The chunk of each group. Clearing is cheap: an entry counts only if the chunk that it names
+/// belongs to its group.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     remembered: Vec<usize>,
@@ -8,18 +9,18 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// No group has a chunk any more.
+    /// Clears all chunks.
     pub(super) fn forget(&mut self) {
         self.owners.clear();
     }
 
-    /// The chunk of a group.
+    /// Returns the chunk of a group.
     pub(super) fn get(&self, group: u32) -> Option<usize> {
         let chunk = *self.remembered.get(group as usize)?;
         (self.owners.get(chunk) == Some(&group)).then_some(chunk)
     }
 
-    /// The next chunk is that of a group.
+    /// Assigns the next chunk to a group.
     pub(super) fn push(&mut self, group: u32) {
         let place = group as usize;
         if place >= self.remembered.len() {

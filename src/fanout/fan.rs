@@ -2,24 +2,26 @@ use alloc::vec::Vec;
 
 use super::StreamId;
 
-/// What is to be written now: chunks, and which stream gets which. Streams that get the same share a chunk.
+/// What to write now: chunks, and which stream gets which. Streams that get the same bytes share a
+/// chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fan {
     /// The chunks, one after another.
     pub bytes: Vec<u8>,
-    /// Where each chunk ends in `bytes`.
+    /// The end of each chunk in `bytes`.
     pub ends: Vec<usize>,
-    /// Who gets which chunk, by its place. Streams ascend: whoever writes to them goes through memory in one direction.
+    /// Each stream with the index of its chunk. Streams ascend, so that a writer goes through
+    /// memory in one direction.
     pub writes: Vec<(StreamId, usize)>,
 }
 
 impl Fan {
-    /// Whether nobody gets anything.
+    /// Whether no stream gets anything.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// The chunk at a place.
+    /// Returns the chunk at an index.
     pub fn chunk(&self, place: usize) -> &[u8] {
         let before = place.checked_sub(1);
         let from = before.and_then(|before| self.ends.get(before)).copied();
@@ -29,7 +31,7 @@ impl Fan {
             .unwrap_or_default()
     }
 
-    /// The chunk is whole whose bytes were added last; its place.
+    /// Ends the chunk of the bytes added last. Returns its index.
     pub(super) fn end_chunk(&mut self) -> usize {
         self.ends.push(self.bytes.len());
         self.ends.len() - 1

@@ -2,7 +2,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{listen::Stamp, message, sse, vocabulary::event::ServerEvent};
 
-/// The frames of one event; but for their ids they are written once.
+/// The frames of one event, which differ only in their ids: the rest is encoded once.
 #[derive(Debug)]
 pub(super) struct Frame<'e> {
     event: &'e ServerEvent,

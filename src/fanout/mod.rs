@@ -1,4 +1,4 @@
-//! Fan-out within one process: one event in, the bytes for every stream that wants it out.
+//! Fan-out within one process: takes one event, returns the bytes for every stream that wants it.
 
 mod bundles;
 mod chunks;
@@ -38,38 +38,40 @@ pub use tended::Tended;
 
 /// All subscriptions that one process holds over HTTP on one bus.
 ///
-/// Publishing costs what matches, not what is connected: an index leads from an event to its streams, these are grouped by
-/// subscription id, and the frame is encoded once for each id. A stream that has nothing waiting gets the
-/// frame at once; for every other the cue waits in its [`ServerStream`], which stays the one place of the protocol.
+/// The cost of a publish depends on the streams that match, not on those connected: an index maps
+/// an event to its streams, which are grouped by subscription id, and the frame is encoded once per
+/// id. A stream without pending output gets the frame at once; for every other stream the cue is
+/// pending in its [`ServerStream`], which alone implements the protocol.
 ///
-/// Whoever drives it knows which streams have room, writes what [`Fanout::publish`] answers and says who had none. After
-/// anything else that it is told about a stream, it polls that stream while there is room.
+/// The driver tracks which streams have room, writes what [`Fanout::publish`] returns, and reports
+/// the streams that had no room. After every other call that concerns a stream, it polls that
+/// stream while there is room.
 #[derive(Debug, Default)]
 pub struct Fanout {
     slots: Slots,
     stamps: Numbers<Stamp>,
-    /// Equal filters are kept once.
+    /// Equal filters are stored once.
     filters: Numbers<Arc<SubscriptionFilter>>,
-    /// The slots of the streams, by what they honor.
+    /// The slots of the streams, by the topics that they honor.
     index: Index<u32>,
     chunks: Chunks,
-    /// With the slots of the streams.
+    /// Deadlines with the slots of their streams.
     deadlines: BTreeSet<(Millis, u32)>,
-    /// Streams that are to be polled for what was published last.
+    /// Streams to poll because of the last publish.
     due: Vec<StreamId>,
-    /// What was published last.
+    /// The events of the last publish.
     last: Vec<Published>,
     tally: Option<Arc<Tally>>,
 }
 
 impl Fanout {
-    /// Counts what happens in `tally`, from before the first stream on.
+    /// Counts events and notifications in `tally`. Call it before the first stream is opened.
     pub fn count_in(&mut self, tally: Arc<Tally>) {
         self.tally = Some(tally);
     }
 
-    /// Holds a stream. What is published from now on waits for it until [`Fanout::handle_attached`]; where it
-    /// honors nothing there is nothing to wait for, and it ends at once.
+    /// Adds a stream. Events that are published from now on are held for it until
+    /// [`Fanout::handle_attached`]. A stream that honors nothing ends at once.
     pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
         if stream.honored().is_empty() {
             stream.handle_attached(now);
@@ -78,8 +80,9 @@ impl Fanout {
         self.hold(stream, Position::default())
     }
 
-    /// As [`Fanout::open`], for who writes something else than server-sent events: the stream is never written to at once.
-    /// [`Fanout::take_due`] names it where it hears something, and [`Fanout::poll_output`] says what.
+    /// As [`Fanout::open`], for a driver that writes another format than server-sent events: the
+    /// stream never gets a frame from a publish. [`Fanout::take_due`] names it if it has received
+    /// an event, and [`Fanout::poll_output`] returns its output.
     pub fn open_polled(&mut self, stream: ServerStream, now: Millis) -> StreamId {
         let id = self.open(stream, now);
         if let Some(held) = self.slots.get_mut(id) {
@@ -88,7 +91,8 @@ impl Fanout {
         id
     }
 
-    /// Holds a stream for which nothing waits until [`Fanout::handle_attached_from`]; but who is revoked meanwhile is.
+    /// Adds a stream that receives no events until [`Fanout::handle_attached_from`], except
+    /// revocations.
     pub(crate) fn open_waiting(&mut self, stream: ServerStream) -> StreamId {
         self.hold(stream, NEVER)
     }
@@ -106,22 +110,24 @@ impl Fanout {
         id
     }
 
-    /// The caller of a stream has other audiences from now on.
+    /// Changes the audiences of a stream's caller.
     pub fn handle_scope(&mut self, id: StreamId, scope: Scope) {
         self.change(id, |stream| stream.scope_to(scope));
     }
 
-    /// A stream honors another filter from now on; cues that it does not honor are dropped.
+    /// Changes the filter that a stream honors, and drops the cues that the new filter does not
+    /// honor.
     pub fn handle_filter(&mut self, id: StreamId, honored: SubscriptionFilter) {
         self.change(id, |stream| stream.handle_filter(honored));
     }
 
-    /// The bus has confirmed that events come: the acknowledgment may go out.
+    /// Handles the bus's confirmation of the registration: the acknowledgment may be sent.
     pub fn handle_attached(&mut self, id: StreamId, now: Millis) {
         self.touch(id, |stream| stream.handle_attached(now));
     }
 
-    /// The bus has confirmed that events come, and the log had come that far: what stands behind that is for the stream.
+    /// As [`Fanout::handle_attached`], with the position of the log at the registration: the stream
+    /// receives the events after it.
     pub(crate) fn handle_attached_from(&mut self, id: StreamId, from: Position, now: Millis) {
         if let Some(held) = self.slots.get_mut(id) {
             held.from = from;
@@ -129,12 +135,12 @@ impl Fanout {
         self.handle_attached(id, now);
     }
 
-    /// Lets a stream go; the answer is why it ended, where it did.
+    /// Removes a stream. Returns why it ended; `None` if it had not.
     pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
         self.take(id)?.ending()
     }
 
-    /// Lets a stream go, for somebody else to hold it.
+    /// Removes a stream, for another holder.
     pub(crate) fn take(&mut self, id: StreamId) -> Option<ServerStream> {
         let held = self.slots.remove(id)?;
         if let Some(at) = held.planned {
@@ -147,8 +153,9 @@ impl Fanout {
         Some(held.stream)
     }
 
-    /// Events may have been missed: whatever each stream honors is cued once. The state of a task cannot be made
-    /// up: such a stream ends without a result, so that its client comes back and reads it. Poll all streams.
+    /// Handles the loss of events: cues once everything that each stream honors. The state of a
+    /// task cannot be reconstructed, so a stream that honors tasks ends without a result, and its
+    /// client comes back and reads it. Poll all streams afterwards.
     pub fn handle_gap(&mut self) {
         for held in self.slots.iter_mut() {
             // A stream that is not registered yet has missed nothing.
@@ -159,7 +166,8 @@ impl Fanout {
         }
     }
 
-    /// As [`Fanout::handle_gap`], of one stream that may have missed something before it was registered.
+    /// As [`Fanout::handle_gap`], for one stream that may have missed events before it was
+    /// registered.
     pub(crate) fn handle_loss(&mut self, id: StreamId) {
         if let Some(held) = self.slots.get_mut(id) {
             held.from = Position::default();
@@ -167,10 +175,11 @@ impl Fanout {
         self.touch(id, ServerStream::handle_loss);
     }
 
-    /// The stream of a session tells with each event up to where it was given everything: up to here from now on.
+    /// Records the mark up to which the stream of a session was given every event. Its event ids
+    /// tell the client this mark.
     pub(crate) fn handle_given(&mut self, id: StreamId, mark: Option<Mark>) {
         if let Some(held) = self.slots.get_mut(id) {
-            // What ends takes nothing in any more, and must not say that it was given it.
+            // A stream that ends accepts no more events, so its ids must not claim that it did.
             let takes = held.stream.is_opening() || held.stream.is_open();
             held.is_polled = true;
             let resume = held.resume.get_or_insert_default();
@@ -180,13 +189,15 @@ impl Fanout {
         }
     }
 
-    /// As [`Fanout::handle_gap`], for streams that are about to close: those of callers with a name end at once.
+    /// As [`Fanout::handle_gap`], for streams that are about to close: those of named callers end
+    /// at once.
     pub fn handle_last_doubt(&mut self) {
         let streams = self.slots.iter_mut();
         streams.for_each(|held| held.stream.handle_last_doubt());
     }
 
-    /// The next bytes of a stream, several frames at once where several wait; `None` until something is handled again.
+    /// Returns the next bytes of a stream, with several frames at once if several are pending;
+    /// `None` until another `handle_*` call or publish.
     pub fn poll(&mut self, id: StreamId, now: Millis) -> Option<Vec<u8>> {
         let held = self.slots.get_mut(id)?;
         let mut bytes = Vec::new();
@@ -204,17 +215,17 @@ impl Fanout {
         (!bytes.is_empty()).then_some(bytes)
     }
 
-    /// As [`ServerStream::poll_output`], of one of the streams.
+    /// As [`ServerStream::poll_output`], for one of the streams.
     pub fn poll_output(&mut self, id: StreamId, now: Millis) -> Option<Output> {
         self.slots.get_mut(id)?.stream.poll_output(now)
     }
 
-    /// As [`ServerStream::poll_next`], of one of the streams.
+    /// As [`ServerStream::poll_next`], for one of the streams.
     pub fn poll_next(&mut self, id: StreamId, now: Millis) -> Option<Next> {
         self.slots.get_mut(id)?.stream.poll_next(now)
     }
 
-    /// The moment of [`Fanout::poll_timeout`] has come; the answer names the streams that are to be polled.
+    /// Handles the deadline of [`Fanout::poll_timeout`]. Returns the streams to poll.
     pub fn handle_timeout(&mut self, now: Millis) -> Vec<StreamId> {
         let mut due = Vec::new();
         while let Some((at, slot)) = self.deadlines.pop_first() {
@@ -236,42 +247,43 @@ impl Fanout {
         due
     }
 
-    /// When to call [`Fanout::handle_timeout`].
+    /// Returns when to call [`Fanout::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Does something to a stream, such as ending it; poll it afterwards. Nothing happens where it is gone.
+    /// Applies an action to a stream, such as ending it; poll it afterwards. Does nothing if the
+    /// stream is gone.
     pub fn tend(&mut self, id: StreamId, action: impl FnOnce(&mut Tended<'_>)) {
         self.touch(id, |stream| action(&mut Tended::new(stream)));
     }
 
-    /// One of the streams.
+    /// Returns one of the streams.
     pub fn stream(&self, id: StreamId) -> Option<&ServerStream> {
         Some(&self.slots.get(id)?.stream)
     }
 
-    /// The id of the stream that has a slot now.
+    /// Returns the id of the stream that currently has a slot.
     pub fn id_at(&self, slot: u32) -> Option<StreamId> {
         Some(self.slots.at(slot)?.id)
     }
 
-    /// As [`ServerStream::poll_question`], of one of the streams.
+    /// As [`ServerStream::poll_question`], for one of the streams.
     pub fn poll_question(&mut self, id: StreamId) -> Option<Arc<SubscriptionFilter>> {
         self.slots.get_mut(id)?.stream.poll_question()
     }
 
-    /// What they want, by their slots.
+    /// Returns the index of topics to slots.
     pub(crate) fn index(&self) -> &Index<u32> {
         &self.index
     }
 
-    /// All streams.
+    /// Returns the ids of all streams.
     pub(crate) fn ids(&self) -> Vec<StreamId> {
         self.slots.iter().map(|held| held.id).collect()
     }
 
-    /// How many streams are held.
+    /// Returns the number of streams held.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -281,7 +293,8 @@ impl Fanout {
         self.len() == 0
     }
 
-    /// Does something that may move a deadline of a stream, but not change what it honors: the index would not know.
+    /// Applies an action that may move a deadline of a stream. It must not change what the stream
+    /// honors, which would leave the index stale.
     pub(crate) fn touch(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
         if let Some(held) = self.slots.get_mut(id) {
             action(&mut held.stream);
@@ -289,14 +302,14 @@ impl Fanout {
         }
     }
 
-    /// Lists a stream under what it honors.
+    /// Enters a stream under the topics that it honors.
     fn enter(&mut self, id: StreamId, honored: &SubscriptionFilter) {
         for topic in honored.topics() {
             self.index.insert(id.slot(), topic);
         }
     }
 
-    /// Takes a stream off the lists of what it honored, but for what it honors now.
+    /// Removes a stream from the topics that it honored, except those that it honors now.
     fn leave(&mut self, id: StreamId, honored: &SubscriptionFilter, now: &SubscriptionFilter) {
         let stays: Topics = now.topics().into_iter().collect();
         for topic in honored.topics() {
@@ -306,13 +319,14 @@ impl Fanout {
         }
     }
 
-    /// Of equal filters the one that all streams keep; [`Numbers::leave`] once the stream has another one.
+    /// Returns the shared copy of a filter; call [`Numbers::leave`] once the stream has another
+    /// one.
     fn keep(&mut self, honored: &Arc<SubscriptionFilter>) -> Arc<SubscriptionFilter> {
         self.filters.enter(honored);
         self.filters.kept(honored).clone()
     }
 
-    /// Changes what a stream honors, and the index with it.
+    /// Changes what a stream honors, and updates the index.
     fn change(&mut self, id: StreamId, change: impl FnOnce(&mut ServerStream)) {
         let Some(held) = self.slots.get_mut(id) else {
             return;
@@ -331,7 +345,8 @@ impl Fanout {
         self.plan(id);
     }
 
-    /// Deadlines mostly move further away: an entry that comes too early finds that out by itself.
+    /// Schedules the deadline of a stream. Deadlines mostly move later, so an entry that fires
+    /// early is rescheduled instead.
     fn plan(&mut self, id: StreamId) {
         let Some(held) = self.slots.get_mut(id) else {
             return;
@@ -349,7 +364,7 @@ impl Fanout {
     }
 }
 
-/// A write of about this size is worth its cost; what waits beyond it may still collapse.
+/// The size in bytes at which a write is worth its cost; cues beyond it may still collapse.
 const CHUNK_BYTES: usize = 16_384;
-/// The place in no log: nothing stands behind it.
+/// A position after every event of a log.
 const NEVER: Position = Position(u64::MAX);

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use crate::sorted::Map;
 
-/// Names as small numbers, while they are in use; a number that is free is given again.
+/// Interns names as small numbers while they are in use; freed numbers are reused.
 #[derive(Debug)]
 pub(super) struct Numbers<N> {
     entries: Map<N, Entry>,
@@ -25,25 +25,25 @@ impl<N> Default for Numbers<N> {
 }
 
 impl<N: Clone + Ord> Numbers<N> {
-    /// The name as it was first written, so that it can be kept once for all.
+    /// Returns the stored copy of the name, which all users can share.
     pub(super) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
         self.entries.key(name).unwrap_or(name)
     }
 
-    /// Uses a name once more.
+    /// Adds a use of a name. Returns its number.
     pub(super) fn enter(&mut self, name: &N) -> u32 {
         if let Some(entry) = self.entries.get_mut(name) {
             entry.uses += 1;
             return entry.number;
         }
-        // Without a free one all numbers below the count of names are in use.
+        // With no free number, all numbers below the count of names are in use.
         let count = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         let number = self.free.pop().unwrap_or(count);
         self.entries.insert(name.clone(), Entry { number, uses: 1 });
         number
     }
 
-    /// Uses a name once less; the answer is its number.
+    /// Removes a use of a name. Returns its number.
     pub(super) fn leave(&mut self, name: &N) -> Option<u32> {
         let entry = self.entries.get_mut(name)?;
         let number = entry.number;

@@ -8,14 +8,14 @@ use crate::{
     vocabulary::{event::ServerEvent, position::Position, topic::Topic},
 };
 
-/// An event for the streams of a [`Fanout`](super::Fanout).
+/// An event to deliver to the streams of a [`Fanout`](super::Fanout).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     /// What changed.
     pub event: ServerEvent,
-    /// When it was published, where that is known.
+    /// When it was published; `None` if that is unknown.
     pub at: Option<Millis>,
-    /// Its place in the log of the bus; `None`: there is no log.
+    /// Its position in the log of the bus; `None` without a log.
     pub position: Option<Position>,
 }
 
@@ -29,7 +29,8 @@ impl Published {
     }
 }
 
-/// One event for each subject: the latest, in the place of the first, and how often there was another one.
+/// Collapses the events to one for each subject: the latest, in the place of the first, with the
+/// number of events that it replaces.
 pub(super) fn collapsed(events: Vec<Published>) -> Vec<(Published, usize)> {
     let mut places = Map::default();
     let mut latest: Vec<(Published, usize)> = Vec::new();
@@ -51,7 +52,8 @@ pub(super) fn collapsed(events: Vec<Published>) -> Vec<(Published, usize)> {
     latest
 }
 
-/// Counts the streams that an event is written to at once: one addition for each run of streams with the same tally.
+/// Counts the streams that get an event at once, with one addition for each run of streams with the
+/// same tally.
 #[derive(Debug)]
 pub(super) struct Told {
     wait: Option<Millis>,
@@ -60,7 +62,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The event is written so long after its publish.
+    /// Starts counting; `wait` is the time since the publish.
     pub(super) fn new(wait: Option<Millis>) -> Self {
         Self {
             wait,

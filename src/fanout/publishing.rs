@@ -9,16 +9,17 @@ use super::{
     published::{Told, collapsed},
 };
 
-/// One event in, the bytes for every stream that wants it out.
+/// Publishing: takes one event, returns the bytes for every stream that wants it.
 impl Fanout {
-    /// An event was published, at that moment of the clock of `now`. What the answer names is to be written at once; for
-    /// streams that have no room for it, call [`Fanout::handle_missed`] before anything else.
+    /// Publishes an event; `published` and `now` are times of the same clock. Write the returned
+    /// chunks at once; for streams without room, call [`Fanout::handle_missed`] before any other
+    /// method.
     pub fn publish(&mut self, event: ServerEvent, published: Millis, now: Millis) -> Fan {
         self.publish_one(Published::at(event, published), now)
     }
 
-    /// Several events were published, in this order: as [`Fanout::publish`], but each stream gets all that it hears of them
-    /// in one chunk, one frame for each subject.
+    /// Publishes several events, in this order: as [`Fanout::publish`], but each stream gets all
+    /// its frames in one chunk, one for each subject.
     pub fn publish_all(&mut self, events: Vec<ServerEvent>, published: Millis, now: Millis) -> Fan {
         let events = events.into_iter();
         self.publish_heard(
@@ -29,7 +30,7 @@ impl Fanout {
         )
     }
 
-    /// As [`Fanout::publish_all`], of events whose time and place may differ.
+    /// As [`Fanout::publish_all`], for events whose times and positions may differ.
     pub(crate) fn publish_heard(&mut self, mut events: Vec<Published>, now: Millis) -> Fan {
         match events.pop() {
             None => Fan::default(),
@@ -72,7 +73,8 @@ impl Fanout {
         bundles.fan(|slot| self.id_at(slot))
     }
 
-    /// These streams had no room for what the last publish answered: their cues wait.
+    /// Handles streams that had no room for the chunks of the last publish: their cues become
+    /// pending.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
         let events = core::mem::take(&mut self.last);
         for id in streams {
@@ -91,18 +93,20 @@ impl Fanout {
         self.last = events;
     }
 
-    /// What was published last: of each subject the latest event.
+    /// Returns the events of the last publish: for each subject the latest.
     pub fn last(&self) -> &[Published] {
         &self.last
     }
 
-    /// The streams that what was published last is not written to and that are to be polled: they are polled always, have ended, or
-    /// whether they may still hear it has to be asked, as [`Fanout::poll_question`] says.
+    /// Returns the streams that the last publish returned no chunk for and that have to be polled:
+    /// they are polled streams, have ended, or have to be authorized again, see
+    /// [`Fanout::poll_question`].
     pub fn take_due(&mut self) -> Vec<StreamId> {
         core::mem::take(&mut self.due)
     }
 
-    /// Each stream that hears the event and can be written to; for every other that hears it the cue waits.
+    /// Calls `hear` for each stream that receives the event and can be written to; for every other
+    /// stream that receives it the cue becomes pending.
     fn each_hearer(
         &mut self,
         (published, repeats): (&Published, usize),
@@ -122,7 +126,8 @@ impl Fanout {
                 continue;
             };
             let id = held.id;
-            // A stream was authorized before it was acknowledged: what is revoked since then concerns it.
+            // A stream was authorized before it was acknowledged: a revocation since then concerns
+            // it, whatever its position.
             if is_end {
                 held.stream.handle_event_of(event, *at);
                 self.due.extend(held.stream.is_ending().then_some(id));
@@ -147,7 +152,7 @@ impl Fanout {
             }
             let was_idle = held.stream.pending_cues() == 0;
             held.stream.handle_event_of(event, *at);
-            // It may have room, and nobody has been asked yet whether it may be told.
+            // The stream may have room: poll it so that its caller is authorized again.
             if held.stream.is_withheld(now) && was_idle {
                 self.due.push(id);
             } else {

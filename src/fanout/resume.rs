@@ -7,23 +7,23 @@ use crate::{
     sse,
 };
 
-/// What the stream of a session tells beside its messages: the ids of its events, after which its client goes on
-/// (2025-11-25, Transports: Resumability and Redelivery).
+/// The event ids of a session's stream, with which its client resumes (2025-11-25, Transports:
+/// Resumability and Redelivery).
 #[derive(Debug, Default)]
 pub(super) struct Resume {
-    /// Up to where in the log of its bus the stream was given everything.
+    /// The mark in the log of the bus up to which the stream was given every event.
     given: Option<Mark>,
-    /// The id that its client knows.
+    /// The id that the client received last.
     last_id: Option<String>,
 }
 
 impl Resume {
-    /// The stream is given everything up to here.
+    /// Records the mark up to which the stream was given every event.
     pub(super) fn handle_given(&mut self, mark: Option<Mark>) {
         self.given = mark;
     }
 
-    /// What is written of an output; `None` of an end.
+    /// Encodes an output; `None` for an end.
     pub(super) fn frame(&mut self, stream: &ServerStream, output: Output) -> Option<Vec<u8>> {
         match output {
             Output::Opened => Some(sse::priming(&self.next_id(stream))),
@@ -33,7 +33,7 @@ impl Resume {
         }
     }
 
-    /// An id that says nothing new is left out.
+    /// Adds the id to a frame, unless the client received the same id last.
     fn identified(&mut self, stream: &ServerStream, frame: Vec<u8>) -> Vec<u8> {
         let former = self.last_id.take();
         let id = self.next_id(stream);
@@ -43,7 +43,7 @@ impl Resume {
         sse::identified(&id, &frame)
     }
 
-    /// The id after which nothing has been missed, once what was polled has been read.
+    /// Returns the id up to which the client has missed nothing, once it has read what was polled.
     fn next_id(&mut self, stream: &ServerStream) -> String {
         let covered = self.given.as_ref().and_then(|given| {
             Some(Mark {
@@ -57,7 +57,7 @@ impl Resume {
     }
 }
 
-/// What is written of an output of a stream that nobody goes on from.
+/// Encodes an output of a stream that cannot be resumed; `None` if nothing is to be written.
 pub(super) fn frame(output: Output) -> Option<Vec<u8>> {
     match output {
         Output::Message(message) => Some(sse::event(&message)),

@@ -4,8 +4,8 @@ use crate::{clock::Millis, listen::ServerStream, vocabulary::position::Position}
 
 use super::resume::Resume;
 
-/// Identifies one stream of a fan-out, and never another one: slots are used again, each time with a further
-/// generation.
+/// Identifies one stream of a fan-out. Slots are reused, each time with a higher generation, so an
+/// id never identifies another stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
     slot: u32,
@@ -13,41 +13,41 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// The place of the stream: a small number, which no other stream has as long as this one is held.
+    /// Returns the slot of the stream: a small number, unique among the streams that are held.
     pub fn slot(self) -> u32 {
         self.slot
     }
 }
 
-/// A stream that is held.
+/// A stream in its slot.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) stream: ServerStream,
     pub(super) id: StreamId,
     /// The number of its stamp.
     pub(super) group: u32,
-    /// When its deadlines are looked at next.
+    /// When its deadlines are checked next.
     pub(super) planned: Option<Millis>,
-    /// It hears what stands behind this in the log of a bus.
+    /// It receives the events after this position in the log of the bus.
     pub(super) from: Position,
-    /// Whether it is never written to at once: what it hears waits until it is polled.
+    /// Whether it is never written to by a publish: what it receives is pending until it is polled.
     pub(super) is_polled: bool,
-    /// Where it is that of a session.
+    /// The event ids, for the stream of a session.
     pub(super) resume: Option<Box<Resume>>,
 }
 
 impl Held {
-    /// Whether it hears an event that stands there in the log of its bus; `None`: it has no log.
+    /// Whether it receives an event at this position in the log of its bus; `None` without a log.
     pub(super) fn hears(&self, position: Option<Position>) -> bool {
         position.is_none_or(|position| self.from < position)
     }
 }
 
-/// Streams by their slots; each in a box of its own, since a list that grows holds twice what it needs.
+/// Streams by their slots. Each is boxed, since a vector that grows allocates twice what it needs.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     places: Vec<Option<Box<Held>>>,
-    /// The ids that are given next.
+    /// The ids to assign next.
     free: Vec<StreamId>,
     len: usize,
 }
@@ -74,7 +74,7 @@ impl Slots {
         self.get(id)?;
         let held = self.places.get_mut(id.slot as usize)?.take()?;
         self.len -= 1;
-        // A slot without a further generation is not used again.
+        // A slot whose generations are used up is not reused.
         if let Some(generation) = id.generation.checked_add(1) {
             self.free.push(StreamId { generation, ..id });
         }
@@ -89,12 +89,12 @@ impl Slots {
         self.at_mut(id.slot).filter(|held| held.id == id)
     }
 
-    /// The stream of a slot.
+    /// Returns the stream in a slot.
     pub(super) fn at(&self, slot: u32) -> Option<&Held> {
         self.places.get(slot as usize)?.as_deref()
     }
 
-    /// The stream of a slot.
+    /// Returns the stream in a slot.
     pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Held> {
         self.places.get_mut(slot as usize)?.as_deref_mut()
     }
@@ -107,7 +107,7 @@ impl Slots {
         self.places.iter().filter_map(Option::as_deref)
     }
 
-    /// No slot is as large.
+    /// Returns the number of slots; every slot is smaller.
     pub(super) fn most(&self) -> usize {
         self.places.len()
     }
@@ -116,7 +116,7 @@ impl Slots {
         self.len
     }
 
-    /// The id of a slot that is new.
+    /// Returns the id of a new slot.
     fn further(&mut self) -> StreamId {
         let slot = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         self.places.push(None);

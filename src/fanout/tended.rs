@@ -7,11 +7,12 @@ use crate::{
     vocabulary::filter::SubscriptionFilter,
 };
 
-/// A stream of a [`Fanout`](super::Fanout), as [`Fanout::tend`](super::Fanout::tend) lends it.
+/// A stream of a [`Fanout`](super::Fanout), as lent by [`Fanout::tend`](super::Fanout::tend).
 ///
-/// Offers what may happen to a stream by itself. What it honors is not among that: the index of the fan-out
-/// depends on it, so it changes through [`Fanout::handle_filter`](super::Fanout::handle_filter) and
-/// [`Fanout::handle_scope`](super::Fanout::handle_scope) alone.
+/// Exposes what may change on a stream independently. The honored filter is excluded, because the
+/// index of the fan-out depends on it: it changes only through
+/// [`Fanout::handle_filter`](super::Fanout::handle_filter) and
+/// [`Fanout::handle_scope`](super::Fanout::handle_scope).
 #[derive(Debug)]
 pub struct Tended<'s>(&'s mut ServerStream);
 
@@ -86,7 +87,7 @@ impl<'s> Tended<'s> {
     }
 }
 
-/// What can be read of the stream.
+/// Read access to the stream.
 impl Deref for Tended<'_> {
     type Target = ServerStream;
 

@@ -1,10 +1,10 @@
-//! What a browser is told, so that a page of another origin may ask and read the answer.
+//! CORS headers, which let a page of another origin send requests and read the responses.
 
 use alloc::{borrow::ToOwned, vec::Vec};
 
 use super::policy::Field;
 
-/// Goes with every answer to a page of `origin`.
+/// Returns the headers for every response to a page of `origin`.
 pub(super) fn answer(origin: &str) -> Vec<Field> {
     vec![
         ("access-control-allow-origin", origin.to_owned()),
@@ -13,7 +13,7 @@ pub(super) fn answer(origin: &str) -> Vec<Field> {
     ]
 }
 
-/// Answers the question before a request; `asked` is `Access-Control-Request-Headers`.
+/// Returns the headers for a preflight request; `asked` is its `Access-Control-Request-Headers`.
 pub(super) fn preflight(origin: &str, methods: &str, asked: &str) -> Vec<Field> {
     let mut allowed = ALLOWED.to_owned();
     for name in asked
@@ -31,7 +31,8 @@ pub(super) fn preflight(origin: &str, methods: &str, asked: &str) -> Vec<Field> 
     fields
 }
 
-/// `Mcp-Param-*`, whose names the tools of the server choose (2026-07-28, Streamable HTTP: Custom Headers).
+/// Whether a header is an `Mcp-Param-*`, whose names the tools of the server choose (2026-07-28,
+/// Streamable HTTP: Custom Headers).
 fn is_param(name: &str) -> bool {
     let prefix = name.get(..PARAM.len());
     prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(PARAM)) && name.bytes().all(is_token)
@@ -44,5 +45,5 @@ fn is_token(byte: u8) -> bool {
 const PARAM: &str = "mcp-param-";
 const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, Retry-After";
 const ALLOWED: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID";
-/// Browsers keep the answer for two hours at most.
+/// Browsers cache a preflight for at most two hours.
 const MAX_AGE_SECONDS: &str = "7200";

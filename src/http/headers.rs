@@ -7,29 +7,29 @@ pub struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Takes one field a line; names in any case, values with or without white space around them.
+    /// Takes one field per line; names in any case, values with or without surrounding white space.
     pub fn new(lines: &'a str) -> Self {
         Self { lines }
     }
 
-    /// The fields as they were given, one a line.
+    /// Returns the fields as they were given, one per line.
     pub fn lines(&self) -> &'a str {
         self.lines
     }
 
-    /// The value of the first field `name`, trimmed (RFC 9110, 5.5).
+    /// Returns the value of the first field `name`, trimmed (RFC 9110, 5.5).
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.all(name).next()
     }
 
-    /// The value of the field `name`, where there is exactly one.
+    /// Returns the value of the field `name` if there is exactly one.
     pub fn single(&self, name: &str) -> Option<&'a str> {
         let mut values = self.all(name);
         let first = values.next();
         first.filter(|_| values.next().is_none())
     }
 
-    /// Whether the body is declared as JSON in UTF-8 that is not compressed.
+    /// Whether the body is declared as uncompressed JSON in UTF-8.
     pub fn declare_json(&self) -> bool {
         let Some(content_type) = self.single("content-type") else {
             return false;
@@ -44,12 +44,12 @@ impl<'a> Headers<'a> {
                 .is_none_or(|encoding| encoding.eq_ignore_ascii_case("identity"))
     }
 
-    /// Whether the client says that it takes an event stream.
+    /// Whether the client explicitly accepts an event stream.
     pub fn name_event_stream(&self) -> bool {
         self.take_event_stream() == Some(true)
     }
 
-    /// Whether the client takes an event stream; one that names nothing takes everything.
+    /// Whether the client accepts an event stream; one that names no media type accepts everything.
     pub fn accept_event_stream(&self) -> bool {
         self.take_event_stream() != Some(false)
     }
@@ -62,7 +62,7 @@ impl<'a> Headers<'a> {
         })
     }
 
-    /// What the client says about event streams; `None` where it names nothing that it takes.
+    /// Returns whether the client accepts event streams; `None` if it names no media type.
     fn take_event_stream(&self) -> Option<bool> {
         let ranges = self.all("accept").flat_map(|ranges| ranges.split(','));
         let named: Vec<&str> = ranges.filter(|range| !range.trim().is_empty()).collect();
@@ -92,7 +92,7 @@ fn is_range(range: &str, media: &str) -> bool {
     named.trim().eq_ignore_ascii_case(media)
 }
 
-/// Whether a range carries the weight zero, which refuses what it names (RFC 9110, 12.4.2).
+/// Whether a media range has weight zero, which excludes it (RFC 9110, 12.4.2).
 fn is_refused(range: &str) -> bool {
     range.split(';').skip(1).any(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -101,5 +101,6 @@ fn is_refused(range: &str) -> bool {
     })
 }
 
-/// What an event stream falls under; of those that a client names the most specific counts (RFC 9110, 12.5.1).
+/// The media ranges that match an event stream; the most specific one that a client names counts
+/// (RFC 9110, 12.5.1).
 const EVENT_STREAM_RANGES: [&str; 3] = ["text/event-stream", "text/*", "*/*"];

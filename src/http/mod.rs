@@ -1,5 +1,5 @@
-//! HTTP: header fields, and which requests are served, by method, host and origin, with the header
-//! fields that browsers need for that (2026-07-28, Streamable HTTP: Security; Fetch: CORS protocol).
+//! Screening of requests by method, host and origin, and CORS for browsers (2026-07-28, Streamable
+//! HTTP: Security; Fetch: CORS protocol).
 
 mod cors;
 mod headers;

@@ -1,15 +1,15 @@
-//! Hosts and origins as text says them, compared in one normal form.
+//! Hosts and origins, parsed from text and compared in a normal form.
 
 use alloc::string::String;
 
-/// A host name or address, and its port where that is not the scheme's own.
+/// A host name or address, with its port unless it is the default of the scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
     name: String,
     port: Option<u16>,
 }
 
-/// Where a page comes from, or a request goes to.
+/// The origin of a page, or the target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) scheme: String,
@@ -27,12 +27,12 @@ impl Host {
         is_name(&name).then_some(Self { name, port })
     }
 
-    /// The names of this machine alone.
+    /// Whether this is one of the loopback names.
     pub(super) fn is_loopback(&self) -> bool {
         matches!(self.name.as_str(), "localhost" | "127.0.0.1" | "[::1]")
     }
 
-    /// Whether this is an IP address, which no name server can point elsewhere.
+    /// Whether this is an IP address, which DNS cannot point elsewhere.
     pub(super) fn is_address(&self) -> bool {
         self.name.starts_with('[')
             || self
@@ -41,12 +41,12 @@ impl Host {
                 .all(|byte| byte.is_ascii_digit() || byte == b'.')
     }
 
-    /// Whether `other` is this host; without a port of its own it stands for every port.
+    /// Whether `other` is this host; without a port, it matches every port.
     pub(super) fn covers(&self, other: &Self) -> bool {
         self.name == other.name && (self.port.is_none() || self.port == other.port)
     }
 
-    /// The same host as `scheme` has it: the port that it implies is left out.
+    /// Normalizes the host for `scheme`: drops the scheme's default port.
     pub(super) fn under(self, scheme: &str) -> Self {
         let implied = match scheme {
             "http" => Some(80),
@@ -67,7 +67,7 @@ impl Origin {
         Self::of_parts(scheme, rest.strip_prefix("//")?)
     }
 
-    /// The origin of an absolute URL.
+    /// Returns the origin of an absolute URL.
     pub(super) fn of_url(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once(':')?;
         let host = rest.strip_prefix("//")?.split(['/', '?', '#']).next()?;
@@ -80,7 +80,7 @@ impl Origin {
         is_scheme(&scheme).then_some(Self { scheme, host })
     }
 
-    /// Whether this is a page that this machine serves.
+    /// Whether this is the origin of a page that this machine serves.
     pub(super) fn is_local_page(&self) -> bool {
         matches!(self.scheme.as_str(), "http" | "https") && self.host.is_loopback()
     }

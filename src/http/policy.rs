@@ -8,10 +8,10 @@ use super::{
     origin::{Host, Origin},
 };
 
-/// One field of an HTTP answer: its name in lower case, and its value.
+/// One field of an HTTP response: its name in lower case, and its value.
 pub type Field = (&'static str, String);
 
-/// Decides by method, host and origin which requests are looked at.
+/// Decides by method, host and origin which requests are served.
 #[derive(Clone, Debug)]
 pub struct Policy {
     origins: Allowed<Origin>,
@@ -19,18 +19,18 @@ pub struct Policy {
     methods: &'static str,
 }
 
-/// What becomes of a request; the answer, whoever gives it, carries the fields.
+/// The outcome of a screening. Every response to the request must carry the fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Screening {
-    /// It goes on.
+    /// The request may proceed.
     Passed(Vec<Field>),
-    /// It is a browser's question before a request, and may be asked: 204.
+    /// A CORS preflight for a request that is allowed: respond with 204.
     Preflight(Vec<Field>),
-    /// It goes no further.
+    /// The request is rejected.
     Refused(Reason, Vec<Field>),
 }
 
-/// The options name something that is no origin or no host.
+/// Why the options are not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -47,13 +47,14 @@ struct Allowed<T> {
 }
 
 impl Policy {
-    /// A policy with these allow-lists, one entry a line.
+    /// Creates a policy with these allow-lists, one entry per line.
     ///
-    /// Origins such as `https://app.example` are served beside the server's own; `*` is every origin.
-    /// Hosts such as `mcp.example` or `mcp.example:8443` are served and no others; `*` is every host.
+    /// Origins such as `https://app.example` are served in addition to the server's own; `*` allows
+    /// every origin. Only hosts such as `mcp.example` or `mcp.example:8443` that are listed are
+    /// served; `*` allows every host.
     ///
     /// # Errors
-    /// A [`PolicyError`] for the first entry that is none.
+    /// A [`PolicyError`] for the first entry that is not valid.
     pub fn new(origins: &str, hosts: Option<&str>) -> Result<Self, PolicyError> {
         let hosts =
             hosts.map(|hosts| Allowed::parse(hosts, Host::parse).ok_or(PolicyError::NotAHost));
@@ -64,8 +65,8 @@ impl Policy {
         })
     }
 
-    /// Serves nothing earlier than 2026-07-28, which has neither GET nor DELETE
-    /// (2026-07-28, Streamable HTTP: Earlier Streamable HTTP Revisions).
+    /// Serves only 2026-07-28, which has neither GET nor DELETE (2026-07-28, Streamable HTTP:
+    /// Earlier Streamable HTTP Revisions).
     #[must_use]
     pub fn modern_only(self) -> Self {
         Self {
@@ -74,8 +75,8 @@ impl Policy {
         }
     }
 
-    /// Serves no GET, which opens streams in earlier revisions (2025-11-25, Transports: Listening for Messages from the
-    /// Server); of a policy that is modern only nothing changes.
+    /// Does not serve GET, which opens streams in earlier revisions (2025-11-25, Transports:
+    /// Listening for Messages from the Server). Has no effect on a policy that is modern only.
     #[must_use]
     pub fn without_streams(self) -> Self {
         Self {
@@ -84,7 +85,7 @@ impl Policy {
         }
     }
 
-    /// Judges a request by its method, then its host, then its origin; `url` is absolute.
+    /// Screens a request by its method, then its host, then its origin; `url` is absolute.
     pub fn screen(&self, method: &str, url: &str, headers: &Headers<'_>) -> Screening {
         let caller = self.caller(method, url, headers);
         let mut fields = match &caller {
@@ -139,7 +140,7 @@ impl Policy {
         Err(Reason::ForbiddenOrigin)
     }
 
-    /// Where the request went, if that is us.
+    /// Returns the origin that the request addresses, if it is served here.
     fn own(&self, url: &str, headers: &Headers<'_>) -> Option<Origin> {
         let url = Origin::of_url(url)?;
         let host = match headers.get("host") {
@@ -156,9 +157,9 @@ impl Policy {
         })
     }
 
-    /// Whether a page of `origin` is one of ours. Behind a proxy that ends TLS the page is `https` and
-    /// the request `http`. A page of a name over plain `http` proves nothing: an attacker's name that
-    /// was rebound to this machine looks the same.
+    /// Whether a page of `origin` belongs to this server. Behind a proxy that terminates TLS, the
+    /// page is `https` and the request `http`. The name of a page over plain `http` proves nothing:
+    /// an attacker's name that was rebound to this machine looks the same.
     fn is_own(&self, origin: &Origin, own: &Origin) -> bool {
         let is_secure = origin.scheme == "https";
         let is_proven = is_secure
@@ -174,11 +175,11 @@ impl Policy {
     }
 }
 
-/// Whose page asks.
+/// The page that sent a request.
 enum Caller<'h> {
-    /// One of this server, or no page at all.
+    /// A page of this server, or no page at all.
     Ours,
-    /// One of this allowed origin.
+    /// A page of this allowed origin.
     Elsewhere(&'h str),
 }
 
@@ -216,7 +217,7 @@ impl<T> Default for Allowed<T> {
 }
 
 impl Screening {
-    /// The fields that the answer carries.
+    /// Returns the fields that the response carries.
     pub fn fields(&self) -> &[Field] {
         match self {
             Self::Passed(fields) | Self::Preflight(fields) | Self::Refused(_, fields) => fields,
@@ -227,16 +228,16 @@ impl Screening {
 impl fmt::Display for PolicyError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::NotAnOrigin => "each of allowedOrigins must be an origin or *",
-            Self::NotAHost => "each of allowedHosts must be a host, with or without a port, or *",
+            Self::NotAnOrigin => "each entry of allowedOrigins must be an origin or *",
+            Self::NotAHost => "each entry of allowedHosts must be a host, a host:port or *",
         })
     }
 }
 
 impl core::error::Error for PolicyError {}
 
-/// Whether a browser says that a page of another origin asks: it sends no `Origin` with the GET of an image or a link
-/// (Fetch Metadata Request Headers, Section 2.3).
+/// Whether the browser reports that a page of another origin sent the request: it sends no `Origin`
+/// with the GET of an image or a link (Fetch Metadata Request Headers, Section 2.3).
 fn is_of_other_page(headers: &Headers<'_>) -> bool {
     let site = headers.get("sec-fetch-site");
     site.is_some_and(|site| !matches!(site, "same-origin" | "none"))
@@ -246,5 +247,5 @@ const METHODS: &str = "GET, POST, DELETE, OPTIONS";
 const NO_GET: &str = "POST, DELETE, OPTIONS";
 const GET: &str = "GET";
 const POST: &str = "POST";
-/// Never refused: it is how browsers ask.
+/// Never refused: browsers use it for preflights.
 const OPTIONS: &str = "OPTIONS";

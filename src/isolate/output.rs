@@ -115,6 +115,14 @@ impl Isolate {
         !self.steps.is_empty()
     }
 
+    /// Whether the last thing to do answers streams that wait for the bus: their requests wait with them.
+    pub fn has_answers(&self) -> bool {
+        matches!(
+            self.steps.back(),
+            Some(Step::Attached(..) | Step::Refused { .. })
+        )
+    }
+
     fn take(&mut self, step: Step, now: Millis) -> Option<IsolateOutput> {
         match step {
             Step::Events(batch) => {

@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
@@ -6,6 +6,7 @@ use crate::{
     listen::ServerStream,
     upstream::{Past, Watching},
     vocabulary::{event::ServerEvent, position::Mark, uri::Uri},
+    wire::Claim,
 };
 
 use super::{Isolate, output::Step};
@@ -13,9 +14,9 @@ use super::{Isolate, output::Step};
 /// What there is to a stream of a session beside the stream (2025-11-25): it is alone in its isolate.
 #[derive(Clone, Debug)]
 pub struct Joining {
-    /// What the bus knows the session by. What the session watches is added there, and told with
+    /// Which stream of which session it is. What the session watches is added there, and told with
     /// [`Watched`](crate::wire::Watched).
-    pub session: Box<str>,
+    pub session: Claim,
     /// What its client has heard already: what the bus cannot replay of that is made up for by cueing all that is honored.
     pub past: Past,
     /// What its client may no longer hear of, although the session watches it.

@@ -4,8 +4,8 @@ use alloc::{borrow::ToOwned, string::String};
 
 use crate::vocabulary::position::{Mark, Position};
 
-/// The id that says "everything up to `mark`": visible ASCII, to be taken as opaque. Where no
-/// mark can be told, an id that is none, so that whoever resumes from it is cued everything.
+/// Returns the id for "everything up to `mark`": opaque visible ASCII. Without a usable mark,
+/// returns an id that [`read`] rejects, so that a client that resumes from it gets every cue.
 pub fn write(mark: Option<&Mark>) -> String {
     mark.filter(|mark| is_visible(&mark.epoch)).map_or_else(
         || UNKNOWN.to_owned(),
@@ -13,7 +13,7 @@ pub fn write(mark: Option<&Mark>) -> String {
     )
 }
 
-/// The mark that an id says; `None` where it says none.
+/// Reads the mark from an id; `None` if it contains none.
 pub fn read(id: &str) -> Option<Mark> {
     let (position, epoch) = id.split_once('-')?;
     let is_number = position.bytes().all(|byte| byte.is_ascii_digit());
@@ -27,7 +27,7 @@ pub fn read(id: &str) -> Option<Mark> {
     })
 }
 
-/// A log without an epoch is none that could be replayed.
+/// Whether an epoch can be part of an id. A log without an epoch cannot be replayed.
 fn is_visible(epoch: &str) -> bool {
     !epoch.is_empty() && epoch.len() <= 256 && epoch.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -15,12 +15,12 @@ use super::VERSIONS;
 pub struct Initialized {
     /// The JSON-RPC message.
     pub answer: String,
-    /// What it says that the session is notified about.
+    /// The notifications that the answer advertises.
     pub capabilities: Capabilities,
 }
 
-/// The revision of a session that asked for `requested`: that one or, where sessions do not
-/// speak it, the latest (2025-11-25, Lifecycle: Version Negotiation).
+/// Returns the revision of a session whose client asked for `requested`: that one or, if sessions
+/// do not support it, the latest (2025-11-25, Lifecycle: Version Negotiation).
 pub fn negotiate(requested: &str) -> &'static str {
     let [latest, ..] = VERSIONS;
     let mut versions = VERSIONS.into_iter();
@@ -29,9 +29,9 @@ pub fn negotiate(requested: &str) -> &'static str {
         .unwrap_or(latest)
 }
 
-/// Makes the answer to the request `id` from the one that the server behind gave, a JSON body or
-/// an event stream: name, instructions and capabilities are its own, except for those that concern
-/// notifications, where `known` is what it really notifies about. `None` where it gave no result.
+/// Derives the answer to the request `id` from that of the MCP server, a JSON body or an event
+/// stream. Name, instructions and capabilities are taken over, except for the capabilities that
+/// concern notifications, which `known` replaces. Returns `None` if it contains no result.
 pub fn initialized(
     id: &RequestId,
     body: &[u8],
@@ -45,8 +45,8 @@ pub fn initialized(
     })
 }
 
-/// As [`initialized`], of a server behind that stays with its client, whatever they agree to speak:
-/// `line` is its answer.
+/// As [`initialized`], for an MCP server that stays with its client, whatever revision
+/// they agree on: `line` is its answer.
 pub(crate) fn agreed(
     id: &RequestId,
     line: &[u8],
@@ -55,13 +55,13 @@ pub(crate) fn agreed(
     from_message(id, line, known, |version| Some(json::to_compact(version)))
 }
 
-/// A version that sessions speak, as JSON text.
+/// Returns a version that sessions support, as JSON text.
 fn spoken(version: &Node<'_>) -> Option<String> {
     let version = negotiate(version.as_str()?);
     Some(format!("\"{version}\""))
 }
 
-/// `version_of` makes the version of the answer, as JSON text, from that of the server behind.
+/// `version_of` derives the version of the answer, as JSON text, from that of the MCP server.
 fn from_message(
     id: &RequestId,
     text: &[u8],
@@ -88,5 +88,5 @@ fn from_message(
     })
 }
 
-/// An answer of the server behind us may nest deeper than a request.
+/// An answer of the MCP server may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

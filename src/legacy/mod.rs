@@ -1,5 +1,5 @@
-//! Clients of 2025-11-25, 2025-06-18 and 2025-03-26: what their requests ask of a server that
-//! keeps sessions.
+//! Clients of 2025-11-25, 2025-06-18 and 2025-03-26: their requests to a server that keeps
+//! sessions.
 
 pub mod event_id;
 mod initialize;
@@ -10,5 +10,5 @@ pub use initialize::{Initialized, initialized, negotiate};
 pub(crate) use request::message_of;
 pub use request::{Call, LegacyRequest, Verdict, judge};
 
-/// The revisions that sessions speak, the latest first.
+/// The revisions that sessions support, the latest first.
 pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];

@@ -16,14 +16,15 @@ use crate::{
 
 use super::VERSIONS;
 
-/// What becomes of a request where sessions are kept.
+/// The judgment on a request where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),
-    /// One that no session can answer. Unless [`Reason::is_of_http`], that is told once the caller has been named.
+    /// A request that no session can answer. Unless [`Reason::is_of_http`], the rejection is sent
+    /// once the caller has been authenticated.
     Rejected(Rejection),
-    /// Anything else: the server behind answers it.
+    /// Anything else: pass it on to the MCP server.
     NotOurs,
 }
 
@@ -32,21 +33,21 @@ pub enum Verdict {
 pub struct LegacyRequest {
     /// The `Mcp-Session-Id` header.
     pub session: Option<Box<str>>,
-    /// The JSON-RPC id, where there is one.
+    /// The JSON-RPC id, if there is one.
     pub id: Option<RequestId>,
-    /// The protocol version that it names or, where it names none, the one to assume
-    /// (2025-11-25, Transports: Protocol Version Header).
+    /// The protocol version that it names or, if it names none, the one to assume (2025-11-25,
+    /// Transports: Protocol Version Header).
     pub version: Box<str>,
-    /// What it asks for.
+    /// The method that it calls.
     pub call: Call,
 }
 
-/// What a request of an earlier revision asks for.
+/// The method of a request of an earlier revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// `initialize`: a new session.
+    /// `initialize`: begins a session.
     Initialize,
-    /// `notifications/initialized`: the session is in use.
+    /// `notifications/initialized`: the client starts to use the session.
     Initialized,
     /// `ping`
     Ping,
@@ -54,28 +55,29 @@ pub enum Call {
     Subscribe(Uri),
     /// `resources/unsubscribe`
     Unsubscribe(Uri),
-    /// One of the two, with parameters that are none.
+    /// One of the two above, with invalid parameters.
     Invalid(Reason),
-    /// GET: the session's stream, from where `Last-Event-ID` says.
+    /// GET: opens the session's stream, after the event in `Last-Event-ID`.
     Open {
-        /// The last event that the client has seen.
+        /// The last event that the client has received.
         last_event_id: Option<Box<str>>,
     },
-    /// DELETE: the session is over.
+    /// DELETE: ends the session.
     End,
-    /// What the server behind answers.
+    /// Any other method, which the MCP server answers.
     Other,
 }
 
 impl LegacyRequest {
-    /// Whether sessions have to do with it, so that its caller has to be named; the server behind answers all others.
+    /// Whether the request concerns sessions, so that its caller has to be authenticated; the MCP
+    /// server answers all others.
     pub fn is_of_sessions(&self) -> bool {
         self.session.is_some() || self.call == Call::Initialize || self.call.needs_session()
     }
 }
 
 impl Call {
-    /// Whether nobody but a session can answer it.
+    /// Whether only a session can answer it.
     pub fn needs_session(&self) -> bool {
         matches!(
             self,
@@ -88,11 +90,11 @@ impl Call {
     }
 }
 
-/// Judges a request that is no listen; a body longer than `limits.body_bytes` may be cut off.
+/// Judges a request that is not a listen; a body longer than `limits.body_bytes` may be truncated.
 ///
-/// A request with the envelope of 2026-07-28, or with its version in the header and no session,
-/// is not ours, whatever its method. Every other one that names a session is, whatever its method
-/// and its media type: only we know whether that session is its caller's.
+/// A request with the envelope of 2026-07-28, or with its version in the header and no session, is
+/// not ours, whatever its method. Every other request that names a session is ours, whatever its
+/// method and media type: only we know whether that session belongs to its caller.
 pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     let session: Option<Box<str>> = headers.get(SESSION).map(Into::into);
     let is_message = method == "POST" && headers.declare_json();
@@ -150,8 +152,8 @@ fn call_of(
     Ok(call)
 }
 
-/// A header that names no revision of a session is refused; one that is missing is none
-/// (2025-11-25, Transports: Protocol Version Header).
+/// Refuses a header that names a revision without sessions; the header may be missing (2025-11-25,
+/// Transports: Protocol Version Header).
 fn check_version(headers: &Headers<'_>) -> Result<(), Reason> {
     let version = headers.get(VERSION_HEADER);
     if version.is_none_or(|version| VERSIONS.contains(&version)) {
@@ -162,10 +164,10 @@ fn check_version(headers: &Headers<'_>) -> Result<(), Reason> {
     ))
 }
 
-/// What a message of an earlier revision asks for.
+/// Reads which method a message of an earlier revision calls.
 ///
 /// # Errors
-/// A [`Reason`] where it is a request of ours that is none.
+/// A [`Reason`] if it is a batch, or calls one of our methods without being a valid request.
 pub(crate) fn message_of(
     document: &Document<'_>,
     id: Option<&RequestId>,
@@ -174,7 +176,7 @@ pub(crate) fn message_of(
     let root = &document.root;
     if root.as_array().is_some() {
         return Err(Reason::InvalidRequest(
-            "The body must be one message: there are no batches",
+            "The body must be one message: batches are not supported",
         ));
     }
     let is_notification = root.get("id").is_none();
@@ -229,5 +231,5 @@ fn envelope<'n, 'a>(root: &'n Node<'a>) -> Option<&'n Node<'a>> {
 
 const SESSION: &str = "mcp-session-id";
 const VERSION_HEADER: &str = "mcp-protocol-version";
-/// What a client without the header speaks.
+/// The version of a client that sends no version header.
 const ASSUMED_VERSION: &str = "2025-03-26";

@@ -14,27 +14,28 @@ use crate::{
 use super::{request, stream::ServerStream};
 use crate::http::Headers;
 
-/// What becomes of an HTTP request.
+/// The judgment on an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A listen request that can be served.
     Accepted(Accepted),
     /// A listen request that is answered with an error.
     Rejected(Rejection),
-    /// Anything else: the server behind answers it.
+    /// Anything else: pass it on to the MCP server.
     NotOurs,
 }
 
-/// How far a request is judged before its caller is named.
+/// The judgment on a request before its caller is authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// A listen request by its header fields: [`judge`] goes on with the body, which nobody has read.
+    /// A listen request by its header fields: [`judge`] continues with the body, which has not been
+    /// read.
     Unread,
-    /// A listen request by its body, which had to be read to know; what it comes to.
+    /// A listen request by its body, which had to be read to know, with its verdict.
     Read(Verdict),
-    /// A listen request that HTTP alone refuses, whoever the caller is.
+    /// A listen request that is refused by its HTTP headers and size alone, for any caller.
     Rejected(Rejection),
-    /// Anything else: the server behind answers it.
+    /// Anything else: pass it on to the MCP server.
     NotOurs,
 }
 
@@ -43,14 +44,14 @@ pub enum Claim {
 pub struct Accepted {
     /// The request's id, which becomes the subscription id.
     pub id: RequestId,
-    /// What the client asks to hear.
+    /// The filter that the client requests.
     pub requested: SubscriptionFilter,
 }
 
 impl Accepted {
-    /// The stream that answers this request: what is honored is what the server advertises and,
-    /// where the caller's rights are known, `authorized` names too. Keep-alives as
-    /// [`ServerStream::new`] says.
+    /// Creates the stream that answers this request. It honors what the server advertises and, if
+    /// the caller's rights are known, what `authorized` names too. Keep-alives are as in
+    /// [`ServerStream::new`].
     pub fn open(
         &self,
         told: &Discovered,
@@ -64,16 +65,18 @@ impl Accepted {
     }
 }
 
-/// Whether the request may be a listen; everything else is [`Verdict::NotOurs`] at once, unread.
+/// Whether the request may be a listen; every other request is [`Verdict::NotOurs`], without
+/// reading its body.
 pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bool {
     let is_readable = headers.declare_json() && !headers.declare_more_than(limits.body_bytes);
     method == "POST" && (claims_by_header(headers) || is_readable)
 }
 
-/// Judges an HTTP request as far as HTTP alone decides it (content type, accept, size): what comes after
-/// that comes after the caller has been named. A body longer than `limits.body_bytes` may be given cut off
-/// anywhere beyond that, or, where `Content-Length` says so, not at all. Where [`claims_by_header`], only its
-/// length is looked at: a body of which nothing has been read yet is given as an empty one.
+/// Judges an HTTP request as far as HTTP alone decides it (content type, accept, size): the
+/// remaining checks follow once the caller is authenticated. A body longer than `limits.body_bytes`
+/// may be truncated anywhere beyond that, or omitted if `Content-Length` declares it. If
+/// [`claims_by_header`], only the length of the body matters: pass an empty body if it has not been
+/// read yet.
 ///
 /// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
 pub fn claim(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Claim {
@@ -105,8 +108,9 @@ pub fn claim(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
     }
 }
 
-/// Judges the body of a request that is [`Claim::Unread`]. The checks run in a fixed order (JSON, shape,
-/// headers against body, `_meta`, version, filter, extensions), and the first that fails answers.
+/// Judges the body of a request that is [`Claim::Unread`]. The checks run in a fixed order (JSON,
+/// shape, headers against body, `_meta`, version, filter, extensions), and the first failure is
+/// returned.
 pub fn judge(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     match json::read(body, limits.depth) {
         Ok(document) => judge_document(headers, &document, limits),
@@ -114,7 +118,7 @@ pub fn judge(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     }
 }
 
-/// Judges an HTTP request whose caller needs no name: [`claim`], then [`judge`].
+/// Judges an HTTP request whose caller needs no authentication: [`claim`], then [`judge`].
 pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     match claim(method, headers, body, limits) {
         Claim::Unread => judge(headers, body, limits),
@@ -124,8 +128,8 @@ pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits)
     }
 }
 
-/// Judges a listen request on a transport without headers. `is_whole` is false for one that
-/// is larger than allowed.
+/// Judges a listen request on a transport without headers. `is_whole` is false if the request is
+/// larger than allowed.
 pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &Limits) -> Verdict {
     let id = request::id_of(document, limits);
     let checked = if is_whole {
@@ -163,7 +167,7 @@ fn verdict(checked: Result<Accepted, Reason>, id: Option<RequestId>) -> Verdict 
     }
 }
 
-/// What every transport checks; `check_routing` is what only one of them has.
+/// Runs the checks of every transport; `check_routing` is the check specific to one.
 fn check_message(
     document: &Document<'_>,
     id: Option<&RequestId>,
@@ -179,17 +183,19 @@ fn check_message(
     Ok(Accepted { id, requested })
 }
 
-/// Whether the header fields alone call a request a listen, so that [`claim`] does not look at its body.
+/// Whether the header fields alone identify a listen request, so that [`claim`] does not need its
+/// body.
 pub fn claims_by_header(headers: &Headers<'_>) -> bool {
     headers.get("mcp-method") == Some(LISTEN)
 }
 
-/// Whether its header fields or its body call a request a listen.
+/// Whether the header fields or the body identify a listen request.
 pub(crate) fn is_listen(headers: &Headers<'_>, document: Option<&Document<'_>>) -> bool {
     claims_by_header(headers) || document.is_some_and(|read| claims_by_body(headers, read))
 }
 
-/// Revisions are dates, so later ones sort after earlier ones.
+/// Whether the body identifies a listen request of this revision or later. Revisions are dates, so
+/// later ones sort after earlier ones.
 fn claims_by_body(headers: &Headers<'_>, document: &Document<'_>) -> bool {
     let is_modern = request::version_of(&document.root).is_some()
         || headers.get("mcp-method").is_some()

@@ -9,10 +9,10 @@ use crate::{
 
 use super::incoming::Incoming;
 
-/// The client's side of one subscription, from its request to its end (2026-07-28, Subscriptions);
-/// the same for every transport.
+/// The client side of one subscription, from its request to its end (2026-07-28, Subscriptions),
+/// for any transport.
 ///
-/// Send [`ClientStream::request`], then feed every message that names the subscription to
+/// Send [`ClientStream::request`], then pass every message that names the subscription to
 /// [`ClientStream::handle_message`].
 #[derive(Debug)]
 pub struct ClientStream {
@@ -23,7 +23,7 @@ pub struct ClientStream {
 
 #[derive(Debug)]
 enum State {
-    /// The acknowledgment is awaited.
+    /// The acknowledgment is pending.
     Opening,
     Open {
         honored: SubscriptionFilter,
@@ -31,19 +31,19 @@ enum State {
     Ended,
 }
 
-/// What a subscription has to tell its owner.
+/// A notice from a subscription to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// It is open; the filter is what the server honors of what was requested.
+    /// The subscription is open, with the filter that the server honors.
     Acknowledged(SubscriptionFilter),
     /// Something changed: read it again.
     Changed(ServerEvent),
-    /// The server sent what is no message of this protocol. In place of the acknowledgment: nobody
-    /// knows what is honored. Later: something may have been missed. The subscription goes on until
-    /// its owner cancels it.
+    /// The server sent a malformed message. In place of the acknowledgment: the honored filter is
+    /// unknown. Later: a change may have been missed. The subscription continues until its owner
+    /// cancels it.
     Malformed,
-    /// It has ended; nothing follows.
+    /// The subscription has ended; nothing follows.
     Ended(ClientEnd),
 }
 
@@ -53,19 +53,19 @@ pub enum Notice {
 pub enum ClientEnd {
     /// The server closed it, and nothing was lost.
     Graceful,
-    /// It broke off, or the server gave it up: changes may have been missed.
+    /// It broke off, or the server cancelled it: changes may have been missed.
     Lost,
     /// The server refused the request.
     Refused {
         /// The JSON-RPC error code.
         code: i32,
-        /// The server's words.
+        /// The server's message.
         text: String,
     },
 }
 
 impl ClientStream {
-    /// A subscription that is about to be requested.
+    /// Creates a subscription that is about to be requested.
     pub fn new(id: RequestId, requested: SubscriptionFilter) -> Self {
         Self {
             id,
@@ -74,12 +74,12 @@ impl ClientStream {
         }
     }
 
-    /// The listen request; `client_info` is compact JSON.
+    /// Returns the listen request; `client_info` is compact JSON.
     pub fn request(&self, client_info: Option<&str>) -> String {
         message::listen_request(&self.id, &self.requested, client_info)
     }
 
-    /// A message came that names this subscription.
+    /// Handles a message that names this subscription.
     pub fn handle_message(&mut self, incoming: Incoming) -> Option<Notice> {
         let notice = match (&self.state, incoming) {
             (State::Ended, _) => return None,
@@ -97,34 +97,35 @@ impl ClientStream {
         Some(notice)
     }
 
-    /// The connection is gone, and with it the subscription.
+    /// Handles the loss of the connection, which ends the subscription.
     pub fn handle_lost(&mut self) -> Option<Notice> {
         (!self.is_ended()).then(|| self.end(ClientEnd::Lost))
     }
 
-    /// Gives the subscription up: nothing more is told of it. The answer is the notification for the
-    /// server, on transports that want one; `None` where it has ended already.
+    /// Cancels the subscription: no notice follows. Returns the notification for the server, on
+    /// transports that require one; `None` if the subscription has ended already.
     pub fn cancel(&mut self) -> Option<String> {
         let was = core::mem::replace(&mut self.state, State::Ended);
         (!matches!(was, State::Ended)).then(|| message::cancelled(&self.id))
     }
 
-    /// The id of the listen request.
+    /// Returns the id of the listen request.
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// What was asked for.
+    /// Returns the requested filter.
     pub fn requested(&self) -> &SubscriptionFilter {
         &self.requested
     }
 
-    /// Whether the acknowledgment is awaited.
+    /// Whether the acknowledgment is pending.
     pub fn is_opening(&self) -> bool {
         matches!(self.state, State::Opening)
     }
 
-    /// What the server honors; `None` before the acknowledgment and after the end.
+    /// Returns the filter that the server honors; `None` before the acknowledgment and after the
+    /// end.
     pub fn honored(&self) -> Option<&SubscriptionFilter> {
         match &self.state {
             State::Open { honored } => Some(honored),
@@ -132,12 +133,12 @@ impl ClientStream {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the subscription has ended.
     pub fn is_ended(&self) -> bool {
         matches!(self.state, State::Ended)
     }
 
-    /// A server may not honor what was not asked for; where it says so, that is left out.
+    /// Opens the subscription. Ignores anything in the acknowledged filter that was not requested.
     fn acknowledge(&mut self, filter: &SubscriptionFilter) -> Notice {
         let honored = self.requested.honored(Capabilities::ALL, Some(filter));
         self.state = State::Open {
@@ -152,7 +153,8 @@ impl ClientStream {
     }
 }
 
-/// An update may name a part of a resource that was subscribed to (2026-07-28, Resources: Subscriptions).
+/// Whether a subscription is concerned by an event. An update may name a part of a resource that
+/// was subscribed to (2026-07-28, Resources: Subscriptions).
 pub(crate) fn concerns(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
     match event {
         ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),

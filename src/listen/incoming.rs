@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// A message of a server, as far as it concerns a subscription.
+/// A message from a server, as far as it concerns a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Incoming {
@@ -22,25 +22,26 @@ pub enum Incoming {
     Changed(ServerEvent),
     /// The result of the listen request: its graceful end.
     Result,
-    /// The server gives the subscription up.
+    /// The server cancels the subscription.
     Cancelled,
     /// The listen request is refused.
     Refused {
         /// The JSON-RPC error code.
         code: i32,
-        /// The server's words.
+        /// The server's message.
         text: String,
     },
     /// An answer to the listen request that is neither a result nor an error.
     Invalid,
     /// An acknowledgment without a filter.
     MalformedAcknowledgment,
-    /// Another notification of the subscription without the members that it needs.
+    /// Another notification of the subscription, without a required member.
     Malformed,
 }
 
 impl Incoming {
-    /// Reads one message and the id of the subscription that it names; `None` where it names none.
+    /// Reads one message. Returns it with the id of the subscription that it names; `None` if it
+    /// names none.
     pub fn read(message: &[u8], limits: &Limits) -> Option<(RequestId, Self)> {
         let document = json::read(message, limits.depth).ok()?;
         let root = &document.root;
@@ -62,7 +63,8 @@ impl Incoming {
         ))
     }
 
-    /// Reads a notification of a session, which names no subscription (2025-11-25, Tools, Prompts, Resources).
+    /// Reads a notification of a session, which names no subscription (2025-11-25, Tools, Prompts,
+    /// Resources).
     pub fn read_plain(message: &[u8], limits: &Limits) -> Option<Self> {
         let document = json::read(message, limits.depth).ok()?;
         let root = &document.root;
@@ -73,7 +75,7 @@ impl Incoming {
             .flatten()
     }
 
-    /// `None` for a notification that is not known: it may be another protocol's.
+    /// Reads a notification; `None` for an unknown one, which may belong to another protocol.
     fn from_notification(method: &str, params: Option<&Node<'_>>, limits: &Limits) -> Option<Self> {
         let member = |name: &str| params.and_then(|params| params.get(name));
         let event = match method {
@@ -100,7 +102,8 @@ impl Incoming {
         Some(event.map_or(Self::Malformed, Self::Changed))
     }
 
-    /// A result without `resultType` is complete (2026-07-28, Base protocol, Results).
+    /// Reads a response. A result without `resultType` is complete (2026-07-28, Base protocol,
+    /// Results).
     fn from_response(root: &Node<'_>) -> Self {
         let kind = root.get("result").map(|result| result.get("resultType"));
         match (kind, root.get("error")) {

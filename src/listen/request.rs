@@ -1,4 +1,4 @@
-//! The parts of a listen request's body, each checked with its own refusal.
+//! The parts of a listen request's body, each checked with a specific refusal.
 
 use alloc::borrow::ToOwned;
 
@@ -20,14 +20,14 @@ use crate::{
 
 use crate::http::Headers;
 
-/// The id, where the body is an object that names exactly one usable id.
+/// Returns the id if the body is an object with exactly one usable id.
 pub(crate) fn id_of(document: &Document<'_>, limits: &Limits) -> Option<RequestId> {
     let object = document.root.as_object()?;
     let id = RequestId::from_node(object.get("id")?, limits.id_bytes)?;
     (object.count("id") == 1).then_some(id)
 }
 
-/// One JSON-RPC 2.0 request (2026-07-28, Base protocol, Requests).
+/// Checks that the body is one JSON-RPC 2.0 request (2026-07-28, Base protocol, Requests).
 pub(super) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), Reason> {
     let Some(object) = document.root.as_object() else {
         return Err(Reason::InvalidRequest(
@@ -50,7 +50,7 @@ pub(super) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), R
     Err(Reason::InvalidRequest(problem))
 }
 
-/// The routing headers say what the body says (2026-07-28, Streamable HTTP, Server Validation).
+/// Checks that the routing headers match the body (2026-07-28, Streamable HTTP, Server Validation).
 pub(super) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<(), Reason> {
     let version = version_of(root).and_then(Node::as_str);
     let is_repeated = |name: &&str| headers.get(name).is_some() && headers.single(name).is_none();
@@ -76,7 +76,7 @@ pub(super) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<()
     Err(Reason::HeaderMismatch(problem))
 }
 
-/// The `_meta` that every request carries (2026-07-28, Base protocol, Per-request fields).
+/// Checks the `_meta` that every request carries (2026-07-28, Base protocol, Per-request fields).
 pub(crate) fn check_meta(root: &Node<'_>) -> Result<(), Reason> {
     let params = object_in(root.get("params"), "params must be an object")?;
     let meta = object_in(params.get("_meta"), "params._meta must be an object")?;
@@ -106,7 +106,7 @@ pub(crate) fn check_meta(root: &Node<'_>) -> Result<(), Reason> {
     }
 }
 
-/// The filter in `params.notifications` (2026-07-28, Subscriptions: Notification Filter).
+/// Reads the filter in `params.notifications` (2026-07-28, Subscriptions: Notification Filter).
 pub(super) fn filter_of(root: &Node<'_>, limits: &Limits) -> Result<SubscriptionFilter, Reason> {
     let node = root
         .get("params")
@@ -148,7 +148,8 @@ pub(super) fn filter_of(root: &Node<'_>, limits: &Limits) -> Result<Subscription
     })
 }
 
-/// Whoever asks for an extension's notifications has declared it (SEP-2663, Task Status Notifications).
+/// Checks that the client has declared the extensions whose notifications it requests (SEP-2663,
+/// Task Status Notifications).
 pub(super) fn check_extensions(
     root: &Node<'_>,
     requested: &SubscriptionFilter,
@@ -161,14 +162,14 @@ pub(super) fn check_extensions(
     Err(Reason::MissingExtension(task::EXTENSION))
 }
 
-/// Whether the body calls `method`, in whatever era; one that names several methods calls each
-/// of them, because readers differ in which they take.
+/// Whether the body calls `method`, in any era. A body that names several methods counts for each,
+/// because parsers differ in which one they use.
 pub(crate) fn names_method(root: &Node<'_>, method: &str) -> bool {
     let mut members = root.as_object().into_iter().flat_map(Object::iter);
     members.any(|(key, node)| key == "method" && node.as_str() == Some(method))
 }
 
-/// The protocol version that the body names, whatever its type.
+/// Returns the protocol version that the body names, of any JSON type.
 pub(crate) fn version_of<'n, 'a>(root: &'n Node<'a>) -> Option<&'n Node<'a>> {
     let meta = root.get("params")?.get("_meta")?;
     meta.get(META_PROTOCOL_VERSION)

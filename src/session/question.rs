@@ -76,6 +76,8 @@ pub enum Reply {
     Open {
         /// What its client was told that it is notified about: the JSON text of server capabilities.
         capabilities: Box<str>,
+        /// The number of the stream, see [`Claim::stream`](super::Claim::stream).
+        stream: u64,
         /// Where its first stream goes on.
         since: Box<str>,
         /// The resources that it watches.

@@ -43,6 +43,10 @@ pub struct Session {
     pub uris: usize,
     /// What they count for, see [`Limits`](super::Limits).
     pub uri_bytes: usize,
+    /// How many streams were opened for it.
+    pub opened: u64,
+    /// The newest of them that was ever attached; 0: none was. An older one is not attached any more.
+    pub attached: u64,
     /// The shard where its stream is, [`ROOT`] where it is at the bus itself; `None`: it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
@@ -83,13 +87,18 @@ impl Session {
         self.new.principal.is_some()
     }
 
-    /// What its stream claims.
-    pub fn claim(&self, id: &str) -> Box<str> {
-        let claim = Claim {
+    /// What its newest stream claims.
+    pub fn claim(&self, id: &str) -> Claim {
+        Claim {
             session: id.into(),
+            stream: self.attached,
             principal: self.new.principal.clone(),
-        };
-        claim.to_text().into()
+        }
+    }
+
+    /// Whether a stream of this number was opened, and none that is newer was attached.
+    pub(super) fn admits(&self, stream: u64) -> bool {
+        (self.attached.max(1)..=self.opened).contains(&stream)
     }
 
     /// Whether its client was told that it may watch resources.

@@ -1,7 +1,7 @@
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{
-    bus::EdgeId,
+    bus::{EdgeId, Parting},
     clock::Millis,
     sorted::Map,
     wire::{SessionCall, Watched},
@@ -28,9 +28,9 @@ pub struct Sessions<S> {
 pub enum Output {
     /// The stream at this edge follows this from now on: [`Bus::watch`](crate::bus::Bus::watch).
     Watch(EdgeId, Watched),
-    /// The stream at this edge is over, or is elsewhere: its connection is to be let go.
-    Release(EdgeId),
-    /// A shard is to be told.
+    /// The stream at this edge is over, or is attached elsewhere: its connection is to be closed.
+    Close(EdgeId, Parting),
+    /// A shard is to be told: [`Sessions::handle_told`] says that it was. Otherwise [`Sessions::sweep`] tells it again.
     Tell {
         /// Which.
         shard: u32,
@@ -101,6 +101,8 @@ impl<S: Store> Sessions<S> {
             is_held: true,
             uris: 0,
             uri_bytes: 0,
+            opened: 0,
+            attached: 0,
             shard: None,
             is_untold: false,
         };
@@ -155,15 +157,11 @@ impl<S: Store> Sessions<S> {
             (Ask::Open { resumes }, _) if !resumes && self.is_streaming(&id, &session) => {
                 Reply::Taken
             }
-            (Ask::Open { .. }, _) => Reply::Open {
-                capabilities: session.new.capabilities,
-                since: session.since,
-                watched: self.store.watched(&id)?,
-            },
+            (Ask::Open { .. }, _) => self.open(&id, session, now)?,
         })
     }
 
-    /// Forgets the sessions that are over, and has shards told again that may not know what has changed.
+    /// Forgets the sessions that are over, and has shards told again that may not know what has changed, or have to let streams go.
     ///
     /// # Errors
     /// As of the store.
@@ -185,7 +183,7 @@ impl<S: Store> Sessions<S> {
                 self.store.put(&id, &session)?;
             }
         }
-        Ok(())
+        self.release_again()
     }
 
     fn room(&mut self) -> Result<&mut Room, S::Error> {
@@ -243,6 +241,19 @@ impl<S: Store> Sessions<S> {
         Ok(least.map(|(_, place)| own.remove(place)))
     }
 
+    /// One more stream of a session may open.
+    fn open(&mut self, id: &str, mut session: Session, now: Millis) -> Result<Reply, S::Error> {
+        session.opened = session.opened.saturating_add(1);
+        session.used_at = now;
+        self.store.put(id, &session)?;
+        Ok(Reply::Open {
+            capabilities: session.new.capabilities,
+            stream: session.opened,
+            since: session.since,
+            watched: self.store.watched(id)?,
+        })
+    }
+
     fn watch(
         &mut self,
         id: &str,
@@ -289,10 +300,7 @@ impl<S: Store> Sessions<S> {
 
     /// Ends a session and its stream; `is_awaited`: the request waits until the stream is gone.
     fn end(&mut self, id: &str, session: &Session, is_awaited: bool) -> Result<(), S::Error> {
-        if let Some(shard) = session.at_shard() {
-            self.release(shard, id, session, is_awaited);
-        }
-        self.release_here(id);
+        self.release_all(id, session, is_awaited)?;
         self.forget(id, session)
     }
 

@@ -2,7 +2,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{clock::Millis, vocabulary::uri::Uri};
 
-use super::{Session, Totals};
+use super::{Claim, Session, Totals};
 
 /// Where sessions are kept, with the URIs that each one watches.
 pub trait Store {
@@ -50,6 +50,18 @@ pub trait Store {
     /// The ids of the sessions whose stream is at a shard, or at [`ROOT`](super::ROOT).
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
     fn at_shard(&self, shard: u32) -> Result<Vec<Box<str>>, Self::Error>;
+
+    /// Notes that a shard has to let go the streams of a session that are older than this one.
+    #[expect(clippy::missing_errors_doc, reason = "as of get")]
+    fn keep_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Self::Error>;
+
+    /// It has, or need not.
+    #[expect(clippy::missing_errors_doc, reason = "as of get")]
+    fn forget_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Self::Error>;
+
+    /// What is noted so.
+    #[expect(clippy::missing_errors_doc, reason = "as of get")]
+    fn releases(&self) -> Result<Vec<(u32, Claim)>, Self::Error>;
 
     /// What all sessions take: of callers with a name, and of callers without.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]

@@ -1,9 +1,7 @@
 //! Where the streams of sessions are.
 
-use alloc::boxed::Box;
-
 use crate::{
-    bus::{Bus, EdgeId, FollowReply, Follower, ShardId},
+    bus::{Bus, EdgeId, FollowReply, Follower, Parting, ShardId},
     clock::Millis,
     wire::{SessionCall, Watched},
 };
@@ -12,7 +10,7 @@ use super::{Claim, Output, ROOT, Session, Sessions, Store};
 
 impl<S: Store> Sessions<S> {
     /// An edge or a shard follows something, and tells which streams of sessions have come and gone there. `false`: the session of the
-    /// edge is over, or another principal's, and its connection is to be closed.
+    /// edge is over, another principal's, or has had a newer stream, and the connection is to be closed.
     ///
     /// # Errors
     /// As of the store, as all below.
@@ -53,7 +51,7 @@ impl<S: Store> Sessions<S> {
                 self.leave(&id, now)?;
             }
         }
-        Ok(())
+        self.forget_releases(shard)
     }
 
     /// An edge is gone.
@@ -67,13 +65,12 @@ impl<S: Store> Sessions<S> {
 
     /// An edge of before a restart holds the stream of a session. Returns what that watches.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
-    pub fn restore(&mut self, claim: &str, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
-        let id = Claim::from_text(claim).session;
-        let Some(session) = self.store.get(&id)? else {
+    pub fn restore(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+        let Some(session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.here.insert(&id, edge);
-        self.watched(claim, &id, &session).map(Some)
+        self.here.insert(&claim.session, edge);
+        self.watched(claim.clone(), &session).map(Some)
     }
 
     /// Keeps a session that has changed, and reports to the holder of its stream what that follows now, and whether its client is ready.
@@ -92,7 +89,7 @@ impl<S: Store> Sessions<S> {
         if let Some(shard) = shard {
             self.tell_shard(shard, id, session, true);
         } else if let Some(edge) = self.here.edge(id) {
-            let watched = self.watched(&session.claim(id), id, session)?;
+            let watched = self.watched(session.claim(id), session)?;
             self.outputs.push_back(Output::Watch(edge, watched));
         }
         Ok(())
@@ -120,68 +117,64 @@ impl<S: Store> Sessions<S> {
         });
     }
 
-    fn watched(&self, claim: &str, id: &str, session: &Session) -> Result<Watched, S::Error> {
+    fn watched(&self, claim: Claim, session: &Session) -> Result<Watched, S::Error> {
         Ok(Watched {
-            session: claim.into(),
-            uris: self.store.watched(id)?,
+            uris: self.store.watched(&claim.session)?,
+            session: claim,
             is_held: session.is_held,
         })
     }
 
-    pub(super) fn release(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
-        self.outputs.push_back(Output::Tell {
-            shard,
-            call: SessionCall::Release(session.claim(id)),
-            is_awaited,
-        });
-    }
-
-    pub(super) fn release_here(&mut self, id: &str) {
-        if let Some(edge) = self.here.remove(id) {
-            self.outputs.push_back(Output::Release(edge));
-        }
-    }
-
-    fn handle_joined(&mut self, claim: &str, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
-        let Some((id, mut session)) = self.claimed(claim)? else {
+    fn handle_joined(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+        let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        if let Some(former) = self.here.insert(&id, edge) {
-            self.outputs.push_back(Output::Release(former));
+        if let Some(former) = self.here.insert(&claim.session, edge) {
+            let parting = parting(&session, claim);
+            self.outputs.push_back(Output::Close(former, parting));
         }
-        self.seat(&id, &mut session, ROOT)?;
-        self.watched(claim, &id, &session).map(Some)
+        self.seat(claim, &mut session, ROOT)?;
+        self.watched(claim.clone(), &session).map(Some)
     }
 
     fn handle_joined_shard(
         &mut self,
-        claim: &str,
+        claim: &Claim,
         shard: u32,
     ) -> Result<Option<Watched>, S::Error> {
-        let Some((id, mut session)) = self.claimed(claim)? else {
+        let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.release_here(&id);
-        self.seat(&id, &mut session, shard)?;
-        self.watched(claim, &id, &session).map(Some)
+        self.release_here(&claim.session, parting(&session, claim));
+        self.seat(claim, &mut session, shard)?;
+        self.watched(claim.clone(), &session).map(Some)
     }
 
     /// The stream of a session is there now, which receives what the session watches: a shard where another one is lets that go.
-    fn seat(&mut self, id: &str, session: &mut Session, shard: u32) -> Result<(), S::Error> {
-        let is_new = session.shard != Some(shard);
-        if let Some(former) = session.at_shard().filter(|_| is_new) {
-            self.release(former, id, session, false);
+    fn seat(&mut self, claim: &Claim, session: &mut Session, shard: u32) -> Result<(), S::Error> {
+        let is_moved = session.shard != Some(shard);
+        if let Some(former) = session.at_shard().filter(|_| is_moved) {
+            self.release(former, claim.clone(), false)?;
+        }
+        if is_moved {
+            self.store.forget_release(shard, claim)?;
         }
         session.shard = Some(shard);
-        if core::mem::take(&mut session.is_untold) || is_new {
-            self.store.put(id, session)?;
+        let is_new = core::mem::replace(&mut session.attached, claim.stream) != claim.stream;
+        if core::mem::take(&mut session.is_untold) || is_moved || is_new {
+            self.store.put(&claim.session, session)?;
         }
         Ok(())
     }
 
-    fn handle_left_shard(&mut self, claim: &str, shard: u32, now: Millis) -> Result<(), S::Error> {
+    fn handle_left_shard(
+        &mut self,
+        claim: &Claim,
+        shard: u32,
+        now: Millis,
+    ) -> Result<(), S::Error> {
         match self.claimed(claim)? {
-            Some((id, session)) if session.shard == Some(shard) => self.leave(&id, now),
+            Some(session) if session.shard == Some(shard) => self.leave(&claim.session, now),
             _ => Ok(()),
         }
     }
@@ -198,13 +191,18 @@ impl<S: Store> Sessions<S> {
         self.touch(id, &mut session, now)
     }
 
-    /// The session that a claim names, where it is that principal's.
-    fn claimed(&self, claim: &str) -> Result<Option<(Box<str>, Session)>, S::Error> {
-        let Claim {
-            session: id,
-            principal,
-        } = Claim::from_text(claim);
-        let session = self.owned(&id, principal.as_deref())?;
-        Ok(session.map(|session| (id, session)))
+    /// The session that a claim names, where it is that principal's, and no newer stream of it was attached.
+    fn claimed(&self, claim: &Claim) -> Result<Option<Session>, S::Error> {
+        let session = self.owned(&claim.session, claim.principal.as_deref())?;
+        Ok(session.filter(|session| session.admits(claim.stream)))
+    }
+}
+
+/// Why the edge that had the stream of a session lets it go for this one. Where it is the same stream, an edge that still has it comes back.
+fn parting(session: &Session, claim: &Claim) -> Parting {
+    if session.attached == claim.stream {
+        Parting::Lost
+    } else {
+        Parting::Over
     }
 }

@@ -3,32 +3,28 @@ use alloc::vec::Vec;
 
 use super::order::{Order, Place};
 
-/// A map whose keys are in order.
+/// A map with ordered keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Map<K, V> {
     order: Order,
     entries: Vec<Option<(K, V)>>,
-    /// The numbers of the entries that hold nothing.
+    /// The numbers of the vacant entries.
     free: Vec<u32>,
 }
 
 impl<K: Ord, V> Map<K, V> {
-    /// An empty one.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// How many keys there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the key is in it.
     pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -36,7 +32,6 @@ impl<K: Ord, V> Map<K, V> {
         self.find(key).is_ok()
     }
 
-    /// The value of `key`.
     pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -45,7 +40,6 @@ impl<K: Ord, V> Map<K, V> {
         self.entry(number).map(|(_, value)| value)
     }
 
-    /// The value of `key`, to be changed.
     pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -54,7 +48,7 @@ impl<K: Ord, V> Map<K, V> {
         self.value_mut(number)
     }
 
-    /// The key as it was put in.
+    /// Returns the stored key.
     pub(crate) fn key<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
     where
         K: Borrow<Q>,
@@ -63,7 +57,7 @@ impl<K: Ord, V> Map<K, V> {
         self.entry(number).map(|(key, _)| key)
     }
 
-    /// Puts the value in; the one before is the answer.
+    /// Inserts the value. Returns the previous one.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(place) => {
@@ -78,7 +72,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The value of `key`, put in first where there is none.
+    /// Returns the value of `key`, inserting a default if there is none.
     pub(crate) fn or_default(&mut self, key: K) -> Option<&mut V>
     where
         V: Default,
@@ -90,7 +84,7 @@ impl<K: Ord, V> Map<K, V> {
         self.value_mut(number)
     }
 
-    /// Takes the key out; its value is the answer.
+    /// Removes the key. Returns its value.
     pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -102,7 +96,7 @@ impl<K: Ord, V> Map<K, V> {
         entry.take().map(|(_, value)| value)
     }
 
-    /// Takes out what `keep` does not say to keep, in order.
+    /// Removes the entries for which `keep` returns false, in order.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         let (entries, free) = (&mut self.entries, &mut self.free);
         self.order.retain(&mut |number| {
@@ -118,24 +112,23 @@ impl<K: Ord, V> Map<K, V> {
         });
     }
 
-    /// Keys and values, in order.
+    /// Returns keys and values, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.order
             .iter()
             .filter_map(|number| self.entry(number).map(|(key, value)| (key, value)))
     }
 
-    /// The keys, in order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// The values, in any order.
+    /// Returns the values, in any order.
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.iter().flatten().map(|(_, value)| value)
     }
 
-    /// The values, in any order.
+    /// Returns the values mutably, in any order.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().flatten().map(|(_, value)| value)
     }
@@ -173,12 +166,11 @@ impl<K: Ord, V> Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    /// Takes everything out.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// What is in it, in order.
+    /// Returns keys and values, in order.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (K, V)> {
         let mut entries = self.entries;
         self.order

@@ -1,7 +1,7 @@
-//! Ordered maps and sets whose searching is compiled once for all of them.
+//! Ordered maps and sets whose search code is compiled once for all of them.
 //!
-//! Each type of key makes another copy of a `BTreeMap`, some kilobytes of WebAssembly. Here the order
-//! is kept among numbers; only comparing, and what is kept under a number, depends on the types.
+//! A `BTreeMap` is compiled again for each type of key, some kilobytes of WebAssembly each. Here
+//! the order is kept among numbers, and only comparison and storage depend on the types.
 
 mod map;
 mod order;

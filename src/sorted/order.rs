@@ -1,15 +1,15 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// Numbers in an order that its owner knows: in runs of bounded length, so that to insert one moves
-/// few, however many there are.
+/// Numbers in an order defined by the owner, in runs of bounded length, so that an insertion moves
+/// few of them however many there are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
     /// None of them is empty.
     runs: Vec<Vec<u32>>,
 }
 
-/// Where in an order a number is, or would be.
+/// The place of a number in an order, or the place where it would be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     run: usize,
@@ -17,8 +17,8 @@ pub(super) struct Place {
 }
 
 impl Order {
-    /// Finds the number that `compare` calls equal, or where it would be: `compare` says how a number
-    /// stands to what is sought.
+    /// Finds the number that `compare` calls equal, or the place where it would be. `compare`
+    /// orders a number relative to the one sought.
     pub(super) fn find(&self, compare: &dyn Fn(u32) -> Ordering) -> Result<Place, Place> {
         let is_before = |run: &Vec<u32>| run.first().is_some_and(|first| compare(*first).is_le());
         let run = self.runs.partition_point(is_before).saturating_sub(1);
@@ -33,7 +33,7 @@ impl Order {
         self.runs.get(place.run)?.get(place.at).copied()
     }
 
-    /// Puts a number where [`Order::find`] says that it would be.
+    /// Inserts a number at a place that [`Order::find`] returned as an error.
     pub(super) fn insert(&mut self, place: Place, number: u32) {
         let Some(run) = self.runs.get_mut(place.run) else {
             return self.runs.push(vec![number]);

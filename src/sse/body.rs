@@ -2,7 +2,8 @@ use alloc::{string::String, vec::Vec};
 
 use super::decode::{Bounds, Decoder, Item};
 
-/// The data of each whole event in `body`, its lines joined by line feeds; comments and other fields are passed over.
+/// Returns the data of each complete event in `body`, its lines joined by line feeds; ignores
+/// comments and other fields.
 pub fn data(body: &str) -> Vec<String> {
     let mut decoder = Decoder::new(Bounds {
         line_bytes: body.len(),

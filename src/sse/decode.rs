@@ -4,16 +4,17 @@ use core::fmt;
 
 use crate::clock::Millis;
 
-/// An event stream read piece by piece, however it is cut (HTML, Server-sent events: Parsing an event stream).
+/// An incremental parser of event streams, independent of how the input is split (HTML, Server-sent
+/// events: Parsing an event stream).
 ///
-/// After each [`Decoder::handle_bytes`] poll [`Decoder::poll_item`] until it answers `None`. An
-/// event without the blank line that ends it is never told, as at the end of a stream.
+/// After each [`Decoder::handle_bytes`], poll [`Decoder::poll_item`] until it returns `None`. An
+/// event without the blank line that ends it is never returned, for example at the end of a stream.
 #[derive(Debug)]
 pub struct Decoder {
     bounds: Bounds,
     bytes: VecDeque<u8>,
     line: Vec<u8>,
-    /// What follows a carriage return: a line feed then ends nothing.
+    /// Whether the last byte was a carriage return: a line feed then does not end another line.
     is_after_return: bool,
     is_first_line: bool,
     event: Unfinished,
@@ -21,36 +22,36 @@ pub struct Decoder {
     state: State,
 }
 
-/// How much one stream may ask to be kept; each is the largest value still accepted.
+/// Limits on what is buffered for one stream; each is the largest accepted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Bytes of one line, its end not counted.
+    /// Bytes of one line, without its terminator.
     pub line_bytes: usize,
     /// Bytes of the data of one event, over all its lines.
     pub event_bytes: usize,
 }
 
-/// What a stream tells.
+/// An item of an event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A whole event.
+    /// A complete event.
     Event(Event),
-    /// A comment: a sign of life that carries nothing.
+    /// A comment, which carries nothing but shows that the peer is alive.
     Comment,
-    /// How long to wait before the stream is opened again.
+    /// How long to wait before the stream is reopened.
     Retry(Millis),
 }
 
-/// A whole event with data; it may be empty.
+/// A complete event with data, which may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its type; `message` where the stream names none.
+    /// Its type; `message` if the stream names none.
     pub kind: Vec<u8>,
-    /// Its lines of data, joined by line feeds; no stream is trusted to be UTF-8.
+    /// Its lines of data, joined by line feeds; not necessarily UTF-8.
     pub data: Vec<u8>,
 }
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be decoded any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -73,7 +74,7 @@ enum State {
 }
 
 impl Decoder {
-    /// A stream of which nothing has come yet.
+    /// Creates a decoder at the start of a stream.
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -87,17 +88,17 @@ impl Decoder {
         }
     }
 
-    /// More bytes came; they are ignored after an error.
+    /// Handles more bytes; ignores them after an error.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         if self.state == State::Reading {
             self.bytes.extend(bytes);
         }
     }
 
-    /// What the stream tells next, or `None` until more bytes come.
+    /// Returns the next item, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// A [`DecodeError`], once; nothing follows it.
+    /// A [`DecodeError`], once; no item follows it.
     pub fn poll_item(&mut self) -> Result<Option<Item>, DecodeError> {
         let item = self.read();
         if item.is_err() {
@@ -109,7 +110,7 @@ impl Decoder {
         item
     }
 
-    /// The id of the last event that has one, for `Last-Event-ID`.
+    /// Returns the id of the last event that has one, for `Last-Event-ID`.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
@@ -152,7 +153,7 @@ impl Decoder {
             b"data" => self.event.push(value, self.bounds.event_bytes)?,
             b"event" => self.event.kind = value.to_vec(),
             b"retry" => return Ok(retry_of(value).map(Item::Retry)),
-            // One that is no text could not be sent back.
+            // An id that is not text could not be sent back.
             b"id" if !value.contains(&0) => {
                 if let Ok(id) = core::str::from_utf8(value) {
                     self.last_event_id = Some(id.into());
@@ -180,7 +181,7 @@ impl Unfinished {
         Ok(())
     }
 
-    /// An event without a line of data is none.
+    /// Returns the event; `None` if it has no line of data.
     fn finish(&mut self) -> Option<Event> {
         let Self { kind, data } = core::mem::take(self);
         let kind = if kind.is_empty() {
@@ -192,7 +193,8 @@ impl Unfinished {
     }
 }
 
-/// A comment is a field without a name; one space after the colon is not part of the value.
+/// Splits a line into name and value. A comment is a field without a name; one space after the
+/// colon is not part of the value.
 fn field_of(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else {
         return (line, b"");

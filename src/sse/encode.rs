@@ -1,6 +1,7 @@
 use alloc::vec::Vec;
 
-/// One message as an event of type `message`; each line of the message becomes a `data:` line.
+/// Encodes one message as an event of type `message`; each line of the message becomes a `data:`
+/// line.
 pub fn event(message: &str) -> Vec<u8> {
     let mut frame = Vec::with_capacity(message.len() + 24);
     frame.extend_from_slice(b"event: message\n");
@@ -13,18 +14,18 @@ pub fn event(message: &str) -> Vec<u8> {
     frame
 }
 
-/// What stands before and after a message of one line in its event.
+/// The bytes before and after a message of one line in its event.
 pub const AROUND_LINE: (&[u8], &[u8]) = (b"event: message\ndata: ", b"\n\n");
 
-/// An event that carries no message, only the id to resume from.
+/// Encodes an event that carries no message, only the id to resume from.
 pub fn priming(id: &str) -> Vec<u8> {
     format!("id: {id}\ndata: \n\n").into_bytes()
 }
 
-/// The event `frame` with an id to resume from.
+/// Adds an id to resume from to the event `frame`.
 pub fn identified(id: &str, frame: &[u8]) -> Vec<u8> {
     [format!("id: {id}\n").as_bytes(), frame].concat()
 }
 
-/// A comment, which every reader ignores: it keeps the connection in use and finds dead ones.
+/// A comment, which every reader ignores. It keeps the connection active and reveals dead ones.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";

@@ -1,4 +1,4 @@
-//! Server-sent events, written and read; knows nothing of MCP.
+//! Server-sent events: encoding and decoding, independent of MCP.
 
 mod body;
 mod decode;

@@ -22,62 +22,63 @@ use super::{
     subscriptions::{Number, Subscriptions},
 };
 
-/// The server's side of one stdio connection: takes the client's bytes, holds its subscriptions
-/// and writes their lines (2026-07-28, stdio). A client of an earlier revision hears what it was told of and
-/// subscribed to, unstamped.
+/// The server side of one stdio connection: takes the client's bytes, holds its subscriptions and
+/// writes their lines (2026-07-28, stdio). A client of an earlier revision gets the notifications
+/// of its session, which carry no subscription id.
 ///
-/// After each `handle_*` call poll [`Channel::poll_input`] and [`Channel::poll_line`] (while the
-/// transport has room) until they answer `None`. What is not polled
-/// stays collapsed: one cue a key and subscription.
+/// After each `handle_*` call, poll [`Channel::poll_input`] and [`Channel::poll_line`] (while the
+/// transport has room) until they return `None`. Output that is not polled stays collapsed, with
+/// one cue per topic and subscription.
 #[derive(Debug)]
 pub struct Channel {
     pub(super) limits: Limits,
     bounds: Bounds,
     lines: Lines,
     era: Era,
-    /// What the server behind makes of the lines that it was given: it sees no listen.
+    /// The era that the MCP server concludes from the lines forwarded to it: it sees no listen.
     era_behind: Era,
     pub(super) session: Session,
     pub(super) subscriptions: Subscriptions,
-    /// What the server behind has led to.
+    /// Inputs that resulted from lines of the MCP server.
     pub(super) inputs: VecDeque<Input>,
-    /// Refusals and cancellations; at most one for each request of the client.
+    /// Rejections and cancellations; at most one for each request of the client.
     pub(super) answers: VecDeque<String>,
     pub(super) is_closing: bool,
 }
 
-/// How much one channel takes.
+/// Limits of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Bytes of one line, whoever it is for.
+    /// Bytes of one line, whether ours or forwarded.
     pub line_bytes: usize,
-    /// Subscriptions that are open at once.
+    /// Subscriptions that are open at the same time.
     pub subscriptions: usize,
 }
 
-/// What the host has to do with what the client sent.
+/// What the host has to do with a line from the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Not ours: the server behind gets these bytes as they are.
+    /// Not ours: forward these bytes unchanged to the MCP server.
     Forward(Vec<u8>),
-    /// A listen request that can be served: answer with [`Channel::open`] or [`Channel::refuse`].
+    /// A valid listen request: answer it with [`Channel::open`] or [`Channel::refuse`].
     Listen {
-        /// Whose request it is.
+        /// The number of the subscription.
         number: Number,
-        /// What it asks to hear.
+        /// The requested filter.
         requested: SubscriptionFilter,
     },
-    /// A client of an earlier revision is to be notified: answer with [`Channel::watch`] or [`Channel::refuse`].
+    /// Notifications for a client of an earlier revision: answer with [`Channel::watch`] or
+    /// [`Channel::refuse`].
     Watch {
-        /// Which notifications these are.
+        /// The number of the subscription.
         number: Number,
-        /// What they are about.
+        /// The requested filter.
         requested: SubscriptionFilter,
     },
 }
 
 impl Channel {
-    /// A connection on which nothing was said yet.
+    /// Creates a channel for a new connection.
     pub fn new(limits: Limits, bounds: Bounds) -> Self {
         Self {
             lines: Lines::new(bounds.line_bytes),
@@ -93,13 +94,13 @@ impl Channel {
         }
     }
 
-    /// Bytes came from the client.
+    /// Handles bytes from the client.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         self.lines.handle_bytes(bytes);
     }
 
-    /// The client's bytes came to their end: all subscriptions end without a word. The answer is
-    /// what is left for the server behind, a last line without a line feed.
+    /// Handles the end of the client's bytes: all subscriptions end silently. Returns the rest to
+    /// forward to the MCP server, a last line without a line feed.
     pub fn handle_end(&mut self) -> Vec<u8> {
         self.is_closing = true;
         self.answers.clear();
@@ -109,8 +110,8 @@ impl Channel {
         self.lines.finish()
     }
 
-    /// The host lets the request be served, as far as `authorized` (`None`: everything) goes: from now on it hears
-    /// what is published.
+    /// Accepts the request, within what `authorized` names (`None`: everything). From now on the
+    /// subscription receives what is published.
     pub fn open(
         &mut self,
         number: Number,
@@ -120,7 +121,7 @@ impl Channel {
         self.subscriptions.open(number, Some(told), authorized);
     }
 
-    /// The host refuses the request; nothing happens where it was answered or cancelled already.
+    /// Rejects the request. Does nothing if it was answered or cancelled already.
     pub fn refuse(&mut self, number: Number, reason: Reason) {
         let subscription = self.subscriptions.change(number);
         let is_opening = subscription.is_some_and(|it| it.is_opening());
@@ -129,18 +130,19 @@ impl Channel {
         }
     }
 
-    /// Events were published, in this order.
+    /// Handles events that were published, in this order.
     pub fn handle_events(&mut self, events: Vec<ServerEvent>) {
         self.subscriptions.publish(events);
     }
 
-    /// Events may have been missed: every subscription hears of everything it honors.
+    /// Handles a possible loss of events: cues once everything that each subscription honors.
     pub fn handle_gap(&mut self) {
         self.subscriptions.handle_gap();
     }
 
-    /// The bus is gone for good. A stream over HTTP would just break off; here the client is told that the subscription is
-    /// cancelled, or that its request cannot be served. A session cannot be told.
+    /// Handles the permanent loss of the bus. A stream over HTTP would just break off; here the
+    /// client gets a cancellation of each acknowledged subscription, and an error for each other
+    /// listen request. A session has no such message.
     pub fn handle_bus_closed(&mut self) {
         for number in self.subscriptions.all() {
             let subscription = self.subscriptions.change(number);
@@ -156,8 +158,8 @@ impl Channel {
         }
     }
 
-    /// Ends all subscriptions gracefully, each with what is pending and then its result; requests
-    /// that were not served yet, and those to come, are refused.
+    /// Ends all subscriptions gracefully, each with its pending output and then its result. Rejects
+    /// requests that are not accepted yet, and later ones.
     pub fn close(&mut self) {
         self.is_closing = true;
         for number in self.subscriptions.all() {
@@ -166,13 +168,13 @@ impl Channel {
         }
     }
 
-    /// Something may be missing that the bus has not delivered, and all subscriptions are about to close: what may have been
-    /// missed comes before their results, and those that follow tasks end without one.
+    /// Handles a possible loss of events when all subscriptions are about to close: the cues come
+    /// before the results, and subscriptions to tasks end without one.
     pub fn handle_last_doubt(&mut self) {
         self.subscriptions.handle_last_doubt();
     }
 
-    /// What to do with what the client sent, or `None` until more comes.
+    /// Returns what to do with the client's next line, or `None` until more bytes arrive.
     pub fn poll_input(&mut self) -> Option<Input> {
         loop {
             if let Some(input) = self.inputs.pop_front() {
@@ -189,7 +191,7 @@ impl Channel {
         }
     }
 
-    /// The next line for the client, or `None` until something is handled again.
+    /// Returns the next line for the client, or `None` until the next `handle_*` call.
     pub fn poll_line(&mut self) -> Option<String> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer + "\n");
@@ -206,12 +208,12 @@ impl Channel {
         }
     }
 
-    /// How many subscriptions there are, those included that wait for the host.
+    /// Returns the number of subscriptions, including those that the host has not answered yet.
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }
 
-    /// How many answers wait to be written; more input makes more of them.
+    /// Returns the number of answers waiting to be written; further input may add more.
     pub fn pending_answers(&self) -> usize {
         self.answers.len()
     }
@@ -244,7 +246,8 @@ impl Channel {
         Some(Input::Forward(line))
     }
 
-    /// A listen without `_meta` belongs to this revision where the client has spoken it before.
+    /// A listen without `_meta` belongs to this revision if the client has used this revision
+    /// before.
     fn is_listen(&self, root: &Node<'_>) -> bool {
         let is_modern = self.era != Era::Undecided || version_of(root).is_some();
         is_modern && names_method(root, LISTEN)
@@ -272,7 +275,7 @@ impl Channel {
     fn problem_of(&self, accepted: &Accepted) -> Option<Reason> {
         if self.subscriptions.holds(&accepted.id) {
             return Some(Reason::InvalidRequest(
-                "The id is that of an open subscription",
+                "The id is in use by an open subscription",
             ));
         }
         if self.is_closing {
@@ -282,7 +285,8 @@ impl Channel {
         is_full.then_some(Reason::TooManyStreams)
     }
 
-    /// The subscription that a well-formed `notifications/cancelled` ends (2026-07-28, Cancellation).
+    /// Returns the subscription that a well-formed `notifications/cancelled` ends (2026-07-28,
+    /// Cancellation).
     fn cancels(&self, document: &Document<'_>) -> Option<Number> {
         let root = &document.root;
         let is_notification = names_method(root, CANCELLED)
@@ -295,14 +299,15 @@ impl Channel {
             .filter(|_| is_notification)
     }
 
-    /// Whether the server behind, which has seen nothing of this revision yet, would take a bare
-    /// message of a client that speaks it for one of an earlier revision.
+    /// Whether the MCP server, which has seen nothing of this revision yet, would take a message
+    /// without `_meta` from a modern client for one of an earlier revision.
     fn would_mislead(&self, root: &Node<'_>) -> bool {
         let is_bare = root.get("method").is_some() && version_of(root).is_none();
         is_bare && self.era == Era::Modern && self.era_behind != Era::Modern
     }
 
-    /// Answers a bare request; a bare notification can concern nothing that the server behind does.
+    /// Rejects a request without `_meta`. Drops such a notification, which cannot concern anything
+    /// that the MCP server does.
     fn refuse_bare(&mut self, root: &Node<'_>) {
         let Some(id) = root.get("id") else {
             return;

@@ -7,12 +7,13 @@ use crate::{
     vocabulary::error::Reason,
 };
 
-/// Which revision a channel speaks (2026-07-28, Versioning: Compatibility).
+/// The revision that a channel speaks (2026-07-28, Versioning: Compatibility).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
-    /// Nothing has decided it yet.
+    /// Not decided yet.
     Undecided,
-    /// The client has asked for this revision's capabilities, and may still choose an earlier one.
+    /// The client has requested this revision's capabilities, and may still choose an earlier
+    /// revision.
     Probed,
     /// The client has sent a request of this revision.
     Modern,
@@ -21,7 +22,7 @@ pub(super) enum Era {
 }
 
 impl Era {
-    /// The era after the client has said `root`; modern and legacy are for good.
+    /// Returns the era after the client's message `root`; modern and legacy are final.
     pub(super) fn after(self, root: &Node<'_>) -> Self {
         let is_modern = version_of(root).and_then(Node::as_str) == Some(PROTOCOL_VERSION);
         match self {
@@ -34,8 +35,8 @@ impl Era {
     }
 }
 
-/// What is wrong with a request on a channel that speaks this revision, once it is without
-/// its `_meta` (2026-07-28, Versioning: Compatibility).
+/// Checks a request without `_meta` on a channel that speaks this revision (2026-07-28, Versioning:
+/// Compatibility).
 pub(super) fn check_opening(root: &Node<'_>) -> Result<(), Reason> {
     if !is_legacy_opening(root) {
         return check_meta(root);
@@ -50,7 +51,7 @@ pub(super) fn check_opening(root: &Node<'_>) -> Result<(), Reason> {
     })
 }
 
-/// An `initialize` request without the `_meta` of this revision.
+/// Whether this is an `initialize` request without the `_meta` of this revision.
 fn is_legacy_opening(root: &Node<'_>) -> bool {
     let is_request = root.get("id").is_some() && names_method(root, INITIALIZE);
     is_request && version_of(root).is_none()

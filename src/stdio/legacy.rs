@@ -20,26 +20,29 @@ use super::{
     subscriptions::Number,
 };
 
-/// Clients of earlier revisions: what they and the server behind agree on is followed on its way.
+/// Clients of earlier revisions: observes what they and the MCP server agree on.
 impl Channel {
-    /// What the server really notifies about; otherwise its answer to `initialize` is believed.
+    /// Replaces the notification capabilities in the MCP server's answer to `initialize`. `None`
+    /// leaves them as they are.
     #[must_use]
     pub fn with_capabilities(mut self, known: Option<Capabilities>) -> Self {
         self.session = Session::new(known);
         self
     }
 
-    /// The host lets a client of an earlier revision hear what it asked for; otherwise as [`Channel::open`].
+    /// Accepts the notifications that a client of an earlier revision requested; otherwise as
+    /// [`Channel::open`].
     pub fn watch(&mut self, number: Number, authorized: Option<&SubscriptionFilter>) {
         self.subscriptions.open(number, None, authorized);
     }
 
-    /// Whether the server behind has yet to answer what concerns us: only then its lines need to come here.
+    /// Whether an answer of the MCP server that concerns this channel is pending. Its lines have to
+    /// be passed to [`Channel::handle_server_line`] only then.
     pub fn awaits_answers(&self) -> bool {
         self.session.awaits_answers()
     }
 
-    /// A line of the server behind: the answer is what the client gets in its place now.
+    /// Handles a line from the MCP server. Returns the line to send to the client now in its place.
     pub fn handle_server_line(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
         let instead = match self.session.handle_answer(&line) {
             Answered::AsItIs => Some(line),
@@ -53,7 +56,7 @@ impl Channel {
         instead
     }
 
-    /// Follows a message of an earlier revision; the answer is whether the server behind gets it.
+    /// Observes a message of an earlier revision. Returns whether to forward it to the MCP server.
     pub(super) fn handle_legacy(&mut self, document: &Document<'_>) -> bool {
         if version_of(&document.root).is_some() {
             return true;
@@ -97,7 +100,8 @@ impl Channel {
         false
     }
 
-    /// A subscription that is taken back before its stream is open was one all the same.
+    /// Unsubscribes from a resource. A subscribe request whose stream is not open yet is answered
+    /// as successful.
     fn unwatch(&mut self, uri: &Uri) {
         let Some(number) = self.session.unwatch(uri) else {
             return;

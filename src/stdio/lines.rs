@@ -1,29 +1,30 @@
 use alloc::vec::Vec;
 
-/// Bytes cut into lines; no line longer than a bound is ever held.
+/// Splits bytes into lines; buffers no line longer than a limit.
 #[derive(Debug)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Where the line begins that is not taken yet.
+    /// The start of the next line.
     start: usize,
-    /// Up to where there is no line feed.
+    /// The bytes before this offset have been searched for a line feed.
     searched: usize,
     max_bytes: usize,
-    /// Inside a line that is too long.
+    /// Whether the current line is too long, and its rest is skipped.
     is_skipping: bool,
 }
 
 /// One line of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// The line with its line feed, as it came.
+    /// The line as received, with its line feed.
     Whole(Vec<u8>),
-    /// A line longer than allowed; its bytes are dropped, and reading goes on after its line feed.
+    /// A line longer than allowed; its bytes are dropped, and reading continues after its line
+    /// feed.
     TooLong,
 }
 
 impl Lines {
-    /// Lines of at most `max_bytes` bytes, line feed not counted.
+    /// Creates a splitter for lines of at most `max_bytes` bytes, without the line feed.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             bytes: Vec::new(),
@@ -34,7 +35,7 @@ impl Lines {
         }
     }
 
-    /// More bytes came; poll until there is no line left.
+    /// Handles more bytes; poll until no line is left.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.start);
         self.searched -= self.start;
@@ -42,7 +43,7 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next line, or `None` until more bytes come.
+    /// Returns the next line, or `None` until more bytes arrive.
     pub fn poll_line(&mut self) -> Option<Line> {
         loop {
             let unseen = self.bytes.get(self.searched..).unwrap_or_default();
@@ -64,14 +65,15 @@ impl Lines {
         }
     }
 
-    /// The bytes came to their end: what is left of a last line without a line feed.
+    /// Handles the end of the bytes. Returns the rest, a last line without a line feed.
     pub fn finish(&mut self) -> Vec<u8> {
         let rest = self.bytes.split_off(self.start);
         self.forget();
         if self.is_skipping { Vec::new() } else { rest }
     }
 
-    /// All that is here is part of one line: once that is too long, it need not be kept.
+    /// Drops the buffer if the line that it is part of is too long. Returns [`Line::TooLong`] once
+    /// per line.
     fn poll_overflow(&mut self) -> Option<Line> {
         self.searched = self.bytes.len();
         let is_over = self.is_skipping || self.searched - self.start > self.max_bytes;

@@ -1,4 +1,4 @@
-//! stdio: one message a line, and many subscriptions on one channel (2026-07-28, stdio).
+//! stdio: one message per line, and many subscriptions on one channel (2026-07-28, stdio).
 
 mod channel;
 mod era;

@@ -5,26 +5,28 @@ use crate::{
     message,
 };
 
-/// Asks the server behind a channel for its capabilities, between the lines of the client.
+/// A request for the capabilities of the MCP server behind a channel, sent between the lines of the
+/// client.
 #[derive(Clone, Debug)]
 pub struct Question {
     id: String,
 }
 
 impl Question {
-    /// `token` makes the id one that no client uses.
+    /// Creates the request; `token` makes its id one that no client uses.
     pub fn new(token: &str) -> Self {
         Self {
             id: format!("{}:{token}", message::DISCOVER_ID),
         }
     }
 
-    /// The line for the server behind.
+    /// Returns the line to send to the MCP server.
     pub fn line(&self) -> String {
         message::discover_request(&self.id) + "\n"
     }
 
-    /// Whether a line of the server behind is the answer, whatever it tells: it is then not for the client.
+    /// Whether a line from the MCP server is the response, successful or not: then do not forward
+    /// it to the client.
     pub fn is_answered_by(&self, line: &[u8]) -> bool {
         let Ok(document) = json::read(line, MAX_DEPTH) else {
             return false;
@@ -34,5 +36,5 @@ impl Question {
     }
 }
 
-/// An answer may nest deeper than a request.
+/// A response may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

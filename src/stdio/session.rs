@@ -8,12 +8,13 @@ use crate::{
 
 use super::subscriptions::Number;
 
-/// What a channel knows of a client of an earlier revision (2025-11-25, Lifecycle; Resources: Subscriptions).
+/// The state of a channel for a client of an earlier revision (2025-11-25, Lifecycle; Resources:
+/// Subscriptions).
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// What the server really notifies about, where the host knows it.
+    /// The notification capabilities that the host has set, if any.
     known: Option<Capabilities>,
-    /// What the client was told that it is notified about.
+    /// The capabilities in the client's answer to `initialize`.
     told: Option<Capabilities>,
     is_initialized: bool,
     has_lists: bool,
@@ -21,24 +22,24 @@ pub(super) struct Session {
     watched: Map<Uri, Number>,
 }
 
-/// A request that the server behind has yet to answer.
+/// A request that the MCP server has not answered yet.
 #[derive(Clone, Debug)]
 pub(super) enum Awaited {
     Initialize,
-    /// The resource is watched from then on.
+    /// On success, the resource is watched.
     Subscribe(Uri),
-    /// Nothing comes of it.
+    /// The answer has no effect.
     Else,
 }
 
-/// What becomes of a line of the server behind.
+/// The treatment of a line from the MCP server.
 #[derive(Debug)]
 pub(super) enum Answered {
-    /// The client gets it as it is.
+    /// Forward it to the client unchanged.
     AsItIs,
-    /// The client gets this line instead.
+    /// Send the client this line instead.
     Instead(String),
-    /// The client gets this message once the bus has confirmed that the resource is watched.
+    /// Send the client this message once the bus has confirmed the registration for the resource.
     Watching {
         id: RequestId,
         message: String,
@@ -54,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Whether the client takes notifications: it has said that it is ready.
+    /// Whether the client accepts notifications: it has confirmed the session.
     pub(super) fn is_initialized(&self) -> bool {
         self.is_initialized
     }
@@ -67,7 +68,7 @@ impl Session {
         self.told.is_some_and(|told| told.resources_subscribe)
     }
 
-    /// Whether one more resource would be one too many, those included that are not answered yet.
+    /// Whether another resource would exceed the limit, including those not answered yet.
     pub(super) fn is_full(&self, uri: &Uri, limit: usize) -> bool {
         let subscribing = |awaited: &&Awaited| matches!(awaited, Awaited::Subscribe(_));
         let coming = self.awaited.values().filter(subscribing).count();
@@ -78,7 +79,7 @@ impl Session {
         self.awaited.insert(id, to);
     }
 
-    /// The client gave the request up: it may never be answered.
+    /// Drops a request that the client cancelled: it may never be answered.
     pub(super) fn forget(&mut self, id: &RequestId) {
         self.awaited.remove(id);
     }
@@ -87,7 +88,8 @@ impl Session {
         !self.awaited.is_empty()
     }
 
-    /// The filter for the lists, once: when the client has been told of them, and is ready.
+    /// Returns the filter for the lists, once: when the capabilities are negotiated and the client
+    /// has confirmed the session.
     pub(super) fn lists(&mut self) -> Option<SubscriptionFilter> {
         let told = self.told.filter(|_| self.is_initialized)?;
         let lists = SubscriptionFilter::lists(told);
@@ -99,7 +101,7 @@ impl Session {
         self.watched.insert(uri, number);
     }
 
-    /// The resource is watched no longer, nor once a request is answered that came before.
+    /// Stops watching a resource, and cancels the effect of pending requests to watch it.
     pub(super) fn unwatch(&mut self, uri: &Uri) -> Option<Number> {
         for awaited in self.awaited.values_mut() {
             if matches!(awaited, Awaited::Subscribe(coming) if coming == uri) {
@@ -113,7 +115,8 @@ impl Session {
         self.watched.retain(|_, watching| *watching != number);
     }
 
-    /// A line of the server behind. Where that does not know how to subscribe, we do.
+    /// Handles a line from the MCP server. If that server does not implement a method to subscribe,
+    /// answers the client in its place.
     pub(super) fn handle_answer(&mut self, line: &[u8]) -> Answered {
         let Some((id, awaited, has_method)) = self.take_awaited(line) else {
             return Answered::AsItIs;
@@ -144,8 +147,8 @@ impl Session {
         }
     }
 
-    /// What the line answers, if that is ours to follow, and whether the server behind has that method. An
-    /// answer that refuses for any other reason is followed by nothing.
+    /// Returns the pending request that the line answers, and whether the MCP server implements its
+    /// method. An answer with any other error has no effect.
     fn take_awaited(&mut self, line: &[u8]) -> Option<(RequestId, Awaited, bool)> {
         let document = json::read(line, MAX_DEPTH).ok()?;
         let root = &document.root;
@@ -161,7 +164,7 @@ impl Session {
     }
 }
 
-/// The number of an error as its sender writes it.
+/// The code of an error, as JSON text.
 const METHOD_NOT_FOUND: &str = "-32601";
-/// An answer may nest deeper than a request.
+/// A response may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

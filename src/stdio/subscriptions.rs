@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// One subscription of a channel, as the channel numbers them: an id that a client uses again is another number.
+/// The number of a subscription within its channel. If the client reuses an id, the number differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Number(pub u32);
 
-/// The subscriptions of one channel, and whose turn it is to write.
+/// The subscriptions of one channel, which take turns to write.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     /// Their streams.
@@ -33,22 +33,22 @@ pub(super) struct Subscriptions {
 #[derive(Debug)]
 pub(super) struct Subscription {
     origin: Origin,
-    /// Its stream, once the host has said what it may hear.
+    /// Its stream, once the host has accepted it.
     stream: Option<StreamId>,
     is_acknowledged: bool,
     has_turn: bool,
 }
 
-/// Whose notifications they are.
+/// What the notifications belong to.
 #[derive(Debug)]
 enum Origin {
-    /// Those of a listen request.
+    /// A listen request.
     Listen(Accepted),
-    /// Those of a client of an earlier revision.
+    /// The session of a client of an earlier revision.
     Session {
-        /// What it is notified about: the lists, or one resource.
+        /// The lists, or one resource.
         requested: SubscriptionFilter,
-        /// The request that asked for them, and its answer, until the stream is open.
+        /// The subscribe request and its answer, held until the stream is open.
         held: Option<(RequestId, String)>,
     },
 }
@@ -77,7 +77,8 @@ impl Subscriptions {
         number
     }
 
-    /// The notifications of a session: those of its lists, or those that a request with its answer asked for.
+    /// Adds the notifications of a session: those of its lists, or those of a subscribe request
+    /// with its answer.
     pub(super) fn insert_unstamped(
         &mut self,
         requested: SubscriptionFilter,
@@ -111,7 +112,8 @@ impl Subscriptions {
         Some(subscription)
     }
 
-    /// Opens its stream, unless it is open; `told` concerns listens alone: what a session asks for was judged before.
+    /// Opens the subscription's stream, unless it is open. `told` is only used for listens: the
+    /// capabilities of a session were checked before.
     pub(super) fn open(
         &mut self,
         number: Number,
@@ -132,7 +134,7 @@ impl Subscriptions {
         }
     }
 
-    /// Events were published, in this order.
+    /// Publishes events, in this order.
     pub(super) fn publish(&mut self, events: Vec<ServerEvent>) {
         self.fanout.publish_all(events, NOW, NOW);
         for id in self.fanout.take_due() {
@@ -142,13 +144,13 @@ impl Subscriptions {
         }
     }
 
-    /// Events may have been missed.
+    /// Handles a possible loss of events.
     pub(super) fn handle_gap(&mut self) {
         self.fanout.handle_gap();
         self.change_all();
     }
 
-    /// As [`Subscriptions::handle_gap`], before all of them close.
+    /// As [`Subscriptions::handle_gap`], before all subscriptions close.
     pub(super) fn handle_last_doubt(&mut self) {
         self.fanout.handle_last_doubt();
         self.change_all();
@@ -164,14 +166,14 @@ impl Subscriptions {
         }
     }
 
-    /// All of them may have something to say.
+    /// Gives each subscription a turn to write.
     pub(super) fn change_all(&mut self) {
         for number in self.all() {
             self.change(number);
         }
     }
 
-    /// The subscription, to be changed: it gets a turn, for it may have something to say after that.
+    /// Returns the subscription to change it, and gives it a turn to write.
     pub(super) fn change(&mut self, number: Number) -> Option<&mut Subscription> {
         let subscription = self.by_number.get_mut(&number)?;
         if !core::mem::replace(&mut subscription.has_turn, true) {
@@ -180,8 +182,8 @@ impl Subscriptions {
         Some(subscription)
     }
 
-    /// What the next subscription writes that has something to say, or nothing where it has said all and
-    /// ends; they take turns. Those of a session are silent until `is_ready`.
+    /// Returns the message of the next subscription with output, or no message if that subscription
+    /// ends. They take turns. Sessions send no notification until `is_ready`.
     pub(super) fn poll_message(&mut self, is_ready: bool) -> Option<(Number, Option<String>)> {
         loop {
             let number = self.turns.pop_front()?;
@@ -200,7 +202,8 @@ impl Subscriptions {
         }
     }
 
-    /// Whether the subscription has said all: its id is then free, as its client knows.
+    /// Whether the subscription has sent all its output: its id is then free, and the client knows
+    /// it.
     pub(super) fn has_ended(&self, number: Number) -> bool {
         let stream = self.by_number.get(&number).and_then(|it| it.stream);
         let stream = stream.and_then(|id| self.fanout.stream(id));
@@ -209,7 +212,7 @@ impl Subscriptions {
 }
 
 impl Subscription {
-    /// The request that is still to be answered; a listen is one as long as it lives.
+    /// Returns the id of the unanswered request; a listen counts as one until it ends.
     pub(super) fn id(&self) -> Option<&RequestId> {
         match &self.origin {
             Origin::Listen(accepted) => Some(&accepted.id),
@@ -217,7 +220,7 @@ impl Subscription {
         }
     }
 
-    /// The answer that waits for the bus.
+    /// Returns the answer that is held until the stream is open.
     pub(super) fn into_held(self) -> Option<String> {
         match self.origin {
             Origin::Listen(_) => None,
@@ -229,12 +232,12 @@ impl Subscription {
         self.is_acknowledged
     }
 
-    /// Whether the client's request still waits for the host.
+    /// Whether the host has not answered the request yet.
     pub(super) fn is_opening(&self) -> bool {
         self.stream.is_none()
     }
 
-    /// The stream to open; `None`: it is open.
+    /// Creates the stream to open; `None` if it is open.
     fn stream_of(
         &self,
         told: Option<&Discovered>,

@@ -12,7 +12,7 @@ mod settling;
 mod told_room;
 mod wants;
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 
 pub use call::UpstreamCall;
 pub use counts::Counts;
@@ -35,7 +35,7 @@ use crate::{
         topic::{Index, Topic},
         uri::Uri,
     },
-    wire::ProtocolError,
+    wire::{self, ProtocolError},
 };
 
 /// One node's connection to the log of a bus: it asks the bus for what the node wants, and knows what of that the bus has
@@ -94,7 +94,7 @@ impl Upstream {
     /// As [`Upstream::begin`], for the stream of a session, which asks for these lists.
     pub(crate) fn begin_session(
         &mut self,
-        session: Box<str>,
+        session: wire::Claim,
         past: Past,
         lists: &SubscriptionFilter,
     ) {

@@ -1,33 +1,33 @@
-//! Refusals: what a client is told when its listen request is not served.
+//! Rejections: the errors that answer refused requests.
 
 use alloc::string::String;
 use core::fmt;
 
 use crate::vocabulary::id::RequestId;
 
-/// A refused request: what is wrong, and whose request it was where its id could be read.
+/// A rejected request: the reason, and the request's id if it could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// What is wrong.
+    /// Why the request is rejected.
     pub reason: Reason,
-    /// The id of the refused request; `None` where it could not be read.
+    /// The id of the rejected request; `None` if it could not be read.
     pub id: Option<RequestId>,
 }
 
-/// Why a listen request is refused. Each reason has one HTTP status, one JSON-RPC
-/// code and one fixed text; nothing of the input is echoed but the id and the version asked for.
+/// Why a request is rejected. Each reason has one HTTP status, one JSON-RPC code and one fixed
+/// text; of the input, only the id and the requested version are echoed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The HTTP method is none of this endpoint's.
+    /// The endpoint does not serve this HTTP method.
     MethodNotAllowed,
-    /// The request was meant for another host.
+    /// The request is addressed to a host that is not served.
     ForbiddenHost,
-    /// The page that asks is of an origin that is not served.
+    /// The request comes from a page whose origin is not allowed.
     ForbiddenOrigin,
-    /// The body is declared as something other than plain UTF-8 JSON.
+    /// The body is not declared as uncompressed JSON in UTF-8.
     UnsupportedMediaType,
-    /// The client does not take an event stream.
+    /// The client does not accept an event stream.
     NotAcceptable,
     /// The body is larger than allowed.
     BodyTooLarge,
@@ -35,67 +35,67 @@ pub enum Reason {
     ParseError,
     /// The body is not one JSON-RPC 2.0 request with a usable id.
     InvalidRequest(&'static str),
-    /// A routing header is missing or does not say what the body says.
+    /// A routing header is missing or does not match the body.
     HeaderMismatch(&'static str),
-    /// The protocol version asked for is not served here.
+    /// The requested protocol version is not supported.
     UnsupportedVersion {
-        /// The version as the client asked for it.
+        /// The version that the client requested.
         requested: String,
     },
-    /// The filter needs an extension, here named, that the client has not declared.
+    /// The filter requires this extension, which the client has not declared.
     MissingExtension(&'static str),
-    /// The parameters are not those of the method.
+    /// The parameters do not match the method.
     InvalidParams(&'static str),
     /// The parameters exceed a limit.
     LimitExceeded {
         /// What is too large.
         what: &'static str,
-        /// The largest value still accepted.
+        /// The largest accepted value.
         limit: usize,
     },
     /// The server does not offer this method.
     MethodNotFound,
-    /// There is no such session, or it is over, or it is another caller's.
+    /// The session does not exist, has ended, or belongs to another caller.
     SessionNotFound,
-    /// The session has a stream already.
+    /// The session already has a stream.
     StreamTaken,
-    /// As many sessions as may be are alive.
+    /// The maximum number of sessions is reached.
     TooManySessions,
-    /// The caller did not say who it is, or not credibly.
+    /// The caller is not authenticated.
     Unauthorized,
-    /// The caller may not listen here.
+    /// The caller is not allowed to listen.
     Forbidden,
-    /// This isolate holds as many streams as it may.
+    /// The maximum number of streams of this isolate is reached.
     TooManyStreams,
-    /// The caller holds as many streams here as it may.
+    /// The maximum number of streams of this caller is reached.
     TooManyOfCaller,
-    /// The rights of the caller could not be established.
+    /// The authorizer failed.
     AuthorizerFailed,
-    /// The bus, or the server behind, does not answer.
+    /// The bus or the MCP server does not respond.
     Unavailable,
     /// This server is shutting down.
     Closing,
-    /// The server behind a gateway cannot be reached, or answers nonsense.
+    /// The upstream server of a gateway cannot be reached, or its response is invalid.
     BadGateway,
-    /// The server behind a gateway does not begin to answer.
+    /// The upstream server of a gateway does not begin to respond in time.
     GatewayTimeout,
-    /// A gateway has no server under this name.
+    /// A gateway has no upstream server with this name.
     UnknownServer,
     /// The body did not arrive in time.
     BodyTimeout,
-    /// The header fields are larger than what an open stream may keep of its request.
+    /// The header fields are larger than what an open stream may retain of its request.
     HeadersTooLarge,
 }
 
 impl Rejection {
-    /// Refuses the request `id` for `reason`.
+    /// Rejects the request `id` for `reason`.
     pub fn new(reason: Reason, id: Option<RequestId>) -> Self {
         Self { reason, id }
     }
 }
 
 impl Reason {
-    /// The HTTP status of the answer.
+    /// Returns the HTTP status of the response.
     pub fn status(&self) -> u16 {
         match self {
             Self::Unauthorized => 401,
@@ -116,7 +116,7 @@ impl Reason {
         }
     }
 
-    /// The JSON-RPC error code of the answer (2026-07-28, Base protocol, Error Codes).
+    /// Returns the JSON-RPC error code of the response (2026-07-28, Base protocol, Error Codes).
     pub fn json_rpc_code(&self) -> i32 {
         match self {
             Self::ParseError => -32_700,
@@ -131,7 +131,8 @@ impl Reason {
         }
     }
 
-    /// Whether HTTP alone decides it: such a refusal comes before the caller is named, all others after that.
+    /// Whether HTTP alone decides it: such a request is rejected before its caller is
+    /// authenticated, all others after that.
     pub fn is_of_http(&self) -> bool {
         matches!(
             self,
@@ -159,7 +160,7 @@ impl Reason {
         )
     }
 
-    /// Which kind of refusal it counts as.
+    /// Returns the class of the rejection, for metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::MethodNotAllowed
@@ -224,7 +225,7 @@ impl Reason {
         }
     }
 
-    /// Seconds after which a new attempt makes sense, for `Retry-After`; `None` where it makes none.
+    /// Returns the seconds to send as `Retry-After`; `None` if a retry would not help.
     pub fn retry_after(&self) -> Option<u32> {
         match self {
             reason if reason.is_passing() => Some(RETRY_AFTER_SECONDS),
@@ -232,11 +233,11 @@ impl Reason {
         }
     }
 
-    /// The text of the answer.
+    /// Returns the message of the response.
     pub fn text(&self) -> &'static str {
         match self {
             Self::MethodNotAllowed => "Method not allowed",
-            Self::ForbiddenHost => "Host is not served here",
+            Self::ForbiddenHost => "Host is not allowed",
             Self::ForbiddenOrigin => "Origin is not allowed",
             Self::UnsupportedMediaType => "Content-Type must be application/json in UTF-8",
             Self::NotAcceptable => "Accept must allow text/event-stream",
@@ -247,12 +248,12 @@ impl Reason {
             }
             Self::UnsupportedVersion { .. } => "Unsupported protocol version",
             Self::MissingExtension(_) => {
-                "The filter needs an extension that the client has not declared"
+                "The filter requires an extension that the client has not declared"
             }
             Self::LimitExceeded { what, .. } => what,
             Self::MethodNotFound => "Method not found",
             Self::SessionNotFound => "Session not found",
-            Self::StreamTaken => "The session has a stream already",
+            Self::StreamTaken => "The session already has a stream",
             Self::TooManySessions => "Session limit reached",
             Self::Unauthorized => "Authorization is required",
             Self::Forbidden => "Not allowed to listen",
@@ -262,7 +263,7 @@ impl Reason {
             Self::Closing => "The server is shutting down",
             Self::BadGateway => "The server behind this gateway cannot be reached",
             Self::GatewayTimeout => "The server behind this gateway took too long",
-            Self::UnknownServer => "There is no such server here",
+            Self::UnknownServer => "Unknown server",
             Self::BodyTimeout => "The body did not arrive in time",
             Self::HeadersTooLarge => "The header fields are too large",
         }

@@ -1,4 +1,4 @@
-//! What the bus carries: typed change events, never JSON-RPC.
+//! The events of the bus: typed changes, never JSON-RPC.
 
 use alloc::{boxed::Box, string::String};
 use core::fmt;
@@ -15,9 +15,10 @@ use crate::{
     },
 };
 
-/// A change that a server publishes, shaped as in the official TypeScript SDK:
-/// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`; and, which the
-/// SDK does not have, `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`.
+/// A change that a server publishes. Its JSON is that of the official TypeScript SDK:
+/// `{"kind":"tools_list_changed"}`, `{"kind":"resource_updated","uri":"note://todo"}`. The SDK does
+/// not have `{"kind":"task_status","task":{"taskId":"t","status":"working"}}`, nor the last two
+/// kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEvent {
@@ -29,53 +30,53 @@ pub enum ServerEvent {
     ResourcesListChanged,
     /// The content of one resource changed.
     ResourceUpdated {
-        /// Which resource.
+        /// The resource.
         uri: Uri,
     },
     /// The state of one task changed (Tasks extension, SEP-2663).
     TaskStatus {
-        /// The whole state as it is now.
+        /// The whole new state.
         task: Task,
     },
-    /// One of the changes above, for streams of one audience alone. To a receiver that does not know audiences it is of a kind that it
-    /// does not know, and drops: never a change for everybody.
+    /// One of the changes above, for the streams of one audience only. A receiver that does not
+    /// know audiences sees an unknown kind and drops it, rather than delivering it to every stream.
     ForAudience {
-        /// Whose callers hear it.
+        /// The audience.
         audience: Label,
         /// What changed.
         event: Box<ServerEvent>,
     },
-    /// A caller may hear nothing any more: its streams end.
+    /// A caller has lost its access: its streams end.
     Revoked {
-        /// Its name.
+        /// The caller's name.
         principal: Label,
     },
 }
 
-/// Why a text is no [`ServerEvent`].
+/// Why a text is not a [`ServerEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventError {
-    /// Not a JSON object, or one that names a key twice.
+    /// Not a JSON object, or one with a duplicate key.
     Malformed,
-    /// `kind` is missing or not one of those that are known.
+    /// `kind` is missing or unknown.
     UnknownKind,
     /// `uri` is missing or not a string.
     MissingUri,
-    /// `uri` is not one that can be listened to.
+    /// `uri` is not valid.
     Uri(UriError),
-    /// `task` is no state of a task.
+    /// `task` is not the state of a task.
     Task(TaskError),
-    /// `audience` is missing or no name.
+    /// `audience` is missing or not a valid name.
     Audience,
-    /// `principal` is missing or no name.
+    /// `principal` is missing or not a valid name.
     Principal,
-    /// A revocation, where only changes are taken.
+    /// A revocation, where only changes are accepted.
     Revocation,
 }
 
 impl ServerEvent {
-    /// Reads `{"kind":...}`; members beside `kind`, `uri` and `task` are ignored.
+    /// Reads `{"kind":...}`; ignores members that the kind does not have.
     ///
     /// # Errors
     /// An [`EventError`] that says what is wrong.
@@ -89,7 +90,7 @@ impl ServerEvent {
         Self::from_node(&document.root)
     }
 
-    /// Reads an event that stands inside a larger text.
+    /// Reads an event that is part of a larger document.
     ///
     /// # Errors
     /// An [`EventError`] that says what is wrong.
@@ -109,7 +110,7 @@ impl ServerEvent {
         }
     }
 
-    /// A change that is for everybody.
+    /// Reads a change without an audience.
     fn change_in(node: &Node<'_>) -> Result<Self, EventError> {
         let object = node.as_object().ok_or(EventError::Malformed)?;
         let kind = object.get("kind").and_then(Node::as_str);
@@ -132,7 +133,7 @@ impl ServerEvent {
             .map_err(EventError::Uri)
     }
 
-    /// The event as compact JSON.
+    /// Returns the event as compact JSON.
     pub fn to_json(&self) -> String {
         let mut out = String::from("{\"kind\":\"");
         out.push_str(self.kind());
@@ -163,7 +164,7 @@ impl ServerEvent {
         out
     }
 
-    /// What changed, whomever it is for.
+    /// Returns the change without its audience.
     pub fn change(&self) -> &Self {
         match self {
             Self::ForAudience { event, .. } => event,
@@ -171,7 +172,7 @@ impl ServerEvent {
         }
     }
 
-    /// Whom it is for; `None`: for everybody.
+    /// Returns the audience; `None` if the event is for every stream.
     pub fn audience(&self) -> Option<&Label> {
         match self {
             Self::ForAudience { audience, .. } => Some(audience),
@@ -179,13 +180,14 @@ impl ServerEvent {
         }
     }
 
-    /// Whether it may be published again where it is not known whether it was. A change that arrives twice is a cue to read
-    /// twice, and harmless; the second copy of a task's state could arrive after the next state.
+    /// Whether the event may be published again if it is unknown whether it was published. A change
+    /// that arrives twice only causes a second read; a second copy of a task's state could arrive
+    /// after its next state.
     pub fn is_repeatable(&self) -> bool {
         !matches!(self.change(), Self::TaskStatus { .. })
     }
 
-    /// The value of `kind`.
+    /// Returns the value of `kind`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ToolsListChanged => TOOLS,
@@ -205,7 +207,7 @@ impl Serialize for ServerEvent {
     }
 }
 
-/// As [`ServerEvent::from_json`] reads it.
+/// As [`ServerEvent::from_json`].
 impl<'de> Deserialize<'de> for ServerEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Text(text) = Text::deserialize(deserializer)?;
@@ -232,13 +234,13 @@ impl fmt::Display for EventError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed => formatter.write_str("the event is not a JSON object"),
-            Self::UnknownKind => formatter.write_str("the event's kind is not known"),
+            Self::UnknownKind => formatter.write_str("the event's kind is unknown"),
             Self::MissingUri => formatter.write_str("the event has no uri"),
             Self::Uri(error) => write!(formatter, "the uri {error}"),
             Self::Task(error) => error.fmt(formatter),
-            Self::Audience => formatter.write_str("the audience is no name"),
-            Self::Principal => formatter.write_str("the principal is no name"),
-            Self::Revocation => formatter.write_str("callers are not revoked by what is posted"),
+            Self::Audience => formatter.write_str("the audience is not a valid name"),
+            Self::Principal => formatter.write_str("the principal is not a valid name"),
+            Self::Revocation => formatter.write_str("a revocation cannot be posted"),
         }
     }
 }

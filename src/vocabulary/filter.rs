@@ -1,4 +1,4 @@
-//! The notification filter: what a client asks to hear, and what of it is honored.
+//! The notification filter: what a client requests, and what of it is honored.
 
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -14,32 +14,35 @@ use crate::{
     },
 };
 
-/// What one subscription asks for, or the subset that is honored
-/// (2026-07-28, Subscriptions: Notification Filter).
+/// The filter that a subscription requests, or the subset that is honored (2026-07-28,
+/// Subscriptions: Notification Filter).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubscriptionFilter {
-    /// Changes of the list of tools.
+    /// Whether changes of the list of tools are included.
     #[serde(skip_serializing_if = "is_unset")]
     pub tools_list_changed: bool,
-    /// Changes of the list of prompts.
+    /// Whether changes of the list of prompts are included.
     #[serde(skip_serializing_if = "is_unset")]
     pub prompts_list_changed: bool,
-    /// Changes of the list of resources.
+    /// Whether changes of the list of resources are included.
     #[serde(skip_serializing_if = "is_unset")]
     pub resources_list_changed: bool,
-    /// Updates of these resources: exact URIs, each once, in the order in which they were first named.
+    /// The resources whose updates are included: exact URIs, without duplicates, in the order of
+    /// their first mention.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
     pub resource_subscriptions: Vec<Uri>,
-    /// States of these tasks (SEP-2663, Task Status Notifications): exact ids, as the URIs above.
+    /// The tasks whose states are included (SEP-2663, Task Status Notifications): exact ids, as the
+    /// URIs above.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
     pub task_ids: Vec<TaskId>,
-    /// What its caller hears of what is not for everybody; never read from a request, nor told to a client.
+    /// The audiences and principals of the caller. Set by the server; never parsed from a request
+    /// or serialized to a client.
     #[serde(skip)]
     pub scope: Scope,
 }
 
-/// Why a JSON value is no notification filter.
+/// Why a JSON value is not a notification filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterError {
@@ -49,20 +52,21 @@ pub enum FilterError {
     NotAFlag(&'static str),
     /// `resourceSubscriptions` is not an array of strings.
     NotUris,
-    /// One of the URIs cannot be listened to.
+    /// One of the URIs is not valid.
     Uri(NameError),
-    /// More different URIs than allowed.
+    /// More distinct URIs than allowed.
     TooManyUris,
     /// `taskIds` is not an array of strings.
     NotTaskIds,
-    /// One of the task ids cannot be listened to.
+    /// One of the task ids is not valid.
     TaskId(NameError),
-    /// More different task ids than allowed.
+    /// More distinct task ids than allowed.
     TooManyTaskIds,
 }
 
 impl SubscriptionFilter {
-    /// Reads a filter; members that are not known are left out, so that they stay out of the acknowledgment.
+    /// Reads a filter. Ignores unknown members, which therefore do not appear in the
+    /// acknowledgment.
     ///
     /// # Errors
     /// A [`FilterError`] that says what is wrong.
@@ -80,7 +84,7 @@ impl SubscriptionFilter {
             task_ids,
             scope: Scope::default(),
         };
-        // Limits weigh least: whatever else is wrong is told first.
+        // Limits come last: every other error is reported first.
         beyond_uris.or(beyond_task_ids).map_or(Ok(filter), Err)
     }
 
@@ -94,8 +98,8 @@ impl SubscriptionFilter {
         Self::from_node(&document.root, limits)
     }
 
-    /// The subset of this request that is honored: what the server's capabilities cover and,
-    /// where the caller's rights are known, what `authorized` names too. Never a superset
+    /// Returns the subset of this request that is honored: what the server's capabilities cover
+    /// and, if the caller's rights are known, what `authorized` names too. Never a superset
     /// (2026-07-28, Subscriptions: Acknowledgment).
     #[must_use]
     pub fn honored(&self, capabilities: Capabilities, authorized: Option<&Self>) -> Self {
@@ -110,7 +114,8 @@ impl SubscriptionFilter {
         }
     }
 
-    /// Whether a subscription with this filter hears `event`; URIs and task ids match as exact strings.
+    /// Whether a subscription with this filter receives `event`; URIs and task ids match as exact
+    /// strings.
     pub fn accepts(&self, event: &ServerEvent) -> bool {
         match event {
             ServerEvent::ForAudience { audience, event } => {
@@ -123,7 +128,7 @@ impl SubscriptionFilter {
         }
     }
 
-    /// Whether it names a topic; URIs, task ids and labels match as exact strings.
+    /// Whether the filter names a topic; URIs, task ids and labels match as exact strings.
     pub fn names(&self, topic: &Topic) -> bool {
         match topic {
             Topic::Everything => false,
@@ -138,7 +143,8 @@ impl SubscriptionFilter {
         }
     }
 
-    /// The topics that a subscription with this filter is entered under in an [`Index`](crate::vocabulary::topic::Index).
+    /// Returns the topics under which a subscription with this filter is entered in an
+    /// [`Index`](crate::vocabulary::topic::Index).
     #[inline(never)]
     pub fn topics(&self) -> Vec<Topic> {
         let Scope {
@@ -170,7 +176,7 @@ impl SubscriptionFilter {
             .collect()
     }
 
-    /// The changes of all lists that the server advertises to notify about.
+    /// Returns the filter for the changes of all lists that the server advertises.
     pub fn lists(capabilities: Capabilities) -> Self {
         Self {
             tools_list_changed: capabilities.tools_list_changed,
@@ -180,30 +186,32 @@ impl SubscriptionFilter {
         }
     }
 
-    /// One event for each list and resource that this filter names: the state of a task cannot be made up.
+    /// Returns one event for each list and resource that this filter names; the state of a task
+    /// cannot be reconstructed.
     pub fn subjects(&self) -> Vec<ServerEvent> {
         self.changes().into_iter().filter_map(Topic::cue).collect()
     }
 
-    /// Whether nothing at all is asked for.
+    /// Whether the filter names no list, resource or task.
     pub fn is_empty(&self) -> bool {
         self.changes().is_empty()
     }
 
-    /// Whether every event that this filter accepts is accepted by `other` too.
+    /// Whether `other` accepts every change that this filter accepts.
     pub fn is_subset_of(&self, other: &Self) -> bool {
         let mut audiences = self.scope.audiences.iter();
         self.changes().iter().all(|topic| other.names(topic))
             && audiences.all(|audience| other.scope.audiences.contains(audience))
     }
 
-    /// The filter as compact JSON; what is not asked for is left out.
+    /// Returns the filter as compact JSON; unset members are omitted.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }
 }
 
-/// A filter of topics, each of which comes once. A filter cannot name everything, which is left out.
+/// Creates a filter from distinct topics. Ignores [`Topic::Everything`], which a filter cannot
+/// name.
 impl From<Vec<Topic>> for SubscriptionFilter {
     fn from(topics: Vec<Topic>) -> Self {
         let mut filter = Self::default();
@@ -229,7 +237,7 @@ fn is_unset(flag: &bool) -> bool {
     !flag
 }
 
-/// Each name once, in its first place.
+/// Removes duplicates, keeping the first of each.
 fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + Clone + Ord>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -246,7 +254,7 @@ fn flag(object: &Object<'_>, name: &'static str) -> Result<bool, FilterError> {
     })
 }
 
-/// What is within the limits, and which limit was exceeded.
+/// The names within the limits, and the limit that was exceeded, if any.
 type Bounded<T> = (Vec<T>, Option<FilterError>);
 
 fn uris(node: &Node<'_>, limits: &Limits) -> Result<Bounded<Uri>, FilterError> {
@@ -268,7 +276,7 @@ fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Bounded<TaskId>, FilterE
     distinct(ids, limits.task_ids, FilterError::TooManyTaskIds)
 }
 
-/// Each name once, in its first place, at most `most` of them.
+/// Removes duplicates, keeping the first of each and at most `most` of them.
 fn distinct<T: Clone + Ord>(
     items: impl Iterator<Item = Result<T, FilterError>>,
     most: usize,

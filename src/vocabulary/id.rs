@@ -1,4 +1,4 @@
-//! Request ids, exactly as they were written.
+//! JSON-RPC request ids, kept exactly as they were written.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -7,15 +7,14 @@ use core::fmt;
 use crate::json::{self, Node, Value};
 
 /// A JSON-RPC request id as raw JSON text: a string or an integer-valued number.
-///
-/// `1` and `"1"` differ, `0` and `""` are ids, and twenty digits survive, because
-/// the text is kept and never a number (2026-07-28, Base protocol, Requests).
+/// `1` and `"1"` differ, `0` and `""` are ids, and twenty digits survive, because the text is kept
+/// and never parsed as a number (2026-07-28, Base protocol, Requests).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The id that `node` spells, or `None` where it is no id: null, a fraction, a flag,
-    /// a container, or a string or number of more than `max_bytes` (a string's quotes and escapes not counted).
+    /// Reads an id; `None` if `node` is not an id: null, a fraction, a boolean, a container, or a
+    /// string or number of more than `max_bytes` (not counting a string's quotes and escapes).
     pub fn from_node(node: &Node<'_>, max_bytes: usize) -> Option<Self> {
         let is_id = match &node.value {
             Value::String(text) => text.len() <= max_bytes,
@@ -25,20 +24,20 @@ impl RequestId {
         is_id.then(|| Self(node.raw.into()))
     }
 
-    /// The id that the JSON text `raw` spells; see [`RequestId::from_node`].
+    /// Reads an id from the JSON text `raw`; see [`RequestId::from_node`].
     pub fn from_raw(raw: &str, max_bytes: usize) -> Option<Self> {
         let document = json::read(raw.as_bytes(), 0).ok()?;
         Self::from_node(&document.root, max_bytes)
     }
 
-    /// The id that is the string `text`.
+    /// Creates the string id `text`.
     pub fn from_text(text: &str) -> Self {
         let mut raw = String::new();
         json::push_string(&mut raw, text);
         Self(raw.into())
     }
 
-    /// The id as JSON text.
+    /// Returns the id as JSON text.
     pub fn raw(&self) -> &str {
         &self.0
     }
@@ -50,29 +49,31 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Ids for the requests of one client, strings all, none of them twice: `"mcp-listen:1"`, `"mcp-listen:2"`.
+/// Generates unique ids for the requests of one client, all of them strings: `"mcp-listen:1"`,
+/// `"mcp-listen:2"`.
 ///
-/// They stand apart from the ids of another library that shares the channel, and none of their
-/// characters is one that a server might write back in another way.
+/// They do not collide with the ids of another library on the same channel, and contain only
+/// characters that every JSON writer writes alike.
 #[derive(Debug, Default)]
 pub struct Ids {
     minted: u64,
 }
 
 impl Ids {
-    /// Ids that follow the first `minted` ones, which another owner has given.
+    /// Continues after the first `minted` ids, which another generator has returned.
     pub fn after(minted: u64) -> Self {
         Self { minted }
     }
 
-    /// An id that was never given before.
+    /// Returns an unused id.
     pub fn mint(&mut self) -> RequestId {
         self.minted += 1;
         RequestId::from_text(&format!("mcp-listen:{}", self.minted))
     }
 }
 
-/// Whether a JSON number has no fraction once its exponent is applied (`1`, `1.0`, `15e-1` is not).
+/// Whether a JSON number has no fraction once its exponent is applied (`1` and `1.0` do not,
+/// `15e-1` does).
 fn is_integer_valued(number: &str) -> bool {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -87,13 +88,14 @@ fn is_integer_valued(number: &str) -> bool {
     is_zero || exponent_at_least(exponent, shift)
 }
 
-/// How many zeros end the digits, or `None` where there is no other digit.
+/// Returns the number of trailing zeros; `None` if there is no other digit.
 fn trailing_zeros(digits: &str) -> Option<i64> {
     let rest = digits.trim_end_matches('0');
     (!rest.is_empty()).then(|| i64::try_from(digits.len() - rest.len()).unwrap_or(i64::MAX))
 }
 
-/// Exponents beyond `i64` are compared by their sign alone.
+/// Whether an exponent is at least `least`. Exponents beyond `i64` are compared by their sign
+/// alone.
 fn exponent_at_least(exponent: &str, least: i64) -> bool {
     let digits = exponent.trim_start_matches('+');
     digits

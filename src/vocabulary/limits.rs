@@ -1,26 +1,26 @@
-//! How large a listen request may be.
+//! Size limits on a listen request.
 
 use serde::{Deserialize, Serialize};
 
 use crate::json;
 
-/// Upper bounds on one listen request; each is the largest value still accepted.
+/// Size limits on one listen request; each is the largest accepted value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Limits {
-    /// Bytes of the request's body (default 65,536).
+    /// Bytes of the request's body. Default 65,536.
     pub body_bytes: usize,
-    /// Nesting of arrays and objects in the body (default 64).
+    /// Nesting depth of arrays and objects in the body. Default 64.
     pub depth: usize,
-    /// Bytes of a request id (default 256).
+    /// Bytes of a request id. Default 256.
     pub id_bytes: usize,
-    /// Different resource URIs in one filter (default 256).
+    /// Distinct resource URIs in one filter. Default 256.
     pub uris: usize,
-    /// Bytes of one resource URI (default 2,048).
+    /// Bytes of one resource URI. Default 2,048.
     pub uri_bytes: usize,
-    /// Different task ids in one filter (default 256).
+    /// Distinct task ids in one filter. Default 256.
     pub task_ids: usize,
-    /// Bytes of one task id (default 2,048).
+    /// Bytes of one task id. Default 2,048.
     pub task_id_bytes: usize,
 }
 
@@ -40,7 +40,8 @@ impl Default for Limits {
 
 impl Limits {
     /// Reads an object with any of `bodyBytes`, `depth`, `idBytes`, `uris`, `uriBytes`, `taskIds`,
-    /// `taskIdBytes`, passing over all others; `None` where it is none, or one of them no whole number.
+    /// `taskIdBytes`, ignoring other members. Returns `None` if it is not an object, or one of them
+    /// is not a whole number.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }

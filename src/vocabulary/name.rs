@@ -1,24 +1,24 @@
-//! The rule for texts that name a subject: opaque, compared code point by code point.
+//! Validation of names (URIs, task ids): opaque, compared code point by code point.
 
 use alloc::sync::Arc;
 use core::fmt;
 
-/// Why a text names nothing that can be listened to.
+/// Why a text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameError {
     /// The text is empty.
     Empty,
-    /// The text holds a control character (CR, LF and NUL among them).
+    /// The text contains a control character (such as CR, LF or NUL).
     Control,
     /// The text has more bytes than allowed.
     TooLong,
 }
 
-/// Takes `text` of at most `max_bytes` bytes as it stands, never normalised.
+/// Checks `text`, of at most `max_bytes` bytes, without normalizing it.
 ///
 /// # Errors
-/// A [`NameError`]; nothing but emptiness, control characters and length is refused.
+/// A [`NameError`]; only emptiness, control characters and length are refused.
 pub fn checked(text: &str, max_bytes: usize) -> Result<Arc<str>, NameError> {
     if text.is_empty() {
         return Err(NameError::Empty);
@@ -36,7 +36,7 @@ impl fmt::Display for NameError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Empty => "is empty",
-            Self::Control => "holds a control character",
+            Self::Control => "contains a control character",
             Self::TooLong => "is too long",
         })
     }
@@ -44,7 +44,8 @@ impl fmt::Display for NameError {
 
 impl core::error::Error for NameError {}
 
-/// Makes a text of the vocabulary one for `serde`: written as it stands, and read by `$read`, which takes a `&str`.
+/// Implements `serde` for a text type: serialized as it is, and parsed by `$read`, which takes a
+/// `&str`.
 macro_rules! serde_text {
     ($name:ty, $read:expr) => {
         impl serde::Serialize for $name {

@@ -1,4 +1,4 @@
-//! The tasks of the Tasks extension (SEP-2663): their ids, and the states that are told of.
+//! Tasks of the Tasks extension (SEP-2663): their ids, and their states.
 
 use alloc::sync::Arc;
 use alloc::{boxed::Box, string::String};
@@ -12,23 +12,24 @@ use crate::{
     },
 };
 
-/// The extension's name among the capabilities of clients and servers.
+/// The extension's name in the capabilities of clients and servers.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// Bytes of one task's state as compact JSON, at most.
+/// Maximum bytes of one task's state as compact JSON.
 pub const MAX_BYTES: usize = 16_384;
 
-/// A task's id: not empty, no control characters, never normalised.
+/// A task's id: not empty, without control characters, never normalized.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(Arc<str>);
 
-/// The whole state of one task, as `tasks/get` would tell it; what is not known of it is kept as it is.
+/// The whole state of one task, as `tasks/get` would return it; unknown members are kept as they
+/// are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     id: TaskId,
     members: Box<str>,
 }
 
-/// Why a JSON value is no state of a task.
+/// Why a JSON value is not the state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskError {
@@ -36,7 +37,7 @@ pub enum TaskError {
     NotAnObject,
     /// `taskId` is missing or not a string.
     MissingId,
-    /// `taskId` is not one that can be listened to.
+    /// `taskId` is not valid.
     Id(NameError),
     /// `status` is missing or not a string.
     MissingStatus,
@@ -45,10 +46,10 @@ pub enum TaskError {
 }
 
 impl TaskId {
-    /// Takes `text` of at most `max_bytes` bytes as it stands.
+    /// Checks `text`, of at most `max_bytes` bytes, without normalizing it.
     ///
     /// # Errors
-    /// A [`NameError`]; nothing but emptiness, control characters and length is refused.
+    /// A [`NameError`]; only emptiness, control characters and length are refused.
     pub fn new(text: &str, max_bytes: usize) -> Result<Self, NameError> {
         name::checked(text, max_bytes).map(Self)
     }
@@ -57,8 +58,8 @@ impl TaskId {
 serde_text!(TaskId, |text| TaskId::new(text, usize::MAX));
 
 impl Task {
-    /// Reads a state from its JSON object. Only `taskId` and `status` are looked at; `_meta` and
-    /// `resultType` belong to the answer that the state may come from, and are left out.
+    /// Reads a state from its JSON object. Only `taskId` and `status` are checked. Drops `_meta`
+    /// and `resultType`, which belong to the response that the state may come from.
     ///
     /// # Errors
     /// A [`TaskError`] that says what is wrong.
@@ -82,12 +83,12 @@ impl Task {
         Ok(Self { id, members })
     }
 
-    /// Which task.
+    /// Returns the id of the task.
     pub fn id(&self) -> &TaskId {
         &self.id
     }
 
-    /// The members of the state's JSON object, compact and without the braces; never empty.
+    /// Returns the members of the state's JSON object, compact and without the braces; never empty.
     pub fn members(&self) -> &str {
         &self.members
     }

@@ -6,15 +6,15 @@ use core::ops::Deref;
 pub use crate::vocabulary::name::NameError as UriError;
 use crate::vocabulary::name::{self, serde_text};
 
-/// A resource's URI: not empty, no control characters, never normalised.
+/// A resource's URI: not empty, without control characters, never normalized.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uri(Arc<str>);
 
 impl Uri {
-    /// Takes `text` of at most `max_bytes` bytes as it stands.
+    /// Checks `text`, of at most `max_bytes` bytes, without normalizing it.
     ///
     /// # Errors
-    /// A [`UriError`]; nothing but emptiness, control characters and length is refused.
+    /// A [`UriError`]; only emptiness, control characters and length are refused.
     pub fn new(text: &str, max_bytes: usize) -> Result<Self, UriError> {
         name::checked(text, max_bytes).map(Self)
     }
@@ -34,5 +34,5 @@ impl alloc::borrow::Borrow<str> for Uri {
     }
 }
 
-// However long it is: how long a request may make it, its limits say.
+// Of any length: the limits of a request have been applied before.
 serde_text!(Uri, |text| Uri::new(text, usize::MAX));

@@ -8,6 +8,7 @@ use crate::vocabulary::{
 };
 
 use super::{
+    claim::Claim,
     envelope::{members, message, read},
     error::ProtocolError,
     member::{is_none, is_unset},
@@ -35,10 +36,10 @@ pub struct Follow {
     pub epoch: Option<Box<str>>,
     /// The streams of these sessions are here: tell me what they watch. An edge names one at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub joined: Vec<Box<str>>,
+    pub joined: Vec<Claim>,
     /// The streams of these sessions were here and are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<Box<str>>,
+    pub left: Vec<Claim>,
     /// How many edges a shard holds.
     #[serde(default, skip_serializing_if = "is_none")]
     pub edges: u32,

@@ -12,6 +12,7 @@ use crate::{
 };
 
 use super::{
+    claim::Claim,
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
     member::{Entry, entries, events_in, is_unbounded, is_unset, room},
@@ -60,7 +61,7 @@ pub struct Followed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
     /// Which session.
-    pub session: Box<str>,
+    pub session: Claim,
     /// The resources that it watches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uris: Vec<Uri>,

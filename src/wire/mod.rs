@@ -6,6 +6,7 @@
 //! it does not know, so that either side may be the newer one.
 
 mod batch;
+mod claim;
 mod envelope;
 mod error;
 mod follow;
@@ -16,6 +17,7 @@ mod message;
 mod session_call;
 
 pub use batch::{Batch, Taken};
+pub use claim::Claim;
 pub use error::ProtocolError;
 pub use follow::Follow;
 pub use followed::{FollowAnswer, Followed, Missed, Watched};

@@ -1,8 +1,9 @@
-use alloc::{boxed::Box, string::String};
+use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
+    claim::Claim,
     envelope::{kind_of, members, message, parse},
     error::ProtocolError,
 };
@@ -11,14 +12,15 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionCall {
     /// What it watches has changed: join it again, to be told.
-    Changed(Box<str>),
-    /// Its stream is to be let go: it is over, or has another one.
-    Release(Box<str>),
+    Changed(Claim),
+    /// Its streams that are older are to be let go: it is over, or this one has taken over. Where this one is still here, it is to come
+    /// back: it is attached elsewhere.
+    Release(Claim),
 }
 
 #[derive(Serialize, Deserialize)]
 struct Named {
-    session: Box<str>,
+    session: Claim,
 }
 
 impl SessionCall {

@@ -3,35 +3,38 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use http::request::Parts;
 use mcp_listen::{error::Reason, filter::SubscriptionFilter, scope::Scope};
 
-/// What a caller may hear.
+/// What a caller is allowed to receive.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Grant {
-    /// What the caller may hear of what it asked for. What it did not ask for does not matter.
+    /// The part of the requested filter that the caller may receive. Entries that it did not
+    /// request have no effect.
     pub filter: SubscriptionFilter,
-    /// The audiences that the caller is of, and its name: [`Bus::revoke`](crate::Bus::revoke) ends its streams by that.
+    /// The audiences of the caller, and its name, with which [`Bus::revoke`](crate::Bus::revoke)
+    /// ends its streams.
     pub scope: Scope,
 }
 
-/// Why a listen request is refused.
+/// Why a listen request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Denied {
-    /// Nobody knows who the caller is: 401. What the inner service answers to it says how to ask.
+    /// The caller is not authenticated: 401. The inner service's response to the request says how
+    /// to authenticate.
     Unauthorized,
-    /// The caller may not listen here: 403.
+    /// The caller is not allowed to listen: 403.
     Forbidden,
-    /// Its rights could not be established: 503, and the client comes back.
+    /// The caller's rights could not be determined: 503, and the client retries.
     Failed,
 }
 
-/// Decides what a caller may hear, from the head of its request and what it asks for.
+/// Decides what a caller may receive, from the head of its request and the requested filter.
 pub(crate) type Authorize =
     Arc<dyn Fn(Parts, SubscriptionFilter) -> Answer + Send + Sync + 'static>;
 pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Grant, Denied>> + Send>>;
 
 impl Grant {
-    /// The caller may hear of these, and no events that are for one audience alone.
+    /// Allows this filter, and no events for a single audience.
     pub fn new(filter: SubscriptionFilter) -> Self {
         Self {
             filter,
@@ -39,7 +42,7 @@ impl Grant {
         }
     }
 
-    /// The same for a caller with this name and these audiences.
+    /// Sets the name and the audiences of the caller.
     #[must_use]
     pub fn with_scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
@@ -47,7 +50,7 @@ impl Grant {
 }
 
 impl Denied {
-    /// What the client is answered: status, code and text.
+    /// Returns the reason of the rejection, with its status, code and text.
     pub fn reason(self) -> Reason {
         match self {
             Self::Unauthorized => Reason::Unauthorized,

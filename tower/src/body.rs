@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use crate::stream_body::StreamBody;
 
 pin_project! {
-    /// The body of a response: a stream, an error, or what the inner service answers.
+    /// The body of a response: a stream, an error, or the body of the inner service.
     #[derive(Debug)]
     pub struct Body<B> {
         #[pin]
@@ -27,7 +27,7 @@ pin_project! {
     }
 }
 
-/// What is answered here.
+/// A body that this layer produces.
 #[derive(Debug)]
 pub(crate) enum Own {
     Stream(StreamBody),

@@ -6,48 +6,50 @@ use crate::{changes::Changes, streams::Streams};
 
 /// The streams of this process, and the way to publish to them. Clones are the same bus.
 ///
-/// An event reaches the streams that were open when it was published; nothing is kept for those that come later. Publishing
-/// does not block, and costs what it reaches.
+/// An event is delivered to the streams that are open when it is published; it is not stored for
+/// later ones. Publishing does not block, and its cost depends on the streams that match.
 #[derive(Clone, Debug, Default)]
 pub struct Bus {
     pub(crate) streams: Arc<Streams>,
 }
 
 impl Bus {
-    /// A bus without streams.
+    /// Creates a bus without streams.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells all streams that listen to it of a change.
+    /// Publishes a change to all streams that subscribe to it.
     pub fn publish(&self, event: ServerEvent) {
         self.publish_all([event]);
     }
 
-    /// Tells of several changes: each stream gets what concerns it in one write, and what repeats once.
+    /// Publishes several changes: each stream gets its notifications in one write, without
+    /// repetitions.
     pub fn publish_all(&self, events: impl IntoIterator<Item = ServerEvent>) {
         self.streams.publish(events.into_iter().collect());
     }
 
-    /// The events that `filter` names, from now on, for who delivers them in a way of its own, such as over a WebSocket.
-    /// `None` where the bus is closed.
+    /// Subscribes to the events that `filter` names, for another transport such as a WebSocket.
+    /// Returns `None` if the bus is closed.
     pub fn subscribe(&self, filter: SubscriptionFilter) -> Option<Changes> {
         Changes::new(&self.streams, filter)
     }
 
-    /// A caller may hear nothing any more: streams that were opened with its name in [`Grant::scope`](crate::Grant::scope)
-    /// end without a result, at once.
+    /// Revokes a caller: streams that were opened with its name in
+    /// [`Grant::scope`](crate::Grant::scope) end at once, without a result.
     pub fn revoke(&self, principal: Label) {
         self.publish(ServerEvent::Revoked { principal });
     }
 
-    /// Ends all streams with what still waits and the result of their requests; later listen requests are a 503. To be
-    /// called when the server shuts down, before the host waits for open responses.
+    /// Ends all streams with their pending notifications and the result of their requests; later
+    /// listen requests are answered with 503. Call it when the server shuts down, before the host
+    /// waits for open responses.
     pub fn close(&self) {
         self.streams.close();
     }
 
-    /// How many streams are open.
+    /// Returns the number of open streams.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }

@@ -15,9 +15,9 @@ use mcp_listen::{
 
 use crate::streams::Streams;
 
-/// The events of a bus that a filter names, for who delivers them in a way of its own; [`Bus::subscribe`](crate::Bus::subscribe)
-/// makes it. What is not taken collapses: at most one event waits for each list and URI, the latest, in the order in which
-/// the first of them came.
+/// The events of a bus that a filter names, for another transport; created by
+/// [`Bus::subscribe`](crate::Bus::subscribe). Events that are not taken collapse: for each list and
+/// URI, at most the latest is pending, in the order of the first ones.
 #[derive(Debug)]
 pub struct Changes {
     id: StreamId,
@@ -27,7 +27,7 @@ pub struct Changes {
 
 impl Changes {
     pub(crate) fn new(streams: &Arc<Streams>, filter: SubscriptionFilter) -> Option<Self> {
-        // Nobody reads the messages that would carry the id.
+        // The messages that would carry the id are never sent.
         let id = RequestId::from_text("");
         let make = |now| ServerStream::new(id, filter, Duration::ZERO, now);
         Some(Self {
@@ -37,8 +37,9 @@ impl Changes {
         })
     }
 
-    /// The next event; `None` when the bus is closed and everything has been taken, or when the caller that the filter's scope
-    /// names was revoked; at once where it names nothing. May be cancelled: nothing is taken before it is answered.
+    /// Returns the next event. Returns `None` when the bus is closed and everything has been taken,
+    /// when the caller in the filter's scope is revoked, and at once if the filter is empty. Cancel
+    /// safe: no event is taken before this returns.
     pub async fn next(&mut self) -> Option<ServerEvent> {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -55,12 +56,12 @@ impl Changes {
         }
     }
 
-    /// Whether it has ended because the bus was closed.
+    /// Whether the subscription ended because the bus was closed.
     pub fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// From now on another filter holds; what waits and is not named by it is dropped.
+    /// Replaces the filter; drops pending events that the new one does not name.
     pub fn filter(&self, filter: SubscriptionFilter) {
         self.streams.filter(self.id, filter);
     }

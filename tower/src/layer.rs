@@ -16,13 +16,13 @@ use crate::{
     service::Listen,
 };
 
-/// Puts `subscriptions/listen` in front of a service.
+/// Adds `subscriptions/listen` to a service.
 #[derive(Clone)]
 pub struct ListenLayer {
     settings: Settings,
 }
 
-/// What all requests share.
+/// The settings that all requests share.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) bus: Bus,
@@ -37,10 +37,12 @@ pub(crate) struct Settings {
 }
 
 impl ListenLayer {
-    /// Streams hear what is published on `bus`, of what they ask for and `capabilities` cover: those that the server behind
-    /// declares in its answer to `server/discover`.
+    /// Creates a layer whose streams receive what is published on `bus`, as far as they request it
+    /// and `capabilities` cover it: these are the capabilities that the inner service declares in
+    /// its answer to `server/discover`.
     ///
-    /// Without [`ListenLayer::authorize`], everybody who reaches the server may listen to everything that it offers.
+    /// Without [`ListenLayer::authorize`], every caller that reaches the server may listen to
+    /// everything that it offers.
     pub fn new(bus: Bus, capabilities: Capabilities) -> Self {
         Self {
             settings: Settings {
@@ -62,15 +64,17 @@ impl ListenLayer {
         }
     }
 
-    /// Names the server in its answers: `serverInfo` as JSON text, such as `{"name":"notes","version":"1.0.0"}`.
+    /// Names the server in its responses: `serverInfo` as JSON text, such as
+    /// `{"name":"notes","version":"1.0.0"}`.
     #[must_use]
     pub fn server_info(mut self, json: &str) -> Self {
         self.settings.told.server_info = Some(json.into());
         self
     }
 
-    /// Decides what a caller may hear, from the head of its request and what it asks for. Asked once, when the stream is opened:
-    /// [`Bus::revoke`] ends streams of callers that may hear nothing any more.
+    /// Decides what a caller may receive, from the head of its request and the requested filter. It
+    /// is called once, when the stream is opened: use [`Bus::revoke`] to end the streams of a
+    /// caller that loses its access.
     #[must_use]
     pub fn authorize<F, A>(mut self, authorize: F) -> Self
     where
@@ -83,47 +87,52 @@ impl ListenLayer {
         self
     }
 
-    /// Pages of these origins may ask, beside the server's own, such as `https://app.example`; `*` is every origin. Of the
-    /// hosts that requests name only these are served, such as `mcp.example` or `mcp.example:8443`; `None`: this machine's
-    /// names where a request is for this machine, and any other name.
+    /// Allows requests from pages of these origins in addition to the server's own, such as
+    /// `https://app.example`; `*` allows every origin. Serves only requests to these hosts, such as
+    /// `mcp.example` or `mcp.example:8443`. `None` serves loopback names for requests to this
+    /// machine, and otherwise any name.
     ///
     /// # Errors
-    /// A [`PolicyError`] for the first entry that is no origin or no host.
+    /// A [`PolicyError`] for the first entry that is not a valid origin or host.
     pub fn allow(mut self, origins: &[&str], hosts: Option<&[&str]>) -> Result<Self, PolicyError> {
         let hosts = hosts.map(|hosts| hosts.join("\n"));
         self.settings.policy = Policy::new(&origins.join("\n"), hosts.as_deref())?;
         Ok(self)
     }
 
-    /// How large a listen request may be.
+    /// Limits the size of a listen request.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
         self
     }
 
-    /// How many streams the bus may hold (default 4,000); a listen request beyond that is a 503.
+    /// Limits how many streams the bus may hold. Default 4,000; a listen request beyond that is
+    /// answered with 503.
     #[must_use]
     pub fn most_streams(mut self, most: usize) -> Self {
         self.settings.most_streams = most;
         self
     }
 
-    /// How long a stream may be silent before a comment is written (default 15 s, +-20 %); zero: for ever.
+    /// Sets how long a stream may be silent before a keep-alive comment is written. Default 15 s,
+    /// with +-20 % jitter; zero disables keep-alives.
     #[must_use]
     pub fn keep_alive(mut self, span: Duration) -> Self {
         self.settings.keep_alive = span;
         self
     }
 
-    /// How long a reader may take nothing while something waits for it, before its stream ends (default 60 s); zero: for ever.
+    /// Ends a stream whose client has read nothing for this long while output is pending. Default
+    /// 60 s; zero disables it.
     #[must_use]
     pub fn stall(mut self, span: Duration) -> Self {
         self.settings.stall = span;
         self
     }
 
-    /// How long the body of a listen request may take to arrive (default 10 s); later it is a 408.
+    /// Sets how long the body of a listen request may take to arrive. Default 10 s; after that, the
+    /// request is answered with 408.
     #[must_use]
     pub fn body_timeout(mut self, span: Duration) -> Self {
         self.settings.body_timeout = span;

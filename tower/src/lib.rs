@@ -1,5 +1,6 @@
-//! `subscriptions/listen` of the Model Context Protocol (2026-07-28) in front of an MCP server in Rust: a tower layer that
-//! answers listen requests with a stream of notifications, and passes every other request on.
+//! `subscriptions/listen` of the Model Context Protocol (2026-07-28) for MCP servers in Rust: a
+//! tower layer that answers listen requests with a stream of notifications, and passes every other
+//! request on.
 //!
 //! ```
 //! use mcp_listen_tower::{Bus, Capabilities, ListenLayer, ServerEvent};
@@ -12,9 +13,10 @@
 //! # drop(layer);
 //! ```
 //!
-//! [`Bus`] holds the streams of this process: an event that is published reaches those that listen here, and no other
-//! process. What a client does not read collapses: it never has more than one notification of each kind and URI waiting.
-//! Needs a tokio runtime with time. `examples/axum` in the repository is a whole server.
+//! [`Bus`] holds the streams of this process: an event is delivered to the streams in this process
+//! only. What a client does not read collapses: at most one notification is pending for each kind
+//! and URI. Requires a tokio runtime with time enabled. `examples/axum` in the repository is a
+//! complete server.
 
 mod authorize;
 mod body;

@@ -2,7 +2,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-/// The way out of one stream: there is room for one chunk while somebody waits for it.
+/// The output of one stream: it has room for one chunk while its connection waits for bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Outlet {
     waiting: Option<Waker>,

@@ -3,7 +3,8 @@ use http::{Request, header, request::Parts};
 use http_body::Body;
 use http_body_util::BodyExt;
 
-/// The header fields as the core reads them. What is no text says nothing that the core asks about.
+/// Returns the header fields in the form of the core. Omits values that are not text, which the
+/// core does not need.
 pub(crate) fn lines(parts: &Parts) -> String {
     let mut lines = String::new();
     for (name, value) in &parts.headers {
@@ -17,7 +18,7 @@ pub(crate) fn lines(parts: &Parts) -> String {
     lines
 }
 
-/// Where the request went, as far as it says.
+/// Returns the URL of the request, as far as it is known.
 pub(crate) fn url(parts: &Parts) -> String {
     let scheme = parts.uri.scheme_str().unwrap_or("http");
     let host = parts.headers.get(header::HOST);
@@ -27,14 +28,14 @@ pub(crate) fn url(parts: &Parts) -> String {
     format!("{scheme}://{host}{}", parts.uri.path())
 }
 
-/// Bytes of the body, where the request or the body says so beforehand.
+/// Returns the length of the body, if the request or the body declares it.
 pub(crate) fn length<B: Body>(request: &Request<B>) -> Option<u64> {
     let declared = request.headers().get(header::CONTENT_LENGTH);
     let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
     request.body().size_hint().exact().or(declared)
 }
 
-/// The body, cut off somewhere beyond `limit`: the core refuses what is longer, and says so.
+/// Reads the body, truncated somewhere beyond `limit`: the core rejects a longer one.
 pub(crate) async fn read<B>(body: B, limit: usize) -> Result<Bytes, B::Error>
 where
     B: Body<Data = Bytes>,

@@ -24,10 +24,12 @@ use crate::{
     streams::Full,
 };
 
-/// Answers listen requests, and passes every other request on to the inner service; [`ListenLayer`](crate::ListenLayer) makes it.
+/// Answers listen requests, and passes every other request on to the inner service; created by
+/// [`ListenLayer`](crate::ListenLayer).
 ///
-/// A request is passed on as it came, unread, unless it may be a listen request: one that says so in its header fields, or
-/// one of JSON whose length is known and within the limit. Every request is judged by its method, host and origin.
+/// A request is passed on unread and unchanged unless it may be a listen request: one whose header
+/// fields say so, or one of JSON whose length is known and within the limit. Every request is
+/// screened by its method, host and origin.
 #[derive(Clone)]
 pub struct Listen<S> {
     inner: S,
@@ -62,7 +64,7 @@ where
 
     fn call(&mut self, request: Request<Sent>) -> Self::Future {
         let (service, settings) = (Arc::clone(&self.service), Arc::clone(&self.settings));
-        // The one that is ready is the one that is called.
+        // Call the service that was polled ready, not its clone.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
         Box::pin(async move {
@@ -82,10 +84,10 @@ where
     }
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 enum Outcome<Sent> {
     Answered(Box<Response<Own>>),
-    /// It is for the inner service.
+    /// The request is for the inner service.
     Passed(Box<Request<Sent>>),
 }
 
@@ -110,7 +112,7 @@ impl Settings {
                         Err(reason) => break refused(&exchange.refuse(reason)),
                     }
                 }
-                // Who it is, `authorize` finds out together with what it may hear.
+                // `authorize` identifies the caller, together with its rights.
                 Step::Caller => exchange.handle_caller(None),
                 Step::Listen(accepted) => match self.listening(&accepted, parts).await {
                     Ok(answer) => break answer,
@@ -123,7 +125,7 @@ impl Settings {
                     None => break refused(&exchange.refuse(Reason::ParseError)),
                 },
                 Step::Answer(answer) => break refused(&answer),
-                // Sessions are the inner service's.
+                // Sessions belong to the inner service.
                 _ => break refused(&exchange.refuse(Reason::Unavailable)),
             }
         };
@@ -136,7 +138,7 @@ impl Settings {
     {
         match timeout(self.body_timeout, read(body, most)).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            // The client has gone: nobody reads the answer.
+            // The client has disconnected: the response is never read.
             Ok(Err(_)) => Err(Reason::ParseError),
             Err(_) => Err(Reason::BodyTimeout),
         }
@@ -164,7 +166,7 @@ impl Settings {
             Full::TooMany => Reason::TooManyStreams,
         })?;
         let mut answer = Response::new(Own::Stream(stream));
-        // Proxies must neither keep the stream back nor change it.
+        // Proxies must neither buffer the stream nor change it.
         for (name, value) in STREAM_FIELDS {
             let value = HeaderValue::from_static(value);
             answer.headers_mut().insert(name, value);
@@ -173,13 +175,14 @@ impl Settings {
     }
 }
 
-/// What is for the inner service is passed on unread, unless only its body can show that it is no listen.
+/// Whether the body may be read: its length is known and within the limit, or the header fields
+/// claim a listen request.
 fn may_read(lines: &str, length: Option<u64>, most: usize) -> bool {
     let is_within = length.is_some_and(|length| (1..=most as u64).contains(&length));
     is_within || claims_by_header(&Headers::new(lines))
 }
 
-/// Status, text and code of a refusal are the core's.
+/// Builds the response to a rejected request; status, text and code come from the core.
 fn refused(refusal: &Answer) -> Response<Own> {
     let body = refusal.body();
     let is_json = body.is_some();

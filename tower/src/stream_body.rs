@@ -8,7 +8,8 @@ use mcp_listen::fanout::StreamId;
 
 use crate::streams::Streams;
 
-/// The body of one stream's response: asked for bytes whenever the connection has room, and dropped when the client has left.
+/// The response body of one stream: polled for bytes whenever the connection has room, and dropped
+/// when the client has disconnected.
 #[derive(Debug)]
 pub(crate) struct StreamBody {
     id: StreamId,
@@ -20,7 +21,7 @@ impl StreamBody {
         Self { id, streams }
     }
 
-    /// The next bytes; see [`Streams::poll`].
+    /// Returns the next bytes; see [`Streams::poll`].
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<Option<Bytes>> {
         self.streams.poll(self.id, waker)
     }

@@ -22,14 +22,14 @@ use tokio::{
 
 use crate::{outlet::Outlet, stream_body::StreamBody};
 
-/// The streams of one bus: the core's fan-out, and what the core leaves to its host, which is a clock, a timer, and who
-/// can be written to.
+/// The streams of one bus: the core's fan-out, with what the core leaves to its host: a clock, a
+/// timer, and the room of each connection.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// The core knows no clock: moments are milliseconds since this one.
+    /// The origin of the core's times, which are in milliseconds since this instant.
     started: Instant,
     shared: Mutex<Shared>,
-    /// The next deadline may have become an earlier one.
+    /// Signals that the next deadline may be earlier than before.
     planned: Arc<Notify>,
 }
 
@@ -38,16 +38,16 @@ struct Shared {
     fanout: Fanout,
     outlets: BTreeMap<StreamId, Outlet>,
     is_closing: bool,
-    /// Does what time brings, for all streams.
+    /// The task that handles the deadlines of all streams.
     timer: Option<JoinHandle<()>>,
 }
 
-/// Why a stream is not opened.
+/// Why a stream cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// The bus is closed.
     Closing,
-    /// As many streams are open as may be.
+    /// The maximum number of streams is open.
     TooMany,
 }
 
@@ -62,7 +62,7 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Opens a stream, where fewer than `most` are open.
+    /// Opens a stream, if fewer than `most` are open.
     pub(crate) fn open(
         self: &Arc<Self>,
         most: usize,
@@ -81,7 +81,7 @@ impl Streams {
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
-    /// Opens a stream that is asked for events, not for bytes.
+    /// Opens a stream that is polled for events instead of bytes.
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
@@ -97,7 +97,7 @@ impl Streams {
     }
 
     fn hold(self: &Arc<Self>, shared: &mut Shared, id: StreamId, now: Millis) {
-        // The bus is this very object: what is held hears everything from here on, and may be told so.
+        // The bus is in this object, so the stream is registered at once.
         shared.fanout.handle_attached(id, now);
         shared.outlets.insert(id, Outlet::default());
         if shared.timer.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -107,7 +107,8 @@ impl Streams {
         self.planned.notify_one();
     }
 
-    /// Tells every stream that honors it of a change. Costs what it reaches.
+    /// Publishes changes to every stream that honors them. The cost depends on the streams that
+    /// match.
     pub(crate) fn publish(&self, mut events: Vec<ServerEvent>) {
         let now = self.now();
         let mut shared = self.lock();
@@ -145,7 +146,8 @@ impl Streams {
         self.lock().outlets.len()
     }
 
-    /// The next bytes of a stream, `None` at its end; without any, `waker` is told when there is something to ask for.
+    /// Returns the next bytes of a stream, `None` at its end. Without any, `waker` is woken once
+    /// there may be some.
     pub(crate) fn poll(&self, id: StreamId, waker: &Waker) -> Poll<Option<Bytes>> {
         let now = self.now();
         let mut shared = self.lock();
@@ -168,7 +170,8 @@ impl Streams {
         }
     }
 
-    /// What a stream that was opened by [`Streams::subscribe`] says next; otherwise as [`Streams::poll`].
+    /// Returns the next output of a stream opened by [`Streams::subscribe`]; otherwise as
+    /// [`Streams::poll`].
     pub(crate) fn poll_next(&self, id: StreamId, waker: &Waker) -> Poll<Next> {
         let now = self.now();
         let mut shared = self.lock();
@@ -185,12 +188,12 @@ impl Streams {
         }
     }
 
-    /// A stream honors another filter from now on.
+    /// Replaces the filter that a stream honors.
     pub(crate) fn filter(&self, id: StreamId, honored: SubscriptionFilter) {
         self.lock().fanout.handle_filter(id, honored);
     }
 
-    /// Lets a stream go whose response is over, or whose client has left.
+    /// Removes a stream whose response has ended, or whose client has disconnected.
     pub(crate) fn remove(&self, id: StreamId) {
         let mut shared = self.lock();
         if shared.outlets.remove(&id).is_some() {
@@ -221,15 +224,16 @@ impl Streams {
 
 impl Drop for Streams {
     fn drop(&mut self) {
-        // The timer finds that there are no streams any more.
+        // The timer task then finds that the streams are gone.
         self.planned.notify_one();
     }
 }
 
 impl Shared {
-    /// Writes to the streams that have room. For the others the change waits, at most one of a kind and URI.
+    /// Writes to the streams that have room. For the others the change is pending, at most one for
+    /// each kind and URI.
     fn write(&mut self, fan: &Fan, now: Millis) {
-        // Each chunk on its own: one slow reader must not keep those of all others alive.
+        // Copies each chunk: one slow client must not keep the chunks of all others alive.
         let places = 0..fan.ends.len();
         let chunks: Vec<_> = places
             .map(|place| Bytes::copy_from_slice(fan.chunk(place)))
@@ -255,7 +259,8 @@ impl Shared {
     }
 }
 
-/// Keep-alives, and the end of readers that take nothing: one timer for all streams, while there is somebody to hold them.
+/// Handles keep-alives and stalled clients with one timer for all streams, as long as the bus
+/// exists.
 async fn keep_time(streams: Weak<Streams>, planned: Arc<Notify>) {
     loop {
         let Some(deadline) = streams.upgrade().map(|streams| streams.deadline()) else {

@@ -1,4 +1,4 @@
-//! The layer in front of a service that says what it was asked.
+//! The layer in front of a service that echoes the request.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,8 @@ use tower::{Layer, ServiceExt, service_fn};
 
 type Answer = Response<Body<Full<Bytes>>>;
 
-/// What the layer makes of a request; the service behind answers with 202 and the body that it was sent.
+/// Sends a request through the layer; the service behind it answers 202 with the body that it
+/// received.
 async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
     let behind = service_fn(async |request: Request<Full<Bytes>>| {
         let mut answer = Response::new(request.into_body());
@@ -49,7 +50,7 @@ fn post(fields: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
     request.body(body).unwrap()
 }
 
-/// A listen request for everything of one resource and all lists.
+/// A listen request for two lists and one resource.
 fn listen() -> Request<Full<Bytes>> {
     post(&FIELDS, &body("1"))
 }
@@ -99,7 +100,7 @@ async fn who_subscribes_in_rust_hears_the_latest_of_each_topic_until_the_bus_is_
     assert_eq!(bus.streams(), 0);
 }
 
-/// The next text of a stream; `None` at its end. Fails where nothing comes for a second.
+/// Returns the next text of a stream; `None` at its end. Fails if none arrives within a second.
 async fn next(answer: &mut Answer) -> Option<String> {
     let frame = timeout(Duration::from_secs(1), answer.body_mut().frame()).await;
     let frame = frame.unwrap()?;

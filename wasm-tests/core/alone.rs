@@ -15,6 +15,8 @@ use mcp_listen::{
     wire::ProtocolError,
 };
 
+use crate::any::claim;
+
 pub(crate) struct Alone {
     isolate: Isolate,
     id: StreamId,
@@ -46,7 +48,7 @@ impl Alone {
 
     /// The stream of session `s`, which goes on from there, and whose client may not hear of some of what it watches.
     pub(crate) fn of_session(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
-        let session = "s".into();
+        let session = claim("s 1");
         let joining = Joining {
             session,
             past,

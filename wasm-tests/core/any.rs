@@ -8,6 +8,7 @@ use mcp_listen::{
     scope::Scope,
     task::{Task, TaskId},
     uri::Uri,
+    wire::Claim,
 };
 use proptest::{
     collection::vec,
@@ -81,6 +82,11 @@ fn a_seed_is_another_one_each_time_unless_it_is_named() {
 
 pub(crate) fn id(raw: &str) -> RequestId {
     RequestId::from_raw(raw, 256).unwrap()
+}
+
+/// A claim, as `session stream principal`.
+pub(crate) fn claim(text: &str) -> Claim {
+    Claim::from_text(text).unwrap()
 }
 
 pub(crate) fn uri(text: &str) -> Uri {

@@ -12,6 +12,8 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::tending::tend;
+
 const URL: &str = "https://mcp.example/mcp";
 const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen";
@@ -66,21 +68,14 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
     for _ in 0..8 {
         let step = exchange.poll();
         assert_eq!(exchange.poll(), step, "the same until it is done");
-        match step {
-            Step::Body { .. } => {
-                asked.push('b');
-                exchange.handle_body(body.into());
-            }
-            Step::Caller => {
-                asked.push('c');
-                exchange.handle_caller(None);
-            }
-            Step::Session => {
-                asked.push('s');
-                exchange.handle_session();
-            }
-            step => return (asked, step),
+        if !tend(exchange, &step, body.as_bytes(), None) {
+            return (asked, step);
         }
+        asked.push(match step {
+            Step::Body { .. } => 'b',
+            Step::Caller => 'c',
+            _ => 's',
+        });
     }
     panic!("asks without end: {asked}");
 }
@@ -111,13 +106,11 @@ fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
 fn who_is_denied_hears_nothing_of_its_request() {
     for headers in [MODERN, PLAIN, SESSION] {
         let mut exchange = post(service(KEPT), headers);
-        loop {
-            match exchange.poll() {
-                Step::Caller => break,
-                Step::Body { .. } => exchange.handle_body(LISTEN.into()),
-                Step::Session => exchange.handle_session(),
-                step => panic!("{step:?}"),
-            }
+        let mut step = exchange.poll();
+        while step != Step::Caller {
+            let is_tended = tend(&mut exchange, &step, LISTEN.as_bytes(), None);
+            assert!(is_tended, "{step:?}");
+            step = exchange.poll();
         }
         let denied = exchange.refuse(Reason::Unauthorized);
         assert_eq!(denied.status, 401);

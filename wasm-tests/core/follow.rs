@@ -8,7 +8,7 @@ use mcp_listen::{
     wire::{Follow, FollowAnswer, Followed, Missed, Watched},
 };
 
-use crate::any::uri;
+use crate::any::{claim, uri};
 
 /// All topics of a filter.
 pub(crate) fn topics(filter: &SubscriptionFilter) -> Topics {
@@ -44,7 +44,7 @@ pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
 /// The stream of session `s` is answered, which watches these resources; the log ends at `head`.
 pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
     let watched = Watched {
-        session: "s".into(),
+        session: claim("s 1"),
         uris: uris.iter().map(|name| uri(name)).collect(),
         is_held: false,
     };

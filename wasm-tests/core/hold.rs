@@ -15,7 +15,7 @@ use proptest::{collection::vec, prelude::*};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::{Alone, Frame};
-use crate::any::{any_event, any_filter, check, updated, uri};
+use crate::any::{any_event, any_filter, check, claim, updated, uri};
 use crate::follow;
 
 const T0: Millis = Millis(0);
@@ -80,7 +80,7 @@ impl Joined {
     fn attached(&mut self, uris: &[&str], is_held: bool) {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
         self.bus.watch(self.number, &uris, is_held).unwrap();
-        let session = "s".into();
+        let session = claim("s 1");
         let watched = Watched {
             session,
             uris,

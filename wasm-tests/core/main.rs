@@ -85,6 +85,7 @@ mod subscription;
 mod tally;
 mod tap;
 mod task;
+mod tending;
 mod visit;
 mod watch;
 mod watch_again;

@@ -133,7 +133,7 @@ fn errors_carry_their_code_their_data_and_the_id_if_there_is_one() {
         (
             Reason::MissingExtension("io.modelcontextprotocol/tasks"),
             Some(id("5")),
-            r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32021,"message":"The filter needs an extension that the client has not declared","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32021,"message":"The filter requires an extension that the client has not declared","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#,
         ),
         (
             Reason::TooManyStreams,

@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::{Alone, Frame};
-use crate::any::{any_event, any_filter, check, task, task_id, updated, uri};
+use crate::any::{any_event, any_filter, check, claim, task, task_id, updated, uri};
 use crate::follow;
 
 fn mark(epoch: &str, position: u64) -> Mark {
@@ -27,7 +27,7 @@ fn mark(epoch: &str, position: u64) -> Mark {
 /// A session's stream that comes back, with nothing else to follow.
 fn coming_back(since: &Mark) -> Follow {
     Follow {
-        joined: vec!["s".into()],
+        joined: vec![claim("s 1")],
         ..Follow::fresh(1, Vec::new()).since(since)
     }
 }
@@ -66,7 +66,7 @@ impl Host {
         let message = edge.attach_message();
         let mut reply = follow::taken(&mut self.bus, number, &message);
         let watched = Watched {
-            session: "s".into(),
+            session: claim("s 1"),
             uris: edge.stream().honored().resource_subscriptions.clone(),
             is_held: false,
         };
@@ -136,7 +136,7 @@ fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
     let whole = coming_back(&mark("e", 3)).to_json();
     assert_eq!(
         whole,
-        r#"{"v":1,"type":"follow","seq":1,"fresh":true,"since":3,"epoch":"e","joined":["s"]}"#
+        r#"{"v":1,"type":"follow","seq":1,"fresh":true,"since":3,"epoch":"e","joined":["s 1"]}"#
     );
     assert_eq!(EdgeMessage::from_json(&whole).unwrap().to_json(), whole);
 }
@@ -155,7 +155,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
         let text = coming_back(&since).to_json();
         let reply = follow::taken(&mut bus, number, &text);
         let from = if goes_on { since.position.0 } else { 10 };
-        assert_eq!(*reply.joined(), ["s".into()]);
+        assert_eq!(*reply.joined(), [claim("s 1")]);
         assert_eq!(reply.replay_after().is_some(), goes_on && from < 10);
         let answer = follow::answers(&mut bus, reply, &[]).remove(0);
         let Ok(FollowAnswer::Followed(followed)) = FollowAnswer::from_json(&answer) else {

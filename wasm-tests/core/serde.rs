@@ -72,11 +72,11 @@ fn names_are_texts() {
 fn what_has_members_is_an_object() {
     let followed = r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"watches":"#;
     let read = |watches: &str| FollowAnswer::from_json(&format!("{followed}{watches}}}"));
-    assert!(read(r#"[{"session":"s","uris":["a"]}]"#).is_ok());
+    assert!(read(r#"[{"session":"s 1","uris":["a"]}]"#).is_ok());
     for watches in [
-        r#"[["s",["a"]]]"#,
-        r#"["s"]"#,
-        r#"{"session":"s"}"#,
+        r#"[["s 1",["a"]]]"#,
+        r#"["s 1"]"#,
+        r#"{"session":"s 1"}"#,
         "null",
         "[null]",
     ] {

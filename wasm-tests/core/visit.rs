@@ -16,7 +16,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::uri;
+use crate::{any::uri, tending::tend};
 
 const LIMITS: Limits = Limits {
     sessions: 4,
@@ -43,14 +43,11 @@ fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchang
     );
     let url = "https://mcp.example/mcp";
     let mut exchange = Exchange::new(Arc::new(service), method, url, headers, true);
-    loop {
-        match exchange.poll() {
-            Step::Body { .. } => exchange.handle_body(body.into()),
-            Step::Caller => exchange.handle_caller(Some("ann")),
-            Step::Session => exchange.handle_session(),
-            _ => return exchange,
-        }
+    let mut step = exchange.poll();
+    while tend(&mut exchange, &step, body.as_bytes(), Some("ann")) {
+        step = exchange.poll();
     }
+    exchange
 }
 
 fn post(method: &str, params: &str, authorizes: bool) -> Exchange {
@@ -269,6 +266,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
         assert_eq!(asked(&mut exchange), Ask::Open { resumes });
         exchange.handle_reply(Reply::Open {
             capabilities: capabilities.into(),
+            stream: 3,
             since: "4-e".into(),
             watched: vec![uri("note://a"), uri("note://b")],
         });
@@ -282,7 +280,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
         let opened = exchange.open_session(Millis::default(), Millis::default());
         let (stream, joining) = opened.unwrap();
         assert!(stream.honored().is_empty(), "no list is permitted");
-        assert_eq!(&*joining.session, "s ann");
+        assert_eq!(joining.session.to_text(), "s 3 ann");
         assert_eq!(joining.denied, [uri("note://a")]);
         assert_eq!(joining.past, past);
     }

@@ -23,6 +23,8 @@ mod protocol;
 mod served;
 mod strict;
 mod target;
+#[path = "../core/tending.rs"]
+mod tending;
 mod wires;
 
 use std::{

@@ -12,7 +12,7 @@ use mcp_listen::{
     },
 };
 
-use crate::any::{id, uri};
+use crate::any::{claim, id, uri};
 
 /// All that an edge wants.
 pub fn follow(filter: &SubscriptionFilter) -> String {
@@ -44,7 +44,7 @@ pub fn others() -> Vec<String> {
         add: vec![Topic::Tools],
         drop: vec![Topic::Prompts],
         since: Some(Position(1)),
-        joined: vec!["s".into()],
+        joined: vec![claim("s 1")],
         ..Follow::default()
     };
     let mark = Mark {
@@ -61,7 +61,7 @@ pub fn others() -> Vec<String> {
         is_retired: true,
     };
     let joined = Follow {
-        joined: vec!["s".into()],
+        joined: vec![claim("s 1")],
         ..Follow::fresh(1, vec![Topic::Everything]).since(&mark)
     };
     vec![
@@ -70,7 +70,7 @@ pub fn others() -> Vec<String> {
         stale,
         full,
         taken.to_json(),
-        SessionCall::Changed("s".into()).to_json(),
+        SessionCall::Changed(claim("s 1")).to_json(),
         EdgeMessage::Detach.to_json(),
         joined.to_json(),
         BusMessage::watched(&[uri("a")], true),
@@ -81,7 +81,7 @@ pub fn others() -> Vec<String> {
 /// A fresh follow of session `s` is answered.
 pub fn followed(seq: u64, mark: &Mark) -> String {
     let watched = Watched {
-        session: "s".into(),
+        session: claim("s 1"),
         uris: vec![uri("a")],
         is_held: false,
     };

@@ -16,6 +16,8 @@ use mcp_listen::{
     session::{self, Excess, Reply},
 };
 
+use crate::tending::tend;
+
 /// A filter that is read is written as it reads, and honoring never adds to it.
 pub fn filter(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -113,6 +115,7 @@ fn reply(by: usize) -> Reply {
         Reply::Taken,
         Reply::Open {
             capabilities: "{}".into(),
+            stream: 1,
             since: text(),
             watched: Vec::new(),
         },
@@ -128,9 +131,9 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
         let step = exchange.poll();
         assert_eq!(exchange.poll(), step, "it is another one each time");
         match &step {
-            Step::Body { .. } => exchange.handle_body(body.into()),
-            Step::Caller => exchange.handle_caller(None),
-            Step::Session => exchange.handle_session(),
+            Step::Body { .. } | Step::Caller | Step::Session => {
+                tend(&mut exchange, &step, body, None);
+            }
             Step::Ask(_) => exchange.handle_reply(reply(body.len() / 3 + asked.len())),
             Step::Authorize { .. } => exchange.handle_permit(None),
             Step::Send { .. } => {

@@ -17,7 +17,10 @@ use mcp_listen::{
     sse::{Bounds, Decoder, Item},
 };
 
-use crate::any::{id, task, task_id, updated, uri};
+use crate::{
+    any::{id, task, task_id, updated, uri},
+    tending::tend,
+};
 
 /// Whatever requests come, in whichever order their streams are published to, polled and closed: each stream is well-formed
 /// server-sent events, begins with its acknowledgment, and says nothing that it does not honor, under no other id, and nothing after
@@ -76,10 +79,11 @@ impl Server {
         let url = "http://localhost/mcp";
         let mut exchange = Exchange::new(self.service.clone(), method, url, headers, true);
         for _ in 0..MOST_STEPS {
-            match exchange.poll() {
-                Step::Body { .. } => exchange.handle_body(body.into()),
-                Step::Caller => exchange.handle_caller(Some("ann")),
-                Step::Session => exchange.handle_session(),
+            let step = exchange.poll();
+            if tend(&mut exchange, &step, body, Some("ann")) {
+                continue;
+            }
+            match step {
                 Step::Ask(question) => exchange.handle_reply(reply(&question.ask)),
                 Step::Authorize { requested } => {
                     let permit = permitted(body, &requested);
@@ -320,6 +324,7 @@ fn reply(ask: &Ask) -> Reply {
         Ask::Behind => Reply::Behind(None),
         Ask::Open { .. } => Reply::Open {
             capabilities: r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#.into(),
+            stream: 1,
             since: "0-e".into(),
             watched: vec![uri("a"), uri("b")],
         },

@@ -19,7 +19,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    any::{id, uri},
+    any::{claim, id, uri},
     frames,
 };
 
@@ -83,7 +83,7 @@ fn everybody_takes(text: &str) {
     let mut alone = Isolate::new(Patience::default(), Millis(0));
     let lists = ServerStream::with_stamp(Stamp::None, watched(), Millis(0), Millis(0));
     let joining = Joining {
-        session: "s".into(),
+        session: claim("s 1"),
         past: Past::Since(mark()),
         denied: Vec::new(),
     };

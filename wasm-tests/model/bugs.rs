@@ -10,7 +10,7 @@ pub(crate) enum Seeded {
 }
 
 /// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 69] = [
+pub(crate) const BUGS: [(Seeded, &str); 72] = [
     (
         Seeded::Core(Bug::AcknowledgesUnregistered),
         "the acknowledgment does not wait for the bus",
@@ -182,6 +182,18 @@ pub(crate) const BUGS: [(Seeded, &str); 69] = [
     (
         Seeded::Core(Bug::LeavesTheFormer),
         "the former stream of a session stays open",
+    ),
+    (
+        Seeded::Core(Bug::LetsTheOlderIn),
+        "an older stream of a session takes over from a newer one",
+    ),
+    (
+        Seeded::Core(Bug::ReleasesTheNewer),
+        "a shard that is to let an older stream of a session go lets a newer one go",
+    ),
+    (
+        Seeded::Core(Bug::ReleasesOnce),
+        "a shard that could not let a session's stream go is not told again",
     ),
     (
         Seeded::Core(Bug::DropsWhatWasMissed),

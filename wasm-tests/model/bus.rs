@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{EdgeId, FollowReply, Keeps, Position, Received},
@@ -35,8 +35,6 @@ pub(crate) struct Bus {
     pub(crate) lives: usize,
     /// How often an edge has come or gone.
     pub(crate) moves: usize,
-    /// The sessions of which two edges held a stream: one took over from the other.
-    pub(crate) taken: BTreeSet<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -59,7 +57,6 @@ impl Bus {
             tells: Vec::new(),
             lives: 0,
             moves: 0,
-            taken: BTreeSet::new(),
         };
         bus.wake();
         bus
@@ -338,9 +335,10 @@ impl Bus {
         self.attachments.keys()
     }
 
-    /// The sockets of edges with streams of sessions, and what these claim.
-    pub(crate) fn claims(&self) -> impl Iterator<Item = (SocketId, &str)> {
-        claims(&self.attachments)
+    /// Whether an edge here has the stream of a session.
+    pub(crate) fn has_stream(&self, session: &str) -> bool {
+        let mut claims = self.attachments.values().flat_map(|it| &it.session);
+        claims.any(|claim| *claim.session == *session)
     }
 
     pub(crate) fn leave(&mut self, socket: SocketId, how: Close, now: Millis) {
@@ -370,19 +368,6 @@ impl Bus {
             self.leave(socket, Close::Lost, self.now);
         }
     }
-}
-
-/// Those of these sockets whose edges hold streams of sessions, and what they claim.
-pub(crate) fn claims(
-    attachments: &BTreeMap<SocketId, Attachment>,
-) -> impl Iterator<Item = (SocketId, &str)> {
-    let all = attachments.iter();
-    all.filter_map(|(socket, attachment)| Some((*socket, attachment.session.as_deref()?)))
-}
-
-/// The session of a claim.
-pub(crate) fn session_of(claim: &str) -> &str {
-    claim.split(' ').next().unwrap_or_default()
 }
 
 const SETTLE: Millis = Millis(200);

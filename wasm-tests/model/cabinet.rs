@@ -6,7 +6,7 @@ use std::{
 
 use mcp_listen::{
     clock::Millis,
-    session::{Session, Store, Totals},
+    session::{Claim, Session, Store, Totals},
     uri::Uri,
 };
 
@@ -20,6 +20,8 @@ pub(crate) struct Rows {
     /// The first to begin first.
     order: Vec<Box<str>>,
     uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
+    /// What shards have to let go.
+    releases: Vec<(u32, Claim)>,
     /// How many more writes succeed; `None`: all of them.
     writes_left: Option<u8>,
     /// How often anything was written.
@@ -87,6 +89,11 @@ impl Rows {
 
     pub(crate) fn get(&self, id: &str) -> Option<&Session> {
         self.sessions.get(id)
+    }
+
+    /// Whether no shard has to be told anything.
+    pub(crate) fn has_told(&self) -> bool {
+        self.releases.is_empty() && self.all().all(|(_, session)| !session.is_untold)
     }
 
     pub(crate) fn uris(&self, id: &str) -> impl Iterator<Item = &Uri> {
@@ -160,6 +167,25 @@ impl Store for Cabinet {
 
     fn at_shard(&self, shard: u32) -> Result<Vec<Box<str>>, Broken> {
         Ok(self.those(|session| session.shard == Some(shard)))
+    }
+
+    fn keep_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Broken> {
+        self.write(|rows| {
+            rows.releases.retain(|it| *it != (shard, claim.clone()));
+            rows.releases.push((shard, claim.clone()));
+        })
+    }
+
+    fn forget_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Broken> {
+        let is_kept = self.0.borrow().releases.contains(&(shard, claim.clone()));
+        if is_kept {
+            self.write(|rows| rows.releases.retain(|it| *it != (shard, claim.clone())))?;
+        }
+        Ok(())
+    }
+
+    fn releases(&self) -> Result<Vec<(u32, Claim)>, Broken> {
+        Ok(self.0.borrow().releases.clone())
     }
 
     fn totals(&self) -> Result<[Totals; 2], Broken> {

@@ -35,12 +35,12 @@ impl World {
         )
     }
 
-    /// The bus lets a stream go: its session is over, or has another one.
+    /// The bus lets a stream go: its session is over, or a newer one was opened.
     pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
         self.register.observe(&self.bus, self.now)?;
         let client = &self.clients[at];
         let has_cause =
-            |id: &str| self.register.may_be_over(id, self.now) || self.bus.taken.contains(id);
+            |id: &str| client.is_superseded() || self.register.may_be_over(id, self.now);
         hold(
             "a stream that nobody ended stays open",
             client.session_id().is_none_or(has_cause),
@@ -54,7 +54,9 @@ impl World {
             let is_hanging = isolate.absence.is_some_and(|absence| absence.is_hanging);
             !isolate.is_stalled() && !is_hanging
         });
-        is_idle && self.bus.refusal().is_none() && self.network.is_calm() && self.is_quiet()
+        let is_spared = self.shards.is_root_spared(self.now);
+        let is_up = self.bus.refusal().is_none() && !is_spared;
+        is_idle && is_up && self.network.is_calm() && self.is_quiet()
     }
 
     /// Whether root and shards have nothing to say to each other: calls that failed are made again later.

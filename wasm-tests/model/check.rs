@@ -32,6 +32,7 @@ mod judged;
 mod key;
 mod leases;
 mod ledger;
+mod mail;
 mod memory;
 mod network;
 mod pending;

@@ -6,9 +6,10 @@ use mcp_listen::{
 };
 
 use crate::{
-    bus::{Bus, session_of},
+    bus::Bus,
     cabinet::{Broken, Rows},
-    network::{Close, Note},
+    network::Note,
+    shard::close_of,
     slip::{self, Slip},
 };
 
@@ -70,9 +71,16 @@ impl Bus {
         }
         let Some(memory) = self.memory() else { return };
         memory.sessions.sweep(now).unwrap();
-        self.tend(now);
         let next = self.disk().cabinet.next_end();
         self.disk_mut().sweep_at = next;
+        self.tend(now);
+    }
+
+    /// A shard has done what it was told.
+    pub(crate) fn handle_told(&mut self, tell: &Tell) {
+        if let Some(memory) = self.memory() {
+            memory.sessions.handle_told(tell.shard, &tell.call).unwrap();
+        }
     }
 
     /// Does what the sessions want done.
@@ -90,9 +98,9 @@ impl Bus {
                         self.send(socket, frame, Note::Watched, now);
                     }
                 }
-                Output::Release(edge) => {
+                Output::Close(edge, parting) => {
                     if let Some(socket) = memory.sockets.get(&edge).copied() {
-                        self.leave(socket, Close::Over, now);
+                        self.leave(socket, close_of(parting), now);
                     }
                 }
                 Output::Tell {
@@ -100,9 +108,7 @@ impl Bus {
                     call,
                     is_awaited,
                 } => {
-                    if is_awaited {
-                        self.sweep_by(now + AGAIN);
-                    }
+                    self.sweep_by(now + AGAIN);
                     self.tells.push(Tell {
                         shard,
                         call,
@@ -122,8 +128,7 @@ impl Bus {
     /// Whether the stream of a session is anywhere, as the bus knows.
     pub(crate) fn is_streaming(&self, id: &str) -> bool {
         let is_at_shard = |rows: &Rows| rows.get(id).is_some_and(|session| session.shard.is_some());
-        self.claims().any(|(_, claim)| session_of(claim) == id)
-            || is_at_shard(&self.disk().cabinet.rows())
+        self.has_stream(id) || is_at_shard(&self.disk().cabinet.rows())
     }
 
     /// How many sessions the core has counted.
@@ -133,8 +138,7 @@ impl Bus {
 
     /// Whether every shard knows of its sessions what it was to be told.
     pub(crate) fn has_told(&self) -> bool {
-        let rows = self.disk().cabinet.rows();
-        rows.all().all(|(_, session)| !session.is_untold)
+        self.disk().cabinet.rows().has_told()
     }
 
     fn sweep_by(&mut self, at: Millis) {

@@ -31,6 +31,7 @@ mod judged;
 mod key;
 mod leases;
 mod ledger;
+mod mail;
 mod memory;
 mod network;
 mod pending;

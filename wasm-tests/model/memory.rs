@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{self, EdgeId, Mark, Position},
     clock::Millis,
     session::{ROOT, Sessions},
-    wire::topics_of,
+    wire::{Claim, topics_of},
 };
 
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) struct Attachment {
     /// What the edge follows, then each change of that; nothing before it follows anything.
     pub(crate) kept: Vec<String>,
     /// What the edge claims whose stream is that of a session.
-    pub(crate) session: Option<Box<str>>,
+    pub(crate) session: Option<Claim>,
     pub(crate) last: Option<Position>,
     pub(crate) seq: u64,
 }

@@ -7,11 +7,12 @@ use mcp_listen::{
 
 use crate::{
     bus::Refusal,
+    desk::Tell,
     invariant::Violation,
+    mail::{Call, Mail},
     network::SocketId,
     schedule::{Act, Step},
     shard::ShardObject,
-    wires::Claimant,
     world::World,
 };
 
@@ -22,32 +23,15 @@ pub(crate) struct Shards {
     homes: BTreeMap<SocketId, ShardId>,
     mail: VecDeque<Mail>,
     is_held: bool,
-    /// The next call fails that says that a session has changed.
+    /// The next call about a session fails.
     is_deaf: bool,
+    /// Until when a shard may leave its root alone, which has said that it is overloaded.
+    spared_until: Millis,
     /// How often the root has begun anew.
     life: usize,
-    /// The calls about sessions that are under way, and the number of the last one.
-    tickets: BTreeMap<u32, ShardId>,
+    /// The calls about sessions that are under way, with the life of the root that made them, and the number of the last one.
+    tickets: BTreeMap<u32, (Tell, usize)>,
     ticket: u32,
-}
-
-/// A call or an answer.
-#[derive(Clone, Debug)]
-enum Mail {
-    Batch(ShardId, Call, String),
-    Taken(ShardId, Call, String),
-    Follow(ShardId, u64, String),
-    Answer(ShardId, u64, String),
-    /// A call about a session, and that it is done.
-    Tell(ShardId, u32, String),
-    Told(ShardId, u32),
-}
-
-/// A call of a root: who began anew waits for no answer to a call of its former life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Call {
-    life: usize,
-    number: u32,
 }
 
 impl Shards {
@@ -65,6 +49,11 @@ impl Shards {
     /// Whether nothing is under way.
     pub(crate) fn is_settled(&self) -> bool {
         !self.is_held && self.mail.is_empty() && self.objects.values().all(ShardObject::is_settled)
+    }
+
+    /// Whether a shard may leave its root alone that was overloaded.
+    pub(crate) fn is_root_spared(&self, now: Millis) -> bool {
+        now < self.spared_until
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -268,7 +257,8 @@ impl World {
             mail.any(|mail| matches!(mail, Mail::Tell(_, posted, _) | Mail::Told(_, posted) if *posted == ticket))
         };
         let tickets = self.shards.tickets.iter();
-        let lost = tickets.filter(|(ticket, at)| **at == shard && !is_posted(**ticket));
+        let lost = tickets
+            .filter(|(ticket, (tell, _))| ShardId(tell.shard) == shard && !is_posted(**ticket));
         for ticket in lost.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.fail_ticket(ticket)?;
         }
@@ -295,7 +285,6 @@ impl World {
                 self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
             (Mail::Follow(shard, seq, text), None) => {
-                self.note_claims(Claimant::Shard(*shard), text);
                 let answer = self.bus.handle_follow(*shard, text, now)?;
                 self.register.observe(&self.bus, now)?;
                 self.collect_mail();
@@ -315,14 +304,17 @@ impl World {
                 }
             }
             (Mail::Tell(shard, ticket, text), _) => {
-                if text.contains("changed") && std::mem::take(&mut self.shards.is_deaf) {
+                if std::mem::take(&mut self.shards.is_deaf) {
                     self.fail_mail(mail, false)?;
                 } else if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.tell_session(*ticket, text)?;
                 }
             }
             (Mail::Told(_, ticket), _) => {
-                self.shards.tickets.remove(ticket);
+                let told = self.shards.tickets.remove(ticket);
+                if let Some((tell, _)) = told.filter(|(_, life)| *life == self.shards.life) {
+                    self.bus.handle_told(&tell);
+                }
                 self.handle_told(*ticket)?;
             }
             (Mail::Answer(shard, seq, text), _) => {
@@ -349,6 +341,9 @@ impl World {
                 }
             }
             Mail::Follow(shard, seq, _) | Mail::Answer(shard, seq, _) => {
+                if is_overloaded {
+                    self.shards.spared_until = now + SPARED;
+                }
                 if let Some(object) = self.shards.objects.get_mut(shard) {
                     object.handle_failure(*seq, is_overloaded, now, random);
                 }
@@ -361,7 +356,6 @@ impl World {
 
     fn fail_ticket(&mut self, ticket: u32) -> Result<(), Violation> {
         self.shards.tickets.remove(&ticket);
-        self.has_lost_calls = true;
         self.fail_visits(Some(ticket))
     }
 
@@ -370,29 +364,18 @@ impl World {
         let mut awaited = BTreeSet::new();
         for tell in self.bus.take_tells() {
             self.shards.ticket += 1;
-            let (ticket, shard) = (self.shards.ticket, ShardId(tell.shard));
-            self.shards.tickets.insert(ticket, shard);
+            let ticket = self.shards.ticket;
             if tell.is_awaited {
                 awaited.insert(ticket);
             }
-            self.post(Mail::Tell(shard, ticket, tell.call.to_json()));
+            self.post(Mail::Tell(ShardId(tell.shard), ticket, tell.call.to_json()));
+            self.shards.tickets.insert(ticket, (tell, self.shards.life));
         }
         awaited
     }
 }
 
-impl Mail {
-    fn shard(&self) -> ShardId {
-        match self {
-            Self::Batch(shard, ..)
-            | Self::Taken(shard, ..)
-            | Self::Follow(shard, ..)
-            | Self::Answer(shard, ..)
-            | Self::Tell(shard, ..)
-            | Self::Told(shard, ..) => *shard,
-        }
-    }
-}
-
+/// The longest pause after a call that met an overloaded root.
+const SPARED: Millis = Millis(6_400);
 /// As `js/cloudflare/edge/connector.ts` has it.
 const MOST_HOPS: usize = 4;

@@ -137,6 +137,8 @@ impl Register {
         self.seen = seen;
         let has_forgotten = self.lives != bus.lives;
         self.lives = bus.lives;
+        // Of streams that ended since, nothing says which one ended first.
+        self.turns += 1;
         for (id, entry) in &mut self.entries {
             if has_forgotten {
                 // What is on disk says it up to a tenth late.
@@ -145,7 +147,6 @@ impl Register {
             }
             let is_streaming = bus.is_streaming(id);
             if entry.is_streaming && !is_streaming {
-                self.turns += 1;
                 entry.used = (now, self.turns);
                 entry.known_at = now;
                 entry.stays_until = now + entry.idle;

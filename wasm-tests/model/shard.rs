@@ -8,7 +8,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    bus::{Out, claims},
+    bus::Out,
     invariant::Violation,
     memory::Attachment,
     network::{Close, Frame, Note, SocketId},
@@ -161,11 +161,6 @@ impl ShardObject {
         told.map_err(|_| Violation::new("calls are understood", text.to_owned()))
     }
 
-    /// As [`Bus::claims`](crate::bus::Bus::claims).
-    pub(crate) fn claims(&self) -> impl Iterator<Item = (SocketId, &str)> {
-        claims(&self.attachments)
-    }
-
     pub(crate) fn take_done(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.done)
     }
@@ -252,7 +247,7 @@ fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachme
             let Attachment {
                 last, seq, session, ..
             } = attachment;
-            shard.restore(&topics_of(texts).unwrap(), *last, *seq, session.as_deref())
+            shard.restore(&topics_of(texts).unwrap(), *last, *seq, session.clone())
         };
         (*socket, edge)
     });
@@ -269,7 +264,8 @@ fn note_of(frame: &str) -> Note {
     }
 }
 
-fn close_of(parting: Parting) -> Close {
+/// How a socket is closed.
+pub(crate) fn close_of(parting: Parting) -> Close {
     match parting {
         Parting::Lost | Parting::Full => Close::Lost,
         Parting::Moved => Close::Moved,

@@ -1,7 +1,7 @@
-use mcp_listen::{bus::ShardId, clock::Millis};
+use mcp_listen::clock::Millis;
 
 use crate::{
-    bus::{Out, session_of},
+    bus::Out,
     invariant::Violation,
     isolate::Isolate,
     network::{Arrival, Close, SocketId, Way},
@@ -40,7 +40,6 @@ impl World {
         match (way, arrival) {
             (Way::ToBus, Arrival::Frame(frame)) => {
                 let now = self.now;
-                self.note_claims(Claimant::Edge(socket), &frame.text);
                 match self.shards.object_of(socket) {
                     Some(shard) => shard.receive(socket, &frame.text, now),
                     None => self.bus.receive(socket, &frame.text, now)?,
@@ -61,28 +60,6 @@ impl World {
                     Arrival::Frame(frame) => self.hear_on_line(place, &frame),
                     Arrival::Closed(how) => self.lose_line(place, how, false),
                 }
-            }
-        }
-    }
-
-    /// An edge, or a shard on behalf of one, claims sessions: where another edge claims one too, one takes over from the other.
-    pub(crate) fn note_claims(&mut self, from: Claimant, text: &str) {
-        let joined = text.split_once("\"joined\":[\"");
-        let Some((joined, _)) = joined.and_then(|(_, rest)| rest.split_once("\"]")) else {
-            return;
-        };
-        for claim in joined.split("\",\"") {
-            let shards = self.shards.objects.iter();
-            let shards = shards.filter(|(shard, _)| from != Claimant::Shard(**shard));
-            let of_shards = shards.flat_map(|(_, object)| object.claims());
-            let others = self.bus.claims().chain(of_shards);
-            let is_other = |known: SocketId| from != Claimant::Edge(known);
-            if others
-                .filter(|(known, other)| is_other(*known) && *other == claim)
-                .count()
-                > 0
-            {
-                self.bus.taken.insert(session_of(claim).into());
             }
         }
     }
@@ -172,13 +149,6 @@ impl World {
         }
         Ok(())
     }
-}
-
-/// Who claims sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claimant {
-    Edge(SocketId),
-    Shard(ShardId),
 }
 
 /// What the trial of an isolate says, and after how long.

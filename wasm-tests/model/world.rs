@@ -34,8 +34,6 @@ pub(crate) struct World {
     /// The requests that wait for shards.
     pub(crate) visits: Vec<Visit>,
     pub(crate) register: Register,
-    /// Whether a call about a session failed: a stream may stay open that its client has given up.
-    pub(crate) has_lost_calls: bool,
     /// How many sessions have begun.
     pub(crate) begun: usize,
     /// How often anything went wrong so far.
@@ -70,7 +68,6 @@ impl World {
             limits: bounds(setup.bounds),
             visits: Vec::new(),
             register: Register::default(),
-            has_lost_calls: false,
             begun: 0,
             disturbances: 0,
             has_forgotten: false,

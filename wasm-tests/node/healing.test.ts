@@ -187,7 +187,7 @@ test('the stream of a session comes back with its session', async () => {
   await server.notify.resourceUpdated('note://a');
   await vi.advanceTimersByTimeAsync(2_000);
   expect(fields(await stream.event())).toMatchObject({ data: { params: { uri: 'note://a' } } });
-  expect(bus.attempts[1]?.follow).toMatchObject({ joined: [session.id], since: 0 });
+  expect(bus.attempts[1]?.follow).toMatchObject({ joined: [`${session.id} 1`], since: 0 });
 });
 
 test('the stream of a session that asks its bus stays the one that it is', async () => {

@@ -179,6 +179,16 @@ test('where the one that has the socket leaves and all others are spent, a fresh
   expect(fresh.at(-1)).toContain(URI);
 });
 
+test('an acknowledgment does not wait for what else may come in the turn of the event loop', async () => {
+  const { attach, bus, heard } = await lined(1);
+  bus.delay();
+  bus.publish();
+  const frames = attach({ resourceSubscriptions: ['note://b'] });
+  for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+  // What the first one heard before goes with it.
+  expect([frames.length, heard[0]?.length]).toEqual([1, 2]);
+});
+
 test('what comes in one turn of the event loop is written to all streams together, each resource and list once', async () => {
   const { bus, heard } = await lined(3);
   const enqueue = vi.spyOn(ReadableStreamDefaultController.prototype, 'enqueue');
@@ -297,25 +307,25 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
   const server = serve({ bus: Object.assign(inner, { hold }), keepAliveMs: 0, onerror: () => {} });
   const lost: number[] = [];
   const aborts: AbortController[] = [];
-  const attach = (): string[] => {
+  const attach = (filter: object = FILTER): string[] => {
     const frames: string[] = [];
     const abort = new AbortController();
     const place = aborts.push(abort) - 1;
-    void read(server, abort, frames).then(() => {
+    void read(server, abort, frames, filter).then(() => {
       if (!abort.signal.aborted) lost.push(place);
     });
     return frames;
   };
-  const heard = Array.from({ length: count }, attach);
+  const heard = Array.from({ length: count }, () => attach());
   await vi.advanceTimersByTimeAsync(isEarly ? 0 : 10);
   if (!isEarly) for (const frames of heard) expect(frames).toHaveLength(1);
   return { attach, bus, heard, line, lost, records, refused, server, leave: (place: number) => aborts[place]?.abort() };
 }
 
 /** Reads a stream to its end. */
-async function read(server: ListenHandler, abort: AbortController, frames: string[]): Promise<void> {
+async function read(server: ListenHandler, abort: AbortController, frames: string[], filter: object): Promise<void> {
   try {
-    const stream = await open(server, FILTER, { abort });
+    const stream = await open(server, filter, { abort });
     for (let frame = await stream.message(); frame !== undefined; frame = await stream.message()) frames.push(frame);
   } catch (error) {
     if (!abort.signal.aborted) throw error;

@@ -51,6 +51,14 @@ export class SmallBus {
     for (const socket of this.sockets) socket.isSilent = true;
   }
 
+  /** What is sent on the sockets that there are arrives later in the same turn from now on, as over a network. */
+  delay(): void {
+    for (const socket of this.sockets) {
+      const { send } = socket;
+      Object.assign(socket, { send: (frame: string) => queueMicrotask(() => send(frame)) });
+    }
+  }
+
   /** What comes from now on arrives. */
   speakAgain(): void {
     for (const socket of this.sockets) socket.isSilent = false;

@@ -1,7 +1,7 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
-import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
+import { acknowledged, LISTEN_HEADERS, listChanged, listenBody, updated, type WireStream } from '../host/listen.ts';
 import { openWhilePublishing, whilePublishing } from '../host/publishing.ts';
 
 const EDGES = 2;
@@ -62,6 +62,17 @@ test('whoever leaves while events come, the others hear the last state of everyt
     while (message === updated('1', 'note://a')) message = await stream.message();
     expect(message).toBe(listChanged('1', 'tools'));
   }
+});
+
+test('after thousands of streams, the request that has the socket still asks the bus for what others open', async () => {
+  const [holder] = await opened(1);
+  const body = listenBody({ resourceSubscriptions: ['note://'] });
+  for (let round = 0; round < 10; round += 1) {
+    const { status } = await fixture().request(0, '/age', { method: 'POST', headers: LISTEN_HEADERS, body });
+    expect([status, (await fixture().stats(0)).outages]).toEqual([200, 0]);
+  }
+  await fixture().publish(1, NOTE);
+  expect(await holder?.message()).toBe(updated('1', 'note://a'));
 });
 
 test('a reset of the bus breaks no stream: what is published right after is heard', async () => {

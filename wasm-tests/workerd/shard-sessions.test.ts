@@ -56,10 +56,16 @@ test('a stream that left its shard frees its session', async () => {
 
 test('a stream that was lost with its shard and does not come back frees its session too', async () => {
   const session = await fixture().session(0);
+  const stream = await fixture().open(session, 0);
+  await stream.event();
+  stream.drop();
+  await expect
+    .poll(async () => (await fixture().bus<BusStats>('stats')).shards.map(({ attached }) => attached))
+    .toContain(1);
   const { shards } = await fixture().bus<BusStats>('stats');
   const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
   const lost = await fixture().rawEdge(0, `?shard=${shard}`);
-  lost.send(`{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id}"]}`);
+  lost.send(`{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id} 1"]}`);
   await new Promise((resolve) => lost.addEventListener('message', resolve, { once: true }));
   expect((await fixture().open(session, 1)).response.status).toBe(409);
   await fixture().post(0, `/bus/reset?shard=${shard}`);
@@ -74,6 +80,17 @@ test('ending a session ends its stream at a shard', async () => {
   expect((await session.via(fixture().via(1)).end()).status).toBe(200);
   expect(await stream.event()).toBeUndefined();
   expect((await session.get()).status).toBe(404);
+});
+
+test('ending a session ends its stream at a shard, also where the shard could not be told at once', async () => {
+  const session = await fixture().session(0);
+  const stream = await fixture().open(session, 0);
+  await stream.event();
+  await fixture().post(0, '/bus/deafen?calls=2');
+  expect((await session.via(fixture().via(1)).end()).status).toBe(503);
+  expect((await session.get()).status).toBe(404);
+  // The alarm of the bus tells the shard again, until it has let the stream go.
+  expect(await stream.event()).toBeUndefined();
 });
 
 test('the stream of a session misses nothing when its shard is reset, or the root', async () => {

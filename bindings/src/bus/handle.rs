@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{self, EdgeId, Mark, Registry, ShardId, ShardReceived},
     session::Sessions,
-    wire::topics_of,
+    wire::{Claim, ProtocolError, topics_of},
 };
 
 use crate::{
@@ -25,41 +25,44 @@ use super::{
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** Where a bus or a shard stands. */
+/** The state of a bus or a shard. */
 export interface BusState {
   /** When to call `Bus.timeout`, on the clock of the other calls. */
   deadline?: number;
-  /** Whether every shard of a bus has taken everything. */
+  /** Whether every shard of a bus has received everything. */
   isSettled: boolean;
-  /** Whether a shard holds no edges any more, for good. */
+  /** Whether a shard permanently holds no edges. */
   isRetired: boolean;
-  /** Which log a shard follows, and up to where everything has come; absent until its root has told. */
+  /**
+   * The log that a shard follows, and the position up to which it has everything; absent until its
+   * root has named them.
+   */
   epoch?: string;
   position?: number;
-  /** How many edges have attached. */
+  /** The number of attached edges. */
   attached: number;
 }
 
-/** What is to be kept of an edge. */
+/** What to store about an edge. */
 export interface KeptEdge {
-  /** The position of the last frame that it was sent. */
+  /** The position of the last frame that was sent to it. */
   last: number | undefined;
-  /** The number of what it said last. */
+  /** The number of its last message. */
   seq: number | undefined;
-  /** What it follows, as JSON texts of bounded size. */
+  /** The topics that it follows, as JSON texts of bounded size. */
   topics?: string[];
 }
 
-/** What was published together. */
+/** The events of one publish. */
 export interface Publication {
-  /** The place of the last event in the log; those before it have the places before. */
+  /** The position of the last event in the log; the earlier ones precede it. */
   position: number;
   /** The frames to send. */
   deliveries: { text: string; edges: Uint32Array }[];
 }
 ";
 
-/// A bus or a shard of one, without its I/O. A call that is only for the other one throws.
+/// A bus, or one of its shards, without its I/O. Calls that do not apply to the one at hand throw.
 #[wasm_bindgen]
 pub struct Bus(Core);
 
@@ -98,7 +101,7 @@ struct Publication {
 
 #[wasm_bindgen]
 impl Bus {
-    /// A bus on its log. It keeps sessions where it has `rows` for them.
+    /// Creates a bus on its log. It keeps sessions if there are `rows` for them.
     #[wasm_bindgen(constructor)]
     pub fn new(log: Log, rows: Option<Rows>) -> Self {
         let mut root = Root::new(log);
@@ -106,8 +109,9 @@ impl Bus {
         Self(Core::Root(Box::new(root)))
     }
 
-    /// A shard whose last call had the number `seq`. It was put aside at `position` of `epoch` while its connections stayed open;
-    /// undefined: it begins. Its edges have to be few for `patience` milliseconds before the root learns that.
+    /// Creates a shard whose last call had the number `seq`. `epoch` and `position` restore a shard
+    /// that hibernated with open connections; undefined for a new one. The root learns that the
+    /// shard has few edges once this has lasted for `patience` milliseconds.
     pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
         let shard = bus::Shard::new(at(seq).0).with_patience(millis(patience));
         let shard = match epoch {
@@ -120,7 +124,8 @@ impl Bus {
         Self(Core::Shard(Box::new(shard)))
     }
 
-    /// Bounds the names of all edges together to `most` bytes, for at most so many edges; before any edge is there.
+    /// Limits the names of all edges together to `most` bytes, and the number of edges. Call it
+    /// before any edge connects.
     #[wasm_bindgen(js_name = setRoom)]
     pub fn set_room(&mut self, most: usize, edges: usize) {
         match &mut self.0 {
@@ -129,8 +134,9 @@ impl Bus {
         }
     }
 
-    /// A connection came up. Returns its number. For one of before a restart: the topics that `kept` gave of it and each `change`
-    /// since, one a line, its other members, and the session.
+    /// Handles a new connection. Returns its number. To restore a connection from before a restart,
+    /// pass the topics that `kept` returned and each later `change`, one per line, with the other
+    /// members and the session.
     pub fn connect(
         &mut self,
         kept: Option<String>,
@@ -145,14 +151,20 @@ impl Bus {
             });
         };
         let topics = topics_of(kept.lines()).map_err(refused)?;
-        let (last, seq, session) = (last.map(at), at(seq).0, session.as_deref());
+        let (last, seq) = (last.map(at), at(seq).0);
+        let session = session.as_deref().map(|text| {
+            let claim = Claim::from_text(text);
+            claim.ok_or_else(|| refused(ProtocolError::Malformed))
+        });
+        let session = session.transpose()?;
         match &mut self.0 {
-            Core::Root(root) => Ok(root.restore(&topics, last, seq, session)?.0),
+            Core::Root(root) => Ok(root.restore(&topics, last, seq, session.as_ref())?.0),
             Core::Shard(shard) => Ok(shard.restore(&topics, last, seq, session).0),
         }
     }
 
-    /// A frame came from an edge. `now` is of the clock of the sessions, whose store may throw; at a shard of the clock of the other calls.
+    /// Handles a frame from an edge. At a bus, `now` is on the clock of the sessions, and their
+    /// store may throw; at a shard, it is on the clock of the other calls.
     #[wasm_bindgen(unchecked_return_type = "Received")]
     pub fn receive(&mut self, edge: u32, message: &str, now: f64) -> Result<JsValue, JsValue> {
         let (edge, now) = (EdgeId(edge), millis(now));
@@ -160,7 +172,7 @@ impl Bus {
             Core::Root(root) => root.receive(edge, message, now)?,
             Core::Shard(shard) => match shard.handle_message(edge, message, now) {
                 Ok(ShardReceived::Followed { keeps, session }) => {
-                    Received::followed(&keeps, session, Vec::new())
+                    Received::followed(&keeps, session.as_ref(), Vec::new())
                 }
                 Ok(ShardReceived::Detached) => Received::of("detached"),
                 Err(error) => Received::dropped(error),
@@ -169,7 +181,7 @@ impl Bus {
         Ok(object(&received))
     }
 
-    /// A connection went away, at `now` as `receive` takes it.
+    /// Handles a closed connection; `now` is as in `receive`.
     pub fn disconnect(&mut self, edge: u32, now: f64) -> Result<(), JsValue> {
         let (edge, now) = (EdgeId(edge), millis(now));
         match &mut self.0 {
@@ -181,7 +193,7 @@ impl Bus {
         }
     }
 
-    /// What is to be kept of an edge for `connect`; `isWhole`: what it follows too.
+    /// Returns what to store about an edge for `connect`, with its topics if `isWhole`.
     #[wasm_bindgen(unchecked_return_type = "KeptEdge")]
     pub fn kept(&self, edge: u32, #[wasm_bindgen(js_name = isWhole)] is_whole: bool) -> JsValue {
         let (registry, edge) = (self.registry(), EdgeId(edge));
@@ -193,7 +205,8 @@ impl Bus {
         })
     }
 
-    /// The next thing to do. At a bus `session_now` is of the clock of the sessions, whose store may throw.
+    /// Returns the next thing to do. At a bus, `sessionNow` is on the clock of the sessions, and
+    /// their store may throw.
     #[wasm_bindgen(unchecked_return_type = "BusOutput | undefined")]
     pub fn output(
         &mut self,
@@ -210,7 +223,7 @@ impl Bus {
         }))
     }
 
-    /// Where it stands.
+    /// Returns the state.
     #[wasm_bindgen(unchecked_return_type = "BusState")]
     pub fn state(&self) -> JsValue {
         let (deadline, is_settled, is_retired, mark) = match &self.0 {
@@ -237,7 +250,7 @@ impl Bus {
         })
     }
 
-    /// The moment of `deadline` has come.
+    /// Handles the deadline of `BusState`.
     pub fn timeout(&mut self, now: f64, random: f64) {
         match &mut self.0 {
             Core::Root(root) => root.core.handle_timeout(millis(now), random),
@@ -245,7 +258,8 @@ impl Bus {
         }
     }
 
-    /// The call `call` was answered: of a bus by the shard `to`, of a shard by its root. Returns the code of the error, if it made no sense to a bus.
+    /// Handles the answer to the call `call`: at a bus from the shard `to`, at a shard from its
+    /// root. Returns the error code if a bus cannot read the answer.
     pub fn answered(
         &mut self,
         to: u32,
@@ -270,7 +284,7 @@ impl Bus {
         }
     }
 
-    /// That call failed.
+    /// Handles the failure of a call.
     pub fn failed(
         &mut self,
         to: u32,
@@ -290,7 +304,8 @@ impl Bus {
         }
     }
 
-    /// Events, each as JSON text, were published together, `at` so many milliseconds after 1970: all of them, or none where one is none.
+    /// Publishes several events, each as JSON text, `at` milliseconds after 1970: all of them, or
+    /// none if one is not valid.
     #[wasm_bindgen(unchecked_return_type = "Publication")]
     pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
         let root = self.root()?;
@@ -303,18 +318,19 @@ impl Bus {
         }))
     }
 
-    /// What the streams of all edges and shards want together: the JSON text of a filter.
+    /// Returns the union of what the streams of all edges and shards subscribe to, as the JSON text
+    /// of a filter.
     pub fn wanted(&mut self) -> Result<String, JsValue> {
         Ok(self.root()?.core.wanted().to_json())
     }
 
-    /// The root sent this shard a batch; the answer to it.
+    /// Handles a batch from the root. Returns the answer to it.
     pub fn batch(&mut self, text: &str, now: f64) -> Result<String, JsValue> {
         let shard = self.as_shard()?;
         shard.handle_batch(text, millis(now)).map_err(refused)
     }
 
-    /// The root says something about a session to this shard.
+    /// Handles a session call from the root.
     pub fn session(&mut self, ticket: u32, text: &str) -> Result<(), JsValue> {
         let shard = self.as_shard()?;
         shard.handle_session_call(ticket, text).map_err(refused)
@@ -338,7 +354,7 @@ impl Bus {
 
     fn as_shard(&mut self) -> Result<&mut bus::Shard, JsValue> {
         match &mut self.0 {
-            Core::Root(_) => Err(coded("out-of-place", "this is no shard")),
+            Core::Root(_) => Err(coded("out-of-place", "this is not a shard")),
             Core::Shard(shard) => Ok(shard),
         }
     }

@@ -15,18 +15,18 @@ use crate::{
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /**
- * What is to be done about the bus: give up the connection; make a new one, and send `text` on it first; send it on the one that there is;
- * nothing until `deadline`, on the clock of the other calls.
+ * The next step towards the bus: close the connection; open a new one, and send `text` on it first;
+ * send it on the current one; or wait until `deadline`, on the clock of the other calls.
  */
 export type BusCall =
   | { kind: 'leave' | 'attach' | 'send'; text: string }
   | { kind: 'wait'; deadline: number | undefined };
 
-/** What a frame told a listener. */
+/** What a listener received with a frame. */
 export interface Heard {
   /** Each event as JSON text. */
   events: string[];
-  /** Whether something may have been missed. */
+  /** Whether events may have been missed. */
   hasMissed: boolean;
   /** When to call `Listener.call`, on the clock of the other calls. */
   deadline: number | undefined;
@@ -48,13 +48,14 @@ struct Told {
     deadline: Option<f64>,
 }
 
-/// Hears every event of a bus, over one connection after another: bus frames in, events out.
+/// Receives every event of a bus, over one connection after another: bus frames in, events out.
 #[wasm_bindgen]
 pub struct Listener(Follower);
 
 #[wasm_bindgen]
 impl Listener {
-    /// One that has yet to attach: see `call`. An attach may stay unanswered for `attachMs`.
+    /// Creates a listener that has not attached yet: see `call`. An attach may stay unanswered for
+    /// `attachMs` milliseconds.
     #[wasm_bindgen(constructor)]
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
         let mut follower = Follower::unattached();
@@ -65,7 +66,7 @@ impl Listener {
         Self(follower)
     }
 
-    /// Takes a bus frame.
+    /// Handles a bus frame.
     #[wasm_bindgen(unchecked_return_type = "Heard")]
     pub fn receive(&mut self, message: &str, now: f64) -> JsValue {
         let before = self.0.counts().resyncs;
@@ -80,7 +81,8 @@ impl Listener {
         })
     }
 
-    /// The bus is gone; `random` is drawn from [0, 1). Returns when to come to `call`; undefined: not now.
+    /// Handles the loss of the connection; `random` is drawn from [0, 1). Returns when to call
+    /// `call`; undefined if nothing is planned.
     pub fn lose(
         &mut self,
         now: f64,
@@ -91,7 +93,7 @@ impl Listener {
         self.deadline()
     }
 
-    /// What is to be done about the bus; `random` is drawn from [0, 1).
+    /// Returns the next step towards the bus; `random` is drawn from [0, 1).
     #[wasm_bindgen(unchecked_return_type = "BusCall")]
     pub fn call(&mut self, now: f64, random: f64) -> JsValue {
         let now = millis(now);

@@ -8,21 +8,23 @@ use super::at;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** The log of a bus, which the bus reads. What it throws is thrown by the call that made the bus read. */
+/**
+ * The log that a bus reads. An exception of the log is thrown by the call that made the bus read.
+ */
 export interface BusLog {
-  /** Tells this log from others. */
+  /** Distinguishes this log from others. */
   readonly epoch: string;
-  /** The position of the last event; 0: there was none. */
+  /** The position of the last event; 0 if there is none. */
   readonly position: number;
-  /** Every event after this position is held. */
+  /** The log contains every event after this position. */
   readonly floor: number;
-  /** The events after a position, in order. */
+  /** Returns the events after a position, in order. */
   after(position: number): EventCursor;
-  /** The events at these positions, which ascend. */
+  /** Returns the events at these positions, which ascend. */
   at(positions: Float64Array): EventCursor;
 }
 
-/** Events of a log, one after another. */
+/** An iterator over events of a log. */
 export interface EventCursor {
   next(): { done?: boolean; value?: { position: number; event: string } | undefined };
 }
@@ -30,7 +32,7 @@ export interface EventCursor {
 
 #[wasm_bindgen]
 extern "C" {
-    /// A log that JavaScript keeps.
+    /// A log that is implemented in JavaScript.
     #[wasm_bindgen(typescript_type = "BusLog")]
     pub type Log;
     #[wasm_bindgen(method, structural, getter)]
@@ -60,7 +62,7 @@ extern "C" {
 }
 
 impl Cursor {
-    /// Gives each event of the log to `take`.
+    /// Passes each event to `take`.
     pub(super) fn each(&self, take: &mut dyn FnMut(Position, &ServerEvent)) -> Result<(), JsValue> {
         while let Some(logged) = self.next()?.value() {
             take(at(logged.position()), &event_of(&logged.event())?);

@@ -6,73 +6,85 @@ use mcp_listen::{
     bus::{BatchCall, Change, FollowCall, Keeps, Parting, Position, ShardId, ShardOutput},
     session,
     topic::Topic,
-    wire::ProtocolError,
+    wire::{Claim, ProtocolError},
 };
 
 use super::number;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What a frame from an edge led to. */
+/** The result of a frame from an edge. */
 export type Received =
-  /** The edge follows something else from now on: what is to be kept of it is, before `frames` are sent. */
+  /** The edge follows other topics from now on: store this before sending `frames`. */
   | ({ kind: 'followed'; frames: string[] } & Kept)
-  /** There is no room for what the edge wants: it is no longer known, and its connection is to be closed. */
+  /**
+   * There is no room for the edge's topics: it has been removed, and its connection has to be
+   * closed.
+   */
   | { kind: 'full' }
-  /** The session whose stream the edge is for is over, or another principal's: its connection is to be closed. */
+  /**
+   * The session of the edge's stream has ended, belongs to another principal, or has had a newer
+   * stream since: its connection has to be closed.
+   */
   | { kind: 'released' }
-  /** The edge asked to be let go. */
+  /** The edge has detached. */
   | { kind: 'detached' }
-  /** The frame had to be dropped. */
+  /** The frame was dropped. */
   | { kind: 'dropped'; code: string };
 
-/** What is to be kept of an edge. */
+/** What to store about an edge. */
 export interface Kept {
-  /** All that `Bus.kept` gives. */
+  /** Whether to store all that `Bus.kept` returns. */
   keepsAll?: boolean;
-  /** How what is kept has changed, as JSON text. */
+  /** How the stored topics have changed, as JSON text. */
   change?: string | undefined;
-  /** The claim of the session whose stream the edge holds, where the follow is a fresh one. */
+  /** The claim of the session whose stream the edge holds, for a fresh follow. */
   session?: string | undefined;
 }
 
-/** What a bus or a shard wants done. */
+/** An output of a bus or a shard. */
 export type BusOutput =
   | Change
   /** A frame for these edges. */
   | { kind: 'send'; text: string; edges: Uint32Array }
   /** A call of a bus to a shard. */
   | { kind: 'batch'; shard: number; call: number; text: string }
-  /** A call of a shard to its root. Its number has to be durable before it is made. */
+  /** A call of a shard to its root. Its number has to be durable before the call is made. */
   | { kind: 'follow'; call: number; text: string }
-  /** A shard is to be told of a session; the request that led to it is answered after it where it `isAwaited`. */
+  /**
+   * A message about a session for a shard; `Bus.told` confirms it. If it `isAwaited`, the request
+   * that caused it is answered afterwards.
+   */
   | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
-  /** What is kept of the edge has changed: all of it, or as `change` says. */
+  /** What is stored about the edge has changed: all of it, or as `change` says. */
   | { kind: 'keep'; edge: number; change?: string }
   | { kind: 'close'; edge: number; parting: Parting }
-  /** The call of the root with this ticket is done. */
+  /** The call of the root with this ticket is complete. */
   | { kind: 'done'; call: number };
 
-/** What has to be made durable. */
+/** A change to make durable. */
 export type Change =
-  /** There is one more shard, opened for edges of this continent. */
+  /** A new shard, opened for edges of this continent. */
   | { kind: 'opened'; shard: number; continent: string }
-  /** It takes no more edges. */
+  /** The shard accepts no more edges. */
   | { kind: 'leaving'; shard: number }
   | { kind: 'closed'; shard: number }
-  /** As of the call `call` it follows `add` too and `drop` no more, and nothing else where it `isFresh`. */
+  /**
+   * As of the call `call`, the shard follows `add` and no longer `drop`; if it `isFresh`, it
+   * follows nothing else.
+   */
   | { kind: 'follows'; shard: number; call: number; isFresh: boolean; add: string[]; drop: string[] }
-  /** Every shard has taken what was published up to here. */
+  /** Every shard has received what was published up to this position. */
   | { kind: 'settled'; position: number };
 
 /**
- * Why an edge is let go: it may have missed something, and is to come back; it is to ask the root for another shard; there is
- * no room for what it wants; its stream is over.
+ * Why an edge is closed: it may have missed something, and has to reconnect; it has to ask the root
+ * for another shard; there is no room for its topics; its stream has ended.
  */
 export type Parting = 'lost' | 'moved' | 'full' | 'over';
 ";
 
-/// One shape for all that is to be done; what a kind does not have is left out.
+/// One type for all outputs; each kind omits the members that it does not have.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Output {
@@ -130,7 +142,7 @@ impl Received {
         }
     }
 
-    pub(super) fn followed(keeps: &Keeps, session: Option<Box<str>>, frames: Vec<String>) -> Self {
+    pub(super) fn followed(keeps: &Keeps, session: Option<&Claim>, frames: Vec<String>) -> Self {
         let change = match keeps {
             Keeps::Delta(delta) => Some(delta.to_json()),
             Keeps::Nothing | Keeps::Anew => None,
@@ -138,7 +150,7 @@ impl Received {
         Self {
             keeps_all: *keeps == Keeps::Anew,
             change,
-            session: session.map(String::from),
+            session: session.map(Claim::to_text),
             frames,
             ..Self::of("followed")
         }
@@ -182,16 +194,21 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, parting: &'static str) -> Self {
+    fn close(edge: u32, parting: Parting) -> Self {
         Self {
-            parting: Some(parting),
+            parting: Some(match parting {
+                Parting::Lost => "lost",
+                Parting::Moved => "moved",
+                Parting::Full => "full",
+                Parting::Over => "over",
+            }),
             ..Self::of_edge("close", edge)
         }
     }
 
     pub(super) fn of_session(output: session::Output) -> Option<Self> {
         match output {
-            session::Output::Release(edge) => Some(Self::close(edge.0, "over")),
+            session::Output::Close(edge, parting) => Some(Self::close(edge.0, parting)),
             session::Output::Tell {
                 shard,
                 call,
@@ -268,15 +285,7 @@ impl From<ShardOutput> for Output {
                 change: Some(delta.to_json()),
                 ..Self::of_edge("keep", edge.0)
             },
-            ShardOutput::Close(edge, parting) => Self::close(
-                edge.0,
-                match parting {
-                    Parting::Lost => "lost",
-                    Parting::Moved => "moved",
-                    Parting::Full => "full",
-                    Parting::Over => "over",
-                },
-            ),
+            ShardOutput::Close(edge, parting) => Self::close(edge.0, parting),
             ShardOutput::Done(ticket) => Self {
                 call: Some(ticket.into()),
                 ..Self::of("done")

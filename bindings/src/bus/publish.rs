@@ -7,11 +7,14 @@ use crate::object::object;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What the body of a publish holds. */
+/** The content of a publish body. */
 export type Posted =
   /** Each event is compact JSON text. */
   | { kind: 'events'; events: string[]; isArray: boolean }
-  /** `code` is a stable name, `problem` the same in words, `place` which event it is about, counted from 0. */
+  /**
+   * `code` is a stable name, `problem` its description, `place` the index of the invalid event,
+   * counted from 0.
+   */
   | { kind: 'wrong'; code: string; problem: string; place: number | undefined };
 ";
 

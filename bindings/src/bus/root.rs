@@ -6,6 +6,7 @@ use mcp_listen::{
     event::ServerEvent,
     session::{self, Sessions},
     topic::Topics,
+    wire::Claim,
 };
 
 use crate::{error::coded, text::event_of};
@@ -18,7 +19,7 @@ use super::{
     rows::Rows,
 };
 
-/// A bus with what it reads: its log and its sessions.
+/// A bus with its log and its sessions.
 pub(super) struct Root {
     pub(super) core: bus::Bus,
     pub(super) log: Log,
@@ -48,7 +49,7 @@ impl Root {
         topics: &Topics,
         last: Option<Position>,
         seq: u64,
-        session: Option<&str>,
+        session: Option<&Claim>,
     ) -> Result<EdgeId, JsValue> {
         let edge = self.core.restore(topics, last, seq);
         let Some(session) = session else {
@@ -62,7 +63,7 @@ impl Root {
         Ok(edge)
     }
 
-    /// Gives the shards what they may not have taken of the log.
+    /// Restores the events of the log that the shards may not have received.
     pub(super) fn restore_events(&mut self) -> Result<(), JsValue> {
         let Some(after) = self.core.restore_after() else {
             return Ok(());
@@ -81,7 +82,9 @@ impl Root {
         self.core.handle_trimmed(at(self.log.floor()));
         Ok(match self.core.handle_message(edge, message) {
             Ok(bus::Received::Followed(reply)) => match self.answer(*reply, now)? {
-                Some((keeps, session, frames)) => Received::followed(&keeps, session, frames),
+                Some((keeps, session, frames)) => {
+                    Received::followed(&keeps, session.as_ref(), frames)
+                }
                 None => Received::of("released"),
             },
             Ok(bus::Received::Full) => Received::of("full"),
@@ -90,7 +93,7 @@ impl Root {
         })
     }
 
-    /// The answer to a shard, or why its call has failed.
+    /// Returns the answer to a shard; throws if its call fails.
     pub(super) fn follow(
         &mut self,
         shard: ShardId,
@@ -111,7 +114,8 @@ impl Root {
         }
     }
 
-    /// The events are read before the first is published: all of them are, or none.
+    /// Publishes events. All of them are parsed before the first is published, so that all or none
+    /// are.
     pub(super) fn publish(
         &mut self,
         events: &[String],
@@ -126,7 +130,7 @@ impl Root {
         Ok(deliveries)
     }
 
-    /// The next thing to do: what has to be durable comes before what is sent.
+    /// Returns the next output: what has to be durable comes before what is sent.
     pub(super) fn output(
         &mut self,
         now: Millis,
@@ -155,7 +159,8 @@ impl Root {
         Ok(None)
     }
 
-    /// Completes the answer to a follow with what the sessions and the log say; `None`: the follower is to be let go.
+    /// Completes the answer to a follow from the sessions and the log; `None` if the follower has
+    /// to be released.
     fn answer(&mut self, mut reply: FollowReply, now: Millis) -> Result<Option<Answer>, JsValue> {
         if let Some(sessions) = &mut self.sessions
             && !sessions.handle_follow(&mut reply, &mut self.core, now)?
@@ -175,7 +180,8 @@ impl Root {
         Ok(Some((keeps, session, reply.finish(&mut self.core))))
     }
 
-    /// What an edge has missed. The log is read once, for the first edge that has missed something: a thousand may come back at once.
+    /// Returns what an edge has missed. The log is read only once, for the first edge that has
+    /// missed something, since a thousand may reconnect at once.
     fn missed(&mut self, edge: EdgeId, after: Position) -> Result<super::log::Cursor, JsValue> {
         if !self.core.recalls() {
             let core = &mut self.core;
@@ -187,5 +193,5 @@ impl Root {
     }
 }
 
-/// What is to be kept of the follower, the session whose stream it is for, and what to send.
-type Answer = (Keeps, Option<Box<str>>, Vec<String>);
+/// What to store about the follower, the session of its stream, and the frames to send.
+type Answer = (Keeps, Option<Claim>, Vec<String>);

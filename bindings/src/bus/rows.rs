@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     clock::Millis,
-    session::{Session, Store, Totals},
+    session::{Claim, Session, Store, Totals},
     uri::Uri,
 };
 
@@ -12,42 +12,51 @@ use crate::{error::coded, number::time};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** Where the sessions of a bus are kept, with the URIs that each one watches. What it throws is thrown by who asked. */
+/**
+ * The store of a bus's sessions, with the URIs that each one watches. An exception of the store is
+ * thrown by the call that used it.
+ */
 export interface SessionRows {
-  /** What was put of a session. */
+  /** Returns the stored text of a session. */
   get(id: string): string | undefined;
-  /** Keeps `session`, in place of what was kept of it; the rest is said in it too, for who looks for sessions. */
+  /** Stores `session`, replacing its former text. `of` repeats parts of it as keys for lookups. */
   put(id: string, session: string, of: SessionKeys): void;
-  /** Forgets a session, and what it watches. */
+  /** Removes a session, and what it watches. */
   remove(id: string): void;
-  /** What a session watches. */
+  /** Returns the URIs that a session watches. */
   watched(id: string): string[];
   watches(id: string, uri: string): boolean;
-  /** Adds a URI that the session does not watch. */
+  /** Adds a URI that the session does not watch yet. */
   watch(id: string, uri: string): void;
   unwatch(id: string, uri: string): void;
-  /** The sessions of a caller, the first to begin first. */
+  /** Returns the sessions of a caller, oldest first. */
   ofCaller(caller: string): string[];
-  /** The sessions whose `endsAt` is before `now`. */
+  /** Returns the sessions whose `endsAt` is before `now`. */
   ended(now: number): string[];
-  /** The sessions whose stream is at a shard. */
+  /** Returns the sessions whose stream is at a shard. */
   atShard(shard: number): string[];
-  /** What all sessions take: of callers with a name, and of callers without. */
+  /** Stores the text of a release that a shard has not confirmed; once for each text. */
+  keepRelease(text: string): void;
+  /** Removes such a text. */
+  forgetRelease(text: string): void;
+  /** Returns the texts that are stored. */
+  releases(): string[];
+  /** Returns the totals of all sessions: of named callers, and of unnamed ones. */
   totals(): { named: SessionTotals; unnamed: SessionTotals };
 }
 
-/** How sessions are found. */
+/** The keys of a session for lookups. */
 export interface SessionKeys {
-  /** What tells its caller from others; undefined: nothing does. */
+  /** Identifies its caller; undefined if nothing does. */
   caller: string | undefined;
   isNamed: boolean;
   endsAt: number;
   shard: number | undefined;
-  /** What the URIs that it watches count for. */
+  /** The budget bytes of the URIs that it watches. */
   uriBytes: number;
 }
 
-/** What sessions take together. */
+/** The totals of several sessions. */
 export interface SessionTotals {
   sessions: number;
   bytes: number;
@@ -56,7 +65,7 @@ export interface SessionTotals {
 
 #[wasm_bindgen]
 extern "C" {
-    /// Sessions that JavaScript keeps.
+    /// Sessions that are stored by JavaScript.
     #[wasm_bindgen(typescript_type = "SessionRows")]
     pub type Rows;
     #[wasm_bindgen(method, structural, catch)]
@@ -79,6 +88,12 @@ extern "C" {
     fn ended(this: &Rows, now: f64) -> Result<Vec<String>, JsValue>;
     #[wasm_bindgen(method, structural, catch, js_name = atShard)]
     fn at_shard(this: &Rows, shard: u32) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = keepRelease)]
+    fn keep_release(this: &Rows, text: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch, js_name = forgetRelease)]
+    fn forget_release(this: &Rows, text: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, structural, catch)]
+    fn releases(this: &Rows) -> Result<Vec<String>, JsValue>;
     #[wasm_bindgen(method, structural, catch)]
     fn totals(this: &Rows) -> Result<JsTotals, JsValue>;
 
@@ -112,12 +127,7 @@ impl Store for Rows {
         let Some(text) = self.get(id)? else {
             return Ok(None);
         };
-        let broken = || {
-            coded(
-                "broken-session",
-                "what was kept of a session cannot be read",
-            )
-        };
+        let broken = || coded("broken-session", "the stored session cannot be read");
         Session::from_json(&text).map(Some).ok_or_else(broken)
     }
 
@@ -164,6 +174,19 @@ impl Store for Rows {
         self.at_shard(shard).map(boxed)
     }
 
+    fn keep_release(&mut self, shard: u32, claim: &Claim) -> Result<(), JsValue> {
+        Rows::keep_release(self, &release(shard, claim))
+    }
+
+    fn forget_release(&mut self, shard: u32, claim: &Claim) -> Result<(), JsValue> {
+        Rows::forget_release(self, &release(shard, claim))
+    }
+
+    fn releases(&self) -> Result<Vec<(u32, Claim)>, JsValue> {
+        let texts = self.releases()?;
+        Ok(texts.iter().filter_map(|text| release_of(text)).collect())
+    }
+
     fn totals(&self) -> Result<[Totals; 2], JsValue> {
         let totals = self.totals()?;
         Ok([totals.named(), totals.unnamed()].map(|taken| Totals {
@@ -179,11 +202,21 @@ impl fmt::Debug for Rows {
     }
 }
 
+/// The number of a shard and, after a space, which streams it has to let go.
+fn release(shard: u32, claim: &Claim) -> String {
+    format!("{shard} {}", claim.to_text())
+}
+
+fn release_of(text: &str) -> Option<(u32, Claim)> {
+    let (shard, claim) = text.split_once(' ')?;
+    Some((shard.parse().ok()?, Claim::from_text(claim)?))
+}
+
 fn boxed(ids: Vec<String>) -> Vec<Box<str>> {
     ids.into_iter().map(String::into_boxed_str).collect()
 }
 
-/// The URIs among these texts; what is none watches nothing.
+/// Parses URIs; ignores invalid ones.
 fn uris_of(texts: &[String]) -> Vec<Uri> {
     let uris = texts.iter().map(|text| Uri::new(text, usize::MAX));
     uris.filter_map(Result::ok).collect()

@@ -3,16 +3,18 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     legacy::event_id,
     session::{Limits, NewSession, Question, ROOT},
+    wire::SessionCall,
 };
 
 use crate::{error::coded, number::millis};
 
-use super::handle::Bus;
+use super::{handle::Bus, refused};
 
 /// The sessions of a bus.
 #[wasm_bindgen]
 impl Bus {
-    /// Begins a session by this id, unless there is no room: the JSON texts of a `NewSession`, and of `SessionLimits`.
+    /// Begins a session with this id, from the JSON texts of a `NewSession` and of `SessionLimits`.
+    /// Returns false if there is no room.
     #[wasm_bindgen(js_name = beginSession)]
     pub fn begin_session(
         &mut self,
@@ -29,7 +31,7 @@ impl Bus {
             .begin(id, new, &since, &limits, millis(now))
     }
 
-    /// Asks something of a session: as `Exchange` says it, and says what it replies.
+    /// Passes a question of an `Exchange` to a session. Returns its reply.
     #[wasm_bindgen(js_name = askSession)]
     pub fn ask_session(&mut self, question: &str, now: f64) -> Result<String, JsValue> {
         let question = Question::from_json(question).ok_or_else(|| malformed("question"))?;
@@ -37,20 +39,27 @@ impl Bus {
         Ok(reply.to_json())
     }
 
-    /// Forgets the sessions that are over.
+    /// Handles the confirmation of a shard that it has done what a `tell` says.
+    pub fn told(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
+        let call = SessionCall::from_json(text).map_err(refused)?;
+        self.root()?.sessions()?.handle_told(shard, &call)
+    }
+
+    /// Removes the sessions that have ended, and repeats to the shards what they have not confirmed.
     #[wasm_bindgen(js_name = sweepSessions)]
     pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
         self.root()?.sessions()?.sweep(millis(now))
     }
 
-    /// The edges of before a restart are back: the streams of other sessions are gone from here.
+    /// Completes the restore of edges after a restart: sessions whose stream was not restored no
+    /// longer have one here.
     pub fn restored(&mut self, now: f64) -> Result<(), JsValue> {
         self.root()?
             .sessions()?
             .handle_shard_emptied(ROOT, millis(now))
     }
 
-    /// How many sessions there are, those among them that are over and not yet swept.
+    /// Returns the number of sessions, including those that have ended and are not swept yet.
     #[wasm_bindgen(js_name = countSessions)]
     pub fn count_sessions(&mut self) -> Result<usize, JsValue> {
         self.root()?.sessions()?.count()
@@ -58,5 +67,5 @@ impl Bus {
 }
 
 fn malformed(what: &str) -> JsValue {
-    coded("malformed-session", &format!("this is no {what}"))
+    coded("malformed-session", &format!("invalid {what}"))
 }

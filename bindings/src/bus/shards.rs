@@ -11,14 +11,14 @@ use super::{at, handle::Bus};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** A shard that was there before a restart. */
+/** A shard from before a restart. */
 export interface ShardRow {
   shard: number;
   continent: string;
   /** The number of its last call. */
   seq: number;
   isLeaving: boolean;
-  /** What it followed, as `Change` told it. */
+  /** The topics that it followed, as reported by `Change`. */
   topics: string[];
 }
 ";
@@ -42,8 +42,9 @@ extern "C" {
 /// The shards of a bus.
 #[wasm_bindgen]
 impl Bus {
-    /// The bus opens shards, the last of which had the number `last`; they have taken everything up to `settled`, and
-    /// each takes `per_shard` edges. Before any edge is there.
+    /// Lets the bus open shards of `per_shard` edges each. `last` is the number of the last shard;
+    /// the shards in `rows` have received everything up to `settled`. Call it before any edge
+    /// connects.
     #[wasm_bindgen(js_name = setShards)]
     pub fn set_shards(
         &mut self,
@@ -69,8 +70,8 @@ impl Bus {
         root.restore_events()
     }
 
-    /// Where the next edge of a continent goes: the number of a shard, or 0 for the root itself,
-    /// which holds `own` edges. The shard `full` has refused this one.
+    /// Returns where to place the next edge of a continent: the number of a shard, or 0 for the
+    /// root itself, which holds `own` edges. The shard `full` has refused this edge.
     pub fn home(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
         Ok(
             match self.root()?.core.place(continent, own, full.map(ShardId)) {
@@ -80,7 +81,7 @@ impl Bus {
         )
     }
 
-    /// How many edges a shard is known to hold; undefined until it has told.
+    /// Returns how many edges a shard is known to hold; undefined until it has reported.
     #[wasm_bindgen(js_name = edgesAt)]
     pub fn edges_at(&mut self, shard: u32) -> Result<Option<u32>, JsValue> {
         let mut shards = self.root()?.core.shards();
@@ -89,13 +90,14 @@ impl Bus {
             .and_then(|shard| shard.2))
     }
 
-    /// A burst of events is over.
+    /// Handles the end of a burst of events.
     pub fn settle(&mut self) -> Result<(), JsValue> {
         self.root()?.core.settle();
         Ok(())
     }
 
-    /// A shard told what it follows, at `now` of the clock of the sessions, whose store may throw; the answer to it.
+    /// Handles a shard's report of what it follows. `now` is on the clock of the sessions, whose
+    /// store may throw. Returns the answer to the shard.
     pub fn follow(&mut self, shard: u32, text: &str, now: f64) -> Result<Option<String>, JsValue> {
         self.root()?.follow(ShardId(shard), text, millis(now))
     }

@@ -1,4 +1,4 @@
-//! The client's side: what a page, a Worker or a process loads to listen.
+//! The client side, for a page, a Worker or a process that listens.
 
 mod watch;
 
@@ -8,7 +8,7 @@ use mcp_listen::{client::Options, filter::SubscriptionFilter, limits::Limits};
 
 use crate::{error::coded, number::millis};
 
-/// One event for each list and resource that the filter names, as JSON texts.
+/// Returns one event for each list and resource that the filter names, as JSON texts.
 #[wasm_bindgen(js_name = subjectsOf)]
 pub fn subjects_of(filter: &str) -> Result<Vec<String>, JsValue> {
     let subjects = filter_of(filter)?.subjects();
@@ -18,7 +18,8 @@ pub fn subjects_of(filter: &str) -> Result<Vec<String>, JsValue> {
         .collect())
 }
 
-/// The filter as compact JSON text, as it is asked for; throws with the `code` `invalid-filter`.
+/// Returns the filter as compact JSON text, as a client requests it; throws with the `code`
+/// `invalid-filter`.
 #[wasm_bindgen(js_name = normalizeFilter)]
 pub fn normalize_filter(filter: &str) -> Result<String, JsValue> {
     Ok(filter_of(filter)?.to_json())

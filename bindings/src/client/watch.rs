@@ -21,11 +21,11 @@ use super::{filter_of, options};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What is to be done on the network. */
+/** A network operation. */
 export type ClientTransfer =
-  /** Join the channel, for `joined`, or `finish` where there is none. */
+  /** Join the channel, then call `joined`, or `finish` if there is none. */
   | { kind: 'join' }
-  /** Send a request; on a channel its body is the message. */
+  /** Send a request; on a channel, its body is the message. */
   | { kind: 'send'; call: number; method: string; headers: [string, string][]; body: string | undefined }
   /** Close the response of a request. */
   | { kind: 'close'; call: number };
@@ -35,51 +35,54 @@ export interface ClientEnd {
   code: string;
   /** The HTTP status of a refusal. */
   status?: number;
-  /** Its JSON-RPC error code. */
+  /** The JSON-RPC error code of a refusal. */
   rpcCode?: number;
-  /** The server's words on it; not to be trusted. */
+  /** The server's message; not to be trusted. */
   text?: string;
   /** Milliseconds that the server asks to wait before the next attempt. */
   retryAfterMs?: number;
 }
 
-/** What there is to tell. */
+/** An event of a watch. */
 export type ClientNews =
-  /** The next subscription is asked for. */
+  /** The next subscription is requested. */
   | { kind: 'connecting' }
-  /** It is open; `honored` is a filter as JSON text, `id` that of the listen request. */
+  /**
+   * The subscription is open; `honored` is a filter as JSON text, `id` that of the listen request.
+   */
   | { kind: 'live'; honored: string; id: string | undefined; version: string | undefined }
-  /** An event, as JSON text. */
+  /** A change, as JSON text. */
   | { kind: 'changed'; event: string }
-  /** It has ended: the next one waits for its time, or there is none. */
+  /** The subscription has ended: the next one is scheduled, or there is none. */
   | { kind: 'waiting' | 'stopped'; end: ClientEnd };
 ";
 
-/// A subscription to a server of whichever revision, over HTTP or on a channel of lines, which is opened
-/// again when it ends: heads, bytes and the time in, requests and news out.
+/// A subscription to a server of any revision, over HTTP or on a channel of lines, which is
+/// reopened when it ends: heads, bytes and the time in, requests and news out.
 #[wasm_bindgen]
 pub struct ClientWatch {
     machine: Watch,
-    /// What splits the lines of a channel; `None`: it is over HTTP.
+    /// Splits the lines of a channel; `None` over HTTP.
     lines: Option<Lines>,
     bounds: Bounds,
     was_waiting: bool,
-    /// What reads the answers as they stand; `None`: they are not shown.
+    /// Taps of the pending responses; `None` if messages are not logged.
     taps: Option<Vec<(Call, Tap)>>,
     messages: VecDeque<Vec<u8>>,
 }
 
-/// How a server is approached.
+/// How a client first contacts a server.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum ClientApproach {
-    /// It is asked with `server/discover`.
+    /// Sends `server/discover`.
     Discover,
-    /// The same, where a page asks: no answer at all may come from a server of an earlier revision.
+    /// As `Discover`, in a browser page: a missing response may come from a server of an earlier
+    /// revision.
     DiscoverFromPage,
-    /// It speaks 2026-07-28.
+    /// The server speaks 2026-07-28.
     Modern,
-    /// It keeps sessions.
+    /// The server keeps sessions.
     Legacy,
 }
 
@@ -134,9 +137,10 @@ struct Ended {
 
 #[wasm_bindgen]
 impl ClientWatch {
-    /// `filter` is JSON text; `clientInfo` too. Without `approach` it is on a channel. An acknowledgment is
-    /// awaited for `ackMs`, silence over HTTP borne for `silenceMs`, zero sets no limit. `minted` ids were given
-    /// before, `random` is drawn from [0, 1).
+    /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `approach`, it is on a
+    /// channel. `ackMs` limits the wait for an acknowledgment, `silenceMs` the silence over HTTP,
+    /// both in milliseconds; zero sets no limit. `minted` ids have been used before, `random` is
+    /// drawn from [0, 1).
     #[wasm_bindgen(constructor)]
     #[allow(
         clippy::too_many_arguments,
@@ -172,8 +176,8 @@ impl ClientWatch {
         })
     }
 
-    /// The channel was joined. `capabilities`: what the server says in a session that another owner has
-    /// begun, as JSON text. `minted` ids were given there before.
+    /// Handles a joined channel. `capabilities` are those of the server in a session that another
+    /// owner has begun, as JSON text. `minted` ids have been used on the channel before.
     pub fn joined(
         &mut self,
         approach: ClientApproach,
@@ -190,7 +194,7 @@ impl ClientWatch {
         self.machine.handle_joined(approach, ids, millis(now));
     }
 
-    /// Takes the next thing to do on the network; undefined: nothing now.
+    /// Returns the next network operation; undefined if there is none now.
     #[wasm_bindgen(unchecked_return_type = "ClientTransfer | undefined")]
     pub fn transfer(&mut self) -> JsValue {
         let next = self.machine.poll_transfer().map(|transfer| match transfer {
@@ -206,7 +210,8 @@ impl ClientWatch {
         optional(next.or_else(join))
     }
 
-    /// The answer to `call` begins; `headers` are its fields, one a line. Or a channel was refused a message.
+    /// Handles the head of the response to `call`; `headers` are its fields, one per line. On a
+    /// channel, handles the refusal of a message.
     pub fn head(&mut self, call: u32, status: u16, headers: &str, now: f64) {
         if self.lines.is_some() {
             return self.machine.handle_refusal(status);
@@ -219,8 +224,8 @@ impl ClientWatch {
             .handle_head(call, status, &headers, millis(now));
     }
 
-    /// More of the body of the answer came, or of the lines of a channel. Whether all of it was for
-    /// this subscription alone.
+    /// Handles a piece of the response body, or of the lines of a channel. Returns whether all of
+    /// it was for this subscription alone.
     pub fn receive(&mut self, call: u32, bytes: &[u8], now: f64) -> bool {
         if self.lines.is_some() {
             return self.receive_lines(bytes, now);
@@ -234,7 +239,8 @@ impl ClientWatch {
         true
     }
 
-    /// The body came to its end or broke off, or there was no answer, or the channel is gone.
+    /// Handles the end of the response: the body is complete, broke off, or no response came. On a
+    /// channel, handles its end.
     pub fn finish(&mut self, call: u32, now: f64) {
         if self.lines.is_some() {
             return self.machine.handle_exit();
@@ -247,28 +253,28 @@ impl ClientWatch {
         self.machine.handle_end(call, millis(now));
     }
 
-    /// The next message of the server as it stood, where they are wanted; undefined: none now.
+    /// Returns the next raw message of the server, for logging; undefined if there is none now.
     pub fn message(&mut self) -> Option<Vec<u8>> {
         self.messages.pop_front()
     }
 
-    /// When to call `timeout`, on the clock of the other calls; undefined: not now.
+    /// When to call `timeout`, on the clock of the other calls; undefined if no deadline is set.
     #[wasm_bindgen(getter)]
     pub fn deadline(&self) -> Option<f64> {
         self.machine.poll_timeout().map(time)
     }
 
-    /// The moment of `deadline` has come.
+    /// Handles the deadline.
     pub fn timeout(&mut self, now: f64) {
         self.machine.handle_timeout(millis(now));
     }
 
-    /// The network is back.
+    /// Handles the return of the network.
     pub fn online(&mut self, now: f64) {
         self.machine.handle_online(millis(now));
     }
 
-    /// Takes what is to be told next; undefined: nothing now.
+    /// Returns the next news; undefined if there is none now.
     #[wasm_bindgen(unchecked_return_type = "ClientNews | undefined")]
     pub fn news(&mut self, now: f64) -> JsValue {
         let state = self.machine.state();
@@ -280,13 +286,14 @@ impl ClientWatch {
         optional(output.map(|output| self.news_of(output)))
     }
 
-    /// Whether there is no subscription now: every response but a farewell's is to be closed.
+    /// Whether there is no subscription now: every response has to be closed, except those to the
+    /// final requests.
     #[wasm_bindgen(getter, js_name = isEnded)]
     pub fn is_ended(&self) -> bool {
         self.machine.is_ended()
     }
 
-    /// Gives it up: there is no more news.
+    /// Cancels the subscription: no news follows.
     pub fn cancel(&mut self) {
         self.machine.cancel();
     }

@@ -5,15 +5,15 @@ use mcp_listen::exchange;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** An answer that is not the server's behind. */
+/** A response that does not come from the MCP server. */
 export interface Answer {
   /** HTTP status. */
   status: number;
-  /** Which kind of refusal it counts as; undefined where it is none. */
+  /** The class of the refusal, for metrics; undefined if it is none. */
   refusal: string | undefined;
-  /** The JSON-RPC error or result, if the answer has a body. */
+  /** The JSON-RPC error or result, if the response has a body. */
   body: string | undefined;
-  /** Seconds for `Retry-After`, if a later attempt makes sense. */
+  /** Seconds for `Retry-After`, if a retry may help. */
   retryAfter: number | undefined;
   /** The body of the request has not been read, and will not be. */
   isUnread: boolean;

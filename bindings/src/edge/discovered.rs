@@ -7,13 +7,14 @@ use mcp_listen::{
 
 use crate::{error::coded, number::millis};
 
-/// What is known of the server behind: its capabilities and its name.
+/// The known capabilities and name of the MCP server.
 #[wasm_bindgen]
 pub struct Discovered(pub(crate) Told);
 
 #[wasm_bindgen]
 impl Discovered {
-    /// Takes an object of MCP's `ServerCapabilities`, and `serverInfo`, both as JSON text.
+    /// Creates it from an object of MCP's `ServerCapabilities`, and `serverInfo`, both as JSON
+    /// text.
     #[wasm_bindgen(js_name = fromOptions)]
     pub fn from_options(
         capabilities: Option<String>,
@@ -41,21 +42,24 @@ impl Discovered {
         self.0.capabilities.to_json()
     }
 
-    /// Reads the body of an answer to `Question.Discover`, asked for at `now`; undefined where it names no capabilities.
+    /// Reads the body of an answer to `Question.Discover`, requested at `now`; undefined if it
+    /// names no capabilities.
     #[wasm_bindgen(js_name = fromAnswer)]
     pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {
         Told::from_answer(body, millis(now)).map(Self)
     }
 
-    /// Whether it may still be reused; `isOther`: for another caller than the one on whose behalf it was asked for.
+    /// Whether it may still be reused; `isOther` says that it is for another caller than the one
+    /// for whom it was requested.
     #[wasm_bindgen(js_name = isFresh)]
     pub fn is_fresh(&self, now: f64, #[wasm_bindgen(js_name = isOther)] is_other: bool) -> bool {
         self.0.is_fresh(millis(now)) && (self.0.is_public || !is_other)
     }
 }
 
-/// The body of an answer to `server/discover` or `initialize` as one message that tells changes of all that is offered, or of nothing where
-/// no streams are held; undefined where it holds no capabilities.
+/// Returns the body of an answer to `server/discover` or `initialize` as one message that
+/// advertises change notifications for everything it offers, or for nothing if no streams are held;
+/// undefined if it contains no capabilities.
 #[wasm_bindgen(js_name = offeredAnswer)]
 pub fn offered_answer(
     body: &[u8],

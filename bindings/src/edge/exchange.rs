@@ -19,45 +19,59 @@ use super::{
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What is to be done for a request. */
+/** The next step for a request. */
 export type Step =
   | { kind: 'answer'; answer: Answer }
-  /** Read its body, up to so many bytes and a little more, for `read`. */
+  /** Read its body, up to this many bytes and a little more, then call `read`. */
   | { kind: 'body'; most: number }
-  /** Name its caller: `named`, or refuse it. */
+  /** Authenticate its caller, then call `named`, or refuse it. */
   | { kind: 'caller' }
-  /** Find out whether a session may have the id that it names: `known`, or refuse it. */
+  /** Find out whether a session may have the id that it names, then call `known`, or refuse it. */
   | { kind: 'session' }
-  /** Find out which part of `requested` (a filter as JSON text) its caller may hear, and `open` a stream for it. */
+  /**
+   * Find out which part of `requested` (a filter as JSON text) its caller may receive, and `open` a
+   * stream for it.
+   */
   | { kind: 'listen'; requested: string }
-  /** Hand it to the server behind, and begin a session by what that answers: `initialized`. */
+  /** Pass it to the MCP server, and begin a session from the answer: `initialized`. */
   | { kind: 'initialize' }
-  /** Ask this of its session, in words of the core: `answered`, or refuse it. */
+  /** Pass this question to its session, then call `answered`, or refuse it. */
   | { kind: 'ask'; question: string }
-  /** Find out which part of `requested` (a filter as JSON text) its caller may hear: `answered`, or refuse it. */
+  /**
+   * Find out which part of `requested` (a filter as JSON text) its caller may receive, then call
+   * `answered`, or refuse it.
+   */
   | { kind: 'authorize'; requested: string }
-  /** Hand it to the server behind, in the session that it has there; undefined: it keeps none. Then `sent`. */
+  /**
+   * Pass it to the MCP server, in the session with this id there; undefined if it keeps none. Then
+   * call `sent`.
+   */
   | { kind: 'send'; behind: string | undefined }
-  /** Answer it with what the server behind has answered. */
+  /** Respond with the answer of the MCP server. */
   | { kind: 'forward' }
-  /** Open the stream of its session: `openSession`, or refuse it. */
+  /** Open the stream of its session with `openSession`, or refuse it. */
   | { kind: 'openSession' }
-  /** Hand it to the server behind, whose answer names no capabilities that are not served, where it `withholds`. */
+  /**
+   * Pass it to the MCP server. If it `withholds`, remove the capabilities that are not served from
+   * the answer.
+   */
   | { kind: 'pass'; withholds: boolean };
 
-/** The answer to `initialize`, and what the session was told that it is notified about, as JSON texts. */
+/**
+ * The answer to `initialize`, and the notification capabilities that it advertises, as JSON texts.
+ */
 export interface LegacyInitialized {
   answer: string;
   capabilities: string;
 }
 ";
 
-/// One request on its way: what has to be found out of it, in which order, and what becomes of it.
+/// The processing of one request: the steps to take, in order, and the response.
 #[wasm_bindgen]
 pub struct Exchange {
     core: exchange::Exchange,
     accepted: Option<Accepted>,
-    /// Whether a session is asked, and not who authorizes.
+    /// Whether the pending step is a question to a session, rather than an authorization.
     is_asking: bool,
 }
 
@@ -90,13 +104,13 @@ struct Initialized {
 
 #[wasm_bindgen]
 impl Exchange {
-    /// Names and values of header fields to add to the answer, also to one of the server behind.
+    /// Names and values of header fields to add to the response, including one of the MCP server.
     #[wasm_bindgen(getter, unchecked_return_type = "[string, string][]")]
     pub fn fields(&self) -> JsValue {
         object(&self.core.fields())
     }
 
-    /// The next thing to do: the same again until that is done.
+    /// Returns the next step: the same one until it is done.
     #[wasm_bindgen(unchecked_return_type = "Step")]
     pub fn step(&mut self) -> JsValue {
         let step = self.core.poll();
@@ -131,27 +145,28 @@ impl Exchange {
         object(&step)
     }
 
-    /// The body was read; one over the limit may be cut off anywhere beyond it.
+    /// Passes the body; one over the limit may be truncated anywhere beyond it.
     pub fn read(&mut self, body: Vec<u8>) {
         self.core.handle_body(body);
     }
 
-    /// The caller was named; undefined: it has no name, or needs none.
+    /// Passes the caller's name; undefined if it has none, or needs none.
     pub fn named(&mut self, principal: Option<String>) {
         self.core.handle_caller(principal.as_deref());
     }
 
-    /// A session may have the id that the request names.
+    /// Confirms that a session may have the id that the request names.
     pub fn known(&mut self) {
         self.core.handle_session();
     }
 
-    /// What was asked for is answered, as JSON text. To `ask`: what the session has replied; to `authorize`: the filter that is granted of
-    /// what was requested, where undefined grants all of it. Throws where it is none.
+    /// Passes the answer to the pending step, as JSON text. For `ask`: the reply of the session.
+    /// For `authorize`: the part of the requested filter that is granted, where undefined grants
+    /// all of it. Throws if it is not valid.
     pub fn answered(&mut self, answer: Option<String>) -> Result<(), JsValue> {
         if self.is_asking {
             let reply = answer.as_deref().and_then(Reply::from_json);
-            let wrong = || coded("malformed-session", "this is no reply of a session");
+            let wrong = || coded("malformed-session", "invalid session reply");
             self.core.handle_reply(reply.ok_or_else(wrong)?);
         } else {
             let permit = answer.as_deref().map(filter_of).transpose()?;
@@ -160,18 +175,19 @@ impl Exchange {
         Ok(())
     }
 
-    /// The server behind has answered with this HTTP status.
+    /// Passes the HTTP status of the MCP server's response.
     pub fn sent(&mut self, status: u16) {
         self.core.handle_status(status);
     }
 
-    /// The refusal of this request.
+    /// Returns the refusal of this request.
     #[wasm_bindgen(unchecked_return_type = "Answer")]
     pub fn refuse(&self, refusal: Refusal) -> JsValue {
         self.refused(refusal.reason())
     }
 
-    /// Bytes that the names of a listen count, and those of its caller's `scope`, which is JSON text.
+    /// Returns the budget bytes of the names of a listen and of its caller's `scope`, which is JSON
+    /// text.
     pub fn names(&self, scope: &str) -> usize {
         let Some(accepted) = &self.accepted else {
             return 0;
@@ -183,10 +199,11 @@ impl Exchange {
         filter.topics().iter().map(Topic::names).sum()
     }
 
-    /// The stream that answers a listen: what is honored is what the server advertises and `authorized` (JSON
-    /// text of a filter; undefined: everything) names too. `scope` names the caller and its audiences, as JSON text:
-    /// `audiences`, and its name in `principals`; throws where one of them is no name. Keep-alives every `keepAliveMs`; 0: none. What happens is
-    /// counted in `tally`.
+    /// Creates the stream that answers a listen. It honors what the server advertises and
+    /// `authorized` (JSON text of a filter; undefined: everything) names too. `scope` is JSON text
+    /// with the audiences of the caller in `audiences`, and its name in `principals`; throws if one
+    /// of them is not valid. `keepAliveMs` is the interval of keep-alives; 0 disables them. Events
+    /// and notifications are counted in `tally`.
     pub fn open(
         &self,
         discovered: &Discovered,
@@ -205,8 +222,9 @@ impl Exchange {
         Ok(stream.into())
     }
 
-    /// The answer to `initialize`, made from the body of the handler's; `known` is what the server
-    /// really notifies about, as JSON text. Undefined where the handler gave no result.
+    /// Returns the answer to `initialize`, derived from the body of the handler's answer. `known`,
+    /// as JSON text, replaces its notification capabilities. Undefined if the handler gave no
+    /// result.
     #[wasm_bindgen(unchecked_return_type = "LegacyInitialized | undefined")]
     pub fn initialized(&self, body: &[u8], known: Option<String>) -> JsValue {
         let known = known.as_deref().map(Capabilities::from_json);
@@ -217,7 +235,7 @@ impl Exchange {
         }))
     }
 
-    /// After `openSession`: the stream, with keep-alives every `keepAliveMs`; 0: none. Otherwise as `open`.
+    /// Returns the stream after `openSession`; the parameters are those of `open`.
     #[wasm_bindgen(js_name = openSession)]
     pub fn open_session(
         &self,
@@ -251,5 +269,5 @@ impl From<exchange::Exchange> for Exchange {
 }
 
 fn out_of_place() -> JsValue {
-    coded("out-of-place", "the request is no listen")
+    coded("out-of-place", "the request is not a listen")
 }

@@ -17,28 +17,29 @@ use super::{
     stream::{Stream, StreamState},
 };
 
-/// Streams of one process or isolate on one bus: events in, chunks of response bodies out. A stream is its slot: a number that is
-/// free again once `remove` was called.
+/// The streams of one process or isolate on one bus: events in, chunks of response bodies out. A
+/// stream is identified by its slot: a number that is reused after `remove`.
 #[wasm_bindgen]
 pub struct Fanout {
     core: Core,
-    /// How many streams there is memory for.
+    /// The number of streams that memory has been allocated for.
     provided: usize,
 }
 
-/// Where the events come from.
+/// The source of the events.
 enum Core {
-    /// `publish`.
+    /// Calls of `publish`.
     Fed(Box<fanout::Fanout>),
-    /// The bus, by way of a connection: see `isolate.rs`.
+    /// The bus, over a connection: see `isolate.rs`.
     Following(Box<Isolate>),
 }
 
 #[wasm_bindgen]
 impl Fanout {
-    /// A fan-out without streams. It follows a bus where `epoch` says when the clock of the other calls began, in milliseconds since 1970;
-    /// otherwise it is fed by `publish`. A request may do so many `writes` for others, and where all have, streams are shed every `shedMs`
-    /// milliseconds.
+    /// Creates a fan-out without streams. With `epoch`, it follows a bus; `epoch` is when the clock
+    /// of the other calls started, in milliseconds since 1970. Without it, events come from
+    /// `publish`. `writes` limits the writes of a request for others; if all requests are spent,
+    /// streams are shed every `shedMs` milliseconds.
     #[wasm_bindgen(constructor)]
     pub fn new(
         epoch: Option<f64>,
@@ -52,10 +53,12 @@ impl Fanout {
         Self { core, provided: 0 }
     }
 
-    /// Holds a stream; where it follows a bus, nothing is written before that has confirmed: see `StreamState`. A reader that takes nothing
-    /// for `stallMs`, while something waits for it, is given up, and what the stream was promised is asked for again once it is older than
-    /// `grantMs`; 0: never. It is rotated at `retiresAt`, and ends at once at `expiresAt`; undefined: never.
-    #[allow(clippy::too_many_arguments, reason = "one crossing a stream")]
+    /// Adds a stream. If the fan-out follows a bus, nothing is written before the bus has
+    /// confirmed: see `StreamState`. The stream ends if its client reads nothing for `stallMs`
+    /// milliseconds while output is pending, and its caller is authorized again once the
+    /// authorization is older than `grantMs` milliseconds; 0 disables either. It is rotated at
+    /// `retiresAt`, and ends at once at `expiresAt`; undefined disables either.
+    #[allow(clippy::too_many_arguments, reason = "one call per stream")]
     pub fn open(
         &mut self,
         stream: Stream,
@@ -94,14 +97,15 @@ impl Fanout {
         id.slot()
     }
 
-    /// What holds of a stream: the sum of all `StreamState`s that do.
+    /// Returns the states of a stream: the sum of the matching `StreamState`s.
     #[wasm_bindgen(js_name = stateOf)]
     pub fn state_of(&self, stream: u32) -> u32 {
         self.held(stream)
             .map_or(StreamState::Ended as u32, StreamState::of)
     }
 
-    /// Lets a stream go, which `givesUp` ends at once, without a result. Returns the stable name of why it ended, where it did.
+    /// Removes a stream; `givesUp` ends it at once first, without a result. Returns the stable name
+    /// of why it ended, if it has.
     pub fn remove(
         &mut self,
         stream: u32,
@@ -120,8 +124,9 @@ impl Fanout {
         Some(ending.code().to_owned())
     }
 
-    /// Events were published at that moment of the clock of `now`, each a line of JSON text. The answer says what to write to whom: see `js/streams/fanout-bodies.ts`; undefined where
-    /// no stream is to be written to. Which streams had no room is to be said with `due` at once.
+    /// Publishes events, each a line of JSON text; `published` and `now` are on the same clock.
+    /// Returns what to write to which stream: see `js/streams/fanout-bodies.ts`; undefined if
+    /// nothing is to be written. Report the streams without room with `due` at once.
     pub fn publish(
         &mut self,
         events: &str,
@@ -142,8 +147,8 @@ impl Fanout {
         Ok((!fan.is_empty()).then(|| packed(&fan)))
     }
 
-    /// The streams that are to be polled for what was published last; undefined: none. Those in `missed` had no room for what the last
-    /// `publish` answered.
+    /// Returns the streams to poll after the last publish; undefined if there are none. `missed`
+    /// are the streams that had no room for what the last `publish` returned.
     pub fn due(&mut self, missed: Option<Vec<u32>>, now: f64) -> Option<Vec<u32>> {
         if let Some(missed) = missed {
             let ids = missed.iter().filter_map(|slot| self.fanout().id_at(*slot));
@@ -154,16 +159,17 @@ impl Fanout {
         (!due.is_empty()).then(|| slots_of(due))
     }
 
-    /// The filter, as JSON text, of which somebody has to say whether the caller of a stream may still hear it: what is to be written waits
-    /// for `renew`. Undefined: nobody has to, or somebody is being asked.
+    /// Returns the filter to authorize again, as JSON text: output of the stream is withheld until
+    /// `renew`. Undefined if no authorization is required, or one is pending.
     pub fn question(&mut self, stream: u32) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let question = self.fanout_mut().poll_question(id)?;
         Some(question.to_json())
     }
 
-    /// What the caller of a stream may receive now, as JSON text of a filter, and until when; undefined: nothing, or without a limit. A stream that was
-    /// promised more ends at once; it is to be polled. The answer says what is wrong with a text that is no filter, which counts as nothing.
+    /// Passes the part of the filter that the caller of a stream may receive now, as JSON text, and
+    /// until when; undefined: nothing, or without a limit. A stream that honors more ends at once;
+    /// poll it. Returns the error if the text is not a filter, which counts as nothing.
     pub fn renew(
         &mut self,
         stream: u32,
@@ -189,7 +195,8 @@ impl Fanout {
         renewed.wrong
     }
 
-    /// Events may have been missed: every stream is to be polled. Where they are about to close, those of callers with a name end at once.
+    /// Handles a possible loss of events: poll every stream. If the streams are about to close,
+    /// those of named callers end at once.
     pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         let fanout = self.fanout_mut();
         if is_closing {
@@ -199,7 +206,8 @@ impl Fanout {
         }
     }
 
-    /// The next bytes to write to a stream; undefined: it has no room, or there is nothing now, or nothing any more (see `StreamState`).
+    /// Returns the next bytes to write to a stream; undefined if it has no room, or no output now
+    /// or any more (see `StreamState`).
     pub fn poll(
         &mut self,
         stream: u32,
@@ -216,7 +224,8 @@ impl Fanout {
         None
     }
 
-    /// When to call `timeout`, for all streams or for one that has its own timer, on the clock of the other calls; undefined: not now.
+    /// When to call `timeout`, for all streams or for one with its own timer, on the clock of the
+    /// other calls; undefined if no deadline is set.
     pub fn deadline(&self, stream: Option<u32>) -> Option<f64> {
         let deadline = match stream {
             Some(stream) => self.held(stream)?.poll_timeout(),
@@ -225,7 +234,7 @@ impl Fanout {
         deadline.map(time)
     }
 
-    /// The moment of `deadline` has come; the answer names the streams to poll.
+    /// Handles the deadline. Returns the streams to poll.
     pub fn timeout(&mut self, stream: Option<u32>, now: f64) -> Vec<u32> {
         let now = millis(now);
         if let Some(stream) = stream {
@@ -235,7 +244,8 @@ impl Fanout {
         slots_of(self.fanout_mut().handle_timeout(now))
     }
 
-    /// Ends a stream gracefully: what is pending, then the result. `isSettled` says that the bus has delivered what was published before.
+    /// Ends a stream gracefully: pending output is sent, then the result. `isSettled` says that the
+    /// bus has delivered everything published before.
     pub fn close(&mut self, stream: u32, #[wasm_bindgen(js_name = isSettled)] is_settled: bool) {
         match &mut self.core {
             Core::Fed(_) => self.tend(stream, |stream| {
@@ -249,7 +259,8 @@ impl Fanout {
         }
     }
 
-    /// Ends a stream at that moment, without a result, after what is pending then. Of several moments the earliest counts.
+    /// Ends a stream at this time, without a result, after its pending output. Of several times the
+    /// earliest applies.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
         self.tend(stream, |stream| {
@@ -259,7 +270,7 @@ impl Fanout {
 }
 
 impl Fanout {
-    /// What follows the bus, where that is how events come.
+    /// Returns the isolate, if the fan-out follows a bus.
     pub(crate) fn isolate(&mut self) -> Option<&mut Isolate> {
         match &mut self.core {
             Core::Fed(_) => None,
@@ -293,8 +304,9 @@ impl Fanout {
         }
     }
 
-    /// Node 24 and earlier collect all garbage whenever memory grows, and memory grows by one page where nobody asks for
-    /// more: with many streams that is most of what opening costs.
+    /// Node 24 and earlier run a full garbage collection whenever memory grows, and memory grows by
+    /// single pages unless more is requested: with many streams, this is most of the cost of
+    /// opening one. So memory is allocated ahead.
     fn provide(&mut self) {
         let streams = self.fanout().len();
         if streams < self.provided {
@@ -308,8 +320,9 @@ impl Fanout {
     }
 }
 
-/// A fan as numbers of four bytes, little end first, and the chunks after them: how long the numbers are, how many chunks, where
-/// each ends, and of each write the stream and the place of its chunk.
+/// Packs a fan as numbers of four bytes, little-endian, followed by the chunks. The numbers are:
+/// their total length in bytes, the number of chunks, the end of each chunk, and for each write the
+/// stream and the index of its chunk.
 pub(crate) fn packed(fan: &Fan) -> Vec<u8> {
     let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
     let mut bytes = Vec::with_capacity(head + fan.bytes.len());
@@ -333,5 +346,5 @@ fn word(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// About what an idle stream takes.
+/// The approximate bytes of an idle stream.
 const STREAM_BYTES: usize = 256;

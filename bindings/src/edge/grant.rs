@@ -6,16 +6,16 @@ use crate::{error::coded, number::millis};
 
 use super::options::read_filter;
 
-/// What came of an answer about what a caller may hear.
+/// The result of a renewed authorization.
 #[derive(Default)]
 pub(crate) struct Renewed {
-    /// What was wrong with it.
+    /// The error, if it was not valid.
     pub(crate) wrong: Option<String>,
-    /// The scope of the stream, where the caller has further audiences now.
+    /// The scope of the stream, if the caller has further audiences now.
     pub(crate) scope: Option<Scope>,
 }
 
-/// Somebody has said what the caller may hear; without it, or where it is no filter, that is nothing.
+/// Applies a renewed authorization; a missing or invalid filter denies everything.
 pub(crate) fn renew(stream: &mut Tended<'_>, authorized: Option<&str>, now: Millis) -> Renewed {
     match authorized.map(read_filter) {
         Some(Ok(mut allowed)) => {
@@ -37,7 +37,7 @@ pub(crate) fn renew(stream: &mut Tended<'_>, authorized: Option<&str>, now: Mill
     }
 }
 
-/// A stream ends at that moment; `None`: never.
+/// Sets when a stream expires; `None` for never.
 pub(crate) fn expire(stream: &mut Tended<'_>, at: Option<f64>) {
     match at {
         Some(at) => stream.expire_at(millis(at)),
@@ -45,8 +45,9 @@ pub(crate) fn expire(stream: &mut Tended<'_>, at: Option<f64>) {
     }
 }
 
-/// What a caller hears of what is not for everybody.
+/// Parses the audiences and principals of a caller.
 pub(crate) fn scope_of(text: &str) -> Result<Scope, JsValue> {
-    let wrong = "a name of a caller or an audience is empty, too long, or holds control characters";
+    let wrong =
+        "a name of a caller or an audience is empty, too long, or contains control characters";
     Scope::from_json(text).ok_or_else(|| coded("authorizer-failed", wrong))
 }

@@ -20,17 +20,20 @@ use super::{
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What is to be done about the bus: give up the connection; make a new one, and send `text` on it first; send it on the one that there is. */
+/**
+ * The next step towards the bus: close the connection; open a new one, and send `text` on it first;
+ * or send it on the current one.
+ */
 export type UpstreamCall = { kind: 'leave' } | { kind: 'attach' | 'send'; text: string };
 
-/** What is to be done for streams. */
+/** The next step for streams. */
 export type Told =
-  /** Write this, as what `publish` answers. */
+  /** Write this fan, packed as in the result of `publish`. */
   | { kind: 'write'; fan: Uint8Array }
   | { kind: 'poll'; streams: Uint32Array }
-  /** The stream cannot be opened: there is no bus, or no room there. */
+  /** The stream cannot be opened: the bus is not available, or has no room. */
   | { kind: 'refused' | 'full'; stream: number }
-  /** The stream is held here no longer: `parted` is for another one to `adopt`. */
+  /** The stream is no longer held here: `parted` has to be passed to `adopt` elsewhere. */
   | { kind: 'parted'; stream: number; parted: Stream };
 ";
 
@@ -66,10 +69,11 @@ enum Told {
     },
 }
 
-/// Streams that share a connection to a bus. A fan-out that is fed does nothing of this.
+/// Streams that share a connection to a bus. These calls have no effect on a fan-out without one.
 #[wasm_bindgen]
 impl Fanout {
-    /// How long an attach may stay unanswered, and how often a silent bus is asked (0: never).
+    /// Sets how long an attach may stay unanswered, and how often a silent bus is verified, both in
+    /// milliseconds; 0 disables the latter.
     #[wasm_bindgen(js_name = setPatience)]
     pub fn set_patience(
         &mut self,
@@ -84,14 +88,15 @@ impl Fanout {
         }
     }
 
-    /// Holds a stream that was parted with elsewhere. It is alone here; `random` is drawn from [0, 1).
+    /// Adds a stream that was released elsewhere. It has this fan-out to itself; `random` is drawn
+    /// from [0, 1).
     pub fn adopt(&mut self, parted: Stream, now: f64, random: f64) -> Option<u32> {
         let Stream { inner, since, .. } = parted;
         let id = self.isolate()?.adopt(inner, since, millis(now), random);
         Some(id.slot())
     }
 
-    /// Whether the bus has room for one more stream, as far as is known.
+    /// Whether the bus has room for another stream, as far as is known.
     #[wasm_bindgen(js_name = hasRoomFor)]
     pub fn has_room_for(&mut self, stream: &Stream, now: f64) -> bool {
         let honored = stream.inner.honored();
@@ -99,13 +104,19 @@ impl Fanout {
             .is_none_or(|isolate| isolate.has_room_for(honored, millis(now)))
     }
 
-    /// Takes a bus frame; the answer is the code of the error if it had to be dropped.
+    /// Handles a bus frame. Returns the error code if it was dropped.
     pub fn receive(&mut self, message: &str, now: f64) -> Option<String> {
         let handled = self.isolate()?.handle_message(message, millis(now));
         handled.err().map(|error| error.code().to_owned())
     }
 
-    /// The connection to the bus is gone; `random` is drawn from [0, 1).
+    /// Returns whether what was received last answers streams that wait for the bus.
+    #[wasm_bindgen(js_name = hasAnswers)]
+    pub fn has_answers(&mut self) -> bool {
+        self.isolate().is_some_and(|isolate| isolate.has_answers())
+    }
+
+    /// Handles the loss of the connection to the bus; `random` is drawn from [0, 1).
     pub fn lose(&mut self, why: Loss, now: f64, random: f64) {
         let Some(isolate) = self.isolate() else {
             return;
@@ -122,8 +133,8 @@ impl Fanout {
         }
     }
 
-    /// What is to be done about the bus; undefined: nothing now. Where the moment that `upstream` names has come, `random` is drawn from
-    /// [0, 1).
+    /// Returns the next step towards the bus; undefined if there is none now. Pass `random`, drawn
+    /// from [0, 1), if the deadline in `upstream` has come.
     #[wasm_bindgen(unchecked_return_type = "UpstreamCall | undefined")]
     pub fn call(&mut self, now: f64, random: Option<f64>) -> JsValue {
         let now = millis(now);
@@ -136,7 +147,7 @@ impl Fanout {
         optional(call.map(Call::from))
     }
 
-    /// The next thing to do for streams; undefined: nothing now.
+    /// Returns the next step for streams; undefined if there is none now.
     #[wasm_bindgen(unchecked_return_type = "Told | undefined")]
     pub fn output(&mut self, now: f64) -> JsValue {
         let isolate = self.isolate();
@@ -144,17 +155,18 @@ impl Fanout {
         optional(output.map(Told::from))
     }
 
-    /// Asks the bus for everything that was published before this call.
+    /// Requests everything from the bus that was published before this call.
     pub fn settle(&mut self, now: f64) {
         if let Some(isolate) = self.isolate() {
             isolate.settle(millis(now));
         }
     }
 
-    /// How the bus is, as numbers, for this is read at every frame. How often it was lost, how often it confirmed again after that, how often
-    /// frames were missing on a connection that stayed open, and the bus could not tell what was missed; then 1 where it was lost and has not
-    /// confirmed again yet, and 1 where everything that was published before `settle` has been received; then, on the clock of the other
-    /// calls, the moment at which there may be something to do about it, if there is one.
+    /// Returns the state of the bus, as numbers because it is read at every frame: the count of
+    /// outages; of recoveries; of gaps on a connection that stayed open; and of resyncs, where the
+    /// bus could not replay what was missed. Then 1 if the bus is away, and 1 if everything
+    /// published before `settle` has been received. Then the deadline, on the clock of the other
+    /// calls, if there is one.
     pub fn upstream(&mut self) -> Vec<f64> {
         let Some(isolate) = self.isolate() else {
             return Vec::new();
@@ -168,7 +180,7 @@ impl Fanout {
     }
 }
 
-/// What follows a bus.
+/// Creates an isolate that follows a bus.
 pub(crate) fn following(epoch: f64, budget: Budget) -> Isolate {
     let mut isolate = Isolate::new(Patience::default(), millis(epoch));
     isolate.lease().set_budget(budget);
@@ -181,11 +193,11 @@ pub(crate) fn following(epoch: f64, budget: Budget) -> Isolate {
 pub enum Loss {
     /// It broke.
     Lost,
-    /// The bus is busy: it is to be asked again later than others.
+    /// The bus is overloaded: reconnect later than usual.
     Busy,
-    /// The bus has no room for it.
+    /// The bus has no room for the connection.
     Full,
-    /// The bus let it go, for a shard has the streams from now on.
+    /// The bus closed it, because a shard serves the streams from now on.
     SentOn,
 }
 

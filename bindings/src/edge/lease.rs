@@ -17,13 +17,13 @@ use super::fanout::{Fanout, slots_of};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** What is to be done about the socket that the streams share. */
+/** The next step for the socket that the streams share. */
 export type LeaseCall =
-  /** The request of the stream is to `take` the socket, or to close it and `watch`. */
+  /** The request of the stream has to `take` the socket, or to close it and `watch`. */
   | { kind: 'appoint' | 'release'; stream: number }
-  /** The request that has the socket is to `prove` that it runs. */
+  /** The request that owns the socket has to `prove` that it runs. */
   | { kind: 'prove'; term: number }
-  /** The streams are to end: all requests are spent. */
+  /** These streams have to end: all requests are spent. */
   | { kind: 'shed'; streams: Uint32Array };
 ";
 
@@ -45,24 +45,26 @@ enum Call {
     },
 }
 
-/// Which stream's request has the connection to the bus.
+/// The lease: which stream's request owns the connection to the bus.
 #[wasm_bindgen]
 impl Fanout {
-    /// The request of a stream runs, and takes the socket: the answer numbers its term. Undefined: it must not have it.
+    /// Takes the socket for the request of a stream, which is running. Returns the number of its
+    /// term; undefined if it must not own it.
     pub fn take(&mut self, stream: u32) -> Option<u32> {
         let (isolate, id) = self.member(stream)?;
         isolate.lease().take(id).map(|Term(term)| term)
     }
 
-    /// The request that took the socket in this term runs.
+    /// Proves that the request that took the socket in this term is running.
     pub fn prove(&mut self, term: u32) {
         if let Some(isolate) = self.isolate() {
             isolate.lease().handle_proof(Term(term));
         }
     }
 
-    /// The request of a stream looks whether the one that has the socket runs, if it is time to; `random` is drawn from [0, 1). The answer
-    /// is when to call this again, on the clock of the other calls; undefined: it has the socket itself.
+    /// Checks on behalf of the request of a stream whether the owner of the socket is running, if
+    /// it is time to; `random` is drawn from [0, 1). Returns when to call this again, on the clock
+    /// of the other calls; undefined if it owns the socket itself.
     pub fn watch(&mut self, stream: u32, now: f64, random: f64) -> Option<f64> {
         let (isolate, id) = self.member(stream)?;
         let lease = isolate.lease();
@@ -70,8 +72,8 @@ impl Fanout {
         lease.poll_timeout_of(id).map(time)
     }
 
-    /// What is to be done about the socket; undefined: nothing now. To be asked after `output`, `watch` and `remove`; `random` is drawn
-    /// from [0, 1).
+    /// Returns the next step for the socket; undefined if there is none now. Call it after
+    /// `output`, `watch` and `remove`; `random` is drawn from [0, 1).
     #[wasm_bindgen(unchecked_return_type = "LeaseCall | undefined")]
     pub fn lease(&mut self, now: f64, random: f64) -> JsValue {
         let isolate = self.isolate();
@@ -101,7 +103,7 @@ impl From<LeaseOutput<StreamId>> for Call {
     }
 }
 
-/// What is not set is as it is by default.
+/// Returns the default budget with these overrides.
 pub(crate) fn budget_of(writes: Option<u32>, shed_ms: Option<f64>) -> Budget {
     let Budget {
         writes: most,

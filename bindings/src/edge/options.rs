@@ -7,7 +7,8 @@ use mcp_listen::{
 
 use crate::error::coded;
 
-/// JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes.
+/// Parses JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds,
+/// taskIdBytes.
 pub(crate) fn limits_of(limits: Option<String>) -> Result<Limits, JsValue> {
     limits.map_or_else(
         || Ok(Limits::default()),
@@ -18,7 +19,7 @@ pub(crate) fn limits_of(limits: Option<String>) -> Result<Limits, JsValue> {
     )
 }
 
-/// An authorizer's answer; its size is the host's own affair.
+/// Parses an authorizer's filter; its size is not limited, since it comes from the host.
 pub(crate) fn filter_of(text: &str) -> Result<SubscriptionFilter, JsValue> {
     read_filter(text).map_err(|error| coded("invalid-filter", &error.to_string()))
 }

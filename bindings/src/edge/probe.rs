@@ -9,7 +9,7 @@ use super::options::filter_of;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** A request of this package to the server behind it. */
+/** A request of this package to the upstream server. */
 export interface Asked {
   /** Its header fields, as lines `name: value`. */
   headers: string;
@@ -17,24 +17,25 @@ export interface Asked {
   body: string;
 }
 
-/** What an answer says. */
+/** The content of an answer. */
 export interface Probed {
-  /** The filter that it acknowledges, as JSON text; undefined where there is none. */
+  /** The filter that it acknowledges, as JSON text; undefined if there is none. */
   acknowledged: string | undefined;
-  /** Whether it is an error `no such method or revision`. */
+  /** Whether it is an error for an unknown method or revision. */
   isUnknown: boolean;
 }
 ";
 
-/// What a server behind us is asked.
+/// A question to the upstream server.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Question {
     /// Its capabilities.
     Discover,
-    /// Its capabilities, by a line between those of its client; the detail is what no client could guess.
+    /// Its capabilities, in a line between those of its client; the detail is a token that no
+    /// client could guess.
     DiscoverLine,
-    /// Whether it serves a caller, of a server of 2025.
+    /// Whether it serves a caller, for a server of 2025.
     Initialize,
     /// What it honors of a filter, which is the detail, as JSON text.
     Listen,
@@ -53,7 +54,7 @@ struct Probed {
     is_unknown: bool,
 }
 
-/// The request that asks it.
+/// Returns the request for a question.
 #[wasm_bindgen(js_name = questionOf, unchecked_return_type = "Asked")]
 pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue, JsValue> {
     let detail = detail.unwrap_or_default();
@@ -73,7 +74,7 @@ pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue
     Ok(object(&Asked { headers, body }))
 }
 
-/// What the body of an answer says.
+/// Reads the body of an answer.
 #[wasm_bindgen(unchecked_return_type = "Probed")]
 pub fn probed(body: &[u8]) -> JsValue {
     object(&Probed {
@@ -82,7 +83,7 @@ pub fn probed(body: &[u8]) -> JsValue {
     })
 }
 
-/// Revisions before 2026-07-28 have no header fields of their own.
+/// Revisions before 2026-07-28 have no additional header fields.
 fn headers_of(method: Option<&str>) -> String {
     let common = "content-type: application/json\naccept: application/json, text/event-stream";
     method.map_or_else(

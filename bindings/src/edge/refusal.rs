@@ -2,45 +2,45 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::error;
 
-/// Reasons to refuse that only the host can know.
+/// Reasons for a refusal that only the host can determine.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Refusal {
-    /// 401: the caller did not say who it is.
+    /// 401: the caller is not authenticated.
     Unauthorized,
-    /// 403: the caller may not listen.
+    /// 403: the caller is not allowed to listen.
     Forbidden,
-    /// 503: this isolate holds as many streams as it may.
+    /// 503: the maximum number of streams of this isolate is reached.
     TooManyStreams,
-    /// 429: the caller holds as many streams here as it may.
+    /// 429: the maximum number of streams of this caller is reached.
     TooManyOfCaller,
-    /// 503: the caller's rights could not be established.
+    /// 503: the authorizer failed.
     AuthorizerFailed,
-    /// 503: the bus or the handler does not answer.
+    /// 503: the bus or the handler does not respond.
     Unavailable,
-    /// 503: shutting down.
+    /// 503: the server is shutting down.
     Closing,
     /// 404: the server does not offer the method.
     MethodNotFound,
-    /// 404: no such session.
+    /// 404: the session does not exist.
     SessionNotFound,
-    /// 409: the session has a stream already.
+    /// 409: the session already has a stream.
     StreamTaken,
-    /// 503: no more sessions.
+    /// 503: the maximum number of sessions is reached.
     TooManySessions,
     /// 400: the request needs a session.
     SessionMissing,
-    /// 400: the session has been initialized.
+    /// 400: the session is already initialized.
     SecondInitialize,
-    /// 502: the server behind cannot be reached.
+    /// 502: the upstream server cannot be reached.
     BadGateway,
-    /// 504: the server behind does not begin to answer.
+    /// 504: the upstream server does not begin to respond in time.
     GatewayTimeout,
-    /// 404: there is no server of this name.
+    /// 404: there is no upstream server with this name.
     UnknownServer,
     /// 408: the body did not arrive in time.
     BodyTimeout,
-    /// 431: the header fields are larger than what an open stream may keep.
+    /// 431: the header fields are larger than what an open stream may retain.
     HeadersTooLarge,
 }
 

@@ -2,19 +2,19 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::listen::Ending;
 
-/// Why a stream is to end that is neither closed nor lost.
+/// Why a stream retires.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Retirement {
-    /// It has reached its age.
+    /// It reached its maximum age.
     Rotated,
-    /// The server sends its clients elsewhere.
+    /// The server drains its streams, so that clients reconnect elsewhere.
     Drained,
-    /// The server makes room.
+    /// The server made room.
     Shed,
     /// The bus object no longer serves this deployment.
     Outdated,
-    /// The processor budget of its request is spent.
+    /// The CPU budget of its request is spent.
     Exhausted,
 }
 

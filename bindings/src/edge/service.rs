@@ -15,51 +15,52 @@ use super::{answer::Answer, exchange::Exchange, options::limits_of, refusal::Ref
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
-/** Upper bounds on what the sessions of a store take: whole numbers below 2^32, each the largest value still accepted. */
+/** Limits of a session store: whole numbers below 2^32, each the largest accepted value. */
 export interface SessionLimits {
   /** Sessions of all callers. */
   sessions: number;
-  /** Sessions of callers without a name. */
+  /** Sessions of unnamed callers. */
   unnamedSessions: number;
-  /** Sessions of one caller with a name, or of one address. */
+  /** Sessions of one named caller, or of one address. */
   sessionsPerPrincipal: number;
   /** Resources that one session watches. */
   uris: number;
-  /** Bytes of their URIs, 64 more for each. */
+  /** Bytes of the URIs of one session, plus 64 for each URI. */
   sessionUriBytes: number;
-  /** The same of all sessions. */
+  /** The same for all sessions. */
   busUriBytes: number;
-  /** The same of sessions of callers without a name. */
+  /** The same for the sessions of unnamed callers. */
   unnamedUriBytes: number;
 }
 
-/** What holds for all requests of a server. */
+/** The options of all requests of a server. */
 export interface ServiceOptions {
-  /** Origins of pages that may ask, one a line. */
+  /** Origins of pages that may send requests, one per line. */
   origins: string;
-  /** Hosts that requests may name, one a line; undefined: every host but a rebound one. */
+  /** Hosts that requests may address, one per line; undefined: every host except a rebound one. */
   hosts: string | undefined;
   /** JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes. */
   limits: string | undefined;
-  /** Without it whatever would need a stream is refused. */
+  /** If false, every request that needs a stream is refused. */
   holdsStreams: boolean;
   /**
-   * What becomes of requests of revisions before 2026-07-28: the server behind answers them, they are refused, or their sessions are kept
-   * here. `authorizes`: whether `authorize` narrows what each caller may receive.
+   * How to handle requests of revisions before 2026-07-28: the MCP server answers them, they are
+   * refused, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
+   * caller may receive.
    */
   earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
 }
 
-/** What the head of a request comes to. */
+/** The result of screening the head of a request. */
 export interface Screening {
-  /** The answer; undefined: the request goes on. */
+  /** The response; undefined if the request may proceed. */
   answer: Answer | undefined;
-  /** Names and values of header fields to add to the answer, also to one of the server behind. */
+  /** Names and values of header fields to add to the response, including one of the MCP server. */
   fields: [string, string][];
 }
 ";
 
-/// What holds for all requests of a server; made once.
+/// The options and state shared by all requests of a server.
 #[wasm_bindgen]
 pub struct Service(Arc<exchange::Service>);
 
@@ -95,11 +96,12 @@ struct Screening<'s> {
 
 #[wasm_bindgen]
 impl Service {
-    /// `options`: the JSON text of a `ServiceOptions`. Throws with a `code` where one of them is none.
+    /// `options`: the JSON text of a `ServiceOptions`. Throws with a `code` if one of them is not
+    /// valid.
     #[wasm_bindgen(constructor)]
     pub fn new(options: &str) -> Result<Self, JsValue> {
         let options: Options = json::from_text(options)
-            .ok_or_else(|| coded("invalid-options", "the options are none"))?;
+            .ok_or_else(|| coded("invalid-options", "the options are not valid"))?;
         let policy = Policy::new(&options.origins, options.hosts.as_deref())
             .map_err(|error| coded("invalid-options", &error.to_string()))?;
         let limits = limits_of(options.limits)?;
@@ -110,7 +112,8 @@ impl Service {
         Ok(Self(Arc::new(service)))
     }
 
-    /// Judges the head of a request: its method, absolute URL and header fields (lines `name: value`).
+    /// Screens the head of a request: its method, absolute URL and header fields, as lines
+    /// `name: value`.
     #[wasm_bindgen(unchecked_return_type = "Screening")]
     pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
         let screening = self.0.screen(method, url, &Headers::new(headers));
@@ -120,7 +123,7 @@ impl Service {
         })
     }
 
-    /// A new request; `isReadable`: its body has not been read yet.
+    /// Creates the exchange of a request; `isReadable` says that its body has not been read yet.
     pub fn exchange(
         &self,
         method: &str,
@@ -139,7 +142,7 @@ impl Service {
     }
 }
 
-/// The refusal of a request of which nothing is known.
+/// Returns the refusal of a request about which nothing is known.
 #[wasm_bindgen(js_name = refusalOf, unchecked_return_type = "Answer")]
 pub fn refusal_of(refusal: Refusal) -> JsValue {
     object(&Answer::from(exchange::Service::refuse(refusal.reason())))

@@ -6,32 +6,32 @@ use mcp_listen::{
     listen::ServerStream,
 };
 
-/// A stream that is held nowhere yet, or no longer where it was.
+/// A stream that is not held by a fan-out: it is new, or was released.
 #[wasm_bindgen]
 pub struct Stream {
     pub(crate) inner: ServerStream,
-    /// Up to where in the log of a bus it was given everything.
+    /// The mark in the log of a bus up to which it was given every event.
     pub(crate) since: Option<Mark>,
-    /// Where it is that of a session.
+    /// How it joins its session, for the stream of one.
     pub(crate) joining: Option<Joining>,
 }
 
-/// What may hold of a stream that is held, as bits of one number.
+/// States of a stream that is held, as bits of one number.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum StreamState {
-    /// The bus has yet to confirm.
+    /// The bus has not confirmed the registration yet.
     Opening = 1,
-    /// There is nothing more to poll, whatever room there is.
+    /// Nothing is left to poll, with or without room.
     Ended = 2,
-    /// All that is left to be polled is to be written at once, whatever room there is.
+    /// All remaining output has to be written at once, with or without room.
     Frozen = 4,
-    /// What is to be written waits for `renew`.
+    /// Output is withheld until `renew`.
     Asking = 8,
 }
 
 impl StreamState {
-    /// The sum of those that hold.
+    /// Returns the sum of the matching states.
     pub(crate) fn of(stream: &ServerStream) -> u32 {
         let states = [
             (Self::Opening, stream.is_opening()),
@@ -45,7 +45,7 @@ impl StreamState {
 }
 
 impl Stream {
-    /// That of a session.
+    /// Creates the stream of a session.
     pub(crate) fn resuming(stream: ServerStream, joining: Joining) -> Self {
         Self {
             joining: Some(joining),

@@ -4,21 +4,22 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::tally;
 
-/// What the streams of one server went through, counted together.
+/// Counters for the streams of one server.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Tally(pub(crate) Arc<tally::Tally>);
 
 #[wasm_bindgen]
 impl Tally {
-    /// Nothing has happened yet.
+    /// Creates counters at zero.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Events, notifications written, events that collapsed; milliseconds that notifications took together, then
-    /// how many took how long: up to 5, 20, 100, 500, 2,000, 10,000 ms, and longer.
+    /// Events; notifications written; events that collapsed; total milliseconds that notifications
+    /// took; then the number of notifications by how long they took: up to 5, 20, 100, 500, 2,000,
+    /// 10,000 ms, and longer.
     #[wasm_bindgen(getter)]
     pub fn counts(&self) -> Vec<f64> {
         let counted = self.0.read();

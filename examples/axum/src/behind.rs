@@ -1,4 +1,4 @@
-//! Stands for the MCP server that you have: it tells what it notifies about, and nothing else.
+//! Stands in for your MCP server: it answers `server/discover`, and nothing else.
 
 use axum::{
     Json,
@@ -7,7 +7,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-/// Answers what is no listen.
+/// Answers every request that is not a listen.
 pub async fn answer(Json(request): Json<Value>) -> Response {
     let Some(id) = request.get("id") else {
         return StatusCode::ACCEPTED.into_response();

@@ -1,4 +1,4 @@
-//! An MCP server on axum whose clients hear what changes, by the tower layer of mcp-listen.
+//! An MCP server on axum that notifies its clients of changes, with the tower layer of mcp-listen.
 
 mod behind;
 mod publish;
@@ -23,12 +23,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let bus = Bus::new();
     let layer = ListenLayer::new(bus.clone(), CAPABILITIES)
         .server_info(r#"{"name":"axum","version":"0.1.0"}"#)
-        // Programs and pages of this machine may ask, under its own names alone.
+        // Only programs and pages of this machine may send requests, and only to its loopback
+        // names.
         .allow(&[], Some(&["localhost", "127.0.0.1"]))?;
     let app = Router::new()
         .route("/mcp", any(behind::answer).layer(layer))
         .route("/publish", post(publish::answer).with_state(bus.clone()));
-    // axum waits until the last response has ended, and each stream ends with what waits and its result.
+    // axum waits until the last response has ended; each stream ends with its pending notifications
+    // and its result.
     let leaving = async move {
         asked_to_end().await;
         bus.close();
@@ -39,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Waits for Ctrl-C or SIGTERM, and without end where the host has no signals.
+/// Waits for Ctrl-C or SIGTERM; forever if signals are not available.
 async fn asked_to_end() {
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
@@ -50,7 +52,7 @@ async fn asked_to_end() {
     }
 }
 
-/// What the server declares.
+/// The capabilities that the server declares.
 const CAPABILITIES: Capabilities = Capabilities {
     tasks: false,
     ..Capabilities::ALL

@@ -1,4 +1,5 @@
-//! `POST /publish`: changes that come from elsewhere, as `{"kind":"resource_updated","uri":"note://todo"}`.
+//! `POST /publish`: changes from other programs, such as
+//! `{"kind":"resource_updated","uri":"note://todo"}`.
 
 use axum::{
     body::Bytes,
@@ -7,18 +8,18 @@ use axum::{
 };
 use mcp_listen_tower::{Bus, events_in};
 
-/// Publishes one event or several: all of them or none. Programs of this machine may, and pages may not: a browser sends
-/// `Origin` with every POST of a page.
+/// Publishes one event or several: all of them or none. Programs of this machine may publish, pages
+/// may not: a browser sends `Origin` with every POST of a page.
 ///
 /// # Errors
-/// 403 for a page, 415 for what is not JSON, 400 for what is no event, and for a revocation.
+/// 403 for a page, 415 for a body that is not JSON, 400 for an invalid event or a revocation.
 pub async fn answer(
     State(bus): State<Bus>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode, (StatusCode, String)> {
     if headers.contains_key(header::ORIGIN) {
-        return Err((StatusCode::FORBIDDEN, "pages do not publish".to_owned()));
+        return Err((StatusCode::FORBIDDEN, "pages may not publish".to_owned()));
     }
     if headers
         .get(header::CONTENT_TYPE)

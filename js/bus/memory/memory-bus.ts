@@ -195,14 +195,17 @@ export class InMemoryBus implements ListenBus {
     const next = (): BusOutput | undefined => bus.output(0, performance.now());
     for (let output = next(); output !== undefined; output = next()) {
       if (output.kind === 'send') for (const edge of output.edges) this.#send(edge, output.text);
-      else if (output.kind === 'close') this.#release(output.edge);
+      else if (output.kind === 'close') this.#release(output.edge, output.parting === 'lost');
     }
   }
 
-  #release(edge: number): void {
+  /** Lets an edge go; one that `comesBack` has the stream of a session that is attached elsewhere too. */
+  #release(edge: number, comesBack = false): void {
     const link = this.#links.get(edge);
     this.#leave(edge);
-    const why = new ListenError('bus-released', 'the session is over, or another stream of it has taken over');
+    const why = comesBack
+      ? new ListenError('bus-lost', 'the stream is attached on another connection')
+      : new ListenError('bus-released', 'the session is over, or a newer stream of it has taken over');
     this.#guarded(() => link?.lost(why));
   }
 

@@ -5,6 +5,7 @@ export class MemorySessionTable implements SessionRows {
   readonly #rows = new Map<string, Row>();
   /** The ids of the sessions of each caller that has a name or an address. */
   readonly #callers = new Map<string, Set<string>>();
+  readonly #releases = new Set<string>();
 
   /** How many sessions are held. */
   get size(): number {
@@ -60,6 +61,18 @@ export class MemorySessionTable implements SessionRows {
 
   atShard(number: number): string[] {
     return [...this.#rows].flatMap(([id, { shard }]) => (shard === number ? id : []));
+  }
+
+  keepRelease(text: string): void {
+    this.#releases.add(text);
+  }
+
+  forgetRelease(text: string): void {
+    this.#releases.delete(text);
+  }
+
+  releases(): string[] {
+    return [...this.#releases];
   }
 
   totals(): { named: SessionTotals; unnamed: SessionTotals } {

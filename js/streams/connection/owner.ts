@@ -12,7 +12,7 @@ export interface OwnerListener {
   sentOn(error: Error): void;
   tick(): void;
   /** What was received is to be served now. */
-  soon(): void;
+  serve(): void;
 }
 
 /** What a holder takes from its line. */
@@ -82,16 +82,27 @@ export class ConnectionOwner {
     this.#timer.arm(deadline);
   }
 
-  /** Something was received. What comes over the network in the same turn of the event loop is served together: it is written once to each stream. */
-  soon(): void {
-    if (this.#isAwaited) return;
+  /**
+   * Something was received, which runs on behalf of this request. What requests wait for is served at once. Everything else that comes
+   * over the network in the same turn of the event loop is served together: it is written once to each stream.
+   */
+  received(isAnswer: boolean): void {
+    if (isAnswer) this.#serve();
+    else if (!this.#isAwaited) this.#await();
+  }
+
+  #await(): void {
     this.#isAwaited = true;
     const serve = (): void => {
       this.#isAwaited = false;
-      ignoringTrap(() => this.#ends.soon());
+      this.#serve();
     };
     if (this.#options.isApart) setTimeout(serve, 0);
     else queueMicrotask(serve);
+  }
+
+  #serve(): void {
+    ignoringTrap(() => this.#ends.serve());
   }
 
   /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */

@@ -213,7 +213,7 @@ export class SharedConnection {
           this.#counting(() => this.#core.call(performance.now(), Math.random())),
         );
       },
-      soon: () => this.#serve(holder),
+      serve: () => this.#serve(holder),
     });
     member.hold(holder);
     this.#holder = holder;
@@ -225,7 +225,7 @@ export class SharedConnection {
     if (dropped !== undefined) {
       this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
     }
-    holder.soon();
+    holder.received(this.#core.hasAnswers());
   }
 
   /** What a line goes through, each of its streams does. */

@@ -7,7 +7,7 @@ use crate::{
         position::Mark,
         topic::{Topic, Topics},
     },
-    wire::{Follow, Missed, Watched},
+    wire::{Claim, Follow, Missed, Watched},
 };
 
 use super::{Asked, Parting, Shard, Waiting};
@@ -23,6 +23,9 @@ impl Shard {
             seq, add, joined, ..
         } = follow;
         let session = joined.into_iter().next();
+        if session.as_ref().is_some_and(|it| self.has_newer(it)) {
+            return self.close(edge, Parting::Over);
+        }
         let wanted: Topics = add.into_iter().collect();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
@@ -44,7 +47,7 @@ impl Shard {
         }
         self.waiting.retain(|waiting| waiting.edge != edge);
         let is_current = session.is_none() && self.is_current(&topics, since.as_ref());
-        let call = self.call_that_serves(&topics, session.as_deref(), since.as_ref());
+        let call = self.call_that_serves(&topics, session.as_ref(), since.as_ref());
         if is_current {
             self.answer(edge, seq, since, None, Vec::new());
         } else {
@@ -76,7 +79,7 @@ impl Shard {
     pub(super) fn call_that_serves(
         &self,
         topics: &[Topic],
-        session: Option<&str>,
+        session: Option<&Claim>,
         since: Option<&Mark>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;

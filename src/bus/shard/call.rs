@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 
 use crate::{
     backoff,
@@ -8,7 +8,7 @@ use crate::{
         position::{Mark, Position},
         topic::Delta,
     },
-    wire::{Follow, FollowAnswer, Followed, Missed},
+    wire::{Claim, Follow, FollowAnswer, Followed, Missed},
 };
 
 use super::{Asked, Flight, FollowCall, Parting, Shard};
@@ -85,7 +85,7 @@ impl Shard {
     }
 
     /// Everything that waits for a call waits for this one; the answer names the sessions among it.
-    pub(super) fn join(&mut self, seq: u64) -> Vec<Box<str>> {
+    pub(super) fn join(&mut self, seq: u64) -> Vec<Claim> {
         let mut joined = Vec::new();
         for waiting in &mut self.waiting {
             waiting.call = Some(seq);
@@ -131,7 +131,7 @@ impl Shard {
         self.ask_again(flight.left);
     }
 
-    fn ask_again(&mut self, left: Vec<Box<str>>) {
+    fn ask_again(&mut self, left: Vec<Claim>) {
         for waiting in &mut self.waiting {
             waiting.call = None;
         }

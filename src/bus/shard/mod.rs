@@ -7,7 +7,7 @@ mod restore;
 mod session;
 
 use alloc::collections::VecDeque;
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
@@ -18,7 +18,7 @@ use crate::{
         position::{Mark, Position},
         topic::{Subject, Topic},
     },
-    wire::{ProtocolError, SessionCall},
+    wire::{Claim, ProtocolError, SessionCall},
 };
 
 use super::{
@@ -46,8 +46,8 @@ pub struct Shard {
     /// What it follows at the root.
     wants: Wants,
     waiting: Vec<Waiting>,
-    sessions: Vec<(Box<str>, EdgeId)>,
-    left: Vec<Box<str>>,
+    sessions: Vec<(Claim, EdgeId)>,
+    left: Vec<Claim>,
     watches: Vec<Watch>,
     flight: Option<Flight>,
     /// What came while a call is on its way: of each topic the last event.
@@ -77,7 +77,7 @@ enum Asked {
     /// A fresh one.
     All {
         since: Option<Mark>,
-        session: Option<Box<str>>,
+        session: Option<Claim>,
     },
     /// One that has added these.
     More(Vec<Topic>),
@@ -87,14 +87,14 @@ enum Asked {
 #[derive(Debug)]
 struct Watch {
     ticket: u32,
-    session: Box<str>,
+    session: Claim,
     call: Option<u64>,
 }
 
 #[derive(Debug)]
 struct Flight {
     seq: u64,
-    left: Vec<Box<str>>,
+    left: Vec<Claim>,
     is_low: bool,
     /// A batch was not taken meanwhile, and may have gone further than the answer.
     is_passed: bool,
@@ -198,7 +198,7 @@ impl Shard {
     /// A [`ProtocolError`]; the call fails then, and nothing has changed.
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
-            SessionCall::Changed(session) if self.holder(&session).is_some() => {
+            SessionCall::Changed(session) if self.holds(&session) => {
                 self.watches.push(Watch {
                     ticket,
                     session,
@@ -208,11 +208,7 @@ impl Shard {
             }
             // The root takes it to be here, and would tell of it again.
             SessionCall::Changed(session) => self.leave_out(session),
-            SessionCall::Release(session) => {
-                if let Some(edge) = self.holder(&session) {
-                    self.close(edge, Parting::Over);
-                }
-            }
+            SessionCall::Release(session) => self.give_way(&session),
         }
         self.outputs.push_back(ShardOutput::Done(ticket));
         Ok(())

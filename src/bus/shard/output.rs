@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, string::String};
+use alloc::string::String;
 
 use crate::{
     bus::{
@@ -6,6 +6,7 @@ use crate::{
         registry::{Delivery, EdgeId},
     },
     vocabulary::topic::Delta,
+    wire::Claim,
 };
 
 /// What an edge's frame led to.
@@ -16,7 +17,7 @@ pub enum ShardReceived {
         /// What to keep of it.
         keeps: Keeps,
         /// The session whose stream it is, where all that it follows is new.
-        session: Option<Box<str>>,
+        session: Option<Claim>,
     },
     /// The edge asked to be let go; it is no longer known.
     Detached,

@@ -5,6 +5,7 @@ use crate::{
         position::{Mark, Position},
         topic::Topics,
     },
+    wire::Claim,
 };
 
 use super::Shard;
@@ -27,14 +28,14 @@ impl Shard {
         topics: &Topics,
         last: Option<Position>,
         seq: u64,
-        session: Option<&str>,
+        session: Option<Claim>,
     ) -> EdgeId {
         for topic in topics.iter() {
             self.wants.confirm(topic.followed());
         }
         let edge = self.edges.restore(topics, last, seq);
         if let Some(session) = session {
-            self.sessions.push((session.into(), edge));
+            self.sessions.push((session, edge));
         }
         self.low
             .handle_count(self.edges.attached(), Millis::default());

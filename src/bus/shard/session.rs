@@ -1,29 +1,54 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 
 use crate::{
     bus::registry::EdgeId,
     vocabulary::topic::Topic,
-    wire::{BusMessage, Watched},
+    wire::{BusMessage, Claim, Watched},
 };
 
 use super::{Parting, Shard, ShardOutput, Watch};
 
 impl Shard {
-    /// The edge that holds the stream of a session.
-    pub(super) fn holder(&self, session: &str) -> Option<EdgeId> {
+    /// The newest stream of a session that is here, and the edge that holds it.
+    pub(super) fn holder(&self, session: &Claim) -> Option<(u64, EdgeId)> {
         let mut sessions = self.sessions.iter();
-        let held = sessions.find(|(held, _)| **held == *session);
-        held.map(|(_, edge)| *edge)
+        let held = sessions.find(|(held, _)| held.is_of_session(session));
+        held.map(|(held, edge)| (held.stream, *edge))
     }
 
-    pub(super) fn take_over(&mut self, session: &str, edge: EdgeId) {
-        let former = self.holder(session);
-        self.sessions.retain(|(held, _)| **held != *session);
-        self.sessions.push((session.into(), edge));
-        if let Some(former) = former.filter(|former| *former != edge) {
-            self.close(former, Parting::Over);
+    /// Whether just this stream is here.
+    pub(super) fn holds(&self, session: &Claim) -> bool {
+        self.holder(session)
+            .is_some_and(|(stream, _)| stream == session.stream)
+    }
+
+    /// Whether a newer stream of its session is here.
+    pub(super) fn has_newer(&self, session: &Claim) -> bool {
+        self.holder(session)
+            .is_some_and(|(stream, _)| stream > session.stream)
+    }
+
+    /// The stream of a session is at this edge from now on.
+    pub(super) fn take_over(&mut self, session: &Claim, edge: EdgeId) {
+        if self
+            .holder(session)
+            .is_some_and(|(_, former)| former != edge)
+        {
+            self.give_way(session);
         }
-        self.left.retain(|left| **left != *session);
+        self.sessions
+            .retain(|(held, _)| !held.is_of_session(session));
+        self.sessions.push((session.clone(), edge));
+        self.left.retain(|left| !left.is_of_session(session));
+    }
+
+    /// Older streams of a session are over. This one is attached elsewhere: the edge that has it here comes back, if there still is one.
+    pub(super) fn give_way(&mut self, session: &Claim) {
+        match self.holder(session) {
+            Some((stream, edge)) if stream < session.stream => self.close(edge, Parting::Over),
+            Some((stream, edge)) if stream == session.stream => self.close(edge, Parting::Lost),
+            _ => {}
+        }
     }
 
     pub(super) fn leave_session(&mut self, edge: EdgeId) {
@@ -35,7 +60,7 @@ impl Shard {
     }
 
     /// The stream of a session is not here: the root is told so, unless it is being told.
-    pub(super) fn leave_out(&mut self, session: Box<str>) {
+    pub(super) fn leave_out(&mut self, session: Claim) {
         let told = self.flight.iter().flat_map(|flight| &flight.left);
         if !self.left.iter().chain(told).any(|left| *left == session) {
             self.left.push(session);
@@ -51,7 +76,8 @@ impl Shard {
             ticket, session, ..
         } in answered
         {
-            let holder = self.holder(&session);
+            let holder = self.holder(&session).filter(|_| self.holds(&session));
+            let holder = holder.map(|(_, edge)| edge);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
                 let mut joined = joined.iter();
                 match joined.find(|watched| watched.session == session) {

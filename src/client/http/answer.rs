@@ -7,31 +7,31 @@ use crate::{
     sse,
 };
 
-/// What the body of an answer is.
+/// The media type of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
     /// One JSON text.
     Json,
     /// Server-sent events.
     EventStream,
-    /// Anything else, and what does not say what it is.
+    /// Any other media type, or none declared.
     Other,
 }
 
-/// The error of a JSON-RPC answer.
+/// A JSON-RPC error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcError {
-    /// Whose request it answers, as JSON text; `None` where it says nobody's.
+    /// The id of the request that it answers, as JSON text; `None` if the id is missing or null.
     pub id: Option<String>,
     /// The error code.
     pub code: i32,
-    /// The server's words.
+    /// The server's message.
     pub text: String,
-    /// The versions that the server says that it supports.
+    /// The versions that the server says it supports.
     pub supported: Vec<String>,
 }
 
-/// What the body of an answer with these header fields is.
+/// Returns the media type that these header fields declare.
 pub fn media_of(headers: &Headers<'_>) -> Media {
     let declared = headers.get("content-type").unwrap_or_default();
     let media = declared.split(';').next().unwrap_or_default().trim();
@@ -45,7 +45,7 @@ pub fn media_of(headers: &Headers<'_>) -> Media {
 }
 
 impl RpcError {
-    /// Reads one message; `None` where it is no error with a code.
+    /// Reads one message. Returns `None` if it is not an error with a code.
     pub fn read(message: &[u8]) -> Option<Self> {
         let document = json::read(message, MAX_DEPTH).ok()?;
         let root = &document.root;
@@ -66,18 +66,19 @@ impl RpcError {
     }
 }
 
-/// The messages that may be in a body: itself, and the data of its events.
+/// Returns every message that a body may hold: the body itself, and the data of each of its events.
 pub(crate) fn messages(body: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let events = sse::data(core::str::from_utf8(body).unwrap_or_default());
     core::iter::once(body.to_vec()).chain(events.into_iter().map(String::into_bytes))
 }
 
-/// Whether the status says that the request was taken.
+/// Whether the status is a 2xx.
 pub(crate) fn is_success(status: u16) -> bool {
     (200..300).contains(&status)
 }
 
-/// What `Retry-After` asks for, an hour at most; a date is passed over, for nobody here knows the time of day.
+/// Returns the wait that `Retry-After` asks for, capped at an hour. Ignores dates: this crate does
+/// not know the time of day.
 pub(crate) fn retry_after(headers: &Headers<'_>) -> Option<Millis> {
     let value = headers.get("retry-after")?;
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
@@ -85,11 +86,11 @@ pub(crate) fn retry_after(headers: &Headers<'_>) -> Option<Millis> {
     is_number.then(|| bounded(Millis(seconds.saturating_mul(1_000))))
 }
 
-/// The time that a server may ask a client to stay away.
+/// Caps the time for which a server may ask a client to stay away.
 pub(crate) fn bounded(wait: Millis) -> Millis {
     wait.min(LONGEST_WAIT)
 }
 
 const LONGEST_WAIT: Millis = Millis(3_600_000);
-/// An error may carry data of any shape.
+/// The data of an error may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

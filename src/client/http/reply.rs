@@ -7,7 +7,7 @@ use crate::client::{
     http::answer::{Media, RpcError, media_of, retry_after},
 };
 
-/// An answer that is read whole: status, header fields and a bounded body.
+/// A buffered response: status, header fields and a bounded body.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     status: Option<u16>,
@@ -22,7 +22,7 @@ impl Reply {
         headers.lines().clone_into(&mut self.fields);
     }
 
-    /// More of the body came, of which `most` bytes are kept.
+    /// Appends to the body, of which at most `most` bytes are buffered.
     pub(crate) fn push(&mut self, bytes: &[u8], most: usize) {
         if self.body.len() + bytes.len() > most {
             self.is_too_large = true;
@@ -31,7 +31,7 @@ impl Reply {
         }
     }
 
-    /// The HTTP status; `None`: no answer came.
+    /// Returns the HTTP status; `None` if no response came.
     pub(crate) fn status(&self) -> Option<u16> {
         self.status
     }
@@ -56,7 +56,7 @@ impl Reply {
         retry_after(&self.headers())
     }
 
-    /// What the answer means to who cannot go on with it.
+    /// Returns the end of a subscription that cannot continue with this response.
     pub(crate) fn end(&self) -> End {
         let Some(status) = self.status else {
             return End::Lost(Loss::Disconnected);

@@ -1,18 +1,18 @@
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
-/// An HTTP request to send; what authorizes it, and where it goes, is its sender's to add.
+/// An HTTP request to send; the sender adds the URL and the authorization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
     /// `POST`, `GET` or `DELETE`.
     pub method: &'static str,
-    /// Names and values of its header fields.
+    /// Header names and values.
     pub headers: Vec<(&'static str, String)>,
-    /// Its body, one JSON-RPC message; a GET and a DELETE have none.
+    /// The body, one JSON-RPC message; `None` for GET and DELETE.
     pub body: Option<String>,
 }
 
 impl HttpRequest {
-    /// Posts the message `body`, a request of this revision that calls `method`
+    /// Creates a POST of the message `body`, a request of this revision that calls `method`
     /// (2026-07-28, Streamable HTTP: Sending Messages, Request Metadata).
     pub(crate) fn modern(version: &str, method: &str, body: String) -> Self {
         let mut request = Self::post(body);
@@ -21,7 +21,8 @@ impl HttpRequest {
         request
     }
 
-    /// Posts the message `body` (2025-11-25, Transports: Sending Messages to the Server).
+    /// Creates a POST of the message `body` (2025-11-25, Transports: Sending Messages to the
+    /// Server).
     pub(crate) fn post(body: String) -> Self {
         let mut request = Self {
             method: "POST",
@@ -33,7 +34,7 @@ impl HttpRequest {
         request
     }
 
-    /// A request without a body.
+    /// Creates a request without a body.
     pub(crate) fn bare(method: &'static str) -> Self {
         Self {
             method,

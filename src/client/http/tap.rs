@@ -7,7 +7,7 @@ use crate::{
 
 use crate::client::http::answer::{Media, media_of};
 
-/// Reads the JSON-RPC messages of one answer as they stand, for logs.
+/// Reads the raw JSON-RPC messages of one response, for logging.
 #[derive(Debug)]
 pub struct Tap {
     body: Body,
@@ -32,7 +32,7 @@ impl Tap {
         Self { body, bounds }
     }
 
-    /// More of the body came; poll [`Tap::poll_message`] now.
+    /// Handles a piece of the body; poll [`Tap::poll_message`] next.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         match &mut self.body {
             Body::Events(decoder) => decoder.handle_bytes(bytes),
@@ -44,7 +44,7 @@ impl Tap {
         }
     }
 
-    /// The body came to its end: the message that it is, if it is one.
+    /// Handles the end of the body. Returns the message of a JSON body.
     pub fn handle_end(&mut self) -> Option<Vec<u8>> {
         match core::mem::replace(&mut self.body, Body::Ignored) {
             Body::Text(text) if !text.is_empty() => Some(text),
@@ -52,7 +52,7 @@ impl Tap {
         }
     }
 
-    /// The next message of an event stream, or `None` until more comes.
+    /// Returns the next message of an event stream, or `None` until more bytes arrive.
     pub fn poll_message(&mut self) -> Option<Vec<u8>> {
         let Body::Events(decoder) = &mut self.body else {
             return None;

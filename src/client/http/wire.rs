@@ -4,19 +4,19 @@ use crate::vocabulary::id::Ids;
 
 use crate::client::http::request::HttpRequest;
 
-/// The number of a request: none is given twice.
+/// The number of a request, unique within its listener.
 pub type Call = u32;
 
-/// What to do on the network.
+/// A network operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// Send the request.
     Send(Call, HttpRequest),
-    /// Close the response of the request, whose rest is nobody's.
+    /// Close the response to the request, and ignore the rest of it.
     Close(Call),
 }
 
-/// The requests of one listener: their ids, their numbers, and what waits to be sent.
+/// The requests of one listener: their ids, their numbers, and those waiting to be sent.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub(crate) ids: Ids,
@@ -48,7 +48,7 @@ impl Wire {
         self.transfers.pop_front()
     }
 
-    /// What was not sent yet never is.
+    /// Drops everything that was not sent yet.
     pub(crate) fn clear(&mut self) {
         self.transfers.clear();
     }

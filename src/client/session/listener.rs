@@ -22,15 +22,16 @@ use crate::client::{
     watch::backoff::Backoff,
 };
 
-/// What a session hears of the filter: its stream, or on a channel whatever comes, and a `resources/subscribe` for each
-/// resource (2025-11-25, Transports: Listening for Messages from the Server; Resources: Subscriptions).
+/// Delivers the changes that a session reports for a filter: from its stream, or on a channel from
+/// any message, with a `resources/subscribe` for each resource (2025-11-25, Transports: Listening
+/// for Messages from the Server; Resources: Subscriptions).
 ///
-/// Servers of sessions may close the stream whenever they like: it is opened again from the last
-/// event on. Where events have no ids, all that is honored is told once more.
+/// A server may close the stream of a session at any time: the client reopens it after the last
+/// event it received. If events have no ids, every honored list and resource is reported once more.
 #[derive(Debug)]
 pub(crate) struct SessionListener {
     session: Session,
-    /// What ends the session, until it is sent.
+    /// The request that ends the session, until it is sent.
     farewell: Option<HttpRequest>,
     options: Options,
     honored: SubscriptionFilter,
@@ -41,21 +42,21 @@ pub(crate) struct SessionListener {
     backoff: Backoff,
     retry: Option<Millis>,
     failures: u32,
-    /// Whether the server has ever given the stream.
+    /// Whether the server has ever opened the stream.
     has_streamed: bool,
     begun_at: Millis,
     heard_at: Millis,
-    /// Only a server that sends keep-alives can be too silent.
+    /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
     has_pulse: bool,
-    /// Whether nobody else answers the server's questions.
+    /// Whether this listener answers the server's requests: false if another component does.
     answers: bool,
 }
 
 #[derive(Debug)]
 enum Stream {
-    /// Messages come as they come.
+    /// Messages arrive on a channel.
     Channel,
-    /// The server is yet to take the notification that the session is in use.
+    /// The notification that the session is in use awaits its response.
     Confirming(Call),
     Requested(Call),
     Open {
@@ -101,7 +102,8 @@ impl SessionListener {
         }
     }
 
-    /// Says that the session is in use, where there is anything in it to hear.
+    /// Sends the notification that the session is in use. If nothing is honored, opens and ends at
+    /// once.
     pub(crate) fn started(mut self, wire: &mut Wire) -> Self {
         let call = wire.send(self.session.initialized());
         self.stream = Stream::Confirming(call);
@@ -111,8 +113,8 @@ impl SessionListener {
         self
     }
 
-    /// As [`SessionListener::started`], on a channel; where somebody else has begun the session, that one says so and answers
-    /// the server's questions.
+    /// As [`SessionListener::started`], on a channel. If another component has begun the session,
+    /// that one sends the notification and answers the server's requests.
     pub(crate) fn started_on_channel(mut self, has_begun: bool, wire: &mut Wire) -> Self {
         self.answers = has_begun;
         self.stream = Stream::Channel;
@@ -164,7 +166,8 @@ impl SessionListener {
         }
     }
 
-    /// A message on a channel came. Changes are everybody's; the answers to our requests are ours, which the answer says.
+    /// Handles a message on a channel. Returns whether it answers one of our requests: changes
+    /// concern every listener, answers only one.
     pub(crate) fn handle_line(&mut self, message: &[u8], wire: &mut Wire) -> bool {
         let heard = session::heard(message, &self.options.limits);
         if let Heard::Answer { id, is_result } = &heard
@@ -205,7 +208,7 @@ impl SessionListener {
         of_stream.into_iter().chain(self.opening_ends()).min()
     }
 
-    /// When the subscription has to be open.
+    /// Returns the deadline by which the subscription has to be open.
     fn opening_ends(&self) -> Option<Millis> {
         let late = self.options.late_after(self.begun_at);
         late.filter(|_| !self.told.is_open())
@@ -219,7 +222,8 @@ impl SessionListener {
         self.told.push_all();
     }
 
-    /// Ends the session, where the server keeps one; on a channel it goes on, and asks for its resources no longer.
+    /// Ends the session if the server assigned an id. On a channel the session continues, and only
+    /// unsubscribes from its resources.
     pub(crate) fn leave(&mut self, wire: &mut Wire) {
         if let Stream::Channel = self.stream {
             for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
@@ -236,7 +240,7 @@ impl SessionListener {
         self.session.version
     }
 
-    /// What the server said about coming back, whatever the reason.
+    /// Returns how long the server asked to wait before the next attempt.
     pub(crate) fn retry_after(&self) -> Option<Millis> {
         self.retry
     }
@@ -275,7 +279,7 @@ impl SessionListener {
                 call,
                 decoder: Box::new(Decoder::new(self.options.bounds)),
             };
-            // Nothing tells what came between two streams without ids.
+            // Without event ids, the changes between two streams are unknown.
             if self.told.is_open() && self.last_event_id.is_none() {
                 self.told.push_all();
             }
@@ -292,7 +296,8 @@ impl SessionListener {
             METHOD_NOT_ALLOWED => {
                 self.settle(End::refused(status, Some(METHOD_NOT_FOUND), String::new()));
             }
-            // The session is over: a new one may be begun (2025-11-25, Transports: Session Management).
+            // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
+            // Management).
             404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
             200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
             _ if is_final => {
@@ -306,7 +311,7 @@ impl SessionListener {
         }
     }
 
-    /// The stream is gone; one that was there once is opened again.
+    /// Handles the loss of the stream. Schedules a new attempt if the stream was open before.
     fn break_off(&mut self, now: Millis) {
         self.failures += 1;
         if !self.has_streamed || self.failures > MOST_FAILURES {
@@ -359,7 +364,7 @@ impl SessionListener {
         }
     }
 
-    /// The answer to a `resources/subscribe` is whole; what the server refuses is not honored.
+    /// Handles the complete answer to a `resources/subscribe`; a refused resource is not honored.
     fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, wire: &mut Wire) {
         if !is_taken {
             let honored = &mut self.honored.resource_subscriptions;
@@ -368,7 +373,7 @@ impl SessionListener {
         self.ask_more(wire);
     }
 
-    /// Once all resources are answered for, the subscription is open.
+    /// Subscribes to more resources. Once all of them are answered, the subscription is open.
     fn ask_more(&mut self, wire: &mut Wire) {
         self.subscribes.ask(&self.session, wire);
         if self.subscribes.is_done() && !self.told.is_open() {
@@ -390,7 +395,7 @@ impl SessionListener {
     }
 }
 
-/// Attempts to open the stream again before the session is given up.
+/// Consecutive failed attempts to reopen the stream before the session is given up.
 const MOST_FAILURES: u32 = 5;
 const METHOD_NOT_ALLOWED: u16 = 405;
 const METHOD_NOT_FOUND: i32 = -32_601;

@@ -1,4 +1,4 @@
-//! What a client says to a server of 2025-11-25 or earlier, and what it takes from its answers.
+//! The client side of 2025-11-25 and earlier: requests to a server, and how to read its answers.
 
 pub(crate) mod listener;
 pub(crate) mod subscribes;
@@ -23,38 +23,39 @@ use crate::client::{
     },
 };
 
-/// A session, as the answer to `initialize` made it.
+/// A session, as established by the answer to `initialize`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// What the server calls it; a server may keep none.
+    /// The session id; `None` if the server assigns none.
     pub id: Option<Box<str>>,
-    /// The revision that it speaks.
+    /// The negotiated revision.
     pub version: &'static str,
-    /// What the server notifies about.
+    /// The capabilities of the server.
     pub capabilities: Capabilities,
 }
 
-/// Why an answer to `initialize` makes no session.
+/// Why an answer to `initialize` does not establish a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The server refused it.
+    /// The server refused the request.
     Refused(Refusal),
-    /// The answer is no result of `initialize`.
+    /// The answer is not a result of `initialize`.
     InvalidAnswer,
     /// The server chose a revision that this client does not speak.
     UnsupportedVersion,
-    /// The session's id is no visible ASCII.
+    /// The session id is not visible ASCII.
     InvalidId,
 }
 
-/// Opens a session with the request `id`; `client_info` is compact JSON (2025-11-25, Lifecycle: Initialization).
+/// Returns the `initialize` request with the id `id`; `client_info` is compact JSON (2025-11-25,
+/// Lifecycle: Initialization).
 pub fn open(id: &RequestId, client_info: Option<&str>) -> HttpRequest {
     let [latest, ..] = VERSIONS;
     HttpRequest::post(message::initialize_request(id, latest, client_info))
 }
 
-/// The change that a message on a session's stream tells of; `None` for every other message.
+/// Returns the change that a message on a session's stream reports; `None` for every other message.
 pub fn event_of(message: &[u8], limits: &Limits) -> Option<ServerEvent> {
     match Incoming::read_plain(message, limits)? {
         Incoming::Changed(event) => Some(event),
@@ -62,24 +63,24 @@ pub fn event_of(message: &[u8], limits: &Limits) -> Option<ServerEvent> {
     }
 }
 
-/// What a message of a session is to its client.
+/// A message of a session, as its client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Changed(ServerEvent),
-    /// A request of the server, and the answer to it.
+    /// A request from the server, with the response to send.
     Question(String),
-    /// The answer to a request of the client.
+    /// The response to a request of the client.
     Answer {
         id: RequestId,
         is_result: bool,
     },
-    /// No JSON: it may have been any change.
+    /// Not JSON: it may have been any change.
     Malformed,
     Nothing,
 }
 
-/// What a message of a session says. A ping wants an answer; nothing else was offered to
-/// the server (2025-11-25, Ping, Lifecycle: Capability Negotiation).
+/// Classifies a message of a session. A ping is answered; the client has offered the server nothing
+/// else to call (2025-11-25, Ping, Lifecycle: Capability Negotiation).
 pub(crate) fn heard(message: &[u8], limits: &Limits) -> Heard {
     if let Some(event) = event_of(message, limits) {
         return Heard::Changed(event);
@@ -130,7 +131,7 @@ impl Session {
         }
     }
 
-    /// One that somebody else has begun on a channel.
+    /// Creates the state of a session that another component has begun on a channel.
     pub(crate) fn joined(capabilities: Capabilities) -> Self {
         let [latest, ..] = VERSIONS;
         Self {
@@ -140,19 +141,19 @@ impl Session {
         }
     }
 
-    /// Posts a message of the session.
+    /// Creates a POST of a message within the session.
     pub(crate) fn post(&self, message: String) -> HttpRequest {
         self.add_to(HttpRequest::post(message))
     }
 
-    /// The notification that follows the answer to `initialize`.
+    /// Returns the notification that follows the answer to `initialize`.
     pub fn initialized(&self) -> HttpRequest {
         self.add_to(HttpRequest::post(message::initialized()))
     }
 
-    /// Opens the session's stream, from the event after `last_event_id` on (2025-11-25, Transports:
-    /// Listening for Messages from the Server, Resumability). An id that no header field can carry
-    /// is left out.
+    /// Returns the request that opens the session's stream after the event `last_event_id`
+    /// (2025-11-25, Transports: Listening for Messages from the Server, Resumability). Omits an id
+    /// that a header field cannot carry.
     pub fn stream(&self, last_event_id: Option<&str>) -> HttpRequest {
         let mut request = HttpRequest::bare("GET");
         request.add("Accept", "text/event-stream");
@@ -162,14 +163,14 @@ impl Session {
         self.add_to(request)
     }
 
-    /// Asks for the updates of a resource with the request `id`.
+    /// Returns the `resources/subscribe` request with the id `id`.
     pub fn subscribe(&self, id: &RequestId, uri: &str) -> HttpRequest {
         self.add_to(HttpRequest::post(message::resource_request(
             id, SUBSCRIBE, uri,
         )))
     }
 
-    /// Asks for the updates of a resource no longer.
+    /// Returns the `resources/unsubscribe` request with the id `id`.
     pub fn unsubscribe(&self, id: &RequestId, uri: &str) -> HttpRequest {
         self.add_to(HttpRequest::post(message::resource_request(
             id,
@@ -178,7 +179,7 @@ impl Session {
         )))
     }
 
-    /// Ends the session; `None` where the server keeps none.
+    /// Returns the request that ends the session; `None` if the server assigned no id.
     pub fn end(&self) -> Option<HttpRequest> {
         self.id.as_ref()?;
         Some(self.add_to(HttpRequest::bare("DELETE")))
@@ -201,8 +202,8 @@ impl Session {
         })
     }
 
-    /// The version header is younger than the earliest revision, which passes it over
-    /// (2025-11-25, Transports: Session Management, Protocol Version Header).
+    /// Adds the session's header fields. The earliest revision does not define the version header,
+    /// and ignores it (2025-11-25, Transports: Session Management, Protocol Version Header).
     fn add_to(&self, mut request: HttpRequest) -> HttpRequest {
         if let Some(id) = &self.id {
             request.add(SESSION, id);
@@ -254,9 +255,9 @@ impl fmt::Display for SessionError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Refused(_) => "the server refused the session",
-            Self::InvalidAnswer => "the answer is none to initialize",
-            Self::UnsupportedVersion => "the server chose a version that is not spoken here",
-            Self::InvalidId => "the id of the session is no visible ascii",
+            Self::InvalidAnswer => "the answer does not belong to initialize",
+            Self::UnsupportedVersion => "the server chose an unsupported version",
+            Self::InvalidId => "the session id is not visible ASCII",
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::client::{
     session::{self, Session},
 };
 
-/// The resources that a session asks for, a few at a time.
+/// The resources that a session subscribes to, a few at a time.
 #[derive(Debug)]
 pub(crate) struct Subscribes {
     waiting: VecDeque<Uri>,
@@ -40,12 +40,12 @@ impl Subscribes {
         }
     }
 
-    /// On a channel requests take no connections: all are under way at once.
+    /// Lifts the bound on concurrent requests: on a channel they do not occupy connections.
     pub(crate) fn all_at_once(&mut self) {
         self.at_once = usize::MAX;
     }
 
-    /// Asks for as many as may be under way.
+    /// Sends as many requests as may be pending at once.
     pub(crate) fn ask(&mut self, session: &Session, wire: &mut Wire) {
         while self.asked.len() < self.at_once
             && let Some(uri) = self.waiting.pop_front()
@@ -74,7 +74,8 @@ impl Subscribes {
         }
     }
 
-    /// The answer is whole: which resource it is about, and whether the server took it.
+    /// Handles the complete answer to `call`. Returns its resource, and whether the server accepted
+    /// the subscription.
     pub(crate) fn handle_end(&mut self, call: Call) -> Option<(Uri, bool)> {
         let place = self.asked.iter().position(|asked| asked.call == call)?;
         let Asked { uri, reply, .. } = self.asked.swap_remove(place);
@@ -84,13 +85,13 @@ impl Subscribes {
         Some((uri, is_taken))
     }
 
-    /// The answer to a request on a channel came: which resource it is about.
+    /// Handles the answer to a request on a channel. Returns its resource.
     pub(crate) fn handle_line(&mut self, id: &RequestId) -> Option<Uri> {
         let place = self.asked.iter().position(|asked| asked.id == *id)?;
         Some(self.asked.swap_remove(place).uri)
     }
 
-    /// Whether all are answered for.
+    /// Whether all requests are answered.
     pub(crate) fn is_done(&self) -> bool {
         self.asked.is_empty() && self.waiting.is_empty()
     }
@@ -100,5 +101,5 @@ impl Subscribes {
     }
 }
 
-/// A browser has six connections to a server, of which the stream takes one.
+/// A browser allows six connections to a server, of which the stream takes one.
 const AT_ONCE: usize = 4;

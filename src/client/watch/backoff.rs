@@ -1,7 +1,8 @@
 use crate::clock::Millis;
 
-/// How long to wait before each attempt: any time up to a ceiling that doubles from half a second
-/// to 30 seconds, so that clients that were cut off together do not come back together.
+/// Exponential backoff with full jitter: each wait is drawn between 0 and a ceiling that doubles
+/// from half a second to 30 seconds, so that clients that were disconnected together do not come
+/// back together.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     attempts: u32,
@@ -17,14 +18,14 @@ impl Backoff {
         }
     }
 
-    /// The wait before the next attempt.
+    /// Returns the wait before the next attempt.
     pub(crate) fn next_wait(&mut self) -> Millis {
         let ceiling = (FIRST_CEILING_MS << self.attempts.min(MOST_DOUBLINGS)).min(LAST_CEILING_MS);
         self.attempts = self.attempts.saturating_add(1);
         Millis(self.next_random() % (ceiling + 1))
     }
 
-    /// The next attempt is the first again.
+    /// Starts again at the first ceiling.
     pub(crate) fn reset(&mut self) {
         self.attempts = 0;
     }

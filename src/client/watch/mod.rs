@@ -23,20 +23,20 @@ use crate::client::{
     watch::renewal::Renewal,
 };
 
-/// A subscription that is opened again whenever it ends, until the server says that it never will be.
+/// A subscription that is reopened whenever it ends, until the server's answer rules that out.
 ///
-/// It is driven as [`Listener`] is: after each `handle_*` call and each output, poll
-/// [`Watch::poll_transfer`] until it answers `None`. Whenever [`Watch::is_ended`], close every response;
-/// what is still to be sent then is a farewell. On a channel, poll [`Watch::poll_join`] too.
+/// It is driven like a [`Listener`]: after each `handle_*` call and each output, poll
+/// [`Watch::poll_transfer`] until it returns `None`. Whenever [`Watch::is_ended`], close every
+/// response and send what is still pending. On a channel, poll [`Watch::poll_join`] too.
 #[derive(Debug)]
 pub struct Watch {
     listener: Listener,
     renewal: Renewal,
-    /// How a server is approached that was not listened to yet.
+    /// How to contact a server that no subscription was open to yet.
     approach: Approach,
-    /// The way in which the server was listened to.
+    /// How the last open subscription reached the server.
     found: Option<Approach>,
-    /// How long the server asked to wait as the last subscription ended.
+    /// The wait that the server asked for when the last subscription ended.
     asked: Option<Millis>,
     opens_again: bool,
     tells_again: bool,
@@ -45,7 +45,7 @@ pub struct Watch {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// The channel is to be joined.
+    /// The channel has to be joined.
     Joining {
         is_asked: bool,
     },
@@ -57,46 +57,48 @@ enum Phase {
     Stopped,
 }
 
-/// Where a watch stands.
+/// The state of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
     /// A subscription is requested.
     Connecting,
-    /// It is open: what is honored is told.
+    /// The subscription is open: changes are delivered.
     Live,
-    /// The next attempt waits for its time.
+    /// Waiting for the time of the next attempt.
     Waiting,
-    /// There will be no other attempt.
+    /// No further attempt will be made.
     Stopped,
 }
 
-/// What a watch has to tell.
+/// An output of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchOutput {
     /// The subscription is open.
     Live {
-        /// What the server honors.
+        /// The filter that the server honors.
         honored: SubscriptionFilter,
-        /// Whether it was open before: changes may have been missed since. Every honored list and
-        /// resource is told as changed; what became of tasks has to be asked.
+        /// Whether a subscription was open before, so that changes may have been missed in between.
+        /// Every honored list and resource is then reported as changed; the state of tasks has to
+        /// be fetched.
         is_again: bool,
     },
     /// Something changed: read it again.
     Changed(ServerEvent),
-    /// The subscription has ended, and is opened again.
+    /// The subscription has ended, and will be reopened.
     Waiting {
         /// How it ended.
         end: End,
-        /// When it is opened again.
+        /// When it is reopened.
         until: Millis,
     },
-    /// The subscription has ended for good.
+    /// The subscription has ended permanently.
     Stopped(End),
 }
 
 impl Watch {
-    /// A watch over HTTP that opens its first subscription now; `seed` is any random number.
+    /// Creates a watch over HTTP that opens its first subscription now; `seed` is any random
+    /// number.
     pub fn new(
         requested: SubscriptionFilter,
         options: Options,
@@ -107,7 +109,7 @@ impl Watch {
         Self::with_ids(requested, options, approach, (Ids::default(), seed), now)
     }
 
-    /// As [`Watch::new`], with these ids for its requests.
+    /// As [`Watch::new`], with the given generator of request ids.
     pub fn with_ids(
         requested: SubscriptionFilter,
         options: Options,
@@ -121,7 +123,8 @@ impl Watch {
         watch
     }
 
-    /// A watch on a channel such as stdio, which is joined anew for each subscription; `seed` is any random number.
+    /// Creates a watch on a channel such as stdio, which is joined again for each subscription;
+    /// `seed` is any random number.
     pub fn on_channel(requested: SubscriptionFilter, options: Options, seed: u64) -> Self {
         let listener = Listener::idle_on_channel(requested, options);
         let approach = Approach::Discover { is_page: false };
@@ -141,23 +144,23 @@ impl Watch {
         }
     }
 
-    /// The same for one subscription, which is not opened again.
+    /// Watches for one subscription only, which is not reopened.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.opens_again = false;
         self
     }
 
-    /// The same for an owner that reads all that is honored at each [`WatchOutput::Live`]: what may have been
-    /// missed is not told as changed too.
+    /// For an owner that reads everything honored at each [`WatchOutput::Live`]: does not also
+    /// report it as changed.
     #[must_use]
     pub fn without_repeats(mut self) -> Self {
         self.tells_again = false;
         self
     }
 
-    /// Whether the channel is to be joined now, which is asked once: then call [`Watch::handle_joined`], or
-    /// [`Watch::handle_exit`] where there is none.
+    /// Returns whether to join the channel now, once per attempt: then call
+    /// [`Watch::handle_joined`], or [`Watch::handle_exit`] if there is no channel.
     pub fn poll_join(&mut self) -> bool {
         match &mut self.phase {
             Phase::Joining { is_asked } => !core::mem::replace(is_asked, true),
@@ -165,8 +168,8 @@ impl Watch {
         }
     }
 
-    /// The channel was joined, where the server is approached so; `ids` are for the requests of this
-    /// subscription, apart from all others on the channel.
+    /// Handles a joined channel, with how to contact the server on it. `ids` generates the request
+    /// ids of this subscription, which must differ from all others on the channel.
     pub fn handle_joined(&mut self, approach: Approach, ids: Ids, now: Millis) {
         if let Phase::Joining { .. } = self.phase {
             self.approach = approach;
@@ -175,32 +178,34 @@ impl Watch {
         }
     }
 
-    /// The answer to `call` begins.
+    /// Handles the head of the response to `call`.
     pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
         self.listener.handle_head(call, status, headers, now);
     }
 
-    /// More of the body of the answer to `call` came.
+    /// Handles a piece of the response body of `call`.
     pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
         self.listener.handle_bytes(call, bytes, now);
     }
 
-    /// The answer to `call` came to its end or broke off, or there was none.
+    /// Handles the end of the response to `call`: the body is complete, broke off, or no response
+    /// came.
     pub fn handle_end(&mut self, call: Call, now: Millis) {
         self.listener.handle_end(call, now);
     }
 
-    /// A message of the server on a channel; the answer is whether it was for this subscription alone.
+    /// Handles a message from the server on the channel. Returns whether the message was for this
+    /// subscription alone.
     pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
         self.listener.handle_message(message, now)
     }
 
-    /// A message was lost on the channel, which may have been any change.
+    /// Handles the loss of a message on the channel: it may have been any change.
     pub fn handle_gap(&mut self) {
         self.listener.handle_gap();
     }
 
-    /// The channel is gone, or could not be joined.
+    /// Handles the end of the channel, or a failure to join it.
     pub fn handle_exit(&mut self) {
         if let Phase::Joining { .. } = self.phase {
             self.phase = Phase::Connecting;
@@ -210,14 +215,14 @@ impl Watch {
         }
     }
 
-    /// The channel was refused a message, with this HTTP status.
+    /// Handles the channel's refusal of a message, with this HTTP status.
     pub fn handle_refusal(&mut self, status: u16) {
         self.listener.handle_refusal(status);
     }
 
-    /// The moment of [`Watch::poll_timeout`] has come.
+    /// Handles the deadline of [`Watch::poll_timeout`].
     ///
-    /// A subscription of 2026-07-28 that broke is not resumed: each request is a new one with a new id
+    /// A broken subscription of 2026-07-28 is not resumed: each request is a new one with a new id
     /// (2026-07-28, Key Changes).
     pub fn handle_timeout(&mut self, now: Millis) {
         match self.phase {
@@ -227,7 +232,8 @@ impl Watch {
         }
     }
 
-    /// The network is back: the next subscription is opened now, unless the server asked to wait.
+    /// Handles the return of the network: opens the next subscription now, unless the server asked
+    /// to wait.
     pub fn handle_online(&mut self, now: Millis) {
         if let Phase::Waiting { .. } = self.phase
             && self.asked.is_none()
@@ -236,18 +242,18 @@ impl Watch {
         }
     }
 
-    /// Stops for good, without another word.
+    /// Stops permanently: no output follows.
     pub fn cancel(&mut self) {
         self.phase = Phase::Stopped;
         self.listener.cancel();
     }
 
-    /// What to do on the network next, or `None` until something is handled again.
+    /// Returns the next network operation, or `None` until the next `handle_*` call.
     pub fn poll_transfer(&mut self) -> Option<Transfer> {
         self.listener.poll_transfer()
     }
 
-    /// What to tell next, or `None` until something is handled again.
+    /// Returns the next output, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self, now: Millis) -> Option<WatchOutput> {
         Some(match self.listener.poll_output()? {
             Output::Acknowledged(honored) => self.go_live(honored, now),
@@ -256,7 +262,7 @@ impl Watch {
         })
     }
 
-    /// When to call [`Watch::handle_timeout`]; `None` while nothing has a limit.
+    /// Returns when to call [`Watch::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         match self.phase {
             Phase::Waiting { until } => Some(until),
@@ -264,7 +270,7 @@ impl Watch {
         }
     }
 
-    /// Where it stands.
+    /// Returns the state of the watch.
     pub fn state(&self) -> State {
         match self.phase {
             Phase::Joining { .. } | Phase::Connecting => State::Connecting,
@@ -274,22 +280,24 @@ impl Watch {
         }
     }
 
-    /// The revision that the server speaks; `None` until that is known, and while there is no subscription.
+    /// Returns the revision that the server speaks; `None` until it is known, and while there is no
+    /// subscription.
     pub fn version(&self) -> Option<&'static str> {
         self.listener.version()
     }
 
-    /// The id of the listen request, as [`Listener::id`] has it.
+    /// Returns the id of the listen request; see [`Listener::id`].
     pub fn id(&self) -> Option<&RequestId> {
         self.listener.id()
     }
 
-    /// How long the server asked to wait as the last subscription ended.
+    /// Returns how long the server asked to wait when the last subscription ended.
     pub fn retry_after(&self) -> Option<Millis> {
         self.asked
     }
 
-    /// Whether there is no subscription at the moment; what is left to tell of the last may still be polled.
+    /// Whether there is no subscription at the moment; pending output of the last one may still be
+    /// polled.
     pub fn is_ended(&self) -> bool {
         self.listener.is_ended()
     }
@@ -301,7 +309,8 @@ impl Watch {
         }
     }
 
-    /// A server that was listened to before is not asked again which revision it speaks.
+    /// Contacts the server. The revision of a server that a subscription was open to is not asked
+    /// for again.
     fn begin(&mut self, now: Millis) {
         let found = self.found.filter(|_| self.is_asking());
         self.phase = Phase::Connecting;
@@ -323,7 +332,7 @@ impl Watch {
         WatchOutput::Live { honored, is_again }
     }
 
-    /// The next subscription has a session of its own.
+    /// Handles the end of the subscription. The next one has its own session.
     fn finish(&mut self, end: End, now: Millis) -> WatchOutput {
         self.asked = self.listener.retry_after();
         self.listener.cancel();
@@ -336,7 +345,7 @@ impl Watch {
         WatchOutput::Waiting { end, until }
     }
 
-    /// When to open the next subscription; `None`: never.
+    /// Returns when to open the next subscription; `None` if there is none.
     fn renewed(&mut self, end: &End, now: Millis) -> Option<Millis> {
         if self.is_doubtful(end) {
             self.found = None;
@@ -346,8 +355,8 @@ impl Watch {
         self.renewal.handle_end(end, self.asked, now)
     }
 
-    /// Whether the server may be another one now, which does not speak as it was found to: it is asked again
-    /// before its refusal counts.
+    /// Whether the server may have been replaced by one that speaks another revision: the client
+    /// asks again before the refusal counts.
     fn is_doubtful(&self, end: &End) -> bool {
         let End::Refused(refusal) = end else {
             return false;
@@ -355,7 +364,7 @@ impl Watch {
         self.is_asking() && self.found.is_some() && !era::is_passing(refusal.status)
     }
 
-    /// Whether a server is asked which revision it speaks.
+    /// Whether the client asks the server which revision it speaks.
     fn is_asking(&self) -> bool {
         matches!(self.approach, Approach::Discover { .. })
     }

@@ -5,12 +5,13 @@ use crate::client::{
     watch::backoff::Backoff,
 };
 
-/// When a subscription that has ended is opened again, if at all; whatever carries it.
+/// Decides when to reopen a subscription that has ended, if at all, independent of its transport.
 ///
-/// The wait is any time up to a ceiling that doubles from half a second to 30 (the seed is an
-/// argument) and starts anew once a subscription was open for half a minute; what the server asks for
-/// is waited out before that. It is over where the same request would end the same way: the caller may
-/// not ask it, the server has judged it, or there is nothing in it to hear.
+/// Each wait is drawn between 0 and a ceiling that doubles from half a second to 30 seconds (the
+/// seed is an argument) and resets once a subscription was open for half a minute. A wait that the
+/// server asks for comes on top. There is no next subscription if the same request would end the
+/// same way: the caller is not allowed to send it, the server has rejected it, or it honors
+/// nothing.
 #[derive(Debug)]
 pub(crate) struct Renewal {
     backoff: Backoff,
@@ -25,7 +26,7 @@ struct Live {
 }
 
 impl Renewal {
-    /// Of a subscription that was never open; `seed` is any random number.
+    /// Creates the state of a subscription that was never open; `seed` is any random number.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             backoff: Backoff::new(seed),
@@ -34,8 +35,8 @@ impl Renewal {
         }
     }
 
-    /// The subscription is open, with nothing to hear where `is_empty`. The answer is whether one was
-    /// open before, so that changes may have been missed since.
+    /// Handles the opening of the subscription; `is_empty` says that it honors nothing. Returns
+    /// whether a subscription was open before, so that changes may have been missed in between.
     pub(crate) fn handle_live(&mut self, is_empty: bool, now: Millis) -> bool {
         self.live = Some(Live {
             since: now,
@@ -44,8 +45,8 @@ impl Renewal {
         core::mem::replace(&mut self.was_live, true)
     }
 
-    /// The subscription has ended, where the server asked to wait for `asked`. The answer is when to
-    /// open the next; `None`: never.
+    /// Handles the end of the subscription; `asked` is the wait that the server asked for. Returns
+    /// when to open the next subscription; `None` if there is none.
     pub(crate) fn handle_end(
         &mut self,
         end: &End,
@@ -74,8 +75,8 @@ fn is_final(end: &End, is_empty: bool) -> bool {
     }
 }
 
-/// A subscription that was open so long has shown that the server is well.
+/// A subscription that was open for this long shows that the server is healthy.
 const STABLE: Millis = Millis(30_000);
-/// The codes of what is wrong with a request itself: its shape, its method, its parameters, its
-/// header fields, its capabilities, its version.
+/// Error codes that blame the request itself: its shape, method, parameters, header fields,
+/// capabilities or version.
 const JUDGMENTS: [i32; 6] = [-32_600, -32_601, -32_602, -32_020, -32_021, -32_022];

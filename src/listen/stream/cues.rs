@@ -6,8 +6,8 @@ use crate::{
     vocabulary::{event::ServerEvent, position::Position, topic::Topic},
 };
 
-/// The pending cues of one stream: at most one for each topic, however many events came, in the order in which each
-/// topic first became pending. What waits for a topic is its latest event.
+/// The pending cues of one stream: at most one for each topic, with its latest event, in the order
+/// in which the topics became pending.
 #[derive(Debug, Default)]
 pub(crate) struct Cues {
     waiting: Map<Topic, ServerEvent>,
@@ -17,7 +17,7 @@ pub(crate) struct Cues {
 /// When a topic became pending, as far as that is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Since {
-    /// Where in the log.
+    /// The position in the log.
     pub(crate) position: Option<Position>,
     /// When its first event was published.
     pub(crate) published: Option<Millis>,
@@ -33,8 +33,8 @@ impl Since {
 }
 
 impl Cues {
-    /// Queues the event; one that waits for its topic already gives way to it, and leaves it its place in the queue.
-    /// Returns whether one waited.
+    /// Queues the event. A pending event for the same topic is replaced, in its place in the queue.
+    /// Returns whether there was one.
     pub(crate) fn push(&mut self, event: &ServerEvent, at: Since) -> bool {
         let topic = Topic::of(event);
         let former = self.waiting.insert(topic.clone(), event.clone());
@@ -44,18 +44,18 @@ impl Cues {
         former.is_some()
     }
 
-    /// Whether an event waits for a topic.
+    /// Whether an event is pending for a topic.
     pub(crate) fn has(&self, topic: &Topic) -> bool {
         self.waiting.contains_key(topic)
     }
 
-    /// The next one to tell of, and since when it waits.
+    /// Removes the next event. Returns it with when its topic became pending.
     pub(crate) fn pop(&mut self) -> Option<(ServerEvent, Since)> {
         let (topic, since) = self.queue.pop_front()?;
         Some((self.waiting.remove(&topic)?, since))
     }
 
-    /// Forgets what is not to be told any more.
+    /// Drops the events that are no longer honored.
     pub(crate) fn retain(&mut self, is_honored: impl Fn(&ServerEvent) -> bool) {
         let waiting = &mut self.waiting;
         self.queue.retain(|(topic, _)| {
@@ -67,8 +67,9 @@ impl Cues {
         });
     }
 
-    /// The position up to which nothing is pending or missing, where nothing is missing up to `latest`;
-    /// `None` while that cannot be told. What came after something missing may wait at any place.
+    /// Returns the position up to which nothing is pending or missing, given that nothing is
+    /// missing up to `latest`; `None` if it is unknown. After a gap, the queue is not ordered by
+    /// position, so every entry counts.
     pub(crate) fn covered(&self, latest: Position) -> Option<Position> {
         let mut covered = latest;
         for (_, at) in &self.queue {

@@ -2,32 +2,32 @@ use crate::clock::Millis;
 
 use super::ServerStream;
 
-/// Why a stream ended. Only a graceful end has a result: whatever else ends a stream looks like a
-/// drop to its client, which then comes back.
+/// Why a stream ended. Only a graceful end has a result: to the client every other end looks like a
+/// drop, after which it comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// The server closed it: everything was said, the result too.
+    /// The server closed it: everything was sent, the result too.
     Closed,
-    /// Its reader took nothing for too long.
+    /// Its client read nothing for too long.
     Stalled,
-    /// It had reached its age.
+    /// It reached its maximum age.
     Rotated,
-    /// The server sends its clients elsewhere.
+    /// The server drains its streams, so that clients reconnect elsewhere.
     Drained,
     /// The server made room.
     Shed,
     /// The bus object no longer serves the deployment that holds it.
     Outdated,
-    /// Its request, and each that shares a connection with it, had spent its processor budget.
+    /// Its request, and every other that shares the connection, has spent its CPU budget.
     Exhausted,
-    /// States of its tasks may have been lost, which no cue makes up for.
+    /// States of its tasks may have been lost, and cannot be reconstructed from a cue.
     Lost,
-    /// What named its caller holds no longer.
+    /// The credentials of its caller have expired.
     Expired,
-    /// Its caller may not hear any more what it was promised, or nobody could say that it may.
+    /// Its caller lost access to what was honored, or could not be authorized.
     Denied,
-    /// The host gave it up: the bus is gone, or nobody is left to read.
+    /// The host gave it up: the bus is gone, or the client is.
     Aborted,
 }
 
@@ -50,25 +50,24 @@ impl Ending {
     }
 }
 
-/// How a host closes a stream.
+/// Closing of a stream by its host.
 impl ServerStream {
-    /// Ends the stream gracefully: pending cues go out, then the result of the listen request.
-    /// A stream that was never registered just ends, and one that already ends without a result
-    /// goes on doing so. All that is left is to be written at once: see
-    /// [`ServerStream::is_frozen`].
+    /// Ends the stream gracefully: pending cues are sent, then the result of the listen request. A
+    /// stream that was never registered just ends, and one that already ends without a result
+    /// continues to do so. Write all remaining output at once: see [`ServerStream::is_frozen`].
     pub fn close(&mut self) {
         self.is_frozen = true;
         self.drain(Ending::Closed);
     }
 
-    /// Whether the host writes all that is left to be polled at once, whatever room its transport
-    /// has: the stream was closed, so nothing is added any more, and who reads later finds it there.
+    /// Whether the host has to write all remaining output at once, regardless of room: the stream
+    /// was closed, so nothing is added any more, and the client can read it later.
     pub fn is_frozen(&self) -> bool {
         self.is_frozen
     }
 }
 
-/// When a stream ends by itself.
+/// The deadlines at which a stream ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lifetime {
     stall: Option<Millis>,
@@ -82,7 +81,7 @@ impl Lifetime {
         self.stall = (span > Millis(0)).then_some(span);
     }
 
-    /// The earliest retirement is the one that counts.
+    /// Schedules a retirement; the earliest one applies.
     pub(crate) fn retire_at(&mut self, at: Millis, why: Ending) {
         if self.retirement.is_none_or(|(planned, _)| at < planned) {
             self.retirement = Some((at, why));
@@ -113,12 +112,12 @@ impl Lifetime {
         self.blocked_since = None;
     }
 
-    /// Whether the reader has taken nothing for too long.
+    /// Whether the client has read nothing for too long.
     pub(crate) fn is_stalled(&self, now: Millis) -> bool {
         self.stalls_at().is_some_and(|at| at <= now)
     }
 
-    /// The retirement whose moment has come; it is told once.
+    /// Returns the retirement that is due, once.
     pub(crate) fn take_retirement(&mut self, now: Millis) -> Option<Ending> {
         let (_, why) = self.retirement.take_if(|(at, _)| *at <= now)?;
         Some(why)

@@ -8,15 +8,15 @@ use crate::{
 
 use super::{ServerStream, State, cues::Since, stamp::Stamp};
 
-/// What [`crate::fanout`] does to streams, for many of which it encodes one message.
+/// Access for [`crate::fanout`], which encodes one message for many streams.
 impl ServerStream {
-    /// The host writes the message of an event, which it may where nothing comes before that; the answer is whether it may.
-    /// Who writes it counts it.
+    /// Returns whether the host may write the message of an event directly, because nothing is
+    /// pending before it. If so, records the write; the caller counts it.
     pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
         let is_acknowledged = true;
         let is_open = self.state == State::Open { is_acknowledged };
         let is_kept = self.is_held || self.is_withheld(now);
-        // A keep-alive that had no room waits too, and the time of a stalled reader has begun with it.
+        // A keep-alive without room is pending too, and has started the stall timer.
         let waits = self.lifetime.is_blocked() || self.pending_cues() > 0;
         if !is_open || is_kept || waits {
             return false;
@@ -25,7 +25,7 @@ impl ServerStream {
         true
     }
 
-    /// There was no room for that message after all: the cue waits.
+    /// Handles the lack of room for that message: the cue becomes pending.
     pub(crate) fn handle_unwritten(
         &mut self,
         event: &ServerEvent,
@@ -41,12 +41,12 @@ impl ServerStream {
         self.handle_event_of(event, published);
     }
 
-    /// The bus delivered an event that was published at that moment.
+    /// Handles an event from the bus that was published at this time.
     pub(crate) fn handle_event_of(&mut self, event: &ServerEvent, published: Option<Millis>) {
         self.push(event, Since::new(None, published));
     }
 
-    /// So many further events were told together with one.
+    /// Counts further events that were collapsed into one.
     pub(crate) fn count_repeats(&self, repeats: usize) {
         let takes_in = self.is_opening() || self.is_open();
         if let Some(tally) = self.tally.as_ref().filter(|_| takes_in) {
@@ -54,12 +54,12 @@ impl ServerStream {
         }
     }
 
-    /// Gives back the room for cues where none waits.
+    /// Frees the cue queue if it is empty.
     pub(crate) fn rest(&mut self) {
         self.cues.take_if(|cues| cues.len() == 0);
     }
 
-    /// Keeps what is equal in many streams in one place.
+    /// Replaces the stamp and the filter by shared copies of equal value.
     pub(crate) fn share(&mut self, stamp: &Stamp, honored: &Arc<SubscriptionFilter>) {
         self.stamp.clone_from(stamp);
         self.honored.clone_from(honored);

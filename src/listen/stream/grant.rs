@@ -11,38 +11,38 @@ use crate::{
 
 use super::{ServerStream, ending::Ending};
 
-/// What the caller of a stream was allowed, which holds for a while.
+/// The authorization of a stream's caller, valid for a limited time.
 #[derive(Debug)]
 pub(crate) struct Grant {
     span: Millis,
     until: Millis,
     question: Question,
-    /// The answer to the question that is asked is too old when it comes.
+    /// Whether the pending answer is outdated: the question has to be asked again.
     is_doubted: bool,
 }
 
-/// Whether the caller may still hear what it was promised.
+/// Whether a new authorization is required.
 #[derive(Debug)]
 enum Question {
-    /// Nobody has to know: nothing waits, or the grant holds.
+    /// No: no cue is pending, or the grant is valid.
     None,
-    /// Something waits for the answer.
+    /// Yes: a cue is pending.
     Due,
-    /// Somebody is asked about this filter.
+    /// The authorizer has been asked about this filter.
     Asked(Arc<SubscriptionFilter>),
 }
 
 impl Grant {
-    /// Whether it is too old for a cue to leave.
+    /// Whether the grant is too old for a cue to be sent.
     fn is_stale(&self, now: Millis) -> bool {
         self.until <= now
     }
 }
 
-/// Whether the caller of a stream may still hear what it was promised when a cue is about to leave.
+/// Authorization of the caller when a cue is about to be sent.
 impl ServerStream {
-    /// What the caller is allowed now holds for `span`. When it is older, no cue leaves before somebody has answered
-    /// [`ServerStream::poll_question`]; zero: it holds for ever.
+    /// Limits the current authorization to `span`. After that, no cue is sent until
+    /// [`ServerStream::poll_question`] has been answered. Zero: valid without a limit.
     pub fn grant_for(&mut self, span: impl Into<Millis>, now: Millis) {
         let span = span.into();
         self.grant = (span > Millis(0)).then(|| {
@@ -55,8 +55,8 @@ impl ServerStream {
         });
     }
 
-    /// Makes the grant stale: the caller is authorized again before the next cue leaves. False
-    /// without a grant.
+    /// Makes the grant stale: the caller is authorized again before the next cue is sent. Returns
+    /// false without a grant.
     pub(crate) fn renew_grant(&mut self) -> bool {
         let Some(grant) = &mut self.grant else {
             return false;
@@ -66,8 +66,8 @@ impl ServerStream {
         true
     }
 
-    /// The filter of which somebody has to say whether the caller may still hear it: a cue waits for the answer, which is
-    /// [`ServerStream::handle_granted`] or [`ServerStream::handle_denied`]. There is one question at a time.
+    /// Returns the filter to authorize again, once per request. Cues are withheld until
+    /// [`ServerStream::handle_granted`] or [`ServerStream::handle_denied`].
     pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
         let honored = &self.honored;
         let grant = self.grant.as_mut()?;
@@ -77,8 +77,8 @@ impl ServerStream {
         })
     }
 
-    /// The caller may hear what `allowed` names. A stream that has promised more ends at once and without a result:
-    /// its client asks anew, and is promised what it may hear.
+    /// Handles a renewed authorization for what `allowed` names. A stream that honors more ends at
+    /// once and without a result: its client listens again, and gets what is allowed.
     pub fn handle_granted(&mut self, allowed: &SubscriptionFilter, now: Millis) {
         let Some(grant) = &mut self.grant else {
             return;
@@ -97,14 +97,14 @@ impl ServerStream {
         }
     }
 
-    /// The caller may hear nothing any more, or nobody can say that it may: the stream ends at once and without a
-    /// result, and what waits is not said.
+    /// Handles a denied or failed authorization: the stream ends at once and without a result, and
+    /// pending cues are dropped.
     pub fn handle_denied(&mut self) {
         self.abort_for(Ending::Denied);
     }
 
-    /// Ends the stream at once and without a result, where its host waits for it no longer: as
-    /// [`ServerStream::handle_denied`] where it waits for an answer, and otherwise as
+    /// Ends the stream at once and without a result, for a host that stops waiting for it: as
+    /// [`ServerStream::handle_denied`] if an authorization is pending, and otherwise as
     /// [`ServerStream::abort`].
     pub fn give_up(&mut self) {
         if self.is_asking() {
@@ -114,19 +114,19 @@ impl ServerStream {
         }
     }
 
-    /// Whether no cue may leave now.
+    /// Whether cues are withheld now.
     pub(crate) fn is_withheld(&self, now: Millis) -> bool {
         let grant = self.grant.as_ref();
         grant.is_some_and(|grant| grant.is_stale(now))
     }
 
-    /// Whether a cue waits for an answer, and not for its reader.
+    /// Whether a cue is pending for an authorization, and not for room.
     pub fn is_asking(&self) -> bool {
         let grant = self.grant.as_ref();
         grant.is_some_and(|grant| !matches!(grant.question, Question::None))
     }
 
-    /// A cue would leave now; the answer is whether it has to wait for a question to be answered.
+    /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
     pub(crate) fn withhold(&mut self, now: Millis) -> bool {
         if !self.is_withheld(now) || self.is_held || self.pending_cues() == 0 {
             return false;
@@ -136,13 +136,14 @@ impl ServerStream {
         {
             grant.question = Question::Due;
         }
-        // There is room: what it waits for is not its reader.
+        // There is room, so the client is not stalled.
         self.lifetime.handle_taken();
         true
     }
 
-    /// The scope of the caller where it has audiences in `allowed` that the stream does not receive yet: whoever holds the stream
-    /// registers it again, with these. `None`: the stream has all, or it is closing.
+    /// Returns the caller's scope if `allowed` has audiences that the stream does not receive yet:
+    /// the holder of the stream registers it again with this scope. `None` if the stream has all of
+    /// them, or is closing.
     pub fn wider_scope(&self, allowed: &SubscriptionFilter) -> Option<Scope> {
         let scope = &self.honored.scope;
         let audiences = &allowed.scope.audiences;
@@ -153,13 +154,15 @@ impl ServerStream {
         })
     }
 
-    /// What the caller hears of what is not for everybody. To be said before the stream is registered anywhere.
+    /// Sets the audiences and principals of the caller. Call it before the stream is registered
+    /// anywhere.
     pub fn scope_to(&mut self, scope: Scope) {
         let honored = SubscriptionFilter::clone(&self.honored);
         self.honored = Arc::new(SubscriptionFilter { scope, ..honored });
     }
 
-    /// A caller may hear nothing any more: where it is this one, the stream ends at once and without a result.
+    /// Handles the revocation of a caller: if it is the caller of this stream, the stream ends at
+    /// once and without a result.
     pub(crate) fn handle_revoked(&mut self, principal: &Label) {
         if self.honored.scope.principals.contains(principal) {
             self.abort_for(Ending::Denied);

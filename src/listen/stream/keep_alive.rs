@@ -1,6 +1,6 @@
 use crate::clock::Millis;
 
-/// Signs of life where nothing else is written.
+/// Keep-alives, for periods in which nothing else is written.
 #[derive(Debug)]
 pub(crate) struct KeepAlive {
     interval: Millis,
@@ -9,7 +9,7 @@ pub(crate) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// One after each `interval` of silence; zero: none.
+    /// Creates a schedule with one keep-alive after each `interval` of silence; zero disables it.
     pub(crate) fn new(interval: Millis, now: Millis) -> Self {
         Self {
             interval,
@@ -18,7 +18,7 @@ impl KeepAlive {
         }
     }
 
-    /// Something was written.
+    /// Handles a write.
     pub(crate) fn handle_written(&mut self, now: Millis) {
         self.written_at = now;
         self.is_due = false;
@@ -28,13 +28,13 @@ impl KeepAlive {
         self.is_due |= self.deadline().is_some_and(|at| at <= now);
     }
 
-    /// When the next one will be due; `None` while one is.
+    /// Returns when the next one becomes due; `None` while one is due.
     pub(crate) fn deadline(&self) -> Option<Millis> {
         let waits = self.interval > Millis(0) && !self.is_due;
         waits.then(|| self.written_at + self.interval)
     }
 
-    /// Whether one is to be written.
+    /// Whether a keep-alive has to be written.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due
     }

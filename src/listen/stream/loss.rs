@@ -1,9 +1,9 @@
 use super::{ServerStream, cues::Since, ending::Ending};
 
-/// What a stream does where events were lost.
+/// Handling of lost events.
 impl ServerStream {
-    /// Handles events that may have been missed: cues every honored list and resource once. The
-    /// state of a task is more than a cue, and cannot be made up.
+    /// Handles a possible loss of events: cues every honored list and resource once. The state of a
+    /// task cannot be reconstructed from a cue.
     pub fn handle_gap(&mut self) {
         for event in self.honored.subjects() {
             self.cue(&event, Since::default());
@@ -12,10 +12,10 @@ impl ServerStream {
 
     /// Handles a loss of unknown events: cues every honored list and resource once, and stays open.
     ///
-    /// The revocation of a caller with a name may be among what was lost, so that the caller is
-    /// authorized again before the next cue leaves. Without a grant that could be renewed the stream
-    /// ends at once, as [`Ending::Denied`]. A stream that honors tasks ends as [`Ending::Lost`] after
-    /// what is pending: its client listens again and reads the states of its tasks.
+    /// The revocation of a named caller may be among the lost events, so the caller is authorized
+    /// again before the next cue is sent. Without a grant to renew, the stream ends at once, as
+    /// [`Ending::Denied`]. A stream that honors tasks ends as [`Ending::Lost`] once pending cues
+    /// are sent: its client listens again and reads the states of its tasks.
     pub fn handle_loss(&mut self) {
         if self.is_named() && !self.renew_grant() {
             return self.handle_denied();
@@ -27,9 +27,8 @@ impl ServerStream {
         }
     }
 
-    /// Handles the doubt about its bus of a stream that is about to close. As
-    /// [`ServerStream::handle_loss`], but a caller with a name is not authorized again: its stream
-    /// ends at once.
+    /// As [`ServerStream::handle_loss`], for a stream that is about to close: a named caller is not
+    /// authorized again, but its stream ends at once.
     pub(crate) fn handle_last_doubt(&mut self) {
         if self.is_named() {
             self.handle_denied();

@@ -25,13 +25,13 @@ pub use ending::Ending;
 pub use output::{Next, Output};
 pub use stamp::Stamp;
 
-/// The server's side of one stream of notifications, from registration to its end.
+/// The server side of one stream of notifications, from registration to its end.
 ///
-/// Feed it with the `handle_*` methods; after each, and whenever the transport has
-/// room, call [`ServerStream::poll_output`] until it answers `None`. Call
-/// [`ServerStream::handle_timeout`] when [`ServerStream::poll_timeout`] says.
-/// What is not polled stays collapsed: one cue a topic. Where the transport has no room, say so with
-/// [`ServerStream::handle_blocked`]: a reader that takes nothing for too long is given up.
+/// Pass input to the `handle_*` methods; after each call, and whenever the transport has room, call
+/// [`ServerStream::poll_output`] until it returns `None`. Call [`ServerStream::handle_timeout`] at
+/// the time of [`ServerStream::poll_timeout`]. Output that is not polled stays collapsed, with one
+/// cue per topic. If the transport has no room, call [`ServerStream::handle_blocked`]: a stream
+/// whose client reads nothing for too long ends.
 #[derive(Debug)]
 pub struct ServerStream {
     pub(crate) stamp: Stamp,
@@ -39,11 +39,11 @@ pub struct ServerStream {
     pub(crate) server_info: Option<Arc<str>>,
     pub(crate) is_held: bool,
     pub(crate) state: State,
-    /// Made when something first waits: most streams are idle most of the time.
+    /// Allocated when a cue first becomes pending: most streams are idle most of the time.
     pub(crate) cues: Option<Box<Cues>>,
     pub(crate) keep_alive: KeepAlive,
     pub(crate) lifetime: Lifetime,
-    /// What its caller was allowed, where that does not hold for ever.
+    /// The authorization of the caller, if it is limited in time.
     pub(crate) grant: Option<Box<Grant>>,
     ending: Option<Ending>,
     pub(crate) is_frozen: bool,
@@ -52,25 +52,25 @@ pub struct ServerStream {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not yet registered with the bus: events are kept, nothing may be written.
+    /// Not registered with the bus yet: events are held, nothing may be written.
     Opening,
-    /// Registered. The acknowledgment goes out before anything else.
+    /// Registered. The acknowledgment is sent before anything else.
     Open {
         is_acknowledged: bool,
     },
-    /// What is pending goes out, then the end; a graceful one with the result.
+    /// Pending output is sent, then the end; a graceful one with the result.
     Draining {
         is_acknowledged: bool,
         is_graceful: bool,
     },
-    /// Everything is written, or given up; the end has yet to be told.
+    /// Everything is written or dropped; the end has not been polled yet.
     Ending,
     Closed,
 }
 
 impl ServerStream {
-    /// The stream of a subscription that waits for its registration; `keep_alive` is a `Duration` or [`Millis`], of which zero
-    /// means no keep-alives.
+    /// Creates the stream of a subscription that is not registered yet. `keep_alive` is the
+    /// interval of keep-alives, as a `Duration` or [`Millis`]; zero disables them.
     pub fn new(
         id: RequestId,
         honored: SubscriptionFilter,
@@ -80,7 +80,7 @@ impl ServerStream {
         Self::with_stamp(Stamp::Subscription(id), honored, keep_alive, now)
     }
 
-    /// A stream with any stamp; otherwise as [`ServerStream::new`].
+    /// Creates a stream with any stamp; otherwise as [`ServerStream::new`].
     pub fn with_stamp(
         stamp: Stamp,
         honored: SubscriptionFilter,
@@ -110,7 +110,7 @@ impl ServerStream {
         self
     }
 
-    /// The bus has confirmed the registration: the acknowledgment may go out.
+    /// Handles the bus's confirmation of the registration: the acknowledgment may be sent.
     pub fn handle_attached(&mut self, now: Millis) {
         if self.state == State::Opening {
             self.keep_alive.handle_written(now);
@@ -120,13 +120,13 @@ impl ServerStream {
         }
     }
 
-    /// The bus delivered an event; what the filter does not honor is ignored.
+    /// Handles an event from the bus; ignores it if the filter does not honor it.
     pub fn handle_event(&mut self, event: &ServerEvent) {
         self.push(event, Since::default());
     }
 
-    /// The bus delivered the event at `position` of its log, see [`ServerStream::covered`], which was published at that
-    /// moment, where that is known.
+    /// Handles the event at `position` of the log of the bus, see [`ServerStream::covered`].
+    /// `published` is when it was published, if that is known.
     pub fn handle_event_at(
         &mut self,
         event: &ServerEvent,
@@ -137,37 +137,38 @@ impl ServerStream {
         self.push(event, Since::new(position, published));
     }
 
-    /// From now on the filter is another one; cues that it does not honor are dropped.
+    /// Replaces the filter, and drops the cues that the new one does not honor.
     pub fn handle_filter(&mut self, honored: SubscriptionFilter) {
         if let Some(cues) = &mut self.cues {
             cues.retain(|event| honored.accepts(event));
         }
         self.honored = Arc::new(honored);
-        // What the reader was waited for may be gone.
+        // The output that the client was slow to read may be gone.
         if !self.has_output() {
             self.lifetime.handle_taken();
         }
     }
 
-    /// The transport has no room. Where something waits for it, the time of a stalled reader begins; what
-    /// is polled ends it.
+    /// Handles a transport without room. If output is pending, the stall timer starts; polling an
+    /// output stops it.
     pub fn handle_blocked(&mut self, now: Millis) {
         if self.has_output() {
             self.lifetime.handle_blocked(now);
         }
     }
 
-    /// While a stream is held it says that it is open and gives signs of life, and nothing else; cues wait.
+    /// Pauses or resumes the stream. A paused stream sends its acknowledgment and keep-alives, but
+    /// holds cues.
     pub fn handle_hold(&mut self, is_held: bool) {
         self.is_held = is_held;
     }
 
-    /// Whether it is held.
+    /// Whether the stream is paused.
     pub fn is_held(&self) -> bool {
         self.is_held
     }
 
-    /// The moment of [`ServerStream::poll_timeout`] has come.
+    /// Handles the deadline of [`ServerStream::poll_timeout`].
     pub fn handle_timeout(&mut self, now: Millis) {
         if self.is_open() {
             self.keep_alive.handle_timeout(now);
@@ -183,23 +184,24 @@ impl ServerStream {
         }
     }
 
-    /// Ends the stream without a result: pending cues go out, then it breaks off, and its client comes back.
+    /// Ends the stream without a result: pending cues are sent, then the stream breaks off, and its
+    /// client comes back.
     pub fn retire(&mut self, why: Ending) {
         self.drain(why);
     }
 
-    /// Ends the stream at once and without a result, as a drop: a client then comes back.
+    /// Ends the stream at once and without a result, as a drop: the client then comes back.
     pub fn abort(&mut self) {
         self.abort_for(Ending::Aborted);
     }
 
-    /// The next thing to write, or `None` until something is handled again.
+    /// Returns the next output to write, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self, now: Millis) -> Option<Output> {
         let next = self.poll_next(now)?;
         Some(self.encode(&next))
     }
 
-    /// As [`ServerStream::poll_output`], for who writes messages of its own.
+    /// As [`ServerStream::poll_output`], for a caller that encodes the messages.
     pub fn poll_next(&mut self, now: Millis) -> Option<Next> {
         let next = match self.state {
             State::Opening | State::Closed => return None,
@@ -234,7 +236,7 @@ impl ServerStream {
         Some(next)
     }
 
-    /// When to call [`ServerStream::handle_timeout`]; `None` while there is nothing to do by time.
+    /// Returns when to call [`ServerStream::handle_timeout`]; `None` if no deadline is set.
     pub fn poll_timeout(&self) -> Option<Millis> {
         if self.is_ending() || self.is_opening() {
             return None;
@@ -244,44 +246,44 @@ impl ServerStream {
         deadlines.into_iter().flatten().min()
     }
 
-    /// The position up to which everything has been polled, where `latest` is that of the last
-    /// event handled; `None` while a cue waits whose position is not known.
+    /// Returns the position up to which everything has been polled, where `latest` is that of the
+    /// last event handled; `None` while a cue of unknown position is pending.
     pub fn covered(&self, latest: Position) -> Option<Position> {
         let cues = self.cues.as_ref();
         cues.map_or(Some(latest), |cues| cues.covered(latest))
     }
 
-    /// What the messages carry.
+    /// Returns the stamp.
     pub fn stamp(&self) -> &Stamp {
         &self.stamp
     }
 
-    /// The honored filter.
+    /// Returns the honored filter.
     pub fn honored(&self) -> &SubscriptionFilter {
         &self.honored
     }
 
-    /// How many cues wait; never more than the filter has topics.
+    /// Returns the number of pending cues; never more than the filter has topics.
     pub fn pending_cues(&self) -> usize {
         self.cues.as_ref().map_or(0, |cues| cues.len())
     }
 
-    /// Whether the registration is still awaited.
+    /// Whether the registration is pending.
     pub fn is_opening(&self) -> bool {
         self.state == State::Opening
     }
 
-    /// Why the stream ends or ended; `None` while it goes on.
+    /// Returns why the stream ends or ended; `None` while it is open.
     pub fn ending(&self) -> Option<Ending> {
         self.ending
     }
 
-    /// Whether the stream goes on: it was registered, and is not closing.
+    /// Whether the stream is open: it was registered, and is not closing.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Open { .. })
     }
 
-    /// Whether there is nothing more to write but the end.
+    /// Whether nothing is left to write but the end.
     pub fn is_ending(&self) -> bool {
         matches!(self.state, State::Ending | State::Closed)
     }
@@ -300,7 +302,7 @@ impl ServerStream {
         Some(Next::Changed(event))
     }
 
-    /// The result where there is one to send, and otherwise the end.
+    /// Returns the result if there is one to send, and otherwise the end.
     fn last(&mut self, is_graceful: bool) -> Next {
         if is_graceful && self.stamp.is_subscription() {
             self.state = State::Ending;
@@ -321,7 +323,7 @@ impl ServerStream {
         message.map_or(Output::Opened, Output::Message)
     }
 
-    /// What waits goes out, then the end.
+    /// Ends the stream after its pending output.
     pub(crate) fn drain(&mut self, why: Ending) {
         match self.state {
             State::Opening => self.abort_for(why),
@@ -368,7 +370,8 @@ impl ServerStream {
         }
     }
 
-    /// Returns whether a cue for the same topic was pending; `None` where the event is not queued.
+    /// Queues a cue. Returns whether one for the same topic was pending; `None` if the event is not
+    /// queued.
     pub(crate) fn cue(&mut self, event: &ServerEvent, since: Since) -> Option<bool> {
         let is_open = matches!(self.state, State::Opening | State::Open { .. });
         if !is_open || !self.honored.accepts(event) {

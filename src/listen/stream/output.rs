@@ -2,32 +2,33 @@ use alloc::string::String;
 
 use crate::vocabulary::event::ServerEvent;
 
-/// What a stream wants written next.
+/// An output of a stream, to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// The stream is open; an unstamped stream says so without a message.
+    /// The stream is open; a stream without a stamp has no message for it.
     Opened,
     /// One JSON-RPC message.
     Message(String),
-    /// A sign of life that carries nothing.
+    /// A keep-alive, without content.
     KeepAlive,
-    /// The stream ends here; nothing follows.
+    /// The stream ends; nothing follows.
     End,
 }
 
-/// What a stream says next, before it is a message.
+/// An output of a stream, before it is encoded as a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Next {
-    /// It is open.
+    /// The stream is open.
     Acknowledged,
-    /// Something changed: events for one topic that came meanwhile are one, the latest.
+    /// Something changed. Events for one topic collapse into the latest.
     Changed(ServerEvent),
-    /// A sign of life that carries nothing.
+    /// A keep-alive, without content.
     KeepAlive,
-    /// It ends gracefully, with the result of its request.
+    /// The stream ends gracefully, with the result of its request.
     Result,
-    /// It ends here; nothing follows. Without a [`Next::Result`] before, its client comes back.
+    /// The stream ends; nothing follows. Without a [`Next::Result`] before it, the client comes
+    /// back.
     End,
 }

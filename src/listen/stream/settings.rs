@@ -4,31 +4,31 @@ use crate::{clock::Millis, tally::Tally};
 
 use super::{ServerStream, ending::Ending};
 
-/// How long a stream may last, and who counts what it goes through.
+/// Settings of a stream: how long it may last, and where it is counted.
 impl ServerStream {
-    /// Counts what happens in `tally`.
+    /// Counts events and notifications in `tally`.
     pub fn count_in(&mut self, tally: Arc<Tally>) {
         self.tally = Some(tally);
     }
 
-    /// A reader that takes nothing for `span`, while something waits for it, is given up; zero: never.
+    /// Ends the stream if its client reads nothing for `span` while output is pending. Zero
+    /// disables it.
     pub fn stall_after(&mut self, span: impl Into<Millis>) {
         self.lifetime.stall_after(span.into());
     }
 
-    /// At this moment the stream retires, as [`ServerStream::retire`] says; of several moments the
-    /// earliest counts.
+    /// Schedules a retirement, see [`ServerStream::retire`]; of several times the earliest applies.
     pub fn retire_at(&mut self, at: Millis, why: Ending) {
         self.lifetime.retire_at(at, why);
     }
 
-    /// At this moment the stream ends at once, without a result and whatever waits: nothing may be said any more to a
-    /// caller whose credentials have expired.
+    /// Ends the stream at this time, at once and without a result, dropping pending output: nothing
+    /// may be sent to a caller whose credentials have expired.
     pub fn expire_at(&mut self, at: Millis) {
         self.lifetime.expire_at(at);
     }
 
-    /// Takes back [`ServerStream::expire_at`].
+    /// Cancels [`ServerStream::expire_at`].
     pub fn never_expire(&mut self) {
         self.lifetime.never_expire();
     }

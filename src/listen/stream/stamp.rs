@@ -5,24 +5,24 @@ use crate::{
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
 };
 
-/// What the messages of a stream carry beside their own content.
+/// How the messages of a stream are tied to its request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stamp {
-    /// The id of the listen request that opened the stream; it is acknowledged first, and its
-    /// result ends the stream (2026-07-28, Subscriptions).
+    /// The id of the listen request that opened the stream. The stream starts with an
+    /// acknowledgment and ends with a result (2026-07-28, Subscriptions).
     Subscription(RequestId),
-    /// Nothing: the stream of a session, which is neither acknowledged nor answered
-    /// (2025-11-25, Transports: Listening for Messages from the Server).
+    /// The stream of a session, without an acknowledgment and a result (2025-11-25, Transports:
+    /// Listening for Messages from the Server).
     None,
 }
 
 impl Stamp {
-    /// The message that comes first; a stream without a stamp has none.
+    /// Returns the acknowledgment; `None` without a stamp.
     pub(crate) fn acknowledgment(&self, honored: &SubscriptionFilter) -> Option<String> {
         self.id().map(|id| message::acknowledged(id, honored))
     }
 
-    /// The notification of `event`.
+    /// Returns the notification of `event`.
     pub(crate) fn notification(&self, event: &ServerEvent) -> String {
         match self {
             Self::Subscription(id) => message::notification(id, event),
@@ -30,12 +30,12 @@ impl Stamp {
         }
     }
 
-    /// The message that ends a stream gracefully; a stream without a stamp has none.
+    /// Returns the message that ends a stream gracefully; `None` without a stamp.
     pub(crate) fn result(&self, server_info: Option<&str>) -> Option<String> {
         self.id().map(|id| message::listen_result(id, server_info))
     }
 
-    /// Whether a request waits for the result of the stream.
+    /// Whether a request is answered by the result of the stream.
     pub(crate) fn is_subscription(&self) -> bool {
         self.id().is_some()
     }

@@ -4,18 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Topic, Topics};
 
-/// A change of what is wanted.
+/// A change of an interest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {
-    /// What is wanted too.
+    /// The topics to add.
     pub add: Vec<Topic>,
-    /// What is wanted no more; what is added too stays.
+    /// The topics to drop, except those that are added too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<Topic>,
 }
 
 impl Delta {
-    /// What it comes to where `topics` are wanted: what is new, and what goes. Everything stays everything.
+    /// Returns the effective change to `topics`: what is new, and what is dropped. An interest in
+    /// everything does not change.
     #[must_use]
     pub fn against(&self, topics: &Topics) -> Self {
         if topics.contains(&Topic::Everything) {

@@ -7,18 +7,18 @@ use crate::{
 
 use super::Topic;
 
-/// From a topic to those that want it. It changes by one topic at a time: publishing costs what matches, and a
-/// change costs what changes, however much is held.
+/// Maps each topic to the ids that are interested in it. It is updated one topic at a time: a
+/// publish costs what matches, and an update what changes, independent of the size of the index.
 #[derive(Debug)]
 pub struct Index<Id> {
     wanted: Map<Topic, Ids<Id>>,
-    /// How many different principals are among the topics.
+    /// The number of distinct principals among the topics.
     principals: usize,
     names: usize,
     operations: u64,
 }
 
-/// Most names are wanted by one alone, which takes no allocation.
+/// The ids of one topic. Most topics have a single id, which takes no allocation.
 #[derive(Debug, Default)]
 enum Ids<Id> {
     #[default]
@@ -28,7 +28,8 @@ enum Ids<Id> {
 }
 
 impl<Id: Copy + Ord> Index<Id> {
-    /// Enters `id` under `topic`. Returns the topic as the index has it: those that keep that one share its text.
+    /// Enters `id` under `topic`. Returns the topic as the index stores it, so that its text can be
+    /// shared.
     pub fn insert(&mut self, id: Id, topic: Topic) -> Topic {
         self.operations += 1;
         let shared = self.wanted.key(&topic).cloned().unwrap_or_else(|| {
@@ -42,7 +43,7 @@ impl<Id: Copy + Ord> Index<Id> {
         shared
     }
 
-    /// Takes `id` out under `topic`.
+    /// Removes `id` from `topic`.
     pub fn remove(&mut self, id: Id, topic: &Topic) {
         self.operations += 1;
         let Some(ids) = self.wanted.get_mut(topic) else {
@@ -56,7 +57,7 @@ impl<Id: Copy + Ord> Index<Id> {
         }
     }
 
-    /// Those that want `event`, each once, in ascending order.
+    /// Returns the ids that are interested in `event`, each once, in ascending order.
     pub fn matching(&self, event: &ServerEvent) -> Vec<Id> {
         let mut ids = self.matching_topic(event);
         let ascending = ids.len();
@@ -72,12 +73,13 @@ impl<Id: Copy + Ord> Index<Id> {
         ids
     }
 
-    /// Whether nobody wants anything.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Whether anybody wants what `topic` names; of revocations, those of one principal suffice.
+    /// Whether any id is interested in `topic`; for [`Topic::Revocations`], a single principal
+    /// suffices.
     pub fn contains(&self, topic: &Topic) -> bool {
         self.wanted.contains_key(topic) || (*topic == Topic::Revocations && self.principals > 0)
     }
@@ -87,30 +89,33 @@ impl<Id: Copy + Ord> Index<Id> {
         self.wanted.get(topic).is_some_and(|ids| ids.contains(id))
     }
 
-    /// What all of them want together, in order: of revocations, all where any is wanted.
+    /// Returns the union of all topics, in order. Principals are replaced by
+    /// [`Topic::Revocations`].
     pub fn topics(&self) -> impl Iterator<Item = &Topic> {
         let is_implied = self.principals > 0 && !self.wanted.contains_key(&Topic::Revocations);
         let topics = self.wanted.keys().filter(|topic| !topic.is_principal());
         topics.chain(is_implied.then_some(&Topic::Revocations))
     }
 
-    /// Each topic with those that are entered under it.
+    /// Returns each pair of an id and a topic.
     pub fn entries(&self) -> impl Iterator<Item = (Id, &Topic)> {
         let entries = self.wanted.iter();
         entries.flat_map(|(topic, ids)| ids.iter().map(move |id| (id, topic)))
     }
 
-    /// Bytes that the names of all topics count which a bus has to follow for them, each name once.
+    /// Returns the budget bytes of the names that a bus has to follow for all topics, each name
+    /// counted once.
     pub fn names(&self) -> usize {
         self.names
     }
 
-    /// How many times a topic was entered or taken out so far.
+    /// Returns how many insertions and removals there have been.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Those that are entered under what `event` is about, and under its audience where it has one.
+    /// Returns the ids that are entered under the topic of `event`, and under its audience if it
+    /// has one.
     fn matching_topic(&self, event: &ServerEvent) -> Vec<Id> {
         let Some(ids) = self.wanted.get(&Topic::entry_of(event)) else {
             return Vec::new();
@@ -121,7 +126,7 @@ impl<Id: Copy + Ord> Index<Id> {
         let Some(of_audience) = self.wanted.get(&audience) else {
             return Vec::new();
         };
-        // Each of the fewer is looked up among the others.
+        // Looks up the ids of the smaller set in the larger one.
         let (few, others) = if of_audience.len() < ids.len() {
             (of_audience, ids)
         } else {

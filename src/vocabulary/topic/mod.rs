@@ -1,4 +1,5 @@
-//! What an event is about: the atom of filters, of the index, of cues and of the log's replay.
+//! Topics: what an event is about. Filters, the index, cues and the log's replay are built from
+//! them.
 
 mod delta;
 mod index;
@@ -14,10 +15,10 @@ pub use delta::Delta;
 pub use index::Index;
 pub use set::Topics;
 
-/// What an event is about, and so what a subscription to it is entered under.
+/// What an event is about, and what a subscription to it is entered under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
-    /// Every event, whatever it is about.
+    /// Every event, of any topic.
     Everything,
     /// The list of tools.
     Tools,
@@ -29,19 +30,21 @@ pub enum Topic {
     Resource(Uri),
     /// One task.
     Task(TaskId),
-    /// What is for one audience. An event of one is wanted by who wants what it is about and this.
+    /// The events of one audience. Such an event is delivered to those interested in both its topic
+    /// and its audience.
     Audience(Label),
-    /// That a caller may hear nothing any more, whichever it is.
+    /// The revocation of any caller.
     Revocations,
-    /// That this caller may hear nothing any more.
+    /// The revocation of this caller.
     Principal(Label),
 }
 
-/// Of events with the same subject the last one says all: what it is about, and for which audience, or of which caller.
+/// Compaction key: of several events with equal subjects only the latest has to be delivered. It
+/// consists of the topic, and the audience or the revoked caller.
 pub(crate) type Subject = (Topic, Option<Label>);
 
 impl Topic {
-    /// What `event` is about; never everything.
+    /// Returns the topic of `event`; never [`Topic::Everything`].
     pub fn of(event: &ServerEvent) -> Self {
         match event {
             ServerEvent::ToolsListChanged => Self::Tools,
@@ -54,7 +57,8 @@ impl Topic {
         }
     }
 
-    /// The event that says that it has changed, where that is all that there is to say.
+    /// Returns the event that reports a change of the topic, if that is the whole content of such
+    /// an event.
     pub(crate) fn cue(self) -> Option<ServerEvent> {
         match self {
             Self::Tools => Some(ServerEvent::ToolsListChanged),
@@ -69,7 +73,8 @@ impl Topic {
         }
     }
 
-    /// What an interest in `event` is entered under; as [`Topic::of`], but for what is about one caller.
+    /// Returns the topic under which an interest in `event` is entered: as [`Topic::of`], except
+    /// for the revocation of one caller.
     pub(crate) fn entry_of(event: &ServerEvent) -> Self {
         match event {
             ServerEvent::Revoked { principal } => Self::Principal(principal.clone()),
@@ -78,7 +83,8 @@ impl Topic {
         }
     }
 
-    /// What has to be followed for an edge that is entered under it: who wants to hear of one caller follows all.
+    /// Returns the topic that has to be followed for an edge with this interest: for the revocation
+    /// of one caller, all revocations.
     pub(crate) fn followed(&self) -> Self {
         match self {
             Self::Principal(_) => Self::Revocations,
@@ -86,12 +92,13 @@ impl Topic {
         }
     }
 
-    /// Bytes that the name counts in a budget: its own, and what it takes to hold it. Lists have no names.
+    /// Returns the bytes that the name counts in a budget: its length, and the overhead of storing
+    /// it. Lists have no names.
     pub fn names(&self) -> usize {
         self.name().map_or(0, |name| name.len() + NAME_BYTES)
     }
 
-    /// As [`Topic::names`], of what has to be followed for it.
+    /// As [`Topic::names`], for the topic that has to be followed.
     pub(crate) fn followed_names(&self) -> usize {
         if self.is_principal() { 0 } else { self.names() }
     }
@@ -117,12 +124,12 @@ impl Topic {
         }
     }
 
-    /// The topic of the audience that `event` is for.
+    /// Returns the topic of the audience of `event`, if it has one.
     pub fn of_audience(event: &ServerEvent) -> Option<Self> {
         event.audience().cloned().map(Self::Audience)
     }
 
-    /// What a later event has to have in common with `event` to say all that it says.
+    /// Returns the compaction key of `event`.
     pub(crate) fn subject_of(event: &ServerEvent) -> Subject {
         let label = match event {
             ServerEvent::Revoked { principal } => Some(principal),
@@ -131,7 +138,7 @@ impl Topic {
         (Self::of(event), label.cloned())
     }
 
-    /// Reads what [`Topic::to_text`] wrote; `None` where it is none.
+    /// Parses the result of [`Topic::to_text`]; `None` if it is not a topic.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             EVERYTHING => Some(Self::Everything),
@@ -149,7 +156,8 @@ impl Topic {
         }
     }
 
-    /// The topic as text: `tools`, `resource:note://a`, `task:t`. No two have the same.
+    /// Returns the topic as text: `tools`, `resource:note://a`, `task:t`. Distinct topics have
+    /// distinct texts.
     pub fn to_text(&self) -> String {
         let kind = match self {
             Self::Everything => EVERYTHING,
@@ -180,7 +188,7 @@ const TASK: &str = "task";
 const PRINCIPAL: &str = "principal";
 const AUDIENCE: &str = "audience";
 const REVOCATIONS: &str = "revocations";
-/// What it takes to hold a name, beside its bytes.
+/// Bytes that storing a name takes beside its text.
 const NAME_BYTES: usize = 64;
 
 impl Serialize for Topic {

@@ -4,7 +4,7 @@ use crate::{sorted::Set, vocabulary::event::ServerEvent};
 
 use super::{Delta, Topic};
 
-/// A set of topics, in order: to change one of them costs the same however many there are.
+/// An ordered set of topics; the cost of a change does not depend on its size.
 #[derive(Clone, Debug, Default)]
 pub struct Topics {
     topics: Set<Topic>,
@@ -12,7 +12,7 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// Puts a topic in. Returns whether it was not there before.
+    /// Adds a topic. Returns whether it is new.
     pub fn insert(&mut self, topic: Topic) -> bool {
         let bytes = topic.names();
         let is_new = self.topics.insert(topic);
@@ -20,14 +20,14 @@ impl Topics {
         is_new
     }
 
-    /// Takes a topic out. Returns whether it was there.
+    /// Removes a topic. Returns whether it was present.
     pub fn remove(&mut self, topic: &Topic) -> bool {
         let was_there = self.topics.remove(topic);
         self.bytes -= if was_there { topic.names() } else { 0 };
         was_there
     }
 
-    /// Changes it; everything stays everything.
+    /// Applies a change. A set with [`Topic::Everything`] does not change.
     pub fn apply(&mut self, delta: Delta) {
         if self.contains(&Topic::Everything) {
             return;
@@ -40,28 +40,28 @@ impl Topics {
         }
     }
 
-    /// Whether a topic is in it.
+    /// Whether the set contains a topic.
     pub fn contains(&self, topic: &Topic) -> bool {
         self.topics.contains(topic)
     }
 
-    /// The topics, in order.
+    /// Returns the topics, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Topic> {
         self.topics.iter()
     }
 
-    /// Those of these topics that are not in `others`.
+    /// Returns the topics that are not in `others`.
     pub fn without(&self, others: &Self) -> Vec<Topic> {
         let missing = self.iter().filter(|topic| !others.contains(topic));
         missing.cloned().collect()
     }
 
-    /// Bytes that the names of its topics count.
+    /// Returns the bytes that the names of its topics count in a budget.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether these topics take `event` in.
+    /// Whether an interest in these topics includes `event`.
     pub fn accepts(&self, event: &ServerEvent) -> bool {
         if self.contains(&Topic::Everything) {
             return true;

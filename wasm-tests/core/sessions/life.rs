@@ -1,11 +1,13 @@
 use mcp_listen::{
-    bus::EdgeId,
+    bus::{EdgeId, Parting},
     clock::Millis,
     session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply, Sessions},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::claim;
 
 use super::{rows::Rows, world::*};
 
@@ -54,7 +56,7 @@ fn a_session_with_a_stream_idles_from_its_end_on() {
         assert_eq!(world.sessions.count(), Ok(1));
         world.now = world.now + Millis(5_000);
         if is_at_shard {
-            world.left_shard("s", 3);
+            world.left_shard("s 1", 3);
         } else {
             world.left(1);
         }
@@ -100,15 +102,19 @@ fn the_server_behind_is_told_first() {
         assert_eq!(world.ask("s", ask), Reply::Tell("theirs".into()));
     }
     let held = world.joined("s", 1);
-    assert_eq!(held, Some(watching("s", &[], true)), "nothing has changed");
+    assert_eq!(
+        held,
+        Some(watching("s 1", &[], true)),
+        "nothing has changed"
+    );
     let told = Ask::Initialized { is_told: true };
     assert_eq!(world.ask("s", told.clone()), Reply::Done);
-    let released = Output::Watch(EdgeId(1), watching("s", &[], false));
+    let released = Output::Watch(EdgeId(1), watching("s 1", &[], false));
     assert_eq!(world.outputs(), [released]);
     assert_eq!(world.ask("s", told), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
     assert_eq!(world.ask("s", Ask::End { is_told: true }), Reply::Done);
-    assert_eq!(world.outputs(), [Output::Release(EdgeId(1))]);
+    assert_eq!(world.outputs(), [Output::Close(EdgeId(1), Parting::Over)]);
     assert_eq!(world.ask("s", Ask::Behind), Reply::Unknown);
 
     let mut world = World::with("s", of(None));
@@ -121,18 +127,20 @@ fn what_is_kept_is_enough_to_go_on() {
     let mut world = World::with("s", of(Some("ann")));
     assert!(world.begin("t", of(None)));
     world.watch("t", "a");
+    let stream = world.open("s ann");
     world.joined_shard("t", 4);
     let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(kept.into_store());
     assert_eq!(world.sessions.count(), Ok(2));
-    let restored = world.sessions.restore("s ann", EdgeId(9)).unwrap();
-    assert_eq!(restored, Some(watching("s ann", &[], true)));
-    assert_eq!(world.sessions.restore("u", EdgeId(8)), Ok(None));
+    let restored = world.sessions.restore(&stream, EdgeId(9)).unwrap();
+    assert_eq!(restored, Some(watching("s 1 ann", &[], true)));
+    let unknown = world.sessions.restore(&claim("u 1"), EdgeId(8));
+    assert_eq!(unknown, Ok(None));
     let open = Ask::Open { resumes: false };
     assert_eq!(world.ask_as(Some("ann"), "s", open.clone()), Reply::Taken);
     assert_eq!(world.ask("t", open), Reply::Taken);
     assert_eq!(world.watch("t", "b"), Reply::Done);
-    let changed = SessionCall::Changed("t".into());
+    let changed = SessionCall::Changed(claim("t 1"));
     assert_eq!(world.outputs(), [tell(4, changed, true)]);
     assert_eq!(
         world.watch("t", &"c".repeat(999)),
@@ -149,7 +157,7 @@ fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
     world.now = world.now + Millis(9_000);
     let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(kept.into_store());
-    world.sessions.restore("t", EdgeId(2)).unwrap();
+    world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     let begun = world.now;
     world.sessions.handle_shard_emptied(ROOT, begun).unwrap();
     world.now = begun + IDLE;
@@ -158,7 +166,7 @@ fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
     // One that wakes again and again keeps none of them.
     let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(kept.into_store());
-    world.sessions.restore("t", EdgeId(2)).unwrap();
+    world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     world
         .sessions
         .handle_shard_emptied(ROOT, world.now)
@@ -172,16 +180,20 @@ fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
 #[test]
 fn a_claim_is_one_text() {
     for (principal, text) in [
-        (None, "s"),
-        (Some(""), "s "),
-        (Some("ann"), "s ann"),
-        (Some("a b"), "s a b"),
+        (None, "s 7"),
+        (Some(""), "s 7 "),
+        (Some("ann"), "s 7 ann"),
+        (Some("a b"), "s 7 a b"),
     ] {
         let claim = Claim {
             session: "s".into(),
+            stream: 7,
             principal: principal.map(Into::into),
         };
         assert_eq!(claim.to_text(), text);
-        assert_eq!(Claim::from_text(text), claim);
+        assert_eq!(Claim::from_text(text), Some(claim));
+    }
+    for text in ["", "s", "s ", "s ann", "s -1"] {
+        assert_eq!(Claim::from_text(text), None, "{text:?}");
     }
 }

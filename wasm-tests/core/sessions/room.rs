@@ -1,13 +1,13 @@
 use mcp_listen::{
     clock::Millis,
-    session::{Ask, Claim, Excess, Limits, Reply, Store},
+    session::{Ask, Excess, Limits, Reply, Store},
     wire::SessionCall,
 };
 use proptest::collection;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::{check, uri};
+use crate::any::{check, claim, uri};
 
 use super::world::*;
 
@@ -27,7 +27,7 @@ fn a_caller_makes_room_at_its_own_expense() {
     world.joined("c ann", 1);
     world.joined_shard("a ann", 2);
     world.ask_as(Some("ann"), "a", Ask::Use);
-    world.left_shard("a ann", 2);
+    world.left_shard("a 1 ann", 2);
     world.now = Millis(5_040);
     world.ask_as(Some("ann"), "a", Ask::Use);
     assert!(
@@ -42,7 +42,7 @@ fn a_caller_makes_room_at_its_own_expense() {
     world.ask_as(Some("ann"), "d", Ask::Use);
     world.outputs();
     assert!(world.begin("e", of(Some("ann"))));
-    let gone = SessionCall::Release("c ann".into());
+    let gone = SessionCall::Release(claim("c 3 ann"));
     assert_eq!(world.outputs(), [tell(2, gone, false)], "with its stream");
     assert_eq!(world.ask_as(Some("bob"), "other", Ask::Use), Reply::Done);
     assert_eq!(world.sessions.count(), Ok(3));
@@ -138,11 +138,7 @@ fn the_counts_are_those_of_the_store() {
         let owners = [None, Some("ann"), Some("bob")];
         for (step, which, number) in steps {
             let (id, principal) = (ids[which], owners[which]);
-            let claim = Claim {
-                session: id.into(),
-                principal: principal.map(Into::into),
-            };
-            let claim = claim.to_text();
+            let session = principal.map_or(id.into(), |name| format!("{id} {name}"));
             let name = uri(&"n".repeat(number as usize * 60 + 1));
             match step {
                 0 | 1 => {
@@ -164,10 +160,10 @@ fn the_counts_are_those_of_the_store() {
                     world.ask_as(principal, id, Ask::Unwatch(name));
                 }
                 5 => {
-                    world.joined(&claim, number);
+                    world.joined(&session, number);
                 }
                 6 => {
-                    world.joined_shard(&claim, number);
+                    world.joined_shard(&session, number);
                 }
                 7 => {
                     world.ask_as(principal, id, Ask::End { is_told: false });

@@ -2,11 +2,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
     clock::Millis,
-    session::{Session, Store, Totals},
+    session::{Claim, Session, Store, Totals},
     uri::Uri,
 };
 
-use crate::any::uri;
+use crate::any::{claim, uri};
 
 /// A store in memory; it keeps sessions as the text that others write to disk.
 #[derive(Debug, Default)]
@@ -14,6 +14,7 @@ pub(crate) struct Rows {
     pub(super) sessions: BTreeMap<Box<str>, String>,
     pub(super) order: Vec<Box<str>>,
     pub(super) uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
+    pub(super) releases: BTreeSet<(u32, String)>,
     pub(super) writes: usize,
 }
 
@@ -82,6 +83,22 @@ impl Store for Rows {
 
     fn at_shard(&self, shard: u32) -> Result<Vec<Box<str>>, Self::Error> {
         Ok(self.those(|session| session.shard == Some(shard)))
+    }
+
+    fn keep_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Self::Error> {
+        self.releases.insert((shard, claim.to_text()));
+        Ok(())
+    }
+
+    fn forget_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Self::Error> {
+        self.releases.remove(&(shard, claim.to_text()));
+        Ok(())
+    }
+
+    fn releases(&self) -> Result<Vec<(u32, Claim)>, Self::Error> {
+        let releases = self.releases.iter();
+        let read = |(shard, text): &(u32, String)| (*shard, claim(text));
+        Ok(releases.map(read).collect())
     }
 
     fn totals(&self) -> Result<[Totals; 2], Self::Error> {

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::EdgeId,
+    bus::{EdgeId, Parting},
     clock::Millis,
     session::{Ask, NewSession, Output, Reply, Sessions},
     wire::SessionCall,
@@ -7,7 +7,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::uri;
+use crate::any::{claim, uri};
 
 use super::{rows::Rows, world::*};
 
@@ -46,7 +46,7 @@ fn a_stream_follows_what_its_session_watches() {
     assert_eq!(world.outputs(), [], "no edge follows");
     assert_eq!(
         world.joined("s ann", 1),
-        Some(watching("s ann", &["b"], true))
+        Some(watching("s 1 ann", &["b"], true))
     );
     as_ann(
         &mut world,
@@ -55,22 +55,22 @@ fn a_stream_follows_what_its_session_watches() {
             limits: LIMITS,
         },
     );
-    let both = Output::Watch(EdgeId(1), watching("s ann", &["a", "b"], true));
+    let both = Output::Watch(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
     assert_eq!(world.outputs(), [both]);
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
         world.outputs(),
-        [Output::Release(EdgeId(1))],
-        "it is elsewhere"
+        [Output::Close(EdgeId(1), Parting::Over)],
+        "another one is elsewhere"
     );
     world.left(1);
     as_ann(&mut world, Ask::Unwatch(uri("b")));
-    let changed = || SessionCall::Changed("s ann".into());
-    assert_eq!(world.outputs(), [tell(7, changed(), true)]);
+    let changed = |stream| SessionCall::Changed(claim(&format!("s {stream} ann")));
+    assert_eq!(world.outputs(), [tell(7, changed(2), true)]);
     assert!(world.joined_shard("s ann", 8).is_some());
-    let gone = || SessionCall::Release("s ann".into());
-    assert_eq!(world.outputs(), [tell(7, gone(), false)]);
-    world.left_shard("s ann", 7);
+    let gone = |stream| SessionCall::Release(claim(&format!("s {stream} ann")));
+    assert_eq!(world.outputs(), [tell(7, gone(3), false)]);
+    world.left_shard("s 2 ann", 7);
     as_ann(
         &mut world,
         Ask::Watch {
@@ -78,14 +78,14 @@ fn a_stream_follows_what_its_session_watches() {
             limits: LIMITS,
         },
     );
-    assert_eq!(world.outputs(), [tell(8, changed(), true)]);
+    assert_eq!(world.outputs(), [tell(8, changed(3), true)]);
     assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
-    assert_eq!(world.outputs(), [tell(8, gone(), true)]);
+    assert_eq!(world.outputs(), [tell(8, gone(4), true)]);
 }
 
 #[test]
 fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
-    let changed = |is_awaited| tell(7, SessionCall::Changed("s".into()), is_awaited);
+    let changed = |is_awaited| tell(7, SessionCall::Changed(claim("s 1")), is_awaited);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     let ready = Ask::Initialized { is_told: false };
@@ -101,8 +101,8 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
         world.sessions.sweep(world.now).unwrap();
         assert_eq!(world.outputs(), [changed(false)]);
     }
-    let told = world.joined_shard("s", 7);
-    assert_eq!(told, Some(watching("s", &[], false)));
+    let told = world.joins_shard(&claim("s 1"), 7);
+    assert_eq!(told, Some(watching("s 1", &[], false)));
     world.now = world.now + IDLE + Millis(1);
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.ask("s", ready), Reply::Done);
@@ -111,7 +111,7 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
 
 #[test]
 fn whoever_asks_for_the_same_again_waits_for_the_shard_too() {
-    let changed = || tell(7, SessionCall::Changed("s".into()), true);
+    let changed = || tell(7, SessionCall::Changed(claim("s 1")), true);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     for _ in 0..2 {
@@ -125,10 +125,10 @@ fn whoever_asks_for_the_same_again_waits_for_the_shard_too() {
     world.joined("s", 1);
     assert_eq!(
         world.outputs(),
-        [tell(7, SessionCall::Release("s".into()), false)]
+        [tell(7, SessionCall::Release(claim("s 2")), false)]
     );
     assert_eq!(world.watch("s", "b"), Reply::Done);
-    let here = Output::Watch(EdgeId(1), watching("s", &["b"], true));
+    let here = Output::Watch(EdgeId(1), watching("s 2", &["b"], true));
     assert_eq!(world.outputs(), [here], "the shard no longer matters");
 }
 
@@ -137,17 +137,19 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     let mut world = World::with("s", of(None));
     world.watch("s", "a");
     let open = |resumes| Ask::Open { resumes };
-    let opens = Reply::Open {
+    let opens = |stream| Reply::Open {
         capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
+        stream,
         since: "0-e".into(),
         watched: vec![uri("a")],
     };
-    assert_eq!(world.ask("s", open(false)), opens);
-    world.joined("s", 1);
+    assert_eq!(world.ask("s", open(false)), opens(1));
+    world.joins(&claim("s 1"), 1);
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
-    assert_eq!(world.ask("s", open(true)), opens);
-    world.joined("s", 2);
-    assert_eq!(world.outputs(), [Output::Release(EdgeId(1))]);
+    assert_eq!(world.ask("s", open(true)), opens(2));
+    world.joins(&claim("s 2"), 2);
+    let over = Output::Close(EdgeId(1), Parting::Over);
+    assert_eq!(world.outputs(), [over]);
     world.left(1);
     assert_eq!(
         world.ask("s", open(false)),
@@ -155,17 +157,106 @@ fn a_second_stream_is_refused_unless_it_resumes() {
         "the second is there"
     );
     world.left(2);
-    assert_eq!(world.ask("s", open(false)), opens);
-    world.joined_shard("s", 1);
+    assert_eq!(world.ask("s", open(false)), opens(3));
+    world.joins_shard(&claim("s 3"), 1);
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     world.sessions.handle_shard_emptied(1, world.now).unwrap();
-    assert_eq!(world.ask("s", open(false)), opens);
-    assert_eq!(
-        world
-            .sessions
-            .restore("s", EdgeId(3))
-            .map(|it| it.is_some()),
-        Ok(true)
-    );
+    assert_eq!(world.ask("s", open(false)), opens(4));
+    let restored = world.sessions.restore(&claim("s 3"), EdgeId(3));
+    assert_eq!(restored.map(|it| it.is_some()), Ok(true));
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
+}
+
+#[test]
+fn a_stream_that_was_opened_before_another_one_does_not_take_over_from_it() {
+    for is_at_shard in [false, true] {
+        let mut world = World::with("s", of(None));
+        let older = world.open("s");
+        if is_at_shard {
+            world.joined_shard("s", 7);
+        } else {
+            world.joined("s", 1);
+        }
+        assert_eq!(world.joins(&older, 2), None);
+        assert_eq!(world.joins_shard(&older, 8), None);
+        assert_eq!(world.joins_shard(&older, 7), None);
+        world.left_shard("s 1", 7);
+        let open = Ask::Open { resumes: false };
+        assert_eq!(world.ask("s", open), Reply::Taken, "the newer one is there");
+        assert_eq!(world.outputs(), []);
+        let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+        world.sessions = Sessions::new(former.into_store());
+        assert_eq!(world.sessions.restore(&older, EdgeId(2)), Ok(None));
+        world.sessions.handle_shard_emptied(7, world.now).unwrap();
+        assert_eq!(world.joins(&older, 2), None, "its client has given it up");
+    }
+}
+
+#[test]
+fn a_stream_is_attached_only_where_it_was_opened() {
+    let mut world = World::with("s", of(None));
+    for text in ["s 0", "s 1"] {
+        assert_eq!(world.joins(&claim(text), 1), None);
+        assert_eq!(world.joins_shard(&claim(text), 7), None);
+    }
+    world.open("s");
+    assert!(world.joins(&claim("s 1"), 1).is_some());
+    assert_eq!(world.joins(&claim("s 2"), 2), None);
+}
+
+/// The edge may have given up the connection that comes last: then it has the stream on the other one.
+#[test]
+fn a_stream_that_attaches_again_is_not_over_where_it_was() {
+    let mut world = World::with("s", of(None));
+    let stream = world.open("s");
+    for edge in [1, 2, 1] {
+        assert!(world.joins(&stream, edge).is_some());
+    }
+    let lost = |edge| Output::Close(EdgeId(edge), Parting::Lost);
+    assert_eq!(world.outputs(), [lost(1), lost(2)]);
+    assert!(world.joins_shard(&stream, 7).is_some());
+    assert_eq!(world.outputs(), [lost(1)]);
+    assert!(world.joins_shard(&stream, 7).is_some());
+    assert_eq!(world.outputs(), []);
+    assert!(world.joins(&stream, 2).is_some());
+    let release = SessionCall::Release(stream);
+    assert_eq!(world.outputs(), [tell(7, release, false)]);
+}
+
+#[test]
+fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
+    let mut world = World::with("s", of(None));
+    world.joined_shard("s", 7);
+    world.joined_shard("s", 8);
+    let older = SessionCall::Release(claim("s 2"));
+    assert_eq!(world.outputs(), [tell(7, older.clone(), false)]);
+    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+    let all = SessionCall::Release(claim("s 3"));
+    assert_eq!(world.outputs(), [tell(8, all.clone(), true)]);
+    // The calls fail, and the object is reset.
+    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(former.into_store());
+    let again = |world: &mut World| {
+        world.sessions.sweep(world.now).unwrap();
+        world.outputs()
+    };
+    let both = [tell(7, older.clone(), false), tell(8, all.clone(), false)];
+    assert_eq!(again(&mut world), both, "although the session is over");
+    world.sessions.handle_told(7, &older).unwrap();
+    assert_eq!(again(&mut world), [tell(8, all, false)]);
+    world.sessions.handle_shard_emptied(8, world.now).unwrap();
+    assert_eq!(again(&mut world), [], "none of its streams is there");
+}
+
+#[test]
+fn a_stream_that_comes_back_to_a_shard_is_not_let_go_there() {
+    let mut world = World::with("s", of(None));
+    let stream = world.open("s");
+    for shard in [7, 8, 7] {
+        assert!(world.joins_shard(&stream, shard).is_some());
+    }
+    let release = |shard| tell(shard, SessionCall::Release(claim("s 1")), false);
+    assert_eq!(world.outputs(), [release(7), release(8)]);
+    world.sessions.sweep(world.now).unwrap();
+    assert_eq!(world.outputs(), [release(8)]);
 }

@@ -1,13 +1,15 @@
+use core::slice;
+
 use mcp_listen::{
     bus::{Bus, EdgeId, FollowReply, Mark, Position, Received, ShardId},
     clock::Millis,
     session::{Ask, Limits, NewSession, Output, Question, Reply, Sessions},
-    wire::{Follow, FollowAnswer, SessionCall, Watched},
+    wire::{Claim, Follow, FollowAnswer, SessionCall, Watched},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::any::uri;
+use crate::any::{claim as claim_of, uri};
 
 use super::rows::Rows;
 
@@ -114,9 +116,33 @@ impl World {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
-    /// The stream of a session is at an edge. Returns what the edge receives of what the session watches.
-    pub(super) fn joined(&mut self, claim: &str, edge: u32) -> Option<Watched> {
-        let follow = self.follow(&[claim], &[], true);
+    /// One more stream of a session is opened, of which the text is the id and, after a space, the principal. Returns what it claims.
+    pub(super) fn open(&mut self, session: &str) -> Claim {
+        let (id, principal) = match session.split_once(' ') {
+            Some((id, principal)) => (id, Some(principal)),
+            None => (session, None),
+        };
+        let opened = self.ask_as(principal, id, Ask::Open { resumes: true });
+        let stream = match opened {
+            Reply::Open { stream, .. } => stream,
+            _ => 1,
+        };
+        Claim {
+            session: id.into(),
+            stream,
+            principal: principal.map(Into::into),
+        }
+    }
+
+    /// A new stream of a session is at an edge. Returns what the edge receives of what the session watches.
+    pub(super) fn joined(&mut self, session: &str, edge: u32) -> Option<Watched> {
+        let claim = self.open(session);
+        self.joins(&claim, edge)
+    }
+
+    /// The same of a stream that was opened before.
+    pub(super) fn joins(&mut self, claim: &Claim, edge: u32) -> Option<Watched> {
+        let follow = self.follow(slice::from_ref(claim), &[], true);
         let received = self.bus.handle_message(self.edges[edge as usize], &follow);
         let Ok(Received::Followed(reply)) = received else {
             panic!("{received:?}")
@@ -124,12 +150,19 @@ impl World {
         self.finish(*reply, true)
     }
 
-    pub(super) fn joined_shard(&mut self, claim: &str, shard: u32) -> Option<Watched> {
-        self.shard_follows(&[claim], &[], shard)
+    /// A new stream of a session is at a shard.
+    pub(super) fn joined_shard(&mut self, session: &str, shard: u32) -> Option<Watched> {
+        let claim = self.open(session);
+        self.joins_shard(&claim, shard)
+    }
+
+    /// The same of a stream that was opened before.
+    pub(super) fn joins_shard(&mut self, claim: &Claim, shard: u32) -> Option<Watched> {
+        self.shard_follows(slice::from_ref(claim), &[], shard)
     }
 
     pub(super) fn left_shard(&mut self, claim: &str, shard: u32) {
-        self.shard_follows(&[], &[claim], shard);
+        self.shard_follows(&[], &[claim_of(claim)], shard);
     }
 
     pub(super) fn left(&mut self, edge: u32) {
@@ -141,8 +174,8 @@ impl World {
 
     pub(super) fn shard_follows(
         &mut self,
-        joined: &[&str],
-        left: &[&str],
+        joined: &[Claim],
+        left: &[Claim],
         shard: u32,
     ) -> Option<Watched> {
         let follow = self.follow(joined, left, false);
@@ -150,14 +183,13 @@ impl World {
         self.finish(reply, false)
     }
 
-    pub(super) fn follow(&mut self, joined: &[&str], left: &[&str], is_fresh: bool) -> String {
+    pub(super) fn follow(&mut self, joined: &[Claim], left: &[Claim], is_fresh: bool) -> String {
         self.seq += 1;
-        let claims = |claims: &[&str]| claims.iter().map(|&claim| claim.into()).collect();
         let follow = Follow {
             seq: self.seq,
             is_fresh,
-            joined: claims(joined),
-            left: claims(left),
+            joined: joined.to_vec(),
+            left: left.to_vec(),
             ..Follow::default()
         };
         follow.to_json()
@@ -186,9 +218,10 @@ pub(super) fn tell(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
     }
 }
 
-pub(super) fn watching(session: &str, uris: &[&str], is_held: bool) -> Watched {
+/// What the stream of a session is told, by what it claims.
+pub(super) fn watching(claim: &str, uris: &[&str], is_held: bool) -> Watched {
     Watched {
-        session: session.into(),
+        session: claim_of(claim),
         uris: uris.iter().map(|name| uri(name)).collect(),
         is_held,
     }

@@ -6,8 +6,8 @@ use mcp_listen::{
     event::ServerEvent,
     topic::Topic,
     wire::{
-        Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, ProtocolError,
-        SessionCall, Taken, Watched,
+        Batch, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed, Missed,
+        ProtocolError, SessionCall, Taken, Watched,
     },
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -30,13 +30,22 @@ fn any_keys() -> impl Strategy<Value = Vec<Topic>> {
     ]
 }
 
-fn any_texts() -> impl Strategy<Value = Vec<Box<str>>> {
-    vec("\\PC{0,8}".prop_map(Into::into), 0..3)
+fn any_claim() -> impl Strategy<Value = Claim> {
+    let principal = option::of("\\PC{0,8}".prop_map(Into::into));
+    ("[^ \\pC]{0,8}", any::<u64>(), principal).prop_map(|(session, stream, principal)| Claim {
+        session: session.into(),
+        stream,
+        principal,
+    })
+}
+
+fn any_claims() -> impl Strategy<Value = Vec<Claim>> {
+    vec(any_claim(), 0..3)
 }
 
 fn any_follow() -> impl Strategy<Value = Follow> {
     let numbers = (0..1u64 << 53, any::<u32>(), any::<[bool; 2]>());
-    let sessions = (any_texts(), any_texts());
+    let sessions = (any_claims(), any_claims());
     let topics = (any_keys(), any_keys());
     let epoch = option::of("\\PC{0,8}".prop_map(Box::<str>::from));
     let since = (option::of(any_position()), epoch);
@@ -66,8 +75,7 @@ fn any_events() -> impl Strategy<Value = Vec<(Position, ServerEvent)>> {
 fn any_answer() -> impl Strategy<Value = FollowAnswer> {
     let mark = ("\\PC{0,8}", any_position());
     let missed = option::of((any_position(), any_events()));
-    let session = "\\PC{0,8}".prop_map(Box::<str>::from);
-    let of_session = (session, vec(any_uri(), 0..3), any::<bool>());
+    let of_session = (any_claim(), vec(any_uri(), 0..3), any::<bool>());
     let of_session = of_session.prop_map(|(session, uris, is_held)| Watched {
         session,
         uris,
@@ -106,7 +114,7 @@ fn every_message_survives_the_way_to_json_and_back() {
         any::<bool>(),
     );
     let taken = (any::<u32>(), any::<bool>());
-    let all = (any_follow(), any_answer(), batch, taken, any_texts());
+    let all = (any_follow(), any_answer(), batch, taken, any_claims());
     check(
         all,
         |(follow, answer, (previous, events, through, is_last), taken, sessions)| {

@@ -9,7 +9,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::bus_with_shards;
-use crate::any::{updated, uri};
+use crate::any::{claim, updated, uri};
 
 const NOW: Millis = Millis(0);
 const SHARD: ShardId = ShardId(1);
@@ -38,7 +38,7 @@ impl Pair {
     fn attach(&mut self, session: &str) -> EdgeId {
         let edge = self.shard.connect();
         let follow = Follow {
-            joined: vec![session.into()],
+            joined: vec![claim(session)],
             ..Follow::fresh(1, vec![Topic::Tools])
         };
         self.shard
@@ -58,8 +58,11 @@ impl Pair {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
         for session in reply.joined().to_vec() {
-            if let Some((_, uris)) = watches.iter().find(|(watcher, _)| **watcher == *session) {
-                reply.push_watch(&mut self.bus, watched(&session, uris.clone()));
+            if let Some((_, uris)) = watches
+                .iter()
+                .find(|(watcher, _)| claim(watcher) == session)
+            {
+                reply.push_watch(&mut self.bus, watched(&session.to_text(), uris.clone()));
             }
         }
         let answer = reply.finish(&mut self.bus).remove(0);
@@ -90,7 +93,7 @@ impl Pair {
 
 fn watched(session: &str, uris: Vec<Uri>) -> Watched {
     Watched {
-        session: session.into(),
+        session: claim(session),
         uris,
         is_held: false,
     }
@@ -108,8 +111,11 @@ fn kept(names: &[&str]) -> String {
 #[test]
 fn the_stream_of_a_session_is_told_what_that_watches() {
     let mut pair = Pair::new();
-    pair.attach("s");
-    assert_eq!(pair.answer(&[("s", vec![uri("a")])]).joined, ["s".into()]);
+    pair.attach("s 1");
+    assert_eq!(
+        pair.answer(&[("s 1", vec![uri("a")])]).joined,
+        [claim("s 1")]
+    );
     let expected = [kept(&["a"]), "followed".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.bus.interested(&updated("a")), [SHARD]);
@@ -118,7 +124,7 @@ fn the_stream_of_a_session_is_told_what_that_watches() {
 #[test]
 fn a_session_that_is_over_has_no_stream() {
     let mut pair = Pair::new();
-    pair.attach("s");
+    pair.attach("s 1");
     pair.answer(&[]);
     assert_eq!(pair.said(), [(0, "Over".to_owned())]);
 }
@@ -126,31 +132,31 @@ fn a_session_that_is_over_has_no_stream() {
 #[test]
 fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     let mut pair = Pair::new();
-    pair.attach("s");
-    pair.answer(&[("s", vec![uri("a")])]);
+    pair.attach("s 1");
+    pair.answer(&[("s 1", vec![uri("a")])]);
     pair.said();
-    pair.say(7, &SessionCall::Changed("s".into()));
-    pair.say(8, &SessionCall::Changed("elsewhere".into()));
+    pair.say(7, &SessionCall::Changed(claim("s 1")));
+    pair.say(8, &SessionCall::Changed(claim("elsewhere 1")));
     pair.said();
     assert_eq!(pair.done, [8]);
-    let follow = pair.answer(&[("s", vec![uri("b")])]);
-    assert_eq!(follow.joined, ["s".into()]);
-    assert_eq!(follow.left, ["elsewhere".into()], "the root learns so");
+    let follow = pair.answer(&[("s 1", vec![uri("b")])]);
+    assert_eq!(follow.joined, [claim("s 1")]);
+    assert_eq!(follow.left, [claim("elsewhere 1")], "the root learns so");
     let expected = [kept(&["b"]), "watched".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert_eq!(pair.bus.interested(&updated("b")), [SHARD]);
     // What it watched before is dropped with the next call.
-    pair.attach("t");
-    let follow = pair.answer(&[("t", vec![])]);
+    pair.attach("t 1");
+    let follow = pair.answer(&[("t 1", vec![])]);
     assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
 }
 
 #[test]
 fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
     let mut pair = Pair::new();
-    pair.attach("t");
-    pair.answer(&[("t", vec![])]);
+    pair.attach("t 1");
+    pair.answer(&[("t 1", vec![])]);
     pair.bus.publish(&updated("a"));
     let edge = pair.shard.connect();
     let mark = Mark {
@@ -158,14 +164,14 @@ fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
         position: Position(0),
     };
     let follow = Follow {
-        joined: vec!["s".into()],
+        joined: vec![claim("s 1")],
         ..Follow::fresh(1, vec![Topic::Tools]).since(&mark)
     };
     let taken = pair.shard.handle_message(edge, &follow.to_json(), NOW);
     taken.unwrap();
     let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
-    reply.push_watch(&mut pair.bus, watched("s", vec![uri("a")]));
+    reply.push_watch(&mut pair.bus, watched("s 1", vec![uri("a")]));
     reply.push_event(&pair.bus, Position(1), &updated("a"));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(seq, &answer, NOW, 0.5);
@@ -178,16 +184,16 @@ fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
 #[test]
 fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
     let mut pair = Pair::new();
-    pair.attach("s");
+    pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
-    pair.say(1, &SessionCall::Changed("s".into()));
+    pair.say(1, &SessionCall::Changed(claim("s 1")));
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
-    reply.push_watch(&mut pair.bus, watched("s", vec![uri("a")]));
+    reply.push_watch(&mut pair.bus, watched("s 1", vec![uri("a")]));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     pair.said();
     assert!(pair.done.is_empty());
-    pair.answer(&[("s", vec![uri("a"), uri("b")])]);
+    pair.answer(&[("s 1", vec![uri("a"), uri("b")])]);
     assert_eq!(pair.said()[0], (0, kept(&["a", "b"])));
     assert_eq!(pair.done, [1]);
 }
@@ -195,37 +201,70 @@ fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
 #[test]
 fn another_stream_of_a_session_takes_over() {
     let mut pair = Pair::new();
-    pair.attach("s");
-    pair.answer(&[("s", vec![])]);
+    pair.attach("s 1");
+    pair.answer(&[("s 1", vec![])]);
     pair.said();
-    pair.attach("s");
-    let follow = pair.answer(&[("s", vec![])]);
+    pair.attach("s 2");
+    let follow = pair.answer(&[("s 2", vec![])]);
     assert_eq!(pair.said()[0], (0, "Over".to_owned()));
     assert!(follow.left.is_empty());
-    pair.say(1, &SessionCall::Release("s".into()));
+    pair.say(1, &SessionCall::Release(claim("s 3")));
     assert_eq!(pair.said(), [(1, "Over".to_owned())]);
     assert_eq!(pair.done, [1]);
 }
 
 #[test]
+fn an_older_stream_takes_over_from_none() {
+    let mut pair = Pair::new();
+    pair.attach("s 2");
+    pair.answer(&[("s 2", vec![])]);
+    pair.said();
+    pair.attach("s 1");
+    assert_eq!(pair.said(), [(1, "Over".to_owned())]);
+    assert_eq!(pair.shard.poll_call(NOW), None, "the root is not asked");
+    pair.say(1, &SessionCall::Release(claim("s 1")));
+    assert_eq!(
+        pair.said(),
+        [],
+        "nor does the root let the newer one go for it"
+    );
+    assert_eq!(pair.done, [1]);
+}
+
+#[test]
+fn a_stream_that_is_attached_twice_ends_nowhere() {
+    let mut pair = Pair::new();
+    pair.attach("s 1");
+    pair.answer(&[("s 1", vec![])]);
+    pair.said();
+    pair.attach("s 1");
+    assert_eq!(pair.said(), [(0, "Lost".to_owned())], "it may come back");
+    pair.answer(&[("s 1", vec![])]);
+    pair.said();
+    // It is attached elsewhere, too.
+    pair.say(1, &SessionCall::Release(claim("s 1")));
+    assert_eq!(pair.said(), [(1, "Lost".to_owned())]);
+}
+
+#[test]
 fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
     let mut pair = Pair::new();
-    let edge = pair.attach("s");
-    pair.answer(&[("s", vec![])]);
+    let edge = pair.attach("s 1");
+    pair.answer(&[("s 1", vec![])]);
     pair.shard.disconnect(edge, NOW);
     let call = pair.shard.poll_call(NOW).unwrap();
-    assert!(call.text.contains(r#""left":["s"]"#), "{}", call.text);
+    assert!(call.text.contains(r#""left":["s 1"]"#), "{}", call.text);
     pair.shard.handle_timeout(Millis(4_000), 0.0);
     let call = pair.shard.poll_call(Millis(4_100)).unwrap();
-    assert!(call.text.contains(r#""left":["s"]"#), "{}", call.text);
+    assert!(call.text.contains(r#""left":["s 1"]"#), "{}", call.text);
     let reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
-    assert_eq!(reply.left(), ["s".into()]);
+    assert_eq!(reply.left(), [claim("s 1")]);
 }
 
 #[test]
 fn a_fresh_shard_says_that_no_stream_is_there() {
     let mut pair = Pair::new();
-    pair.attach("s");
+    pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
     let reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     assert!(reply.is_fresh());
@@ -236,12 +275,12 @@ fn a_fresh_shard_says_that_no_stream_is_there() {
 #[test]
 fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
     let mut pair = Pair::new();
-    pair.attach("s");
+    pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
     let session = Watched {
         is_held: true,
-        ..watched("s", vec![])
+        ..watched("s 1", vec![])
     };
     reply.push_watch(&mut pair.bus, session);
     let answer = reply.finish(&mut pair.bus).remove(0);
@@ -251,6 +290,6 @@ fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
         ShardOutput::Send(delivery) => Some(delivery.message),
         _ => None,
     });
-    let held = r#""watches":[{"session":"s","held":true}]"#;
+    let held = r#""watches":[{"session":"s 1","held":true}]"#;
     assert!(frames.collect::<Vec<_>>()[0].contains(held));
 }

@@ -287,6 +287,28 @@ fn a_root_that_does_not_answer_is_called_again_later_and_later() {
 }
 
 #[test]
+fn however_often_calls_fail_an_edge_that_comes_does_not_wait_in_vain_for_the_next_one() {
+    let mut shard = Shard::new(0);
+    attach(&mut shard, TOOLS, None);
+    let mut now = NOW;
+    let mut fail = |is_overloaded| {
+        let call = shard.poll_call(now).unwrap();
+        shard.handle_failure(call.seq, is_overloaded, now, 1.0);
+        let pause = shard.poll_timeout().unwrap() - now;
+        now = now + pause;
+        pause
+    };
+    let longest = (0..20).map(|_| fail(false)).max();
+    // A stream is refused that is not attached within 3 s: this leaves more than a second for the call.
+    assert_eq!(longest, Some(Millis(1_600)));
+    assert_eq!(
+        fail(true),
+        Millis(6_400),
+        "one that is overloaded is left alone"
+    );
+}
+
+#[test]
 fn nonsense_counts_as_a_failed_call() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);

@@ -20,20 +20,21 @@ describe.each([
     await expect.poll(async () => (await fixture().bus<BusStats>('stats')).sockets).toBe(0);
   });
 
-  test("a stream that is attached for another principal than the session's is released, and is sent nothing", async () => {
+  test("a stream that is attached for another principal than the session's, or was not opened, is released, and is sent nothing", async () => {
     const session = await LegacySession.begin(fixture().via(0, ANN));
     const stream = await fixture().open(session, 0, undefined, ANN);
     await stream.event();
-    for (const claim of [`${session.id} bob`, session.id, `${session.id} `, `${session.id}  ann`])
+    for (const claim of ['1 bob', '1', '1 ', '1  ann', '0 ann'].map((rest) => `${session.id} ${rest}`))
       expect(await attached(claim)).toEqual({ code: RELEASED, frames: [] });
     const own = await LegacySession.begin(fixture().via(0));
-    expect(await attached(`${own.id} ann`)).toEqual({ code: RELEASED, frames: [] });
-    // The owner's stream goes on, until its owner attaches again.
+    expect(await attached(`${own.id} 1 ann`)).toEqual({ code: RELEASED, frames: [] });
+    // The owner's stream goes on, also where it is attached on another socket meanwhile.
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await stream.event()).toContain('tools/list_changed');
-    const { frames } = await attached(`${session.id} ann`);
+    const { frames } = await attached(`${session.id} 1 ann`);
     expect(frames.join()).toContain('"type":"followed"');
-    expect(await stream.event()).toBeUndefined();
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await stream.event()).toContain('tools/list_changed');
   });
 
   /** What a socket was sent that attached with this claim, up to its end or to the answer. */

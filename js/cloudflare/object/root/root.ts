@@ -128,9 +128,9 @@ export class RootBus implements WatchedBus {
   async alarm(): Promise<void> {
     this.#alarm.fired();
     this.#core.settle();
+    this.sessions.sweep();
     this.#tend();
     const again = this.#core.state().isSettled ? undefined : Date.now() + AGAIN_MS;
-    this.sessions.sweep();
     for (const at of [again, this.sessions.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
     }

@@ -79,18 +79,16 @@ export class RootShards {
 
   #tell({ isAwaited, shard, text }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
     const told = this.#tellSession(shard, text);
-    if (isAwaited) {
-      // Where this fails, or the object is reset, the core tells it again.
-      this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
-      return told;
-    }
-    // Where this fails, the call is repeated, or a stream stays open that its client has given up.
+    // Where this fails, or the object is reset, the core tells it again.
+    this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
+    if (isAwaited) return told;
     told.catch(report);
     return undefined;
   }
 
   async #tellSession(shard: number, text: string): Promise<void> {
     await this.#stub(shard).tellSession(text);
+    this.#host.core.told(shard, text);
   }
 
   /** A call that fails is made again when the core says so. */

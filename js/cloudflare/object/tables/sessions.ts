@@ -65,6 +65,18 @@ export class SessionTable implements SessionRows {
     return this.#ids('shard = ?', shard);
   }
 
+  keepRelease(text: string): void {
+    this.#rows('INSERT OR IGNORE INTO session_release VALUES (?)', text);
+  }
+
+  forgetRelease(text: string): void {
+    this.#rows('DELETE FROM session_release WHERE text = ?', text);
+  }
+
+  releases(): string[] {
+    return this.#rows<{ text: string }>('SELECT text FROM session_release').map(({ text }) => text);
+  }
+
   totals(): { named: SessionTotals; unnamed: SessionTotals } {
     const counted = this.#rows<Counted>(COUNT);
     const of = (named: number): SessionTotals => counted.find((each) => each.named === named) ?? NONE;
@@ -102,6 +114,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS session_uri (
     session INTEGER NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (session, uri)
   ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS session_release (text TEXT PRIMARY KEY) WITHOUT ROWID;
 `;
 
 /** Whose a session is never changes: the index of that is left alone. */

@@ -1,0 +1,88 @@
+//! What shards are to let go, until they have.
+
+use alloc::vec::Vec;
+
+use crate::{bus::Parting, wire::SessionCall};
+
+use super::{Claim, Output, Session, Sessions, Store};
+
+impl<S: Store> Sessions<S> {
+    /// A shard has done what an [`Output::Tell`] says.
+    ///
+    /// # Errors
+    /// As of the store.
+    pub fn handle_told(&mut self, shard: u32, call: &SessionCall) -> Result<(), S::Error> {
+        match call {
+            SessionCall::Release(claim) => self.store.forget_release(shard, claim),
+            // It joins the session again then.
+            SessionCall::Changed(_) => Ok(()),
+        }
+    }
+
+    /// A session is over, and with it each of its streams; `is_awaited`: the request waits until that is so.
+    pub(super) fn release_all(
+        &mut self,
+        id: &str,
+        session: &Session,
+        is_awaited: bool,
+    ) -> Result<(), S::Error> {
+        self.release_here(id, Parting::Over);
+        let Some(shard) = session.at_shard() else {
+            return Ok(());
+        };
+        // None of them is as new as this.
+        let claim = Claim {
+            stream: session.opened.saturating_add(1),
+            ..session.claim(id)
+        };
+        self.release(shard, claim, is_awaited)
+    }
+
+    /// Has a shard let go the streams of a session that are older than this one, which is elsewhere.
+    pub(super) fn release(
+        &mut self,
+        shard: u32,
+        claim: Claim,
+        is_awaited: bool,
+    ) -> Result<(), S::Error> {
+        self.store.keep_release(shard, &claim)?;
+        self.tell_release(shard, claim, is_awaited);
+        Ok(())
+    }
+
+    pub(super) fn release_here(&mut self, id: &str, parting: Parting) {
+        if let Some(edge) = self.here.remove(id) {
+            self.outputs.push_back(Output::Close(edge, parting));
+        }
+    }
+
+    /// The calls to shards may have failed.
+    pub(super) fn release_again(&mut self) -> Result<(), S::Error> {
+        for (shard, claim) in self.store.releases()? {
+            self.tell_release(shard, claim, false);
+        }
+        Ok(())
+    }
+
+    /// A shard has begun anew, or is no more.
+    pub(super) fn forget_releases(&mut self, shard: u32) -> Result<(), S::Error> {
+        let releases = self.store.releases()?;
+        let there: Vec<Claim> = releases
+            .into_iter()
+            .filter(|(at, _)| *at == shard)
+            .map(|(_, claim)| claim)
+            .collect();
+        for claim in there {
+            self.store.forget_release(shard, &claim)?;
+        }
+        Ok(())
+    }
+
+    fn tell_release(&mut self, shard: u32, claim: Claim, is_awaited: bool) {
+        self.outputs.push_back(Output::Tell {
+            shard,
+            call: SessionCall::Release(claim),
+            is_awaited,
+        });
+    }
+}

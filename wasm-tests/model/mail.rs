@@ -1,0 +1,34 @@
+use mcp_listen::bus::ShardId;
+
+/// A call or an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Mail {
+    Batch(ShardId, Call, String),
+    Taken(ShardId, Call, String),
+    Follow(ShardId, u64, String),
+    Answer(ShardId, u64, String),
+    /// A call about a session, and that it is done.
+    Tell(ShardId, u32, String),
+    Told(ShardId, u32),
+}
+
+/// A call of a root: who began anew waits for no answer to a call of its former life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) life: usize,
+    pub(crate) number: u32,
+}
+
+impl Mail {
+    /// The shard that it is from or to.
+    pub(crate) fn shard(&self) -> ShardId {
+        match self {
+            Self::Batch(shard, ..)
+            | Self::Taken(shard, ..)
+            | Self::Follow(shard, ..)
+            | Self::Answer(shard, ..)
+            | Self::Tell(shard, ..)
+            | Self::Told(shard, ..) => *shard,
+        }
+    }
+}
