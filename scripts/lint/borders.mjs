@@ -50,8 +50,8 @@ export const checks = [
   ],
   ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
   [
-    'no folder of js/, console/ or scripts/ has more than 12 files',
-    (files) => crowded(12, matching(files, /^(js|console|scripts)\/.*\.(ts|mjs|css)$/)),
+    'no folder of js/, src/, console/ or scripts/ has more than 12 files',
+    (files) => crowded(12, matching(files, /^(js|src|console|scripts)\/.*\.(ts|mjs|css|rs)$/)),
   ],
   [
     'no file of js/wasm/modules has more than 15 lines',

@@ -5,14 +5,12 @@
 export const exceptions = {
   /** Others rewrite these pages, or a command writes them from texts elsewhere. */
   words: list(`
-    bench/RESULTS.md bindings/src/ docs/buses.md docs/cost.md docs/gateway.md docs/hosts.md
-    docs/jwt.md docs/migration.md docs/mutants.md docs/options.md docs/reliability.md
-    docs/requirements.md docs/size.md js/auth/ js/brokers/ js/bus/ js/client/ js/cloudflare/
-    js/entry/ js/handler/ js/http/ js/listen-handler.ts js/model/ js/node/ js/observe/ js/options.ts
-    js/sdk/ js/sessions/ js/streams/ js/timing/ js/wasm/ js/web/ src/bus/ src/capabilities.rs
-    src/client/ src/error.rs src/exchange/ src/fanout/ src/filter.rs src/front/ src/isolate/
-    src/legacy/ src/lib.rs src/listen/ src/offer.rs src/scope.rs src/stdio/ src/task.rs src/topic/
-    src/upstream/ src/wire/
+    bench/RESULTS.md docs/buses.md docs/cost.md docs/gateway.md docs/hosts.md docs/jwt.md
+    docs/migration.md docs/mutants.md docs/options.md docs/reliability.md docs/requirements.md
+    docs/size.md js/auth/ js/brokers/ js/bus/ js/client/ js/cloudflare/ js/entry/ js/handler/
+    js/http/ js/listen-handler.ts js/model/ js/node/ js/observe/ js/options.ts js/sdk/
+    js/sessions/ js/streams/ js/timing/ js/wasm/ js/web/ src/bus/ src/exchange/ src/isolate/
+    src/upstream/ src/vocabulary/capabilities.rs src/vocabulary/scope.rs src/wire/
   `),
   markdown: list(`
     bench/RESULTS.md docs/buses.md docs/cost.md docs/gateway.md docs/hosts.md docs/jwt.md
@@ -25,21 +23,19 @@ export const exceptions = {
     bench/size/ bench/unread/ bench/workers/ bindings/src/ browser/src/ console/act/
     console/announcer.ts console/arrivals/ console/clock.ts console/dom.ts console/main.ts
     console/mcp/ console/moment.ts console/numbers/ console/repaint.ts console/server/
-    console/subscriptions/ console/tabs.ts console/timeline/ examples/agents/ examples/axum/
-    examples/bun/ examples/deno/ examples/express/ examples/node/ examples/notebook/ examples/stdio/
-    js/auth/ js/brokers/ js/bus/ js/cli/ js/client/ js/cloudflare/ js/entry/ js/handler/ js/http/
+    console/subscriptions/ console/tabs.ts console/timeline/ examples/agents/ examples/bun/
+    examples/deno/ examples/express/ examples/node/ examples/notebook/ examples/stdio/ js/auth/
+    js/brokers/ js/bus/ js/cli/ js/client/ js/cloudflare/ js/entry/ js/handler/ js/http/
     js/index.ts js/listen-handler.ts js/model/ js/node/ js/observe/ js/options.ts js/sdk/
     js/sessions/ js/streams/ js/timing/ js/wasm/ js/web/ rmcp/src/ rmcp/tests/ scripts/bench/
     scripts/build/ scripts/faults/ scripts/lanes/ scripts/lint/ scripts/mutants/ scripts/process/
-    scripts/release/ scripts/setup/ scripts/start/ scripts/workerd/ src/backoff.rs src/bus/
-    src/capabilities.rs src/client/ src/error.rs src/event.rs src/exchange/ src/fanout/
-    src/filter.rs src/front/ src/id.rs src/isolate/ src/json/ src/lease/ src/legacy/ src/lib.rs
-    src/limits.rs src/listen/ src/message.rs src/name.rs src/off.rs src/offer.rs src/probe.rs
-    src/publish.rs src/scope.rs src/session/ src/sorted/ src/sse/ src/stdio/ src/tally.rs
-    src/task.rs src/topic/ src/upstream/ src/wire/ tools/wasm-bindgen/ tower/src/ tower/tests/
-    vitest.config.ts wasm-tests/browser/ wasm-tests/buses/ wasm-tests/conformance/
-    wasm-tests/console/ wasm-tests/core/ wasm-tests/faults/ wasm-tests/fuzz/ wasm-tests/host/
-    wasm-tests/interop/ wasm-tests/model/ wasm-tests/node/ wasm-tests/package/ wasm-tests/workerd/
+    scripts/release/ scripts/setup/ scripts/start/ scripts/workerd/ src/bus/ src/exchange/
+    src/http/ src/isolate/ src/json/ src/lease/ src/lib.rs src/message.rs src/session/
+    src/upstream/ src/vocabulary/capabilities.rs src/vocabulary/scope.rs src/wire/
+    tools/wasm-bindgen/ tower/tests/ vitest.config.ts wasm-tests/browser/ wasm-tests/buses/
+    wasm-tests/conformance/ wasm-tests/console/ wasm-tests/core/ wasm-tests/faults/
+    wasm-tests/fuzz/ wasm-tests/host/ wasm-tests/interop/ wasm-tests/model/ wasm-tests/node/
+    wasm-tests/package/ wasm-tests/workerd/
   `),
 };
 

@@ -1,4 +1,4 @@
-//! What shards are to let go, until they have.
+//! The releases that shards have yet to confirm.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::{bus::Parting, wire::SessionCall};
 use super::{Claim, Output, Session, Sessions, Store};
 
 impl<S: Store> Sessions<S> {
-    /// A shard has done what an [`Output::Tell`] says.
+    /// Handles the confirmation of a shard that it has done what an [`Output::Tell`] says.
     ///
     /// # Errors
     /// As of the store.
@@ -19,7 +19,7 @@ impl<S: Store> Sessions<S> {
         }
     }
 
-    /// A session is over, and with it each of its streams; `is_awaited`: the request waits until that is so.
+    /// Releases all streams of a session that is over. If `is_awaited`, the request waits for it.
     pub(super) fn release_all(
         &mut self,
         id: &str,
@@ -30,7 +30,7 @@ impl<S: Store> Sessions<S> {
         let Some(shard) = session.at_shard() else {
             return Ok(());
         };
-        // None of them is as new as this.
+        // A number above those of all its streams.
         let claim = Claim {
             stream: session.opened.saturating_add(1),
             ..session.claim(id)
@@ -64,7 +64,7 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    /// A shard has begun anew, or is no more.
+    /// Drops the releases of a shard that has restarted, or that no longer exists.
     pub(super) fn forget_releases(&mut self, shard: u32) -> Result<(), S::Error> {
         let releases = self.store.releases()?;
         let there: Vec<Claim> = releases

@@ -1,25 +1,24 @@
 use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
 
 use crate::{
+    client::{
+        end::{End, Loss},
+        http::{
+            answer::{Media, bounded, is_success, media_of, retry_after},
+            request::HttpRequest,
+            wire::{Call, Wire},
+        },
+        options::Options,
+        session::{self, Heard, Session, subscribes::Subscribes},
+        subscription::Output,
+        told::Told,
+        watch::backoff::Backoff,
+    },
     clock::Millis,
     http::Headers,
     listen::concerns,
     sse::{Decoder, Event, Item},
     vocabulary::{filter::SubscriptionFilter, uri::Uri},
-};
-
-use crate::client::{
-    end::{End, Loss},
-    http::{
-        answer::{Media, bounded, is_success, media_of, retry_after},
-        request::HttpRequest,
-        wire::{Call, Wire},
-    },
-    options::Options,
-    session::{self, Heard, Session, subscribes::Subscribes},
-    subscription::Output,
-    told::Told,
-    watch::backoff::Backoff,
 };
 
 /// Delivers the changes that a session reports for a filter: from its stream, or on a channel from
