@@ -21,7 +21,7 @@ export type {
   ListenBus,
   ServerEventBus,
 } from './bus/bus.js';
-export { InMemoryBus } from './bus/memory/memory-bus.js';
+export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { RetentionOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';

@@ -59,8 +59,8 @@ export function forgettableHandler(handler: McpHandler, options: ListenHandlerOp
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
   const { bus, close, drain, fetch, revoke, shed, stats } = front;
-  const { onerror = report, tracer } = options;
-  const notify = notifierOn(bus, tracer && { tracer, onerror });
+  const { onError = report, tracer } = options;
+  const notify = notifierOn(bus, tracer && { tracer, onError });
   const server = { fetch, notify, revoke, close, drain, shed, stats, bus };
   return { server, isIdle: () => front.isIdle };
 }
@@ -73,7 +73,7 @@ class ListenFront {
   readonly #limits: typeof DEFAULT_LIMITS;
   readonly #authorizing: AuthorizeOptions<AuthorizeContext>;
   readonly #principal: Principal | undefined;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #discovery: Discovery;
   readonly #witness: StreamObserver;
   readonly #refusals = new ErrorResponses((kind) => this.#witness.refused(kind));
@@ -85,22 +85,22 @@ class ListenFront {
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
     const { authorize, capabilities, limits, principal, serverInfo } = options;
-    const onerror = onceEach(options.onerror ?? report);
+    const onError = onceEach(options.onError ?? report);
     const holdsStreams = expectHolding(options);
     this.#isOffering = capabilities === 'offered' && holdsStreams;
     this.#limits = limitsOf(limits);
-    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#limits, onerror }) : handler;
-    this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
+    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#limits, onError }) : handler;
+    this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onError };
     this.#principal = principal;
-    this.#onerror = onerror;
-    this.#witness = new StreamObserver({ onlog: options.onlog, tracer: options.tracer, onerror });
+    this.#onError = onError;
+    this.#witness = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
     this.#discovery = new Discovery(this.#handler, {
       capabilities: capabilities === 'offered' ? undefined : capabilities,
       serverInfo,
       credentials: new Credentials(options.credentialHeaders),
       limits: this.#limits,
     });
-    this.bus = toListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+    this.bus = toListenBus(options.bus ?? new InMemoryBus({ onError }), onError);
     const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(options, bounds);
     this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
@@ -143,7 +143,7 @@ class ListenFront {
   #afterFailure(error: unknown): Response {
     if (isBodyTimeout(error)) return this.#refusals.answer(refusalOf(Refusal.BodyTimeout));
     if (!serverGuard.isTrapError(error)) throw error;
-    this.#onerror(error as Error);
+    this.#onError(error as Error);
     return this.#refusals.answer(refusalOf(Refusal.Unavailable));
   }
 
@@ -192,7 +192,7 @@ class ListenFront {
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
     if (!withholds || !answer.ok) return answer;
-    return withheld(inbound.request, answer, { limits: this.#limits, onerror: this.#onerror });
+    return withheld(inbound.request, answer, { limits: this.#limits, onError: this.#onError });
   }
 
   #openingsOf(options: ListenHandlerOptions): StreamManager {
@@ -204,7 +204,7 @@ class ListenFront {
       naming: this.#naming,
       witness: this.#witness,
       discovery: this.#discovery,
-      onerror: this.#onerror,
+      onError: this.#onError,
     });
   }
 
@@ -214,7 +214,7 @@ class ListenFront {
       isOffering: this.#isOffering,
       limits: this.#limits,
       bounds,
-      onerror: this.#onerror,
+      onError: this.#onError,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
       authorize: this.#authorizing.authorize && this.#ask.bind(this, this.#authorizing.authorize),
@@ -224,7 +224,7 @@ class ListenFront {
   }
 
   get #naming(): PrincipalOptions {
-    return { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
+    return { principal: this.#principal, ms: this.#limits.authorizeMs, onError: this.#onError };
   }
 
   async #listen(
@@ -251,7 +251,7 @@ class ListenFront {
     try {
       return await this.#discovery.capabilities(request, rest);
     } catch (error) {
-      if (!request.signal.aborted) this.#onerror(error as Error);
+      if (!request.signal.aborted) this.#onError(error as Error);
       return undefined;
     }
   }

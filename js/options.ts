@@ -74,9 +74,9 @@ export interface ListenHandlerOptions extends FrontOptions {
    */
   verifyMs?: number;
   /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
   /** Told of streams that open, lose their bus, have it again and end, and of refusals, as it happens (default: nobody). */
-  onlog?: StreamLogger;
+  onLog?: StreamLogger;
   /** Makes a span of each stream, and of each publish through `notify`, with a link to whatever caused it (default: none). */
   tracer?: SpanTracer;
 }

@@ -71,12 +71,12 @@ export interface Permit extends Partial<Denied> {
 export interface AuthorizeOptions<Context> {
   authorize: Authorize<Context> | undefined;
   ms: number;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Asks `authorize`, if there is one; its errors become a refusal. */
 export async function runAuthorize<Context extends object>(
-  { authorize, ms, onerror }: AuthorizeOptions<Context>,
+  { authorize, ms, onError }: AuthorizeOptions<Context>,
   context: Context,
 ): Promise<Permit> {
   const { audiences: own } = context as Pick<Partial<CallerContext>, 'audiences'>;
@@ -87,7 +87,7 @@ export async function runAuthorize<Context extends object>(
     const { audiences = own } = authorization;
     return { filter: JSON.stringify({ ...authorization, audiences }), audiences };
   } catch (error) {
-    onerror(error as Error);
+    onError(error as Error);
     return { refusal: Refusal.AuthorizerFailed };
   }
 }

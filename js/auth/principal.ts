@@ -47,12 +47,12 @@ export interface Caller extends Partial<Denied> {
 export interface PrincipalOptions {
   principal: Principal | undefined;
   ms: number;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Asks `principal`, if there is one; its errors become a refusal. */
 export async function callerOf(
-  { principal, ms, onerror }: PrincipalOptions,
+  { principal, ms, onError }: PrincipalOptions,
   request: Request,
   isOpen = false,
 ): Promise<Caller> {
@@ -61,7 +61,7 @@ export async function callerOf(
     return caller(await within(ms, 'principal', () => principal(bodiless(request), { isOpen })));
   } catch (error) {
     // A client that has left is nobody's error.
-    if (!request.signal.aborted) onerror(error as Error);
+    if (!request.signal.aborted) onError(error as Error);
     return { refusal: Refusal.AuthorizerFailed };
   }
 }

@@ -12,7 +12,7 @@ export interface ProxyOptions {
   /** Sends each request in place of the global `fetch`: that of a service binding, for example. */
   fetch?: (request: Request) => Promise<Response>;
   /** Told of every request that the server behind did not answer (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
   /**
    * Returns the address of a request's client for `X-Forwarded-For`, or undefined if it is not known
    * (default: `CF-Connecting-IP` on Cloudflare, where `request.cf.colo` is set).
@@ -28,7 +28,7 @@ export interface ProxyOptions {
  */
 export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (request: Request) => Promise<Response> {
   const { clientIp = cloudflareIp, fetch = (request) => globalThis.fetch(request), timeoutMs = 120_000 } = options;
-  const onerror = guarded(options.onerror ?? report);
+  const onError = guarded(options.onError ?? report);
   const url = upstreamUrl(upstream);
   return async (request) => {
     try {
@@ -37,7 +37,7 @@ export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (re
       );
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
-      if (!request.signal.aborted) onerror(error as Error);
+      if (!request.signal.aborted) onError(error as Error);
       return unanswered(error);
     }
   };

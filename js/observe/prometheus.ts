@@ -12,7 +12,7 @@ export interface MetricsOptions {
   /** The numbers of its bus object, whose `stats()` may be asked. Being asked wakes a bus that hibernates. */
   bus?: () => BusNumbers | Promise<BusNumbers>;
   /** Told where the bus cannot be asked: the rest is answered without it (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface MetricsOptions {
  */
 export function metrics({
   bus,
-  onerror = report,
+  onError = report,
   stats,
   token,
 }: MetricsOptions): (request: Request) => Promise<Response> {
@@ -31,7 +31,7 @@ export function metrics({
     try {
       return await bus?.();
     } catch (error) {
-      onerror(error as Error);
+      onError(error as Error);
       return undefined;
     }
   };

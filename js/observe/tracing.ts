@@ -43,7 +43,7 @@ export function streamSpan(tracer: SpanTracer, stream: string, traceparent: stri
 /** A tracer, and who is told of what it throws: that is no publish's business. */
 export interface Tracing {
   tracer: SpanTracer;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Publishes within a span that is linked to what caused the change; several kinds stand beside each other, with commas. */
@@ -54,12 +54,12 @@ export async function publishing(
   publish: () => Promise<void>,
 ): Promise<void> {
   if (tracing === undefined) return publish();
-  const { onerror, tracer } = tracing;
+  const { onError, tracer } = tracing;
   const safely = <T>(action: () => T): T | undefined => {
     try {
       return action();
     } catch (error) {
-      onerror(error as Error);
+      onError(error as Error);
       return undefined;
     }
   };

@@ -20,7 +20,7 @@ export interface SessionHost {
   readonly limits: AnswerLimits & { sessionIdleMs: number };
   /** What sessions may take. */
   readonly bounds: SessionLimits;
-  readonly onerror: (error: Error) => void;
+  readonly onError: (error: Error) => void;
   readonly refusals: ErrorResponses;
   /** Whether changes are told of all that the handler offers. */
   readonly isOffering: boolean;
@@ -49,7 +49,7 @@ export class SessionHandler {
       const isRefused = id !== null && (await this.#sessions.mayBe?.(id)) === false;
       return isRefused ? Refusal.SessionNotFound : undefined;
     } catch (error) {
-      if (!signal.aborted) this.#host.onerror(error as Error);
+      if (!signal.aborted) this.#host.onError(error as Error);
       return Refusal.Unavailable;
     }
   }
@@ -160,7 +160,7 @@ export class SessionHandler {
       return await action();
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
-      if (!request.signal.aborted) this.#host.onerror(error as Error);
+      if (!request.signal.aborted) this.#host.onError(error as Error);
       const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
       return this.#host.refusals.answer(core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable));
     }

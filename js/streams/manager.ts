@@ -31,7 +31,7 @@ export interface StreamManagerOptions {
   witness: StreamObserver;
   /** Tells what the server notifies about. */
   discovery: Discovery;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Opens the streams of one server, while there is room, and holds them until they end. */
@@ -45,7 +45,7 @@ export class StreamManager {
   readonly #owner: StreamOwner = {
     trapMs: () => this.#streams.trapMs,
     away: (stream, isAway) => this.#streams.away(stream, isAway),
-    trapped: (error) => this.#options.onerror(error),
+    trapped: (error) => this.#options.onError(error),
     ended: (stream, ending) => this.#release(stream, ending),
   };
 
@@ -124,7 +124,7 @@ export class StreamManager {
     } catch (error) {
       this.#callers.leave(seat);
       // A client that left while its stream was opening is nobody's error, and hears no answer.
-      if (!asker.request.signal.aborted) this.#options.onerror(error as Error);
+      if (!asker.request.signal.aborted) this.#options.onError(error as Error);
       if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
     } finally {
@@ -182,7 +182,7 @@ export class StreamManager {
   }
 
   async #joined(core: Exchange, asker: CallerContext): Promise<ServerStream> {
-    const { bus, limits, onerror, times } = this.#options;
+    const { bus, limits, onError, times } = this.#options;
     const { tally } = this.#streams;
     const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
     const of = { continent: continentOf(asker.request) };
@@ -198,9 +198,9 @@ export class StreamManager {
       attachMs: limits.attachMs,
       verifyMs: jittered(times.verifyMs),
       isApart: !host.fansOut,
-      onerror,
-      onlog: () => {},
-      onrefused: onerror,
+      onError,
+      onLog: () => {},
+      onRefused: onError,
     });
   }
 
@@ -251,7 +251,7 @@ export class StreamManager {
       make: () => new Fanout(),
       isApart: !host.fansOut,
       begin: () => feed.call(this.#options.bus, streams),
-      onerror: this.#options.onerror,
+      onError: this.#options.onError,
     });
     return streams;
   }

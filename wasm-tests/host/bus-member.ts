@@ -20,14 +20,14 @@ declare global {
   var heard: (stream: number, text: string | null) => Promise<void>;
 }
 
-const onerror = () => {};
+const onError = () => {};
 const capabilities = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
-const bus = broadcastChannelBus({ onerror });
-const server = createListenHandler(() => new Response(), { bus, capabilities, onerror });
+const bus = broadcastChannelBus({ onError });
+const server = createListenHandler(() => new Response(), { bus, capabilities, onError });
 const streams = new Map<number, AbortController>();
 
 globalThis.member = {

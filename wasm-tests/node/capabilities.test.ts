@@ -40,18 +40,18 @@ describe('capabilities', () => {
       },
     ],
   ])('of a handler that %s: 503, and the next listen asks again', async (_name, broken) => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     let isBroken = true;
     const handler = createMcpHandler(notebook);
     const server = createListenHandler((request: Request) => (isBroken ? broken() : handler.fetch(request)), {
-      onerror,
+      onError,
     });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
       code: -32603,
       retryAfter: '2',
     });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
     isBroken = false;
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
@@ -78,13 +78,13 @@ describe('capabilities at initialize', () => {
     ],
     ['breaks off', 1, () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) }))],
   ])('of a handler that %s when it is asked: its own answer counts, errors told: %i', async (_name, told, asked) => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const behind = createMcpHandler(notebook);
     const handler = (request: Request) =>
       request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
-    const session = await LegacySession.begin(sendTo(createListenHandler(handler, { legacy: 'sessions', onerror })));
+    const session = await LegacySession.begin(sendTo(createListenHandler(handler, { legacy: 'sessions', onError })));
     expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
-    expect(onerror.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
+    expect(onError.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
   });
 });
 

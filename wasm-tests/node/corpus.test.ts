@@ -18,7 +18,7 @@ async function ask(wanted: Case): Promise<CaseAnswer> {
     passed = { method: request.method, headers: Object.fromEntries(request.headers), body };
     return new Response();
   };
-  const server = createListenHandler(handler, { capabilities: EVERYTHING, onerror() {}, ...optionsOf(options) });
+  const server = createListenHandler(handler, { capabilities: EVERYTHING, onError() {}, ...optionsOf(options) });
   const headers = new Headers();
   for (const [name, value] of fields) headers.append(name, value);
   const hasBody = method !== 'GET' && method !== 'HEAD';

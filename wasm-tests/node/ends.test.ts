@@ -137,14 +137,14 @@ test('a stream ends at once where nothing is honored, without a place on the bus
 });
 
 test('a thousand streams, opened and dropped in one tick, leave nothing behind and are no error', async () => {
-  const onerror = vi.fn();
-  const { attached, server } = watched({ onerror });
+  const onError = vi.fn();
+  const { attached, server } = watched({ onError });
   const aborts = Array.from({ length: 1_000 }, () => new AbortController());
   const opened = aborts.map(({ signal }) => server.fetch(listenRequest(TOOLS, { signal })));
   for (const abort of aborts) abort.abort();
   await Promise.all(opened);
   expect(attached()).toBe(0);
-  expect(onerror).not.toHaveBeenCalled();
+  expect(onError).not.toHaveBeenCalled();
 });
 
 /** All messages of a body that nobody has read yet. */

@@ -69,7 +69,7 @@ test.each([{ expiresAt: 'soon' }, { expiresAt: Number.NaN }, { name: 7 }, {}, []
   '%j names nobody',
   async (answer) => {
     const errors: Error[] = [];
-    const server = serving({ principal: () => answer as never, onerror: (error) => errors.push(error) });
+    const server = serving({ principal: () => answer as never, onError: (error) => errors.push(error) });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
     expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
   },

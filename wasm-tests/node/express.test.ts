@@ -61,12 +61,12 @@ describe('a request by Express', () => {
   });
 
   test('whose body somebody has read and kept is a 500 that says so to whoever runs the server', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const app = express();
     app.use((request, _, next) => void request.resume().once('end', next));
-    app.use(toNodeHandler(serving(), { onerror }));
+    app.use(toNodeHandler(serving(), { onError }));
     const response = await fetch(await served(app), { method: 'POST', body: 'lost' });
     expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'body-consumed' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'body-consumed' }));
   });
 });

@@ -86,9 +86,9 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     'where authorize then %s, the stream ends without the cue and without a result',
     async (...row) => {
       const [, answer, code] = row;
-      const onerror = vi.fn();
+      const onError = vi.fn();
       const rights = changeable();
-      const server = served({ authorize: rights.authorize, onerror });
+      const server = served({ authorize: rights.authorize, onError });
       const stream = await open(server, TOOLS);
       await stream.message();
       await vi.advanceTimersByTimeAsync(30_000);
@@ -98,7 +98,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
       await vi.advanceTimersByTimeAsync(2_000);
       expect(await next).toBeUndefined();
       expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1, closed: 0 } });
-      expect(onerror.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
+      expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
     },
   );
 });

@@ -75,7 +75,7 @@ test('an option that throws is a 503, and no fault of the token', async () => {
   const audiences = () => {
     throw new Error('no');
   };
-  const server = serving({ ...authorizer(issuer, audiences), onerror: (error) => errors.push(error) });
+  const server = serving({ ...authorizer(issuer, audiences), onError: (error) => errors.push(error) });
   const response = await server.fetch(listenRequest(TOOLS, { headers: await bearer(issuer, {}) }));
   expect(response.status).toBe(503);
   expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);

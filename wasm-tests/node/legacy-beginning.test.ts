@@ -85,7 +85,7 @@ describe('a session whose stream comes later', () => {
   });
 
   test('hears of everything where the log does not reach back so far', async () => {
-    const bus = new InMemoryBus(undefined, { logEvents: 10 });
+    const bus = new InMemoryBus({ logEvents: 10 });
     const { send } = sessionServer({ bus, capabilities: { tools: { listChanged: true } } });
     const session = await LegacySession.begin(send);
     for (let count = 0; count <= 10; count += 1) await bus.publish({ kind: 'prompts_list_changed' });
@@ -181,11 +181,11 @@ describe('authorize, asked again for each stream', () => {
   });
 
   test('that answers with no filter is a 503', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const authorize = () => ({ toolsListChanged: 1 }) as unknown as SubscriptionFilter;
-    const session = await LegacySession.begin(sessionServer({ authorize, onerror }).send);
+    const session = await LegacySession.begin(sessionServer({ authorize, onError }).send);
     expect(await refusal(await session.get())).toMatchObject({ status: 503, code: -32_603 });
-    expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'invalid-filter' }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'invalid-filter' }));
   });
 });
 

@@ -91,12 +91,12 @@ test('nothing of 2026-07-28 is on the wire of a session', async () => {
 });
 
 test('a principal that throws is reported, and the caller told nothing', async () => {
-  const onerror = vi.fn();
+  const onError = vi.fn();
   const principal = () => Promise.reject(new Error('secret'));
-  const response = await post(sessionServer({ principal, onerror }).send, initialize('2025-11-25'));
+  const response = await post(sessionServer({ principal, onError }).send, initialize('2025-11-25'));
   expect(response.status).toBe(503);
   expect(await response.text()).not.toContain('secret');
-  expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
 });
 
 test('requests without a session reach the server behind', async () => {

@@ -80,7 +80,7 @@ test('a stream that comes back hears once of each subject that changed meanwhile
 });
 
 test('an event id that has left the log cues every subject once', async () => {
-  const bus = new InMemoryBus(undefined, { logEvents: 10 });
+  const bus = new InMemoryBus({ logEvents: 10 });
   const { send, server } = sessionServer({ bus, capabilities: { tools: { listChanged: true } } });
   const session = await LegacySession.begin(send);
   const stream = await session.open();

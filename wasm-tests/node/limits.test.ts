@@ -29,7 +29,7 @@ describe('authorize has two seconds', () => {
     [2_001, 503],
   ])('and where it takes %i ms the answer is %i', async (ms, status) => {
     vi.useFakeTimers();
-    const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onerror: () => {} });
+    const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onError: () => {} });
     const response = server.fetch(listenRequest(TOOLS));
     await vi.advanceTimersByTimeAsync(ms);
     expect((await response).status).toBe(status);
@@ -39,15 +39,15 @@ describe('authorize has two seconds', () => {
     'and where %s never answers, the caller is denied after just these',
     async (who) => {
       vi.useFakeTimers();
-      const onerror = vi.fn();
-      const server = serving({ [who]: () => new Promise<never>(() => {}), onerror });
+      const onError = vi.fn();
+      const server = serving({ [who]: () => new Promise<never>(() => {}), onError });
       const answered = vi.fn((response: Response) => response);
       const response = server.fetch(listenRequest(TOOLS)).then(answered);
       await vi.advanceTimersByTimeAsync(1_999);
       expect(answered).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       expect(await refusal(await response)).toMatchObject({ status: 503, code: -32_603 });
-      expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-timeout' }));
+      expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-timeout' }));
       expect(server.stats()).toMatchObject({ opened: 0, open: 0 });
     },
   );

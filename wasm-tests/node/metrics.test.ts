@@ -121,7 +121,7 @@ test('an empty token is refused', () => {
 test('where the bus cannot be asked, the server tells its own numbers', async () => {
   const errors: Error[] = [];
   const bus = () => Promise.reject(new Error('no bus'));
-  const endpoint = metrics({ token: 't', stats: serving().stats, bus, onerror: (error) => errors.push(error) });
+  const endpoint = metrics({ token: 't', stats: serving().stats, bus, onError: (error) => errors.push(error) });
   const text = await (await endpoint(new Request('http://x/', { headers: { authorization: 'Bearer t' } }))).text();
   expect(text).toContain('mcp_listen_streams_open 0');
   expect(text).not.toContain('mcp_listen_bus');

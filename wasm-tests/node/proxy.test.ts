@@ -89,7 +89,7 @@ describe('a request', () => {
     });
     const errors: Error[] = [];
     const abort = new AbortController();
-    const answer = ask(proxyTo(url, { onerror: (error) => errors.push(error) }), { signal: abort.signal });
+    const answer = ask(proxyTo(url, { onError: (error) => errors.push(error) }), { signal: abort.signal });
     await arrived.promise;
     abort.abort();
     await gone.promise;
@@ -157,22 +157,22 @@ describe('an answer', () => {
       outgoing.writeHead(status, { location: '/elsewhere' }).end();
     });
     const codes: unknown[] = [];
-    const response = await ask(proxyTo(url, { onerror: (error) => codes.push((error as { code?: unknown }).code) }));
+    const response = await ask(proxyTo(url, { onError: (error) => codes.push((error as { code?: unknown }).code) }));
     expect([response.status, response.headers.get('location'), asked]).toEqual([502, null, 1]);
     expect(codes).toEqual(['upstream-redirected']);
   });
 
   test('that does not come is a 502, one that does not come in time a 504', async () => {
     const errors: unknown[] = [];
-    const onerror = (error: Error) => errors.push((error as { code?: unknown }).code);
-    const nobody = await ask(proxyTo('http://127.0.0.1:1/mcp', { onerror }));
+    const onError = (error: Error) => errors.push((error as { code?: unknown }).code);
+    const nobody = await ask(proxyTo('http://127.0.0.1:1/mcp', { onError }));
     expect([nobody.status, nobody.headers.get('retry-after'), await nobody.json()]).toEqual([
       502,
       '2',
       { jsonrpc: '2.0', error: { code: -32603, message: 'The server behind this gateway cannot be reached' } },
     ]);
     const url = await origin(() => {});
-    const late = await ask(proxyTo(url, { timeoutMs: 50, onerror }));
+    const late = await ask(proxyTo(url, { timeoutMs: 50, onError }));
     expect([late.status, await late.json()]).toEqual([
       504,
       { jsonrpc: '2.0', error: { code: -32603, message: 'The server behind this gateway took too long' } },

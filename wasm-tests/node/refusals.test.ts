@@ -110,17 +110,17 @@ describe('the number of streams is bounded', () => {
 });
 
 describe('a bus that fails', () => {
-  test('while a stream opens: 503, told to onerror, nothing left behind', async () => {
-    const onerror = vi.fn();
+  test('while a stream opens: 503, told to onError, nothing left behind', async () => {
+    const onError = vi.fn();
     const bus = new BreakableBus();
     bus.door = 'shut';
-    const server = serving({ bus, onerror });
+    const server = serving({ bus, onError });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
       code: -32603,
       retryAfter: '2',
     });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
     bus.door = 'open';
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
@@ -130,29 +130,29 @@ describe('a bus that fails', () => {
     vi.spyOn(bus, 'hold').mockImplementation(() => {
       throw new Error('broken');
     });
-    const server = serving({ bus, onerror: vi.fn() });
+    const server = serving({ bus, onError: vi.fn() });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
   test('by never answering: 503 after its limit, and its socket is closed', async () => {
     const bus = new BreakableBus();
     bus.door = 'silent';
-    const onerror = vi.fn();
-    const server = serving({ bus, onerror, limits: { attachMs: 20 } });
+    const onError = vi.fn();
+    const server = serving({ bus, onError, limits: { attachMs: 20 } });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
     expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   test('to feed the streams of its process: the same', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const bus = new InMemoryBus();
     const feed = vi.spyOn(bus, 'feed').mockImplementation(() => {
       throw new ListenError('bus-unavailable', 'down');
     });
-    const server = serving({ bus, onerror });
+    const server = serving({ bus, onError });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
     expect(server.stats().open).toBe(0);
     feed.mockRestore();
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
@@ -213,12 +213,12 @@ describe('authorize', () => {
     ['answers with no filter', () => undefined as unknown as object, 'authorizer-failed'],
     ['answers with a filter of wrong types', () => ({ toolsListChanged: 1 }) as unknown as object, 'invalid-filter'],
   ])('that %s is a 503 that tells nothing', async (_name, authorize, code) => {
-    const onerror = vi.fn();
-    const server = serving({ authorize, onerror, limits: { authorizeMs: 20 } });
+    const onError = vi.fn();
+    const server = serving({ authorize, onError, limits: { authorizeMs: 20 } });
     const response = await server.fetch(listenRequest(TOOLS));
     expect(await response.clone().text()).not.toContain('secret');
     expect(await refusal(response)).toEqual({ status: 503, code: -32603, retryAfter: '2' });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code }));
   });
 
   test('is not asked about what is malformed', async () => {
@@ -228,7 +228,7 @@ describe('authorize', () => {
   });
 });
 
-test('what reaches the caller of a server without onerror is in the log', async () => {
+test('what reaches the caller of a server without onError is in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const server = createListenHandler(() => new Response(), {
     capabilities: CAPABILITIES,

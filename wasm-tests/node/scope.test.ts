@@ -150,7 +150,7 @@ test('a server of the SDK on the same bus passes over what is for one audience, 
 });
 
 test.each(['', 'a\nb', 'x'.repeat(2_049)])('what is no name cannot be revoked, nor be an audience', async (name) => {
-  const server = serving({ bus: new InMemoryBus(() => {}) });
+  const server = serving({ bus: new InMemoryBus({ onError: () => {} }) });
   await expect(server.revoke(name)).rejects.toMatchObject({ code: 'invalid-principal' });
   await expect(server.notify.toolsChanged({ audience: name })).rejects.toMatchObject({ code: 'invalid-audience' });
 });

@@ -12,11 +12,11 @@ const KNOWN: StdioListenOptions = { capabilities: CAPABILITIES };
 export function connected(options: StdioListenOptions = {}, known = KNOWN) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const bus = new InMemoryBus();
-  const onerror: Mock = vi.fn();
+  const onError: Mock = vi.fn();
   const behind: { stdin?: Readable; stdout?: Writable } = {};
   const serve = (input: Readable, output: Writable) => void Object.assign(behind, { stdin: input, stdout: output });
-  const server = serveListenStdio(serve, { ...known, bus, onerror, stdin, stdout, ...options });
+  const server = serveListenStdio(serve, { ...known, bus, onError, stdin, stdout, ...options });
   const { stdin: received, stdout: saying } = behind as { stdin: Readable; stdout: Writable };
   const send = (line: string) => stdin.write(`${line}\n`);
-  return { bus, onerror, received, saying, send, server, stdin, stdout, lines: new LineReader(stdout) };
+  return { bus, onError, received, saying, send, server, stdin, stdout, lines: new LineReader(stdout) };
 }

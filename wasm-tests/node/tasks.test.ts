@@ -24,7 +24,7 @@ const NOT_TASKS: unknown[] = [
 ];
 
 describe.each([
-  ['the in-memory bus', (onerror: (error: Error) => void) => new InMemoryBus(onerror)],
+  ['the in-memory bus', (onError: (error: Error) => void) => new InMemoryBus({ onError })],
   ['a bus written for the SDK', () => new InMemoryServerEventBus() as ServerEventBus],
 ])('%s', (_name, make) => {
   test('carries the whole state of a task to the streams that named it', async () => {
@@ -40,11 +40,11 @@ describe.each([
   });
 
   test.each(NOT_TASKS)('refuses %o with a coded error', async (task) => {
-    const onerror = vi.fn();
-    const server = withTasks({ bus: make(onerror), onerror });
+    const onError = vi.fn();
+    const server = withTasks({ bus: make(onError), onError });
     const published = server.notify.taskStatus(task as TaskState);
     await expect(published).rejects.toMatchObject({ code: 'invalid-task' });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'invalid-task' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'invalid-task' }));
   });
 });
 

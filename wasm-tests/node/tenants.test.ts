@@ -27,7 +27,7 @@ test('a server is kept while a caller is named and while a stream of it is openi
   const bus = new BreakableBus();
   bus.door = 'silent';
   const named = Promise.withResolvers<string>();
-  const { tenants: all } = tenants({ bus, onerror: () => {}, principal: () => named.promise });
+  const { tenants: all } = tenants({ bus, onError: () => {}, principal: () => named.promise });
   const server = all.server('a');
   const response = server.fetch(listenRequest(TOOLS));
   for (const name of ['b', 'c']) all.server(name);

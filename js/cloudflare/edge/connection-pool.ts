@@ -13,8 +13,8 @@ import { canWriteAcross } from './write-probe.js';
 /** What the lines of an isolate need. */
 export interface ConnectionPoolOptions {
   doors: BusConnector;
-  onerror: (error: Error) => void;
-  onlog: StreamLogger;
+  onError: (error: Error) => void;
+  onLog: StreamLogger;
   /** How streams reach the bus: see `durableObjectBus`. */
   sockets: 'auto' | 'shared' | 'each';
 }
@@ -104,21 +104,21 @@ export class ConnectionPool {
     return new SharedConnection({
       ...options,
       isShared: true,
-      onparted: (stream: FanoutStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
-      onempty: () => {},
+      onParted: (stream: FanoutStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
+      onEmpty: () => {},
     });
   }
 
   #connecting({ attachMs, continent = '', verifyMs }: AttachOptions): OwnConnectionOptions {
-    const { doors, onerror, onlog } = this.#options;
+    const { doors, onError, onLog } = this.#options;
     return {
-      ...{ attachMs, verifyMs, onerror, onlog },
+      ...{ attachMs, verifyMs, onError, onLog },
       isApart: true,
       connect: (frame, link) => new BusSocket(doors, { continent, isSession: false }, frame, link),
       waitUntil: doors.waitUntil,
-      onrefused: (error) => {
+      onRefused: (error) => {
         this.#verdict = false;
-        onerror(error);
+        onError(error);
       },
     };
   }

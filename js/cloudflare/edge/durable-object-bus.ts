@@ -34,9 +34,9 @@ export interface DurableObjectBusOptions {
   /** Which bus of the namespace: servers with the same name hear each other (default `mcp-listen`). */
   name?: string;
   /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
   /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `createListenHandler`'s. */
-  onlog?: StreamLogger;
+  onLog?: StreamLogger;
   /**
    * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
    * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
@@ -67,10 +67,10 @@ class DurableObjectBus implements ListenBus {
   readonly #name: string;
   readonly #doors: BusConnector;
   readonly #lines: ConnectionPool;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
-    const { name = 'mcp-listen', onerror = report, onlog, sockets = 'auto' } = options;
+    const { name = 'mcp-listen', onError = report, onLog, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is what a shard would be called`);
     }
@@ -78,8 +78,8 @@ class DurableObjectBus implements ListenBus {
     this.#name = name;
     this.#doors = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
     this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
-    this.#onerror = onerror;
-    this.#lines = new ConnectionPool({ doors: this.#doors, onerror, onlog: safely(onlog, onerror), sockets });
+    this.#onError = onError;
+    this.#lines = new ConnectionPool({ doors: this.#doors, onError, onLog: safely(onLog, onError), sockets });
   }
 
   get tally(): AttachmentCounters {
@@ -93,7 +93,7 @@ class DurableObjectBus implements ListenBus {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#publish(events);
-    waitUntil(published.catch(this.#onerror));
+    waitUntil(published.catch(this.#onError));
     return published;
   }
 
@@ -115,12 +115,12 @@ class DurableObjectBus implements ListenBus {
 
   /**
    * Hears every event, while the request lives that subscribed. When the bus was lost, the listener hears what
-   * it missed, collapsed; where the log does not reach back so far, `onerror` is told.
+   * it missed, collapsed; where the log does not reach back so far, `onError` is told.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     const connect = (frame: string, link: AttachmentListener) => new BusSocket(this.#doors, NOBODY, frame, link);
-    const onevent = listener as (event: ServerEvent) => void;
-    const follower = new BusSubscriber({ connect, onevent, onerror: this.#onerror });
+    const onEvent = listener as (event: ServerEvent) => void;
+    const follower = new BusSubscriber({ connect, onEvent, onError: this.#onError });
     return () => follower.leave();
   }
 

@@ -27,7 +27,7 @@ export interface GatewayOptions extends ProxyOptions {
   /** The secret of those who publish at `/publish`, see {@link PublishOptions.secret}. Default: there is no such path. */
   publishSecret?: PublishOptions['secret'];
   /** Publishers with narrowed rights, and further options of `/publish`. */
-  publish?: Omit<PublishOptions, 'busName' | 'onerror' | 'secret'>;
+  publish?: Omit<PublishOptions, 'busName' | 'onError' | 'secret'>;
   /**
    * What an admitted caller receives of what it names. `acknowledged` (default): what the server
    * behind acknowledges to a listen with the credentials of that caller, asked again like every
@@ -84,7 +84,7 @@ class Gate implements Gateway {
   readonly #upstream: URL;
   readonly #namespace: BusNamespace;
   readonly #options: GatewayOptions;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #busName: BusName | string;
   readonly #proxy: (request: Request) => Promise<Response>;
   readonly #behind: UpstreamServer;
@@ -93,17 +93,17 @@ class Gate implements Gateway {
   readonly #tenants = new Tenants((name) => this.#serverOf(name), MAX_SERVERS);
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
-    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report } = options;
+    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onError = report } = options;
     expectRights(options);
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
-    this.#onerror = guarded(onerror);
+    this.#onError = guarded(onError);
     this.#busName = busName;
     this.#proxy = proxyTo(upstream, options);
     this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
     this.#screen = screen(listen);
-    this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
+    this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onError }) : undefined;
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -132,7 +132,7 @@ class Gate implements Gateway {
   readonly nameOf = (request: Request): Promise<string | undefined> => this.#behind.credentials.nameOf(request);
 
   /** Pages and hosts are judged as those of the MCP endpoint are. */
-  #endpoint({ listen, publish, publishSecret }: GatewayOptions, where: Pick<PublishOptions, 'busName' | 'onerror'>) {
+  #endpoint({ listen, publish, publishSecret }: GatewayOptions, where: Pick<PublishOptions, 'busName' | 'onError'>) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
     const front = { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) };
     return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
@@ -143,27 +143,27 @@ class Gate implements Gateway {
     try {
       name = await busNameOf(this.#busName, request);
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
       return refused(Refusal.Unavailable);
     }
     return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
   };
 
   #serverOf(name: string): ForgettableHandler {
-    const onerror = this.#onerror;
+    const onError = this.#onError;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
     // An option that is undefined must not replace a default that denies.
     const authorize =
-      listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onerror));
+      listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
     return forgettableHandler(this.#proxy, {
-      onerror,
+      onError,
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
       limits: { authorizeMs: AUTHORIZE_MS, ...listen.limits },
       principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
-      bus: durableObjectBus(this.#namespace, { name, onerror }),
+      bus: durableObjectBus(this.#namespace, { name, onError }),
     });
   }
 }

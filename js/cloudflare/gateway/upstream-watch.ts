@@ -27,7 +27,7 @@ export interface Upstream {
   /** Used in place of the global `fetch`: that of a service binding, for example. */
   fetch?: typeof fetch;
   /** Told when it could not be listened to, and why (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
 }
 
 /**
@@ -50,19 +50,19 @@ class UpstreamWatch implements BusWatcher {
   readonly #target: RequestFactory;
   readonly #options: ClientListenOptions;
   readonly #watchesTasks: boolean;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   #line: UpstreamSubscription | undefined;
   /** Takes the place of the line once it is open: until then that one is heard. */
   #next: UpstreamSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(bus: WatchedBus, { onerror = report, tasks = false, url, ...options }: Upstream) {
+  constructor(bus: WatchedBus, { onError = report, tasks = false, url, ...options }: Upstream) {
     const upstream = upstreamUrl(url);
     this.#bus = bus;
     this.#options = options;
     this.#watchesTasks = tasks;
-    this.#onerror = guarded(onerror);
+    this.#onError = guarded(onError);
     // A redirect would take the credentials along to wherever it leads.
     this.#target = ({ body, ...parts }) => new Request(upstream, { ...parts, body, redirect: 'manual' });
   }
@@ -70,7 +70,7 @@ class UpstreamWatch implements BusWatcher {
   stir(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#follow(covers).catch(this.#onerror);
+      this.#follow(covers).catch(this.#onError);
     }, this.#settleMs);
   }
 
@@ -145,7 +145,7 @@ class UpstreamWatch implements BusWatcher {
     }
     const error = end && errorOf(end, cause);
     if (error !== undefined) {
-      this.#onerror(new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }));
+      this.#onError(new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }));
     }
     // The next alarm, or the next stream, tries again.
     if (state === 'stopped' && line === this.#line) this.#line = undefined;
@@ -153,7 +153,7 @@ class UpstreamWatch implements BusWatcher {
   }
 
   #publish(events: string[]): void {
-    if (events.length > 0) this.#bus.publishAll(events).catch(this.#onerror);
+    if (events.length > 0) this.#bus.publishAll(events).catch(this.#onError);
   }
 }
 

@@ -40,7 +40,7 @@ export interface PublishOptions extends FrontOptions {
   /** Milliseconds that a body may take to arrive (default 10,000; below 1: any number). */
   bodyMs?: number;
   /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
 }
 
 type PublishersOfBus = readonly Publisher[] | undefined;
@@ -63,7 +63,7 @@ export function publishEndpoint(
 class PublishEndpoint {
   readonly #namespace: BusNamespace;
   readonly #options: PublishOptions;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #screen: Screen;
   readonly #failures: FailedAttempts;
   readonly #bodies: UnverifiedBodies;
@@ -75,7 +75,7 @@ class PublishEndpoint {
     else checked(stated(secret));
     this.#namespace = namespace;
     this.#options = options;
-    this.#onerror = guarded(options.onerror ?? report);
+    this.#onError = guarded(options.onError ?? report);
     this.#screen = screen(options);
     this.#failures = new FailedAttempts(failuresPerMinute);
     this.#bodies = new UnverifiedBodies(bodyMs);
@@ -94,7 +94,7 @@ class PublishEndpoint {
     } catch (error) {
       await request.body?.cancel().catch(() => {});
       if (error instanceof PublishError) return error.response();
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
       return new PublishError('bus-unavailable').response();
     }
   }
@@ -161,7 +161,7 @@ class PublishEndpoint {
     try {
       return checked([...stated(own), ...(others ?? [])]);
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
       return [];
     }
   }

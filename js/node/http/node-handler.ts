@@ -14,7 +14,7 @@ export interface WebHandler {
 /** How {@link toNodeHandler} tells of trouble. */
 export interface NodeHandlerOptions {
   /** Told of what `fetch` throws, and of a body that somebody else has read (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
 }
 
 /** A request of `node:http`, with what Express and its middleware add. */
@@ -50,8 +50,8 @@ export interface NodeHandler {
  * that goes away aborts its request, and cancels the answer. The body reaches `server` byte for byte, also where `express.json()` stands
  * before it, except for numbers which that has rounded. `auth` of the request goes to the handler behind as `authInfo`.
  */
-export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHandlerOptions = {}): NodeHandler {
-  const tell = guarded(onerror);
+export function toNodeHandler(server: WebHandler, { onError = report }: NodeHandlerOptions = {}): NodeHandler {
+  const tell = guarded(onError);
   const answers = new UnsentResponses();
   const handle = async (incoming: NodeRequest, outgoing: ServerResponse, parsedBody?: unknown): Promise<void> => {
     answers.enter(outgoing);

@@ -32,7 +32,7 @@ export interface StdioListenOptions {
   /** Upper bounds. */
   limits?: StdioListenLimits;
   /** Told of every error behind a refusal, a lost subscription or a failed publish (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  onError?: (error: Error) => void;
   /** Where the client's bytes come from (default: `process.stdin`). */
   stdin?: Readable;
   /** Where lines for the client go (default: `process.stdout`). */
@@ -80,13 +80,13 @@ export interface StdioListenServer {
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
-  const { onerror = report, bus = new InMemoryBus(onerror) } = options;
-  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onerror), onerror: guarded(onerror) });
+  const { onError = report, bus = new InMemoryBus({ onError }) } = options;
+  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onError), onError: guarded(onError) });
   const { close, flushed } = front;
   return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
 
-type FrontOptions = StdioListenOptions & { bus: ListenBus; onerror: (error: Error) => void };
+type FrontOptions = StdioListenOptions & { bus: ListenBus; onError: (error: Error) => void };
 
 /** Stands between the client's streams and the server's, and lets lines of both writers take turns on stdout. */
 class StdioFront {
@@ -98,7 +98,7 @@ class StdioFront {
   readonly #serverLines = new WholeLines();
   readonly #discovery: Discovery;
   readonly #subscriptions: Subscriptions;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #sources: Array<() => Uint8Array | undefined>;
   #isFull = false;
   #isBroken = false;
@@ -108,17 +108,17 @@ class StdioFront {
   #forgetTraps = (): void => {};
 
   constructor(serve: StdioServer, options: FrontOptions) {
-    const { bus, capabilities, onerror, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
+    const { bus, capabilities, onError, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = limitsOf({ lineBytes: LINE_BYTES, ...options.limits });
     this.#discovery = new Discovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;
-    this.#onerror = onerror;
+    this.#onError = onError;
     this.#subscriptions = new Subscriptions({
-      ...{ authorize: options.authorize, bus, capabilities, limits, onerror },
+      ...{ authorize: options.authorize, bus, capabilities, limits, onError },
       discover: () => this.#discovery.ask(limits.attachMs),
-      onnews: () => this.#flush(),
+      onNews: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];
     this.#forgetTraps = onReset(this.#trapped);
@@ -221,14 +221,14 @@ class StdioFront {
 
   /** The client takes no more: what is left to say is for nobody. */
   readonly #break = (error?: Error): void => {
-    if (error !== undefined && !isGone(error)) this.#onerror(error);
+    if (error !== undefined && !isGone(error)) this.#onError(error);
     this.#isBroken = true;
     this.#endInput();
     this.#flush();
   };
 
   readonly #fail = (error: Error): void => {
-    this.#onerror(error);
+    this.#onError(error);
     this.#endInput();
   };
 

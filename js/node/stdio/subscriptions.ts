@@ -19,9 +19,9 @@ export interface SubscriptionsOptions {
   /** What is known of the server behind; may reject with a `ListenError`. */
   discover: () => Promise<Discovered>;
   limits: typeof DEFAULT_LIMITS & ListenLimits & { lineBytes: number };
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
   /** There may be something to write. */
-  onnews: () => void;
+  onNews: () => void;
 }
 
 /** The subscriptions of one stdio connection: moves client bytes and what the bus feeds into the core, and its lines out. */
@@ -33,11 +33,11 @@ export class Subscriptions implements FanoutSink {
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {
-    const { authorize, capabilities, limits, onerror } = options;
+    const { authorize, capabilities, limits, onError } = options;
     const { lineBytes, streams } = limits;
     const known = capabilities && JSON.stringify(capabilities);
     this.#options = options;
-    this.#asking = { authorize, ms: limits.authorizeMs, onerror };
+    this.#asking = { authorize, ms: limits.authorizeMs, onError };
     const [bytes, most] = [Math.min(lineBytes, MAX_U32), Math.min(streams, MAX_U32)];
     this.#channel = calling(() => new Channel(JSON.stringify(limits), bytes, most, known));
   }
@@ -75,17 +75,17 @@ export class Subscriptions implements FanoutSink {
 
   publish(events: string): void {
     this.#channel?.publish(events);
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   gap(): void {
     this.#channel?.gap(false);
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   release(): void {
     this.#channel?.close(true);
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   /** Where there are no subscriptions any more, the bus need not feed them. */
@@ -145,10 +145,10 @@ export class Subscriptions implements FanoutSink {
         await this.#open(number, filter, discovered);
       }
     } catch (error) {
-      this.#options.onerror(error as Error);
+      this.#options.onError(error as Error);
       this.#channel?.refuse(number, Refusal.Unavailable);
     }
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   /** Whatever is published after it is open is heard, so the bus has to feed it before that. */

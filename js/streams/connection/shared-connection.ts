@@ -40,17 +40,17 @@ export class SharedConnection {
   #settling: Deferred<void> | undefined;
 
   constructor(options: ConnectionOptions) {
-    const { isApart, onerror, onlog, onrefused } = options;
+    const { isApart, onError, onLog, onRefused } = options;
     this.#options = options;
     this.#streams = new FanoutDriver({
       make: () => new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
       isApart,
-      onleft: (stream) => this.#leave(stream),
-      onscope: () => this.#stir(),
-      onrefused,
-      onerror,
+      onLeft: (stream) => this.#leave(stream),
+      onScope: () => this.#stir(),
+      onRefused,
+      onError,
     });
-    this.#outage = new Outage(onlog);
+    this.#outage = new Outage(onLog);
     this.#expect(options.verifyMs);
   }
 
@@ -128,7 +128,7 @@ export class SharedConnection {
   }
 
   #enter(stream: FanoutStream): Member {
-    const member = new Member(stream, () => this.#watch(member), this.#options.onerror);
+    const member = new Member(stream, () => this.#watch(member), this.#options.onError);
     this.#members.set(stream, member);
     return member;
   }
@@ -145,7 +145,7 @@ export class SharedConnection {
 
   /** Nobody comes any more. */
   end(): void {
-    this.#options.onempty(this);
+    this.#options.onEmpty(this);
     // What a core had that has trapped is gone.
     if (this.isCurrent) this.#streams.free();
     this.#isOver = true;
@@ -223,7 +223,7 @@ export class SharedConnection {
   #receive(holder: ConnectionOwner, frame: string): void {
     const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
     if (dropped !== undefined) {
-      this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
+      this.#options.onError(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
     }
     holder.soon();
   }
@@ -328,7 +328,7 @@ export class SharedConnection {
 
   #part(stream: FanoutStream, parted: Stream): void {
     this.#streams.part(stream);
-    this.#options.onparted(stream, parted);
+    this.#options.onParted(stream, parted);
   }
 
   #settled(settling: Deferred<void>): void {

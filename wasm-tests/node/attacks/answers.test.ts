@@ -8,16 +8,16 @@ import { listenRequest, TOOLS } from '../serving.ts';
 /** A server whose handler answers so, and the codes of the errors that it reports. */
 function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenHandlerOptions = {}) {
   const codes: unknown[] = [];
-  const onerror = (error: Error) => codes.push((error as { code?: unknown }).code);
+  const onError = (error: Error) => codes.push((error as { code?: unknown }).code);
   const limits = { answerBytes: 1_000, answerMs: 50 };
-  return { codes, server: createListenHandler(answer, { onerror, limits, ...options }) };
+  return { codes, server: createListenHandler(answer, { onError, limits, ...options }) };
 }
 
 /** A body that begins and is never over; tells when it is cancelled. */
-function endless(oncancel: () => void): ReadableStream<Uint8Array> {
+function endless(onCancel: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"jsonrpc":')),
-    cancel: oncancel,
+    cancel: onCancel,
   });
 }
 

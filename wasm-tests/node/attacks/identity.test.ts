@@ -48,9 +48,9 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
 
   test.each(FAILURES)('where that then %s, the stream ends without the cue and without a result', async (...row) => {
     const [, answer, code] = row;
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const caller = changeable({ name: 'ann', audiences: ['acme'] });
-    const server = served({ principal: caller.principal, onerror });
+    const server = served({ principal: caller.principal, onError });
     const stream = await open(server, TOOLS);
     await stream.message();
     await vi.advanceTimersByTimeAsync(TTL);
@@ -60,7 +60,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await next).toBeUndefined();
     expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1 } });
-    expect(onerror.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
+    expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
   });
 
   test('it is asked once for each age, with a request that has its header fields and no body', async () => {
