@@ -1,5 +1,6 @@
-import { errorOf, ListenError } from '../model/client-error.js';
+import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
+import { errorOf } from '../model/subscription-error.js';
 import { expectLoaded } from '../wasm/client/load.js';
 import type { ClientListenOptions } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';

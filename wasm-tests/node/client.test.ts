@@ -1,11 +1,11 @@
-import type { ListenHandlerOptions as ServerOptions } from 'mcp-listen';
+import { ListenError, type ListenHandlerOptions as ServerOptions } from 'mcp-listen';
 import {
   type ClientListenOptions,
-  ListenNotSupported,
-  ListenRejected,
   listen,
   type Subscription,
   type SubscriptionFilter,
+  SubscriptionRefused,
+  SubscriptionsNotSupported,
 } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { served } from './client-serving.ts';
@@ -126,14 +126,16 @@ describe('a client', () => {
     const answer = { jsonrpc: '2.0', id: 'mcp-listen:1', error: { code: -32601, message: 'no such method' } };
     const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
     const refused = listen(url, { toolsListChanged: true }, { fetch: none, era: '2026-07-28' });
-    await expect(refused).rejects.toBeInstanceOf(ListenNotSupported);
+    await expect(refused).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 
   test('a rejection keeps its code and status', async () => {
     const { url } = await serving({ limits: { uris: 1 } });
     const refused = listen(url, { resourceSubscriptions: ['note://a', 'note://b'] });
-    await expect(refused).rejects.toBeInstanceOf(ListenRejected);
+    await expect(refused).rejects.toBeInstanceOf(SubscriptionRefused);
     await expect(refused).rejects.toMatchObject({ code: 'refused', status: 400, rpcCode: -32602 });
+    await expect(refused).rejects.toMatchObject({ name: 'SubscriptionRefused' });
+    await expect(refused).rejects.toBeInstanceOf(ListenError);
   });
 
   test('a token provider is asked again after a 401', async () => {

@@ -1,6 +1,6 @@
 import {
-  ListenNotSupported,
-  ListenRejected,
+  SubscriptionRefused,
+  SubscriptionsNotSupported,
   type Watch,
   type WatchHandler,
   type WatchOptions,
@@ -100,9 +100,9 @@ describe('the handlers of a watch', () => {
 
 describe('the end of a watch', () => {
   test.each([
-    [401, undefined, ListenRejected],
-    [403, undefined, ListenRejected],
-    [404, -32_601, ListenNotSupported],
+    [401, undefined, SubscriptionRefused],
+    [403, undefined, SubscriptionRefused],
+    [404, -32_601, SubscriptionsNotSupported],
   ])('comes with %i', async (status, code, kind) => {
     let asked = 0;
     const answer = () => {

@@ -1,5 +1,6 @@
-import { calling, errorOf, ListenError } from '../../model/client-error.js';
+import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import { errorOf } from '../../model/subscription-error.js';
 import { normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
 import type { ClientListenOptions } from '../options.js';

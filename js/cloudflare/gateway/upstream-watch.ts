@@ -2,9 +2,9 @@ import type { ClientListenOptions, TokenProvider } from '../../client/options.js
 import type { RequestFactory } from '../../client/transport/target.js';
 import type { WatchEvent, WatchStatus } from '../../client/watch/watch-events.js';
 import { upstreamUrl } from '../../handler/proxy.js';
-import { errorOf } from '../../model/client-error.js';
 import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { subjectsOf } from '../../wasm/client/bindings.js';
 import { type BusWatcher, covers, together, type WatchedBus, type WatcherMaker } from '../object/root/watcher.js';
