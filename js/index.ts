@@ -27,7 +27,7 @@ export type { RetentionOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { ListenCapabilities } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';
-export { type ProxyOptions, proxyTo } from './handler/proxy.js';
+export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
 export { createListenHandler } from './listen-handler.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
@@ -38,7 +38,12 @@ export type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from './mo
 export type { TaskState } from './model/task.js';
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './observe/analytics-engine.js';
 export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
-export { type BusNumbers, type MetricsOptions, metrics, metricsText } from './observe/prometheus.js';
+export {
+  type BusNumbers,
+  createMetricsHandler,
+  type MetricsHandlerOptions,
+  metricsText,
+} from './observe/prometheus.js';
 export type { PublishContext, RemoteSpan, SpanOptions, SpanTracer, TracedSpan } from './observe/tracing.js';
 export type { ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';

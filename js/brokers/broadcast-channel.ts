@@ -17,7 +17,7 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../bus/brok
  * @throws ListenError `invalid-options`.
  */
 export function broadcastChannelBus(options: ProcessBusOptions = {}): ProcessBus {
-  return new BrokerBus(new ChannelBroker(options.name ?? 'mcp-listen'), options);
+  return new BrokerBus(new ChannelBroker(options.bus ?? 'mcp-listen'), options);
 }
 
 class ChannelBroker implements Broker {

@@ -13,8 +13,12 @@ import type { SessionStore } from './session-store.js';
 
 /** How a bus between processes is found, and how it tells of trouble. */
 export interface ProcessBusOptions extends RetentionOptions {
-  /** Which bus of the broker: servers with the same name hear each other (default `mcp-listen`). */
-  name?: string;
+  /**
+   * The name of the bus at the broker. Servers whose buses have the same name receive each other's events.
+   *
+   * @default 'mcp-listen'
+   */
+  bus?: string;
   /** Told of publishes that fail, of the broker when it is lost, and of messages that are no events (default `console.error`). */
   onError?: (error: Error) => void;
 }

@@ -26,7 +26,10 @@ export interface ProxyOptions {
  *
  * @throws ListenError `invalid-options`.
  */
-export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (request: Request) => Promise<Response> {
+export function createProxy(
+  upstream: string | URL,
+  options: ProxyOptions = {},
+): (request: Request) => Promise<Response> {
   const { clientIp = cloudflareIp, fetch = (request) => globalThis.fetch(request), timeoutMs = 120_000 } = options;
   const onError = guarded(options.onError ?? report);
   const url = upstreamUrl(upstream);

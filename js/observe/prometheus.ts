@@ -4,7 +4,7 @@ import { bears } from '../web/bearer.js';
 import { report } from './on-error.js';
 
 /** What an endpoint for Prometheus tells, and to whom. */
-export interface MetricsOptions {
+export interface MetricsHandlerOptions {
   /** Whoever bears it may read the numbers. */
   token: string;
   /** The numbers of the server: `server.stats`. */
@@ -20,12 +20,12 @@ export interface MetricsOptions {
  *
  * @throws ListenError `invalid-options`.
  */
-export function metrics({
+export function createMetricsHandler({
   bus,
   onError = report,
   stats,
   token,
-}: MetricsOptions): (request: Request) => Promise<Response> {
+}: MetricsHandlerOptions): (request: Request) => Promise<Response> {
   if (token === '') throw new ListenError('invalid-options', 'an empty token is none');
   const numbers = async (): Promise<BusNumbers | undefined> => {
     try {

@@ -57,7 +57,7 @@ test('of events that come together only those are dropped that are none', async 
 });
 
 test('buses of other names hear nothing of each other', async () => {
-  const [one, other, third] = ['one', 'other', 'other'].map((name) => broadcastChannelBus({ name }));
+  const [one, other, third] = ['one', 'other', 'other'].map((bus) => broadcastChannelBus({ bus }));
   const heard: string[] = [];
   other?.subscribe(({ kind }) => heard.push(kind));
   await other?.ready();

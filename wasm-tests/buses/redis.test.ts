@@ -115,7 +115,7 @@ test('a Redis that is not there is told of once, and found when it comes', async
 
 test('buses of other names hear nothing of each other', async () => {
   const redis = await started();
-  const [one, other] = [busAt(redis.port, { name: 'one' }), busAt(redis.port, { name: 'other' })];
+  const [one, other] = [busAt(redis.port, { bus: 'one' }), busAt(redis.port, { bus: 'other' })];
   const heard = listener(other);
   await Promise.all([one.ready(), other.ready()]);
   heard.length = 0;

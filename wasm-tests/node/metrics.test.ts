@@ -1,4 +1,4 @@
-import { type BusNumbers, InMemoryBus, metrics, metricsText } from 'mcp-listen';
+import { type BusNumbers, createMetricsHandler, InMemoryBus, metricsText } from 'mcp-listen';
 import parse from 'parse-prometheus-text-format';
 import { expect, test, vi } from 'vitest';
 import { updated } from '../host/listen.ts';
@@ -78,7 +78,7 @@ test('the sum of what notifications took is the time from their publishes', asyn
 });
 
 test('only whoever bears the token reads the numbers, by GET', async () => {
-  const endpoint = metrics({ token: 'sesame', stats: serving().stats });
+  const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const ask = async (authorization?: string, method = 'GET'): Promise<Response> =>
     endpoint(new Request('http://localhost/metrics', { method, headers: authorization ? { authorization } : {} }));
   for (const wrong of [
@@ -102,7 +102,7 @@ test('only whoever bears the token reads the numbers, by GET', async () => {
 });
 
 test('every byte of the token is compared, whatever came before', async () => {
-  const endpoint = metrics({ token: 'sesame', stats: serving().stats });
+  const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const compared = vi.spyOn(Uint8Array.prototype, 'reduce');
   for (const guess of ['x', 'sesame', 'sesamx']) {
     const headers = { authorization: `Bearer ${guess}` };
@@ -113,7 +113,7 @@ test('every byte of the token is compared, whatever came before', async () => {
 });
 
 test('an empty token is refused', () => {
-  expect(() => metrics({ token: '', stats: serving().stats })).toThrow(
+  expect(() => createMetricsHandler({ token: '', stats: serving().stats })).toThrow(
     expect.objectContaining({ code: 'invalid-options' }),
   );
 });
@@ -121,7 +121,12 @@ test('an empty token is refused', () => {
 test('where the bus cannot be asked, the server tells its own numbers', async () => {
   const errors: Error[] = [];
   const bus = () => Promise.reject(new Error('no bus'));
-  const endpoint = metrics({ token: 't', stats: serving().stats, bus, onError: (error) => errors.push(error) });
+  const endpoint = createMetricsHandler({
+    token: 't',
+    stats: serving().stats,
+    bus,
+    onError: (error) => errors.push(error),
+  });
   const text = await (await endpoint(new Request('http://x/', { headers: { authorization: 'Bearer t' } }))).text();
   expect(text).toContain('mcp_listen_streams_open 0');
   expect(text).not.toContain('mcp_listen_bus');

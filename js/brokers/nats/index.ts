@@ -29,7 +29,7 @@ export interface NatsBusOptions extends ProcessBusOptions {
  * @throws ListenError `invalid-options`.
  */
 export function natsBus(server: string | ConnectionOptions | NatsConnection, options: NatsBusOptions = {}): ProcessBus {
-  const { name = 'mcp-listen', jetStream } = options;
+  const { bus: name = 'mcp-listen', jetStream } = options;
   if (!/^[\w-]+$/.test(name)) {
     throw new ListenError('invalid-options', 'the name of a bus on NATS has letters, digits, - and _ only');
   }

@@ -21,5 +21,5 @@ export type { RedisClient } from './redis-broker.js';
 export function redisBus(server: string | RedisClient, options: ProcessBusOptions = {}): ProcessBus {
   const client: RedisClient = typeof server === 'string' ? createClient({ url: server }) : server;
   const { logEvents } = retentionOf(options);
-  return new BrokerBus(new RedisBroker(client, options.name ?? 'mcp-listen', logEvents), options);
+  return new BrokerBus(new RedisBroker(client, options.bus ?? 'mcp-listen', logEvents), options);
 }

@@ -17,7 +17,7 @@ import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
 import type { SubscriptionBus } from '../object/subscription-bus.js';
-import { shardAddress } from '../wire/names.js';
+import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
 import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
@@ -31,8 +31,12 @@ export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObje
 
 /** How a {@link durableObjectBus} is found and how it tells of trouble. */
 export interface DurableObjectBusOptions {
-  /** Which bus of the namespace: servers with the same name hear each other (default `mcp-listen`). */
-  name?: string;
+  /**
+   * The name of the bus in the namespace. Servers whose buses have the same name receive each other's events.
+   *
+   * @default 'mcp-listen'
+   */
+  bus?: string;
   /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
   onError?: (error: Error) => void;
   /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `createListenHandler`'s. */
@@ -70,7 +74,7 @@ class DurableObjectBus implements ListenBus {
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
-    const { name = 'mcp-listen', onError = report, onLog, sockets = 'auto' } = options;
+    const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is what a shard would be called`);
     }

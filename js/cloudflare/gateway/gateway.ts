@@ -1,4 +1,4 @@
-import { type ProxyOptions, proxyTo, upstreamUrl } from '../../handler/proxy.js';
+import { createProxy, type ProxyOptions, upstreamUrl } from '../../handler/proxy.js';
 import { refused } from '../../handler/upstream-response.js';
 import { renamed, send } from '../../http/inbound.js';
 import { type Screen, screen } from '../../http/origin-guard.js';
@@ -10,24 +10,31 @@ import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
 import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
-import { type PublishOptions, publishEndpoint } from '../publish/endpoint.js';
+import { createPublishHandler, type PublishHandlerOptions } from '../publish/endpoint.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { Tenants } from './tenants.js';
 import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
 
-/** How a {@link gateway} serves. */
+/** How a {@link createGateway} serves. */
 export interface GatewayOptions extends ProxyOptions {
   /**
-   * Chooses the bus of each request, and so its tenant: those of different buses do not hear each other, and know nothing of
-   * each other's sessions. Undefined: 404 (default: one bus, `mcp-listen`).
+   * The bus of all requests, or a function that returns that of each request, and so its tenant. Tenants do not receive each
+   * other's events and cannot use each other's sessions. A request for which the function returns undefined gets 404.
+   *
+   * @default 'mcp-listen'
    */
-  busName?: BusName;
-  /** The secret of those who publish at `/publish`, see {@link PublishOptions.secret}. Default: there is no such path. */
-  publishSecret?: PublishOptions['secret'];
+  bus?: BusName;
+  /**
+   * The secret of those who publish at `/publish`, as {@link PublishHandlerOptions.secret}. Without one, and without
+   * `publish.publishers`, there is no such path.
+   *
+   * @default undefined
+   */
+  secret?: PublishHandlerOptions['secret'];
   /** Publishers with narrowed rights, and further options of `/publish`. */
-  publish?: Omit<PublishOptions, 'busName' | 'onError' | 'secret'>;
+  publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
   /**
    * What an admitted caller receives of what it names. `acknowledged` (default): what the server
    * behind acknowledges to a listen with the credentials of that caller, asked again like every
@@ -58,10 +65,10 @@ export interface GatewayOptions extends ProxyOptions {
 
 /** Stands in front of an MCP server. */
 export interface Gateway {
-  /** Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look at; all else is 404. */
+  /** Answers `/mcp`, `/publish` and `/.well-known/`, with any path before it if `bus` is a function; everything else gets 404. */
   fetch: (request: Request) => Promise<Response>;
-  /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
-  server: (busName?: string) => ListenHandler;
+  /** Returns what serves a bus in this isolate: to publish on it, for its numbers, or to drain it. Default: the `bus` of the options. */
+  server: (bus?: string) => ListenHandler;
   /**
    * Returns the default name of the caller of a request, for `revoke`; undefined without credentials. Where
    * the server behind serves callers without credentials, streams and sessions have no such name.
@@ -75,7 +82,7 @@ export interface Gateway {
  *
  * @throws ListenError `invalid-options`.
  */
-export function gateway(upstream: string | URL, namespace: BusNamespace, options: GatewayOptions = {}): Gateway {
+export function createGateway(upstream: string | URL, namespace: BusNamespace, options: GatewayOptions = {}): Gateway {
   const { fetch, nameOf, server } = new Gate(upstreamUrl(upstream), namespace, options);
   return { fetch, server, nameOf };
 }
@@ -85,7 +92,7 @@ class Gate implements Gateway {
   readonly #namespace: BusNamespace;
   readonly #options: GatewayOptions;
   readonly #onError: (error: Error) => void;
-  readonly #busName: BusName | string;
+  readonly #bus: BusName;
   readonly #proxy: (request: Request) => Promise<Response>;
   readonly #behind: UpstreamServer;
   readonly #screen: Screen;
@@ -93,17 +100,17 @@ class Gate implements Gateway {
   readonly #tenants = new Tenants((name) => this.#serverOf(name), MAX_SERVERS);
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
-    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onError = report } = options;
+    const { bus = DEFAULT_BUS, credentialHeaders, listen = {}, onError = report } = options;
     expectRights(options);
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
     this.#onError = guarded(onError);
-    this.#busName = busName;
-    this.#proxy = proxyTo(upstream, options);
+    this.#bus = bus;
+    this.#proxy = createProxy(upstream, options);
     this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
     this.#screen = screen(listen);
-    this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onError }) : undefined;
+    this.#publish = takesPublishes(options) ? this.#endpoint(options, { bus, onError }) : undefined;
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
@@ -111,19 +118,22 @@ class Gate implements Gateway {
     if (WELL_KNOWN.test(pathname)) return this.#wellKnown(request, pathname);
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // What stands before is the tenant's: without tenants there is nothing.
-    const isHere = leaf !== undefined && (before === '' || typeof this.#busName === 'function');
+    const isHere = leaf !== undefined && (before === '' || typeof this.#bus === 'function');
     const answer = leaf === 'publish' ? this.#publish : this.#serve;
     return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
   };
 
-  readonly server = (busName: string = DEFAULT_BUS): ListenHandler => this.#tenants.server(busName);
+  readonly server = (bus?: string): ListenHandler => {
+    const own = typeof this.#bus === 'string' ? this.#bus : DEFAULT_BUS;
+    return this.#tenants.server(bus ?? own);
+  };
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return this.#screen(request, async () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
-      const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
+      const proxy = createProxy(new URL(pathname, this.#upstream), this.#options);
       // It is nothing of a session: the server behind hears of none, and the client of none of its own.
       return renamed(await send(proxy, { request, rest: [] }, undefined), undefined);
     });
@@ -132,16 +142,16 @@ class Gate implements Gateway {
   readonly nameOf = (request: Request): Promise<string | undefined> => this.#behind.credentials.nameOf(request);
 
   /** Pages and hosts are judged as those of the MCP endpoint are. */
-  #endpoint({ listen, publish, publishSecret }: GatewayOptions, where: Pick<PublishOptions, 'busName' | 'onError'>) {
+  #endpoint({ listen, publish, secret }: GatewayOptions, where: Pick<PublishHandlerOptions, 'bus' | 'onError'>) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
     const front = { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) };
-    return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
+    return createPublishHandler(this.#namespace, { ...front, ...publish, ...where, secret });
   }
 
   readonly #serve = async (request: Request): Promise<Response> => {
     let name: string | undefined;
     try {
-      name = await busNameOf(this.#busName, request);
+      name = await busNameOf(this.#bus, request);
     } catch (error) {
       this.#onError(error as Error);
       return refused(Refusal.Unavailable);
@@ -163,7 +173,7 @@ class Gate implements Gateway {
       principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
-      bus: durableObjectBus(this.#namespace, { name, onError }),
+      bus: durableObjectBus(this.#namespace, { bus: name, onError }),
     });
   }
 }
@@ -174,8 +184,8 @@ function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
   throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
 }
 
-function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
-  return !!publishSecret || publish?.publishers !== undefined;
+function takesPublishes({ publish, secret }: GatewayOptions): boolean {
+  return !!secret || publish?.publishers !== undefined;
 }
 
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */

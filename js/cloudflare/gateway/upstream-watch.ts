@@ -34,7 +34,7 @@ export interface Upstream {
  * For `watcher` of a class of one's own: while somebody listens to the bus, it holds one subscription to the MCP server
  * behind, or one session of 2025, for all of them. A function says for each bus which server that is; undefined: none.
  */
-export function watchUpstream(upstream: Upstream | ((busName: string) => Upstream | undefined)): WatcherMaker {
+export function watchUpstream(upstream: Upstream | ((bus: string) => Upstream | undefined)): WatcherMaker {
   return (busName, bus) => {
     const watched = typeof upstream === 'function' ? upstream(busName) : upstream;
     return watched && new UpstreamWatch(bus, watched);

@@ -15,16 +15,20 @@ import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
 import { UnverifiedBodies } from './unverified-bodies.js';
 
 /** Who may publish, and to which bus. */
-export interface PublishOptions extends FrontOptions {
+export interface PublishHandlerOptions extends FrontOptions {
   /**
    * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a bearer token, or signs the
    * request. A function is called with the name of each bus. Without one (undefined, an empty text) there is no such publisher.
    */
-  secret?: string | undefined | ((busName: string) => string | undefined | Promise<string | undefined>);
+  secret?: string | undefined | ((bus: string) => string | undefined | Promise<string | undefined>);
   /** Further publishers, whose rights can be narrowed; a function is called with the name of each bus. Default: none. */
-  publishers?: readonly Publisher[] | ((busName: string) => PublishersOfBus | Promise<PublishersOfBus>);
-  /** Which bus: its name, or what chooses it for each request (default `mcp-listen`). */
-  busName?: BusName | string;
+  publishers?: readonly Publisher[] | ((bus: string) => PublishersOfBus | Promise<PublishersOfBus>);
+  /**
+   * The bus to publish to: its name, or a function that returns the name of the bus of each request.
+   *
+   * @default 'mcp-listen'
+   */
+  bus?: BusName;
   /**
    * Accepts signatures of the first version, too (default false): they cover the timestamp and the body, but not the bus,
    * so that one which is captured publishes to every bus of the same secret.
@@ -52,24 +56,24 @@ type PublishersOfBus = readonly Publisher[] | undefined;
  *
  * @throws ListenError `invalid-options`, where a secret is too short among others.
  */
-export function publishEndpoint(
+export function createPublishHandler(
   namespace: BusNamespace,
-  options: PublishOptions,
+  options: PublishHandlerOptions,
 ): (request: Request) => Promise<Response> {
-  const { fetch } = new PublishEndpoint(namespace, options);
+  const { fetch } = new PublishHandler(namespace, options);
   return fetch;
 }
 
-class PublishEndpoint {
+class PublishHandler {
   readonly #namespace: BusNamespace;
-  readonly #options: PublishOptions;
+  readonly #options: PublishHandlerOptions;
   readonly #onError: (error: Error) => void;
   readonly #screen: Screen;
   readonly #failures: FailedAttempts;
   readonly #bodies: UnverifiedBodies;
   readonly #bodyMs: number;
 
-  constructor(namespace: BusNamespace, options: PublishOptions) {
+  constructor(namespace: BusNamespace, options: PublishHandlerOptions) {
     const { bodyMs = 10_000, failuresPerMinute = 30, publishers = [], secret } = options;
     if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
     else checked(stated(secret));
@@ -102,7 +106,7 @@ class PublishEndpoint {
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
   async #published(request: Request): Promise<Response> {
     checkHead(request);
-    const name = await busNameOf(this.#options.busName ?? DEFAULT_BUS, request);
+    const name = await busNameOf(this.#options.bus ?? DEFAULT_BUS, request);
     const { body, proof, publisher } = await this.#proven(request, name);
     if (name === undefined) throw new PublishError('unauthorized');
     const { events, isArray } = eventsIn(body);
@@ -188,7 +192,7 @@ interface PublishStub {
 }
 
 /** The publisher with this secret and all rights; none for a function, which is called for each request. */
-function stated(secret: PublishOptions['secret']): Publisher[] {
+function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
   return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
 }
 

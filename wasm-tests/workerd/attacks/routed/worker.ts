@@ -86,5 +86,5 @@ export default {
 };
 
 function busOf(name: string): ListenBus {
-  return durableObjectBus(namespace, { name, sockets: 'each' });
+  return durableObjectBus(namespace, { bus: name, sockets: 'each' });
 }
