@@ -45,6 +45,6 @@ export {
   metricsText,
 } from './observe/prometheus.js';
 export type { PublishContext, RemoteSpan, SpanOptions, SpanTracer, TracedSpan } from './observe/tracing.js';
-export type { ListenHandler, ListenHandlerOptions } from './options.js';
+export type { DrainOptions, ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';
 export type { SdkServer } from './sdk/server-shape.js';

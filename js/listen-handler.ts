@@ -18,6 +18,7 @@ import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.j
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type Judged, pass, refuse } from './http/inbound.js';
 import { leaveBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
+import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
 import { type DEFAULT_LIMITS, limitsOf } from './model/limits.js';
@@ -25,7 +26,7 @@ import type { ListenStats } from './model/stats.js';
 import { timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
-import type { ListenHandler, ListenHandlerOptions } from './options.js';
+import type { DrainOptions, ListenHandler, ListenHandlerOptions } from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
 import { sessionLimits } from './sessions/session-limits.js';
 import { StreamManager } from './streams/manager.js';
@@ -58,10 +59,10 @@ export interface ForgettableHandler {
 export function forgettableHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ForgettableHandler {
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
-  const { bus, close, drain, fetch, revoke, shed, stats } = front;
+  const { bus, close, disconnect, drain, fetch, stats } = front;
   const { onError = report, tracer } = options;
   const notify = notifierOn(bus, tracer && { tracer, onError });
-  const server = { fetch, notify, revoke, close, drain, shed, stats, bus };
+  const server = { fetch, notify, close, drain, disconnect, stats, bus };
   return { server, isIdle: () => front.isIdle };
 }
 
@@ -130,12 +131,12 @@ class ListenFront {
 
   readonly close = (): Promise<void> => this.#openings.close();
 
-  readonly drain = ({ windowMs = DRAIN_MS } = {}): Promise<void> => this.#openings.drain(windowMs);
+  readonly drain = async ({ count, windowMs = DRAIN_MS }: DrainOptions = {}): Promise<void> => {
+    expectAmounts('drain', { count, windowMs });
+    await this.#openings.drain(windowMs, count);
+  };
 
-  readonly shed = (streams: number, { windowMs = DRAIN_MS } = {}): Promise<void> =>
-    this.#openings.shed(streams, windowMs);
-
-  readonly revoke = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
+  readonly disconnect = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
 
   readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
 

@@ -81,6 +81,23 @@ export interface ListenHandlerOptions extends FrontOptions {
   tracer?: SpanTracer;
 }
 
+/** How a drain ends streams. */
+export interface DrainOptions {
+  /**
+   * Milliseconds over which the ends are spread evenly. 0 ends all of them at once.
+   *
+   * @default 30_000
+   */
+  windowMs?: number;
+  /**
+   * Number of streams to end, oldest first. New streams are still accepted. 0 ends none. Without it all streams end, and
+   * new ones are refused.
+   *
+   * @default undefined
+   */
+  count?: number;
+}
+
 /** A handler that serves `subscriptions/listen`, and passes everything else to the one it wraps. */
 export interface ListenHandler {
   /** Answers one HTTP request; may be detached from this object. */
@@ -88,21 +105,24 @@ export interface ListenHandler {
   /** Publishes changes. */
   notify: Notifier;
   /**
-   * Ends all streams of a caller that `principal` named so, in every isolate that uses the bus, at once and without a result. Whoever denies it from then on
-   * has to do that before. Resolves once the bus has taken it, which then cannot lose it any more.
+   * Ends all streams gracefully, with their result. Refuses new streams from now on. Resolves when the last one has ended.
+   */
+  close: () => Promise<void>;
+  /**
+   * Ends streams without a result, one after the other, so that their clients do not all come back at once: all of them, and
+   * refuses new ones with 503 and `Retry-After`; or, with `count`, the oldest so many, and goes on serving. Resolves when the
+   * last of them has ended.
+   *
+   * @throws ListenError (as a rejection) `invalid-options`.
+   */
+  drain: (options?: DrainOptions) => Promise<void>;
+  /**
+   * Ends all streams of the caller that `principal` named `principal`, in every isolate that uses the bus, at once and without
+   * a result. Deny the caller first: its clients come back at once. Resolves when the bus has stored the event.
    *
    * @throws ListenError (as a rejection) `invalid-principal`, and what the bus throws.
    */
-  revoke: (principal: string) => Promise<void>;
-  /** Ends all streams gracefully; new ones are refused from now on. Resolves when the last one has ended. */
-  close: () => Promise<void>;
-  /**
-   * Sends the clients elsewhere: new streams are refused from now on with 503 and `Retry-After`, open ones end without a result, spread
-   * evenly over `windowMs` (default 30,000), so that their clients do not come back all at once. Resolves when the last one has ended.
-   */
-  drain: (options?: { windowMs?: number }) => Promise<void>;
-  /** Makes room: ends the `streams` oldest as `drain` does, and goes on serving. */
-  shed: (streams: number, options?: { windowMs?: number }) => Promise<void>;
+  disconnect: (principal: string) => Promise<void>;
   /** What the streams of this server are doing, and what they went through. */
   stats: () => ListenStats;
   /** The bus in use. */

@@ -94,15 +94,10 @@ export class StreamManager {
     await this.#streams.close(this.#settle?.().then((isSettled) => isSettled || this.#doubt()));
   }
 
-  /** Ends all streams one after the other, and opens none from now on. */
-  async drain(windowMs: number): Promise<void> {
-    this.#isDraining = true;
-    await this.#streams.drain(windowMs, this.#settle);
-  }
-
-  /** Ends the oldest streams one after the other. */
-  async shed(count: number, windowMs: number): Promise<void> {
-    await this.#streams.shed(count, windowMs, this.#settle);
+  /** Ends streams one after the other: the `count` oldest, or all, and opens none from then on. */
+  async drain(windowMs: number, count: number | undefined): Promise<void> {
+    this.#isDraining ||= count === undefined;
+    await this.#streams.drain(windowMs, count, this.#settle);
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */

@@ -77,16 +77,13 @@ export class StreamRegistry {
   }
 
   /**
-   * Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. Each ends once
-   * `settle` has resolved that was called at its moment or later, and at most a second after its moment.
+   * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`; resolves when the last one
+   * has ended. Each ends once `settle` has resolved that was called at its moment or later, and at most a second after its
+   * moment.
    */
-  async drain(windowMs: number, settle?: Settle): Promise<void> {
-    await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained, settle);
-  }
-
-  /** Ends the `count` oldest streams as {@link StreamRegistry.drain} does. */
-  async shed(count: number, windowMs: number, settle?: Settle): Promise<void> {
-    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed, settle);
+  async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
+    const why = count === undefined ? Retirement.Drained : Retirement.Shed;
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, why, settle);
   }
 
   #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'waitedMs' | 'written'> {

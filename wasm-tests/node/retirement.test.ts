@@ -146,7 +146,7 @@ test('shedding ends the oldest streams and goes on serving', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   const streams = [await open(server, TOOLS), await open(server, TOOLS), await open(server, TOOLS)];
   for (const stream of streams) await stream.block();
-  const shed = server.shed(2, { windowMs: 10 });
+  const shed = server.drain({ count: 2, windowMs: 10 });
   await vi.advanceTimersByTimeAsync(12);
   await shed;
   expect(server.stats()).toMatchObject({ open: 1, ended: { shed: 2 } });
@@ -154,6 +154,18 @@ test('shedding ends the oldest streams and goes on serving', async () => {
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
 });
+
+test.each([{ count: Number.NaN }, { count: -1 }, { windowMs: Number.NaN }, { windowMs: -1 }])(
+  'a drain of %o ends no stream',
+  async (options) => {
+    const { server } = watched();
+    await open(server, TOOLS);
+    await expect(server.drain(options)).rejects.toMatchObject({ code: 'invalid-options' });
+    await server.drain({ count: 0 });
+    expect(server.stats().open).toBe(1);
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+  },
+);
 
 test('streams are counted by how they ended', async () => {
   const { server } = watched({ keepAliveMs: 0 });

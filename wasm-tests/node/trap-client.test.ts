@@ -170,7 +170,7 @@ describe('a watch', () => {
       leave();
       poisonClient();
     });
-    await server.shed(1, { windowMs: 0 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects, PATIENT).toBe(1);
     await live(watched);
   });

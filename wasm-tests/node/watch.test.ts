@@ -52,7 +52,7 @@ describe('a watch', () => {
       reads += 1;
     });
     await until(watched, 'live');
-    await server.shed(1, { windowMs: 0 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects, { timeout: 10_000 }).toBe(1);
     await until(watched, 'live');
     await expect.poll(() => reads).toBe(2);
@@ -142,7 +142,7 @@ describe('a watch that opens again', () => {
     const { server, watched, requests } = await watching(() => {});
     await until(watched, 'live');
     expect(requests()).toBe(2);
-    await server.shed(1, { windowMs: 0 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects, { timeout: 10_000 }).toBe(1);
     expect(requests()).toBe(3);
   });

@@ -39,12 +39,12 @@ test('a drain, asked for in another request of the isolate, ends the streams wit
   await fixture().attached(0);
 });
 
-test('shedding ends the oldest streams, and the others hear on', async () => {
+test('a drain of so many ends the oldest streams, and the others hear on', async () => {
   const options = { serverInfo: { name: 'shed', version: '1' } };
   const streams: WireStream[] = [];
   for (let count = 0; count < 3; count += 1) streams.push(await fixture().subscribeWith(0, options, TOOLS));
   for (const stream of streams) await stream.message();
-  const stats = await fixture().ask<ListenStats>(0, options, 'shed&streams=2&windowMs=100');
+  const stats = await fixture().ask<ListenStats>(0, options, 'drain&count=2&windowMs=100');
   expect(stats).toMatchObject({ open: 1, ended: { shed: 2 } });
   await fixture().publish(1, { kind: 'tools_list_changed' });
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));

@@ -70,7 +70,7 @@ export interface Gateway {
   /** Returns what serves a bus in this isolate: to publish on it, for its numbers, or to drain it. Default: the `bus` of the options. */
   server: (bus?: string) => ListenHandler;
   /**
-   * Returns the default name of the caller of a request, for `revoke`; undefined without credentials. Where
+   * Returns the default name of the caller of a request, for `disconnect`; undefined without credentials. Where
    * the server behind serves callers without credentials, streams and sessions have no such name.
    */
   nameOf: (request: Request) => Promise<string | undefined>;

@@ -93,7 +93,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     expect(await stream.message()).toBe(listChanged('1', 'prompts'));
     await server.notify.toolsChanged({ audience: 'acme' });
     expect(await stream.message()).toBe(CUE);
-    await server.revoke('ann');
+    await server.disconnect('ann');
     expect(await stream.message()).toBeUndefined();
     expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, frames: 3 });
   });
