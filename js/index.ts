@@ -36,6 +36,7 @@ export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
 export type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from './model/stats.js';
 export type { TaskState } from './model/task.js';
+export type { ListenTimeouts } from './model/timeouts.js';
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './observe/analytics-engine.js';
 export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
 export {

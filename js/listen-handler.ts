@@ -15,20 +15,21 @@ import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import { advertisingAll, withheld } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
+import type { AnswerLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type Judged, pass, refuse } from './http/inbound.js';
 import { leaveBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
 import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
-import { type DEFAULT_LIMITS, limitsOf } from './model/limits.js';
+import { coreLimits, type ListenLimits, limitsOf } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
-import { timeoutsOf } from './model/timeouts.js';
+import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
 import type { DrainOptions, ListenHandler, ListenHandlerOptions } from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
-import { sessionLimits } from './sessions/session-limits.js';
+import { idleOf, sessionLimits } from './sessions/session-limits.js';
 import { StreamManager } from './streams/manager.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import { type Exchange, Refusal, refusalOf, type Service, type ServiceOptions } from './wasm/server/bindings.js';
@@ -71,7 +72,8 @@ class ListenFront {
   readonly #service: PerInstance<Service>;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
-  readonly #limits: typeof DEFAULT_LIMITS;
+  readonly #limits: Required<ListenLimits>;
+  readonly #timeouts: Required<ListenTimeouts>;
   readonly #authorizing: AuthorizeOptions<AuthorizeContext>;
   readonly #principal: Principal | undefined;
   readonly #onError: (error: Error) => void;
@@ -85,13 +87,14 @@ class ListenFront {
   #underWay = 0;
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
-    const { authorize, capabilities, limits, principal, serverInfo } = options;
+    const { authorize, capabilities, principal, serverInfo } = options;
     const onError = onceEach(options.onError ?? report);
     const holdsStreams = expectHolding(options);
     this.#isOffering = capabilities === 'offered' && holdsStreams;
-    this.#limits = limitsOf(limits);
-    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#limits, onError }) : handler;
-    this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onError };
+    this.#limits = limitsOf(options.limits);
+    this.#timeouts = timeoutsOf(options.timeouts);
+    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#reading, onError }) : handler;
+    this.#authorizing = { authorize, ms: this.#timeouts.authorizeMs, onError };
     this.#principal = principal;
     this.#onError = onError;
     this.#witness = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
@@ -99,12 +102,12 @@ class ListenFront {
       capabilities: capabilities === 'offered' ? undefined : capabilities,
       serverInfo,
       credentials: new Credentials(options.credentialHeaders),
-      limits: this.#limits,
+      limits: this.#reading,
     });
     this.bus = toListenBus(options.bus ?? new InMemoryBus({ onError }), onError);
     const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(options, bounds);
-    this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
+    this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#openings = this.#openingsOf(options);
     this.#sessions = bounds && this.#sessionFront(bounds);
   }
@@ -156,7 +159,7 @@ class ListenFront {
       const step = core.step();
       switch (step.kind) {
         case 'body':
-          inbound.body = await readStart(request, step.most, this.#limits.bodyMs);
+          inbound.body = await readStart(request, step.most, this.#timeouts.bodyMs);
           core.read(inbound.body.bytes);
           break;
         case 'caller':
@@ -193,14 +196,15 @@ class ListenFront {
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
     if (!withholds || !answer.ok) return answer;
-    return withheld(inbound.request, answer, { limits: this.#limits, onError: this.#onError });
+    return withheld(inbound.request, answer, { limits: this.#reading, onError: this.#onError });
   }
 
   #openingsOf(options: ListenHandlerOptions): StreamManager {
     return new StreamManager({
       bus: this.bus,
       limits: this.#limits,
-      times: timeoutsOf(options),
+      timeouts: this.#timeouts,
+      intervals: intervalsOf(options),
       authorizing: this.#authorizing,
       naming: this.#naming,
       witness: this.#witness,
@@ -213,7 +217,8 @@ class ListenFront {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
-      limits: this.#limits,
+      limits: this.#reading,
+      idleMs: idleOf(this.#timeouts.sessionIdleMs),
       bounds,
       onError: this.#onError,
       refusals: this.#refusals,
@@ -224,8 +229,13 @@ class ListenFront {
     return new SessionHandler(host, sessionsOf(this.bus));
   }
 
+  /** How much is read of an answer of the handler. */
+  get #reading(): AnswerLimits {
+    return { answerBytes: this.#limits.answerBytes, answerMs: this.#timeouts.answerMs };
+  }
+
   get #naming(): PrincipalOptions {
-    return { principal: this.#principal, ms: this.#limits.authorizeMs, onError: this.#onError };
+    return { principal: this.#principal, ms: this.#timeouts.authorizeMs, onError: this.#onError };
   }
 
   async #listen(
@@ -244,7 +254,7 @@ class ListenFront {
   }
 
   #ask(authorize: Authorize, context: AuthorizeContext): Promise<Authorization> {
-    return ask(authorize, context, this.#limits.authorizeMs);
+    return ask(authorize, context, this.#timeouts.authorizeMs);
   }
 
   /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone; one that throws is broken. */

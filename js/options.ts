@@ -6,6 +6,7 @@ import type { ListenCapabilities } from './handler/discovery.js';
 import type { FrontOptions } from './http/origin-guard.js';
 import type { ListenLimits } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
+import type { ListenTimeouts } from './model/timeouts.js';
 import type { StreamLogger } from './observe/log.js';
 import type { SpanTracer } from './observe/tracing.js';
 
@@ -31,9 +32,11 @@ export interface ListenHandlerOptions extends FrontOptions {
   /** Says what a caller may hear (default: everything). */
   authorize?: Authorize;
   /**
-   * Milliseconds for which the answers of `principal` and `authorize` hold while a stream is open. When they are older, the next
-   * notification waits until both have answered again. The stream ends without a result where the caller is denied, has another name,
-   * or may not receive all that it was promised (default 30,000; below 1: as long as the stream).
+   * Milliseconds for which the answers of `principal` and `authorize` hold while a stream is open. When they are older, the
+   * next notification waits until both have answered again. The stream ends without a result if the caller is denied, has
+   * another name, or may no longer receive all that the stream acknowledged. 0 disables: the answers hold as long as the stream.
+   *
+   * @default 30_000
    */
   authorizationTtlMs?: number;
   /**
@@ -55,24 +58,32 @@ export interface ListenHandlerOptions extends FrontOptions {
    * answer for one caller is not used for another (default: none).
    */
   credentialHeaders?: readonly string[];
-  /** Upper bounds. */
+  /** Upper bounds in counts and bytes. */
   limits?: ListenLimits;
-  /** Milliseconds of silence before a keep-alive comment, +-20 % (default 15,000; below 1: none). */
-  keepAliveMs?: number;
-  /** Milliseconds that a reader may take nothing while something waits for it, before its stream is given up (default 60,000; below 1: any). */
-  stallMs?: number;
+  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  timeouts?: ListenTimeouts;
   /**
-   * Ends a stream without a result after this many milliseconds, +-20 %. Default: never; below 1 disables it too.
+   * Milliseconds of silence before a stream gets a keep-alive comment, +-20 %. 0 disables.
+   *
+   * @default 15_000
+   */
+  keepAliveMs?: number;
+  /**
+   * Milliseconds after which a stream ends without a result, +-20 %. 0 disables.
    *
    * Many official clients do not listen again after a stream has ended: the TypeScript SDK's with `listChanged` (2.4.0) and that of the
    * Agents SDK receive nothing more. Set it only where your clients come back.
+   *
+   * @default 0
    */
   maxConnectionAgeMs?: number;
   /**
-   * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any (default, and below 1: never). A
-   * bus that hibernates is woken by that.
+   * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any. This wakes a bus that
+   * hibernates. 0 disables.
+   *
+   * @default 0
    */
-  verifyMs?: number;
+  busProbeIntervalMs?: number;
   /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
   onError?: (error: Error) => void;
   /** Told of streams that open, lose their bus, have it again and end, and of refusals, as it happens (default: nobody). */

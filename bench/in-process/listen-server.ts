@@ -9,7 +9,7 @@ export function listenServer(): ClosableServer {
     serverInfo: SERVER_INFO,
     keepAliveMs: KEEP_ALIVE_MS,
     // 10,000 streams with 16 resources each are more names than a process takes by default.
-    limits: { streams: MANY_STREAMS, namesBytes: 2 ** 30 },
+    limits: { maxSubscriptions: MANY_STREAMS, namesBytes: 2 ** 30 },
   });
   return { close, fetch, publish: (uri) => notify.resourceUpdated(uri) };
 }

@@ -1,5 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
+import { patienceOf } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
 
@@ -120,7 +121,7 @@ export async function ask<Context>(
 export async function within<T>(ms: number, name: string, question: () => T | Promise<T>): Promise<T> {
   const late = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
   try {
-    return await withTimeout(ms, question(), late);
+    return await withTimeout(patienceOf(ms), question(), late);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('authorizer-failed', `${name} threw`, { cause });

@@ -94,7 +94,7 @@ export interface AttachOptions {
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  verifyMs: number;
+  busProbeIntervalMs: number;
   /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
   continent: string | undefined;
 }

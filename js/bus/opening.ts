@@ -9,7 +9,7 @@ export interface Opening {
   stream: Stream;
   owner: StreamOwner;
   /** How long its reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
-  stallMs: number;
+  writeMs: number;
   /** How old it may grow, in milliseconds; 0: any age. */
   maxConnectionAgeMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */

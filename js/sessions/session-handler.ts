@@ -11,13 +11,14 @@ import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { type Exchange, type LegacyInitialized, Refusal, type Step } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
-import { whole } from './session-limits.js';
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
   /** How long sessions live, and how much is read of answers. */
-  readonly limits: AnswerLimits & { sessionIdleMs: number };
+  readonly limits: AnswerLimits;
+  /** Milliseconds after which a session without requests and streams ends. */
+  readonly idleMs: number;
   /** What sessions may take. */
   readonly bounds: SessionLimits;
   readonly onError: (error: Error) => void;
@@ -140,8 +141,8 @@ export class SessionHandler {
     headers: Headers,
     { principal, request }: CallerContext,
   ): Promise<Response> {
-    const { bounds, limits } = this.#host;
-    const session: NewSession = { capabilities, idleMs: whole(limits.sessionIdleMs) };
+    const { bounds, idleMs } = this.#host;
+    const session: NewSession = { capabilities, idleMs };
     const behind = headers.get('mcp-session-id');
     if (behind !== null) session.behind = behind;
     const address = addressOf(request);

@@ -335,11 +335,11 @@ export class FanoutDriver implements FanoutSink {
     }
   }
 
-  #opened({ expiresAt, grant, maxConnectionAgeMs, stallMs, stream }: Opening): number {
+  #opened({ expiresAt, grant, maxConnectionAgeMs, writeMs, stream }: Opening): number {
     const now = performance.now();
     const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
     const endsAt = expiresAt === undefined ? undefined : toMonotonic(expiresAt);
-    return this.core.open(stream, stallMs, grant?.ms ?? 0, retiresAt, endsAt, now);
+    return this.core.open(stream, writeMs, grant?.ms ?? 0, retiresAt, endsAt, now);
   }
 
   #enter(open: () => number): number {

@@ -7,9 +7,9 @@ import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
-import type { DEFAULT_LIMITS } from '../model/limits.js';
+import type { ListenLimits } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import { jittered, type Timeouts } from '../model/timeouts.js';
+import { type Intervals, jittered, type ListenTimeouts, patienceOf } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from '../wasm/server/bindings.js';
@@ -21,8 +21,9 @@ import { SETTLE_MS, StreamRegistry } from './registry.js';
 /** What streams are opened with. */
 export interface StreamManagerOptions {
   bus: ListenBus;
-  limits: typeof DEFAULT_LIMITS;
-  times: Required<Timeouts>;
+  limits: Required<ListenLimits>;
+  timeouts: Required<ListenTimeouts>;
+  intervals: Required<Intervals>;
   /** Who says what callers may hear. */
   authorizing: AuthorizeOptions<AuthorizeContext>;
   /** Who names callers. */
@@ -56,7 +57,7 @@ export class StreamManager {
 
   constructor(options: StreamManagerOptions) {
     this.#options = options;
-    this.#streams = new StreamRegistry(options.limits.authorizeMs);
+    this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
     this.#callers = new PrincipalQuota(options.limits);
     this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
@@ -84,7 +85,7 @@ export class StreamManager {
   refusal(asker: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers)) return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#opening >= this.#options.limits.streams) return Refusal.TooManyStreams;
+    if (this.#streams.size + this.#opening >= this.#options.limits.maxSubscriptions) return Refusal.TooManyStreams;
     return this.#callers.refusal(asker, names);
   }
 
@@ -151,13 +152,13 @@ export class StreamManager {
     asker: CallerContext,
     rest: unknown[],
   ): Promise<ServerStream> {
-    const { bus, discovery, limits } = this.#options;
-    if (bus.hold === undefined) await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
+    const { bus, discovery, intervals, timeouts } = this.#options;
+    const { attachMs } = timeouts;
+    if (bus.hold === undefined) await withTimeout(patienceOf(attachMs), bus.ready?.(), attachTimeout);
     const opening = await discovery.use(asker.request, rest, (known) => this.#openingOf(core, known, permit, asker));
-    const { attachMs } = limits;
     const joining = {
       attachMs,
-      verifyMs: jittered(this.#options.times.verifyMs),
+      busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       continent: continentOf(asker.request),
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
@@ -168,7 +169,7 @@ export class StreamManager {
   /** The stream, once its bus has confirmed what it wants. */
   async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
-      await withTimeout(this.#options.limits.attachMs, stream.attached, attachTimeout);
+      await withTimeout(patienceOf(this.#options.timeouts.attachMs), stream.attached, attachTimeout);
       return stream;
     } catch (error) {
       stream.abort();
@@ -177,7 +178,7 @@ export class StreamManager {
   }
 
   async #joined(core: Exchange, asker: CallerContext): Promise<ServerStream> {
-    const { bus, limits, onError, times } = this.#options;
+    const { bus, intervals, onError, timeouts } = this.#options;
     const { tally } = this.#streams;
     const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
     const of = { continent: continentOf(asker.request) };
@@ -186,12 +187,12 @@ export class StreamManager {
       if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');
       return connection;
     };
-    await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
+    await withTimeout(patienceOf(timeouts.attachMs), bus.ready?.(), attachTimeout);
     return this.#sessions.open(this.#ownOpening(stream, asker), {
       connect,
       waitUntil: (what) => bus.waitUntil?.(what),
-      attachMs: limits.attachMs,
-      verifyMs: jittered(times.verifyMs),
+      attachMs: timeouts.attachMs,
+      busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       isApart: !host.fansOut,
       onError,
       onLog: () => {},
@@ -206,12 +207,12 @@ export class StreamManager {
   }
 
   #ownOpening(stream: Stream, asker: CallerContext): Opening {
-    const { maxConnectionAgeMs, stallMs } = this.#options.times;
+    const { intervals, timeouts } = this.#options;
     return {
       stream,
       owner: this.#owner,
-      stallMs,
-      maxConnectionAgeMs: jittered(maxConnectionAgeMs),
+      writeMs: timeouts.writeMs,
+      maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
       expiresAt: asker.expiresAt,
       grant: this.#grant(asker),
       signal: asker.request.signal,
@@ -252,8 +253,8 @@ export class StreamManager {
   }
 
   get #granting(): ReauthorizeOptions {
-    const { authorizing, naming, times } = this.#options;
-    return { authorizing, naming, ms: times.authorizationTtlMs };
+    const { authorizing, intervals, naming } = this.#options;
+    return { authorizing, naming, ms: intervals.authorizationTtlMs };
   }
 
   #grant(asker: CallerContext): Reauthorizer | undefined {
@@ -268,7 +269,7 @@ export class StreamManager {
   }
 
   #keepAliveMs(): number {
-    return jittered(this.#options.times.keepAliveMs);
+    return jittered(this.#options.intervals.keepAliveMs);
   }
 
   #release(stream: ServerStream, ending: StreamEnding): void {

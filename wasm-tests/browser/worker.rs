@@ -47,7 +47,7 @@ async fn a_stream_with_nothing_honored_ends_at_once() {
 #[test]
 async fn a_closed_subscription_ends_and_leaves_its_server() {
     let stage = Stage::new().await;
-    let options = r#"{"capabilities":{"tools":{"listChanged":true}},"stallMs":60001}"#;
+    let options = r#"{"capabilities":{"tools":{"listChanged":true}},"timeouts":{"writeMs":60001}}"#;
     let server = stage.worker_with(options);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let mut subscription = opened.unwrap();
@@ -60,7 +60,7 @@ async fn a_closed_subscription_ends_and_leaves_its_server() {
 #[test]
 async fn a_dropped_subscription_leaves_its_server() {
     let stage = Stage::new().await;
-    let options = r#"{"capabilities":{"tools":{"listChanged":true}},"stallMs":60002}"#;
+    let options = r#"{"capabilities":{"tools":{"listChanged":true}},"timeouts":{"writeMs":60002}}"#;
     let server = stage.worker_with(options);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let subscription = opened.unwrap();

@@ -121,8 +121,14 @@ interface WireCase extends Partial<Omit<Case, 'name' | 'body'>> {
   body?: WireBody;
 }
 
-function caseOf({ body, ...rest }: WireCase): Case {
-  return { ...DEFAULTS, ...rest, body: bytesOf(body) };
+function caseOf({ body, options = {}, ...rest }: WireCase): Case {
+  return { ...DEFAULTS, ...rest, options: namedForServers(options), body: bytesOf(body) };
+}
+
+/** The corpus has the names of the core for options that servers call otherwise. */
+function namedForServers(options: { limits?: { bodyBytes?: number } }): object {
+  const { bodyBytes, ...limits } = options.limits ?? {};
+  return bodyBytes === undefined ? options : { ...options, limits: { ...limits, maxRequestBodySize: bodyBytes } };
 }
 
 const DEFAULTS = {

@@ -282,7 +282,7 @@ pub(crate) const BUGS: [(Seeded, &str); 69] = [
     ),
     (
         Seeded::Around(Slip::NeverVerifies),
-        "`verifyMs` has no effect",
+        "`busProbeIntervalMs` has no effect",
     ),
 ];
 

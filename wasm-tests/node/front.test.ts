@@ -34,7 +34,7 @@ describe('a page that may ask', () => {
   });
 
   test('may read streams and refusals', async () => {
-    const server = serving({ limits: { streams: 1 } });
+    const server = serving({ limits: { maxSubscriptions: 1 } });
     const ask = (filter: unknown) => server.fetch(listenRequest(filter, { headers: { origin: PAGE } }));
     const answers = [await ask(TOOLS), await ask(TOOLS), await ask(7)];
     expect(answers.map(({ status }) => status)).toEqual([200, 503, 400]);
@@ -120,7 +120,7 @@ function streaming(headers: Record<string, string>) {
 }
 
 test('nesting beyond any depth is refused within 5 ms', async () => {
-  const server = serving({ limits: { bodyBytes: 4_000_000 } });
+  const server = serving({ limits: { maxRequestBodySize: 4_000_000 } });
   const times: number[] = [];
   for (let round = 0; round < 10; round += 1) {
     const body = '['.repeat(1_000_000) + listenBody({});

@@ -34,7 +34,7 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
 });
 
 test.each(['shut', 'overloaded', 'silent'] as const)('a stream tries again while its bus is %s', async (door) => {
-  const { bus, server, stream } = await opened({ limits: { attachMs: 1_000 } });
+  const { bus, server, stream } = await opened({ timeouts: { attachMs: 1_000 } });
   bus.door = door;
   bus.lose();
   await server.notify.toolsChanged();
@@ -110,8 +110,8 @@ test('what was lost on the way is asked for', async () => {
   expect(bus.sockets).toHaveLength(1);
 });
 
-test('verifyMs finds the last event lost, too', async () => {
-  const { bus, server, stream } = await opened({ verifyMs: 5_000 });
+test('busProbeIntervalMs finds the last event lost, too', async () => {
+  const { bus, server, stream } = await opened({ busProbeIntervalMs: 5_000 });
   bus.muted = 1;
   await server.notify.toolsChanged();
   await vi.advanceTimersByTimeAsync(6_000);
@@ -192,7 +192,7 @@ test('the stream of a session comes back with its session', async () => {
 
 test('the stream of a session that asks its bus stays the one that it is', async () => {
   const bus = new BreakableBus();
-  const { send, server } = sessionServer({ bus, verifyMs: 1_000, maxConnectionAgeMs: 0 });
+  const { send, server } = sessionServer({ bus, busProbeIntervalMs: 1_000, maxConnectionAgeMs: 0 });
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const stream = await session.open();

@@ -109,7 +109,7 @@ test('requests without a session reach the server behind', async () => {
 
 test('a session that nobody uses is over, and makes room for another', async () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
-  const { send, bus } = sessionServer({ limits: { sessions: 1, sessionIdleMs: 1_000 } });
+  const { send, bus } = sessionServer({ limits: { sessions: 1 }, timeouts: { sessionIdleMs: 1_000 } });
   const session = await LegacySession.begin(send);
   expect(await refusal(await post(send, initialize('2025-11-25')))).toEqual({
     status: 503,

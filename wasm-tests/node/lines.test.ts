@@ -283,7 +283,7 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
     connect: (frame, link) => new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
     waitUntil: bus.doors.waitUntil,
     attachMs,
-    verifyMs: 0,
+    busProbeIntervalMs: 0,
     isShared: true,
     isApart: true,
     onError: (error) => refused.push(error.message),

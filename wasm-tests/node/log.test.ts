@@ -55,7 +55,7 @@ test.each([
   const records: StreamLogRecord[] = [];
   const bus = new BreakableBus();
   // Nobody reads meanwhile.
-  const patient = { stallMs: 0, limits: { attachMs: 1_000 } };
+  const patient = { timeouts: { writeMs: 0, attachMs: 1_000 } };
   const server = serving({ bus, onLog: (record) => records.push(record), ...patient });
   const opening = open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
   await vi.advanceTimersByTimeAsync(1);

@@ -30,7 +30,7 @@ describe('a listen stream by node:http', () => {
   });
 
   test('is flushed once its client has read it, which close does not wait for', async () => {
-    const server = serving({ limits: { bodyBytes: 1_000_000 } });
+    const server = serving({ limits: { maxRequestBodySize: 1_000_000 } });
     const handler = toNodeHandler(server);
     const uris = Array.from({ length: 256 }, (_, place) => `note://${place}/${'x'.repeat(1_900)}`);
     const body = listenBody({ resourceSubscriptions: uris });

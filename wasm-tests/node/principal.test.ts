@@ -70,7 +70,7 @@ describe('a listen', () => {
 
   test.each(failures())('is a 503 that tells nothing where principal %s', async (_name, principal, code) => {
     const onError = vi.fn();
-    const server = serving({ principal, onError, limits: { authorizeMs: 20 } });
+    const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
     const response = await server.fetch(listenRequest(TOOLS));
     expect(await response.clone().text()).not.toMatch(/secret|"id"/);
     expect(await refusal(response)).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
@@ -164,7 +164,7 @@ describe('a session', () => {
 
   test.each(failures())('is a 503 that tells nothing where principal %s', async (_name, principal, code) => {
     const onError = vi.fn();
-    const { send } = sessionServer({ principal, onError, limits: { authorizeMs: 20 } });
+    const { send } = sessionServer({ principal, onError, timeouts: { authorizeMs: 20 } });
     const response = await posted(send, initialize('2025-11-25'));
     expect(await response.clone().text()).not.toMatch(/secret|"id"/);
     expect(await refusal(response)).toMatchObject({ status: 503, code: -32_603 });

@@ -111,7 +111,7 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
   });
 
   test('is none for a caller without a name', async () => {
-    const server = serving({ bus: busOf(), principal, limits: { streamsPerPrincipal: 1 } });
+    const server = serving({ bus: busOf(), principal, limits: { maxSubscriptionsPerPrincipal: 1 } });
     for (let count = 0; count < 3; count += 1) await opened(server, '');
     expect(server.stats().open).toBe(3);
   });

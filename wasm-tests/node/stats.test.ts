@@ -23,7 +23,7 @@ test('events, notifications and what collapsed are counted, and how long after t
 
 test('streams that were opened and requests that were refused are counted, these by what was wrong', async () => {
   const server = serving({
-    limits: { streams: 1, bodyBytes: 2_000 },
+    limits: { maxSubscriptions: 1, maxRequestBodySize: 2_000 },
     principal: ({ headers }) => (headers.has('authorization') ? 'someone' : { denied: 401 }),
     authorize: ({ requested }) => (requested.promptsListChanged ? { denied: 403 } : requested),
   });

@@ -57,7 +57,7 @@ describe('what is not a listen passes through', () => {
 
 describe('a subscription', () => {
   test('is refused in band where it cannot be served', async () => {
-    const { lines, send } = connected({ limits: { streams: 1, lineBytes: 1_000 } });
+    const { lines, send } = connected({ limits: { maxSubscriptions: 1, lineBytes: 1_000 } });
     send(listenBody(null, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32602');
     send('x'.repeat(1_001));
@@ -128,7 +128,7 @@ describe('the bus of a subscription', () => {
   test('is not ready in time, or throws: the request is refused', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => new Promise<void>(() => {}));
-    const { lines, onError, send } = connected({ bus: Object.assign(bus, { ready }), limits: { attachMs: 10 } });
+    const { lines, onError, send } = connected({ bus: Object.assign(bus, { ready }), timeouts: { attachMs: 10 } });
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
     expect(onError).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
@@ -144,7 +144,7 @@ describe('the bus of a subscription', () => {
   test('feeds what is open while a further request waits for it', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => Promise.resolve());
-    const connection = connected({ bus: Object.assign(bus, { ready }), limits: { attachMs: 10 } });
+    const connection = connected({ bus: Object.assign(bus, { ready }), timeouts: { attachMs: 10 } });
     await open(connection, '1');
     ready.mockReturnValueOnce(new Promise(() => {}));
     connection.send(listenBody(TOOLS, '2'));
@@ -259,7 +259,7 @@ describe('capabilities', () => {
   });
 
   test('that do not come in time are a refusal', async () => {
-    const { lines, onError, send } = connected({ limits: { attachMs: 10 } }, {});
+    const { lines, onError, send } = connected({ timeouts: { attachMs: 10 } }, {});
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
     expect(onError).toHaveBeenCalledWith(expect.any(ListenError));

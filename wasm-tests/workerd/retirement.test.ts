@@ -50,8 +50,8 @@ test('a drain of so many ends the oldest streams, and the others hear on', async
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('a client that reads nothing for stallMs is given up, and its socket with it', async () => {
-  const options = { stallMs: 700, limits: { bodyBytes: 1_000_000 } };
+test('a client that reads nothing for writeMs is given up, and its socket with it', async () => {
+  const options = { timeouts: { writeMs: 700 }, limits: { maxRequestBodySize: 1_000_000 } };
   const uris = Array.from({ length: 250 }, (_, place) => `note://${place}/${'x'.repeat(2_000)}`);
   await fixture().subscribeWith(0, options, { resourceSubscriptions: uris });
   const stats = async (): Promise<ListenStats> => {

@@ -17,7 +17,7 @@ const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
   capabilities: CAPABILITIES,
   serverInfo: SERVER_INFO,
-  limits: { streams: 100_000 },
+  limits: { maxSubscriptions: 100_000 },
 });
 
 export default {

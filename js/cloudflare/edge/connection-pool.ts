@@ -54,14 +54,14 @@ export class ConnectionPool {
   /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
   async open(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
     const verdict = this.#verdict;
-    const { verifyMs } = joining;
+    const { busProbeIntervalMs } = joining;
     const line = verdict === false ? undefined : this.#line(joining);
     if (line?.hasRoomFor(opening.stream) !== true) return this.#openAlone(opening, joining);
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
-    if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
+    if (verdict === true || holder === undefined) return line.open(opening, busProbeIntervalMs);
     const works = await this.#try(holder.member);
-    return works ? this.#line(joining).open(opening, verifyMs) : this.#openAlone(opening, joining);
+    return works ? this.#line(joining).open(opening, busProbeIntervalMs) : this.#openAlone(opening, joining);
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
@@ -109,10 +109,10 @@ export class ConnectionPool {
     });
   }
 
-  #connecting({ attachMs, continent = '', verifyMs }: AttachOptions): OwnConnectionOptions {
+  #connecting({ attachMs, continent = '', busProbeIntervalMs }: AttachOptions): OwnConnectionOptions {
     const { doors, onError, onLog } = this.#options;
     return {
-      ...{ attachMs, verifyMs, onError, onLog },
+      ...{ attachMs, busProbeIntervalMs, onError, onLog },
       isApart: true,
       connect: (frame, link) => new BusSocket(doors, { continent, isSession: false }, frame, link),
       waitUntil: doors.waitUntil,

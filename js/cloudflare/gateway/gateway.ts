@@ -5,6 +5,7 @@ import { type Screen, screen } from '../../http/origin-guard.js';
 import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { limitsOf } from '../../model/limits.js';
+import { timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
@@ -56,7 +57,7 @@ export interface GatewayOptions extends ProxyOptions {
   admitsUnknownMethod?: boolean;
   /**
    * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
-   * publishers, and `limits.authorizeMs` is 10,000. The default `principal` admits the callers that the
+   * publishers, and `timeouts.authorizeMs` is 10,000. The default `principal` admits the callers that the
    * server behind serves, and names each by a digest of its credentials, unless the server serves
    * callers without any; the default `authorize` is what `rights` says.
    */
@@ -108,7 +109,10 @@ class Gate implements Gateway {
     this.#onError = guarded(onError);
     this.#bus = bus;
     this.#proxy = createProxy(upstream, options);
-    this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
+    this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {
+      answerBytes: limitsOf(listen.limits).answerBytes,
+      answerMs: timeoutsOf(listen.timeouts).answerMs,
+    });
     this.#screen = screen(listen);
     this.#publish = takesPublishes(options) ? this.#endpoint(options, { bus, onError }) : undefined;
   }
@@ -169,7 +173,7 @@ class Gate implements Gateway {
       onError,
       ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
       ...listen,
-      limits: { authorizeMs: AUTHORIZE_MS, ...listen.limits },
+      timeouts: { authorizeMs: AUTHORIZE_MS, ...listen.timeouts },
       principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),

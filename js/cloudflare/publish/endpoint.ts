@@ -1,4 +1,6 @@
 import { type FrontOptions, type Screen, screen } from '../../http/origin-guard.js';
+import { expectAmounts } from '../../model/amount.js';
+import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { posted } from '../../wasm/server/bindings.js';
 import { addressOf } from '../../web/client-address.js';
@@ -35,14 +37,16 @@ export interface PublishHandlerOptions extends FrontOptions {
    */
   acceptV1?: boolean;
   /**
-   * Requests that may fail to show a secret within a minute (default 30), for each bus and for each address that the
-   * host tells. Further failures are refused with 429. A signed request counts as a failure until its signature has
-   * proved right, so that signed requests beyond the bound are refused unread. A right bearer is always served, and so
-   * is a right signature where the host tells no address. Each isolate counts for itself. Below 1: any number.
+   * Number of requests that may fail to show a secret within a minute, for each bus and for each address that the host
+   * passes on. Further failures get 429. A signed request counts as a failure until its signature is verified, so signed
+   * requests beyond the bound are refused unread. A right bearer token is always accepted, and so is a right signature
+   * where the host passes on no address. Each isolate counts for itself. 0 disables.
+   *
+   * @default 30
    */
   failuresPerMinute?: number;
-  /** Milliseconds that a body may take to arrive (default 10,000; below 1: any number). */
-  bodyMs?: number;
+  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
   /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
   onError?: (error: Error) => void;
 }
@@ -74,7 +78,9 @@ class PublishHandler {
   readonly #bodyMs: number;
 
   constructor(namespace: BusNamespace, options: PublishHandlerOptions) {
-    const { bodyMs = 10_000, failuresPerMinute = 30, publishers = [], secret } = options;
+    const { failuresPerMinute = 30, publishers = [], secret, timeouts } = options;
+    const { bodyMs } = timeoutsOf(timeouts);
+    expectAmounts('', { failuresPerMinute });
     if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
     else checked(stated(secret));
     this.#namespace = namespace;

@@ -6,7 +6,8 @@ import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { declared, type ListenCapabilities } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
-import { type ListenLimits, limitsOf } from '../../model/limits.js';
+import { DEFAULT_LIMITS, type ListenLimits, withDefaults } from '../../model/limits.js';
+import { type ListenTimeouts, patienceOf, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { WholeLines } from './lines.js';
@@ -29,8 +30,10 @@ export interface StdioListenOptions {
   serverInfo?: { name: string; version: string };
   /** Says what the client may hear (default: everything). */
   authorize?: Authorize<StdioAuthorizeContext>;
-  /** Upper bounds. */
+  /** Upper bounds in counts and bytes. */
   limits?: StdioListenLimits;
+  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  timeouts?: StdioListenTimeouts;
   /** Told of every error behind a refusal, a lost subscription or a failed publish (default: `console.error`). */
   onError?: (error: Error) => void;
   /** Where the client's bytes come from (default: `process.stdin`). */
@@ -45,11 +48,18 @@ export interface StdioAuthorizeContext {
   requested: SubscriptionFilter;
 }
 
-/** Upper bounds; each is the largest value still accepted. */
+/** Upper bounds in counts and bytes. Each is the largest value that is still accepted. */
 export interface StdioListenLimits extends ListenLimits {
-  /** Bytes of any line of the client; a longer one is refused and passed over (default 10,485,760). */
+  /**
+   * Bytes of any line of the client. A longer one is refused, and reading continues after it. 0 accepts only empty lines.
+   *
+   * @default 10_485_760
+   */
   lineBytes?: number;
 }
+
+/** The timeouts that apply on stdio. */
+export type StdioListenTimeouts = Pick<ListenTimeouts, 'attachMs' | 'authorizeMs'>;
 
 /** A stdio connection that serves `subscriptions/listen`. */
 export interface StdioListenServer {
@@ -109,15 +119,16 @@ class StdioFront {
 
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, capabilities, onError, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
-    const limits = limitsOf({ lineBytes: LINE_BYTES, ...options.limits });
+    const limits = withDefaults('limits', { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES }, options.limits ?? {});
+    const timeouts = timeoutsOf(options.timeouts);
     this.#discovery = new Discovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;
     this.#onError = onError;
     this.#subscriptions = new Subscriptions({
-      ...{ authorize: options.authorize, bus, capabilities, limits, onError },
-      discover: () => this.#discovery.ask(limits.attachMs),
+      ...{ authorize: options.authorize, bus, capabilities, limits, onError, timeouts },
+      discover: () => this.#discovery.ask(patienceOf(timeouts.attachMs)),
       onNews: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];

@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  verifyMs: number;
+  busProbeIntervalMs: number;
   /** Whether further streams may come. */
   isShared: boolean;
   /** Whether each stream is of a request of its own, on behalf of which alone its timers are touched. */

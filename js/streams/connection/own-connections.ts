@@ -44,7 +44,7 @@ export class OwnConnections {
   open(opening: Opening, options: OwnConnectionOptions): FanoutStream {
     const line = this.#line(options);
     try {
-      return line.open(opening, options.verifyMs);
+      return line.open(opening, options.busProbeIntervalMs);
     } catch (error) {
       line.end();
       throw error;

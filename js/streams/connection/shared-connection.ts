@@ -1,6 +1,7 @@
 import type { AttachmentCounters } from '../../bus/bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { isBusy, ListenError } from '../../model/error.js';
+import { patienceOf } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
@@ -36,7 +37,7 @@ export class SharedConnection {
   #holder: ConnectionOwner | undefined;
   #isAway = false;
   #isOver = false;
-  #verifyMs = 0;
+  #probeMs = 0;
   #settling: Deferred<void> | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -51,7 +52,7 @@ export class SharedConnection {
       onError,
     });
     this.#outage = new Outage(onLog);
-    this.#expect(options.verifyMs);
+    this.#expect(options.busProbeIntervalMs);
   }
 
   /** How its streams fared. */
@@ -78,9 +79,12 @@ export class SharedConnection {
     return this.#holder;
   }
 
-  /** Opens a stream, on behalf of its own request; the bus is asked as often as any of the streams wants: each `verifyMs`, 0 for never. */
-  open(opening: Opening, verifyMs: number): FanoutStream {
-    if (verifyMs > 0 && (this.#verifyMs === 0 || verifyMs < this.#verifyMs)) this.#expect(verifyMs);
+  /**
+   * Opens a stream on behalf of its own request. The bus is asked as often as any of the streams wants: every `probeMs`
+   * milliseconds, 0 for never.
+   */
+  open(opening: Opening, probeMs: number): FanoutStream {
+    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#expect(probeMs);
     const stream = this.#streams.open(opening);
     const member = this.#enter(stream);
     if (!this.#take(member)) this.#stir();
@@ -122,9 +126,9 @@ export class SharedConnection {
     return { counts: [outages, healed, gaps, resyncs], isAway: away === 1, isSettled: settled === 1, deadline };
   }
 
-  #expect(verifyMs: number): void {
-    this.#verifyMs = verifyMs;
-    this.#core.setPatience(this.#options.attachMs, verifyMs);
+  #expect(probeMs: number): void {
+    this.#probeMs = probeMs;
+    this.#core.setPatience(patienceOf(this.#options.attachMs), probeMs);
   }
 
   #enter(stream: FanoutStream): Member {

@@ -9,8 +9,8 @@ import { listenRequest, TOOLS } from '../serving.ts';
 function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenHandlerOptions = {}) {
   const codes: unknown[] = [];
   const onError = (error: Error) => codes.push((error as { code?: unknown }).code);
-  const limits = { answerBytes: 1_000, answerMs: 50 };
-  return { codes, server: createListenHandler(answer, { onError, limits, ...options }) };
+  const bounds = { limits: { answerBytes: 1_000 }, timeouts: { answerMs: 50 } };
+  return { codes, server: createListenHandler(answer, { onError, ...bounds, ...options }) };
 }
 
 /** A body that begins and is never over; tells when it is cancelled. */
@@ -53,7 +53,7 @@ test('the question about a listen takes credentials along, and nothing else that
       seen.push([...request.headers.keys()].sort());
       return handler.fetch(request);
     },
-    { credentialHeaders: ['X-API-Key'], limits: {} },
+    { credentialHeaders: ['X-API-Key'], limits: {}, timeouts: {} },
   );
   const headers = { authorization: 'Bearer t', cookie: 'a=b', 'x-api-key': 'k', 'x-pad': 'p', 'x-http-method': 'PUT' };
   expect((await server.fetch(listenRequest(TOOLS, { headers }))).status).toBe(200);
