@@ -25,7 +25,7 @@ export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { RetentionOptions } from './bus/retention.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
-export type { ListenCapabilities } from './handler/discovery.js';
+export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';
 export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
@@ -46,6 +46,6 @@ export {
   metricsText,
 } from './observe/prometheus.js';
 export type { PublishContext, RemoteSpan, SpanOptions, SpanTracer, TracedSpan } from './observe/tracing.js';
-export type { DrainOptions, ListenHandler, ListenHandlerOptions } from './options.js';
+export type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';
 export type { SdkServer } from './sdk/server-shape.js';

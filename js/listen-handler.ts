@@ -27,7 +27,7 @@ import type { ListenStats } from './model/stats.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
-import type { DrainOptions, ListenHandler, ListenHandlerOptions } from './options.js';
+import type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
 import { idleOf, sessionLimits } from './sessions/session-limits.js';
 import { StreamManager } from './streams/manager.js';
@@ -60,15 +60,16 @@ export interface ForgettableHandler {
 export function forgettableHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ForgettableHandler {
   expectLoaded();
   const front = new ListenFront(asFetch(handler), options);
-  const { bus, close, disconnect, drain, fetch, stats } = front;
+  const { bus, close, disconnect, drain, fetch, legacy, stats } = front;
   const { onError = report, tracer } = options;
   const notify = notifierOn(bus, tracer && { tracer, onError });
-  const server = { fetch, notify, close, drain, disconnect, stats, bus };
+  const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
   return { server, isIdle: () => front.isIdle };
 }
 
 class ListenFront {
   readonly bus: ListenBus;
+  readonly legacy: LegacyMode;
   readonly #service: PerInstance<Service>;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
@@ -87,10 +88,10 @@ class ListenFront {
   #underWay = 0;
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
-    const { authorize, capabilities, principal, serverInfo } = options;
+    const { authorize, principal } = options;
     const onError = onceEach(options.onError ?? report);
     const holdsStreams = expectHolding(options);
-    this.#isOffering = capabilities === 'offered' && holdsStreams;
+    this.#isOffering = advertisesAll(options) && holdsStreams;
     this.#limits = limitsOf(options.limits);
     this.#timeouts = timeoutsOf(options.timeouts);
     this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#reading, onError }) : handler;
@@ -99,14 +100,14 @@ class ListenFront {
     this.#onError = onError;
     this.#witness = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
     this.#discovery = new Discovery(this.#handler, {
-      capabilities: capabilities === 'offered' ? undefined : capabilities,
-      serverInfo,
+      server: options.server,
       credentials: new Credentials(options.credentialHeaders),
       limits: this.#reading,
     });
     this.bus = toListenBus(options.bus ?? new InMemoryBus({ onError }), onError);
-    const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
-    const earlier = earlierOf(options, bounds);
+    this.legacy = legacyOf(options, this.bus);
+    const bounds = this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
+    const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
     this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#openings = this.#openingsOf(options);
     this.#sessions = bounds && this.#sessionFront(bounds);
@@ -281,16 +282,40 @@ function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean
   return listen === 'on';
 }
 
-/** Whether sessions of earlier revisions are kept: by default where the bus shares its sessions with all isolates. */
-function keepsSessions({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): boolean {
-  return legacy === 'sessions' || (legacy === undefined && listen !== 'off' && sessions?.isShared === true);
+/**
+ * Whether answers of the handler announce changes of all that it offers.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions): boolean {
+  if (!['all', 'declared'].includes(advertise)) {
+    throw new ListenError('invalid-options', 'advertise must be declared or all');
+  }
+  if (advertise === 'all' && server !== undefined) {
+    throw new ListenError('invalid-options', 'advertise must not be all where server declares the capabilities');
+  }
+  return advertise === 'all';
 }
 
-/** What becomes of requests of earlier revisions, where sessions may take this; undefined: none is kept. */
-function earlierOf(options: ListenHandlerOptions, limits: SessionLimits | undefined): ServiceOptions['earlier'] {
-  if (options.legacy === 'reject') return 'refused';
-  if (limits === undefined) return 'behind';
-  return { sessions: { limits, authorizes: options.authorize !== undefined } };
+/**
+ * What clients of earlier revisions get.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+function legacyOf({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): LegacyMode {
+  if (legacy === undefined) return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
+  if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
+  throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
+}
+
+/** What becomes of requests of earlier revisions, where sessions may take `limits`. */
+function earlierOf(
+  legacy: LegacyMode,
+  limits: SessionLimits | undefined,
+  authorizes: boolean,
+): ServiceOptions['earlier'] {
+  if (legacy === 'reject') return 'refused';
+  return limits === undefined ? 'behind' : { sessions: { limits, authorizes } };
 }
 
 function sessionsOf({ sessions }: ListenBus): SessionStore {

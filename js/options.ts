@@ -2,7 +2,7 @@ import type { Authorize } from './auth/authorize.js';
 import type { Principal } from './auth/principal.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import type { Notifier } from './bus/notifier.js';
-import type { ListenCapabilities } from './handler/discovery.js';
+import type { DeclaredServer } from './handler/discovery.js';
 import type { FrontOptions } from './http/origin-guard.js';
 import type { ListenLimits } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
@@ -18,17 +18,24 @@ export interface ListenHandlerOptions extends FrontOptions {
    * Whether streams are held. `off`, for hosts that cannot (serverless functions): a listen is refused with 404 and JSON-RPC
    * -32601, GET with 405, `resources/subscribe` of earlier revisions with -32601, and answers to `server/discover` and
    * `initialize` announce neither `listChanged` nor `subscribe`. The bus is asked for nothing, but `notify` still publishes on
-   * it; `capabilities`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is an error (default `on`).
+   * it; `server`, `advertise`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is an error (default `on`).
    */
   listen?: 'on' | 'off';
   /**
-   * What the server notifies about (default: asked of the handler with `server/discover`, again when its `ttlMs` is over).
-   * `offered`: every list and resource that the handler has, whatever it says about changes; its answers to `server/discover`
-   * say so too.
+   * The name of the server, and what it notifies about. Without it the handler is asked with `server/discover`, again when
+   * the `ttlMs` of its answer is over.
+   *
+   * @default undefined
    */
-  capabilities?: ListenCapabilities | 'offered';
-  /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
-  serverInfo?: { name: string; version: string };
+  server?: DeclaredServer;
+  /**
+   * What clients may subscribe to. `declared`: what `server` or the handler's answer to `server/discover` says that it
+   * notifies about. `all`: every list and resource that the handler has, whatever it says about changes; its answers to
+   * `server/discover` and `initialize` are changed to say so too. `all` excludes `server`.
+   *
+   * @default 'declared'
+   */
+  advertise?: 'declared' | 'all';
   /** Says what a caller may hear (default: everything). */
   authorize?: Authorize;
   /**
@@ -40,12 +47,14 @@ export interface ListenHandlerOptions extends FrontOptions {
    */
   authorizationTtlMs?: number;
   /**
-   * What clients of 2025-11-25 and earlier get. `sessions`: sessions with `resources/subscribe` and a stream of
-   * notifications, each of which a `handler` that keeps sessions itself has one for. `stateless`: whatever `handler` answers. `reject`: an error,
-   * and 405 for every GET and DELETE.
-   * Default: `sessions` where the bus shares them between all isolates, as `durableObjectBus` does, and `listen` is on; otherwise `stateless`.
+   * What clients of 2025-11-25 and earlier get. `sessions`: a session for each client, with `resources/subscribe` and a
+   * notification stream; if `handler` keeps sessions too, each of ours maps to one of its own. `stateless`: what `handler`
+   * answers. `reject`: an error, and 405 for every GET and DELETE.
+   *
+   * @default 'sessions' if the bus shares its sessions between all isolates, as `durableObjectBus` does, and `listen` is
+   *   on; otherwise 'stateless'. `legacy` of the handler says which one it is.
    */
-  legacy?: 'sessions' | 'stateless' | 'reject';
+  legacy?: LegacyMode;
   /**
    * Names the caller of a request, or denies it: before the body is read where the header fields call it a listen, otherwise before
    * the body is judged. `authorize` is told the name, and a
@@ -91,6 +100,9 @@ export interface ListenHandlerOptions extends FrontOptions {
   /** Makes a span of each stream, and of each publish through `notify`, with a link to whatever caused it (default: none). */
   tracer?: SpanTracer;
 }
+
+/** What clients of 2025-11-25 and earlier get; see {@link ListenHandlerOptions.legacy}. */
+export type LegacyMode = 'sessions' | 'stateless' | 'reject';
 
 /** How a drain ends streams. */
 export interface DrainOptions {
@@ -138,4 +150,6 @@ export interface ListenHandler {
   stats: () => ListenStats;
   /** The bus in use. */
   bus: ListenBus;
+  /** What clients of 2025-11-25 and earlier get: the option `legacy`, or its default for this bus. */
+  legacy: LegacyMode;
 }

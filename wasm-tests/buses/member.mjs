@@ -15,7 +15,10 @@ const makers = {
 const bus = makers[kind]();
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus,
-  capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+  server: {
+    info: { name: 'tests', version: '1.0.0' },
+    capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+  },
 });
 
 /** @type {Record<string, (...words: string[]) => Promise<unknown>>} */

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ListenCapabilities } from 'mcp-listen';
 import { expect } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
 import { acknowledged, LISTEN_HEADERS } from './listen.ts';
+import { declaring } from './options.ts';
 
 /** One case of the corpus; see wasm-tests/corpus/README.md. */
 export interface Case {
@@ -126,9 +128,18 @@ function caseOf({ body, options = {}, ...rest }: WireCase): Case {
 }
 
 /** The corpus has the names of the core for options that servers call otherwise. */
-function namedForServers(options: { limits?: { bodyBytes?: number } }): object {
-  const { bodyBytes, ...limits } = options.limits ?? {};
-  return bodyBytes === undefined ? options : { ...options, limits: { ...limits, maxRequestBodySize: bodyBytes } };
+export function namedForServers({ capabilities, limits, ...others }: CoreOptions): object {
+  const { bodyBytes: maxRequestBodySize, ...bounds } = limits ?? {};
+  return {
+    ...others,
+    ...(capabilities !== undefined && { server: declaring(capabilities) }),
+    ...(limits !== undefined && { limits: { ...bounds, maxRequestBodySize } }),
+  };
+}
+
+interface CoreOptions {
+  capabilities?: ListenCapabilities;
+  limits?: { bodyBytes?: number };
 }
 
 const DEFAULTS = {

@@ -1,8 +1,9 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { createListenHandler } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
 import { WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { sendTo } from './legacy-serving.ts';
 import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from './serving.ts';
 
@@ -58,11 +59,41 @@ describe('capabilities', () => {
 
   test('given as an object are not asked for', async () => {
     const handler = vi.fn(() => new Response());
-    const server = createListenHandler(handler, { capabilities: CAPABILITIES });
+    const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
     await server.fetch(listenRequest(TOOLS));
     expect(handler).not.toHaveBeenCalled();
     await server.fetch(new Request(URL));
     expect(handler).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    { server: { capabilities: CAPABILITIES } },
+    { server: { info: { name: 'tests' }, capabilities: CAPABILITIES } },
+    { server: { info: { name: 'tests', version: '1' } } },
+    { server: declaring(CAPABILITIES), advertise: 'all' },
+    { advertise: 'offered' },
+  ])('that are given by half, or in two ways, are refused: %j', (options) => {
+    expect(() => createListenHandler(() => new Response(), options as object)).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  });
+});
+
+describe('legacy', () => {
+  test('is told as it is in effect', () => {
+    const bus = new InMemoryBus();
+    const shared = Object.assign(new InMemoryBus(), { sessions: { ...bus.sessions, isShared: true } });
+    const effective = (options: ListenHandlerOptions) => createListenHandler(() => new Response(), options).legacy;
+    expect(effective({ bus })).toBe('stateless');
+    expect(effective({ bus: shared })).toBe('sessions');
+    expect(effective({ bus: shared, listen: 'off' })).toBe('stateless');
+    expect(effective({ bus: shared, legacy: 'reject' })).toBe('reject');
+  });
+
+  test('that is none is refused', () => {
+    expect(() => createListenHandler(() => new Response(), { legacy: 'session' as 'sessions' })).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
   });
 });
 

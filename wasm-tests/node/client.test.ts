@@ -8,6 +8,7 @@ import {
   SubscriptionsNotSupported,
 } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
+import { declaring } from '../host/options.ts';
 import { served } from './client-serving.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -119,7 +120,7 @@ describe('a subscription that', () => {
 
 describe('a client', () => {
   test('a server without subscriptions is told apart', async () => {
-    const { url } = await serving({ capabilities: {} });
+    const { url } = await serving({ server: declaring({}) });
     const subscription = await listen(url, { toolsListChanged: true });
     expect(subscription.honored).toEqual({});
     expect(await drained(subscription)).toEqual([]);

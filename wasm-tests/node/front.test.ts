@@ -1,6 +1,7 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { CAPABILITIES, listenRequest, serving, TOOLS, URL } from './serving.ts';
 
 const PAGE = 'http://localhost:3000';
@@ -8,7 +9,7 @@ const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';
 
 /** Asks from a page; the handler behind answers with `answer`. */
 function asked(answer: Response, origin = PAGE): Promise<Response> {
-  const server = createListenHandler(() => answer, { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   return server.fetch(new Request(URL, { headers: { origin } }));
 }
 
@@ -58,13 +59,13 @@ describe('a page that may ask', () => {
 test('what no page of elsewhere asks is answered with the very answer of the handler', async () => {
   const answer = new Response('x');
   expect(await asked(answer, 'http://localhost')).toBe(answer);
-  const server = createListenHandler(() => answer, { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   expect(await server.fetch(new Request(URL))).toBe(answer);
 });
 
 test('the handler never sees what is refused or asked before a request', async () => {
   const handler = vi.fn(() => new Response());
-  const server = createListenHandler(handler, { capabilities: CAPABILITIES });
+  const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
   const send = (method: string, headers: Record<string, string>) => server.fetch(new Request(URL, { method, headers }));
   expect((await send('PUT', {})).status).toBe(405);
   expect((await send('GET', { origin: 'http://evil.example' })).status).toBe(403);

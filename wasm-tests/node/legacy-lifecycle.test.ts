@@ -2,11 +2,14 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { initialize, LegacySession, post } from '../host/legacy.ts';
+import { declaring } from '../host/options.ts';
 import { sdkServer, sendTo, sessionServer } from './legacy-serving.ts';
 import { refusal } from './serving.ts';
 
 test('initialize is answered by the server behind, with a session and what it really notifies about', async () => {
-  const { send } = sessionServer({ capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } });
+  const { send } = sessionServer({
+    server: declaring({ tools: { listChanged: true }, resources: { subscribe: true } }),
+  });
   const response = await post(send, initialize('2025-11-25'));
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('application/json');

@@ -1,6 +1,7 @@
 import { createListenHandler, InMemoryBus, ListenError } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from './serving.ts';
 
@@ -45,7 +46,7 @@ describe('a listen that cannot be served', () => {
 
   test('options that are none are told at once', () => {
     expect(() => serving({ limits: { uris: 1.5 } })).toThrow(ListenError);
-    expect(() => serving({ capabilities: 7 as unknown as object })).toThrow(
+    expect(() => serving({ server: declaring(7 as unknown as object) })).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),
     );
   });
@@ -254,7 +255,7 @@ describe('authorize', () => {
 test('what reaches the caller of a server without onError is in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const server = createListenHandler(() => new Response(), {
-    capabilities: CAPABILITIES,
+    server: declaring(CAPABILITIES),
     authorize: () => Promise.reject(new Error('x')),
   });
   await server.fetch(listenRequest(TOOLS));

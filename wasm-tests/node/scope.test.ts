@@ -9,6 +9,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { heard, LegacySession, listChange } from '../host/legacy.ts';
 import { LISTEN_HEADERS, listChanged, listenBody, WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { sdkServer, sessionServer } from './legacy-serving.ts';
 import { CAPABILITIES, listenRequest, refusal, serving, TOOLS, URL } from './serving.ts';
@@ -142,7 +143,7 @@ test('a server of the SDK on the same bus passes over what is for one audience, 
   const response = await fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
   const stream = new WireStream(response, new AbortController());
   await stream.message();
-  const { disconnect, notify } = createListenHandler(() => new Response(), { bus, capabilities: CAPABILITIES });
+  const { disconnect, notify } = createListenHandler(() => new Response(), { bus, server: declaring(CAPABILITIES) });
   await notify.toolsChanged({ audience: 'acme' });
   await disconnect('ann');
   await notify.resourcesChanged();

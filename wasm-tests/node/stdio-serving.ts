@@ -2,11 +2,12 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { InMemoryBus } from 'mcp-listen';
 import { type StdioListenOptions, serveListenStdio } from 'mcp-listen/node';
 import { type Mock, vi } from 'vitest';
+import { declaring } from '../host/options.ts';
 import { LineReader } from '../host/stdio.ts';
 import { CAPABILITIES } from './serving.ts';
 
 /** What is known of the server behind without asking it. */
-const KNOWN: StdioListenOptions = { capabilities: CAPABILITIES };
+const KNOWN: StdioListenOptions = { server: declaring(CAPABILITIES) };
 
 /** A connection with this test on both ends: as the client, and as the server behind. */
 export function connected(options: StdioListenOptions = {}, known = KNOWN) {

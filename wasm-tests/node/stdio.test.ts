@@ -87,7 +87,7 @@ describe('a subscription', () => {
     await connection.server.notify.toolsChanged();
     const closed = connection.server.close();
     expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
-    expect(await connection.lines.next()).toBe(resultLine('1'));
+    expect(await connection.lines.next()).toBe(resultLine('1', { name: 'tests', version: '1.0.0' }));
     await closed;
     expect(connection.bus.attached).toBe(0);
     await connection.server.close();

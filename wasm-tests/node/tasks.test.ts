@@ -8,6 +8,7 @@ import {
 } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, taskNotification, taskState, WITH_TASKS } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { CAPABILITIES, listenRequest, open, RESULT, refusal, serving, TOOLS, watched } from './serving.ts';
 
 const DECLARED = { capabilities: WITH_TASKS };
@@ -74,7 +75,7 @@ describe('tasks', () => {
   test.each([{}, { tasks: {} }, { extensions: { 'io.modelcontextprotocol/tasks': true } }])(
     'asked for by a client that declares %o are refused, and nothing is registered',
     async (capabilities) => {
-      const { server, attached } = watched({ capabilities: { ...CAPABILITIES, ...WITH_TASKS } });
+      const { server, attached } = watched({ server: declaring({ ...CAPABILITIES, ...WITH_TASKS }) });
       const response = await server.fetch(listenRequest({ ...TOOLS, ...TASK }, { capabilities }));
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
@@ -146,7 +147,7 @@ describe('tasks', () => {
 });
 
 function withTasks(options: ListenHandlerOptions = {}) {
-  return serving({ capabilities: { ...CAPABILITIES, ...WITH_TASKS }, ...options });
+  return serving({ server: declaring({ ...CAPABILITIES, ...WITH_TASKS }), ...options });
 }
 
 function notebook(): McpServer {

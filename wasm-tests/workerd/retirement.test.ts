@@ -25,7 +25,9 @@ test('a stream ends at its age without a result, and leaves no socket behind', a
 });
 
 test('a drain, asked for in another request of the isolate, ends the streams without a result', async () => {
-  const options = { serverInfo: { name: 'drained', version: '1' } };
+  const options = {
+    server: { info: { name: 'drained', version: '1' }, capabilities: { tools: { listChanged: true } } },
+  };
   const opening = Array.from({ length: 20 }, () => fixture().subscribeWith(0, options, TOOLS));
   const streams = await Promise.all(opening);
   for (const stream of streams) expect(await stream.message()).toBe(ack);
@@ -40,7 +42,7 @@ test('a drain, asked for in another request of the isolate, ends the streams wit
 });
 
 test('a drain of so many ends the oldest streams, and the others hear on', async () => {
-  const options = { serverInfo: { name: 'shed', version: '1' } };
+  const options = { server: { info: { name: 'shed', version: '1' }, capabilities: { tools: { listChanged: true } } } };
   const streams: WireStream[] = [];
   for (let count = 0; count < 3; count += 1) streams.push(await fixture().subscribeWith(0, options, TOOLS));
   for (const stream of streams) await stream.message();

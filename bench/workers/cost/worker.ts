@@ -18,8 +18,7 @@ if (ISOLATE === 'bus') countTimers();
 
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(COST_BUS, { sockets: SOCKETS }),
-  capabilities: CAPABILITIES,
-  serverInfo: SERVER_INFO,
+  server: { info: SERVER_INFO, capabilities: CAPABILITIES },
   limits: { maxSubscriptions: 100_000 },
 });
 

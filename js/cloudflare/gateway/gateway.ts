@@ -56,8 +56,8 @@ export interface GatewayOptions extends ProxyOptions {
    */
   admitsUnknownMethod?: boolean;
   /**
-   * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
-   * publishers, and `timeouts.authorizeMs` is 10,000. The default `principal` admits the callers that the
+   * How listens and sessions are served. Here `advertise` is `all` by default if there is a secret for publishers and no
+   * `server`, and `timeouts.authorizeMs` is 10,000. The default `principal` admits the callers that the
    * server behind serves, and names each by a digest of its credentials, unless the server serves
    * callers without any; the default `authorize` is what `rights` says.
    */
@@ -171,7 +171,7 @@ class Gate implements Gateway {
       listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
     return forgettableHandler(this.#proxy, {
       onError,
-      ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
+      ...(takesPublishes(this.#options) && listen.server === undefined && { advertise: 'all' }),
       ...listen,
       timeouts: { authorizeMs: AUTHORIZE_MS, ...listen.timeouts },
       principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),

@@ -4,7 +4,7 @@ import type { ListenBus, ServerEventBus } from '../../bus/bus.js';
 import { toListenBus } from '../../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
-import { declared, type ListenCapabilities } from '../../handler/discovery.js';
+import { type DeclaredServer, declared } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { DEFAULT_LIMITS, type ListenLimits, withDefaults } from '../../model/limits.js';
 import { type ListenTimeouts, patienceOf, timeoutsOf } from '../../model/timeouts.js';
@@ -24,10 +24,13 @@ export type StdioServer = (stdin: Readable, stdout: Writable) => unknown;
 export interface StdioListenOptions {
   /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
   bus?: ListenBus | ServerEventBus;
-  /** What the server notifies about (default: asked of it with `server/discover`, for as long as its answer holds). */
-  capabilities?: ListenCapabilities;
-  /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
-  serverInfo?: { name: string; version: string };
+  /**
+   * The name of the server, and what it notifies about. Without it the server is asked with `server/discover`, again when
+   * the `ttlMs` of its answer is over.
+   *
+   * @default undefined
+   */
+  server?: DeclaredServer;
   /** Says what the client may hear (default: everything). */
   authorize?: Authorize<StdioAuthorizeContext>;
   /** Upper bounds in counts and bytes. */
@@ -84,7 +87,7 @@ export interface StdioListenServer {
  * and what cancels them are answered here; every other line passes through, in both directions, byte for byte.
  *
  * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of the lists, and of
- * the resources that it subscribes to. Of what passes through, the answer to `initialize` is made to name `capabilities`
+ * the resources that it subscribes to. Of what passes through, the answer to `initialize` is made to name the capabilities of `server`
  * where these are given, and that to `resources/subscribe` is ours where the server behind has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
@@ -118,16 +121,16 @@ class StdioFront {
   #forgetTraps = (): void => {};
 
   constructor(serve: StdioServer, options: FrontOptions) {
-    const { bus, capabilities, onError, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
+    const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
     const limits = withDefaults('limits', { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES }, options.limits ?? {});
     const timeouts = timeoutsOf(options.timeouts);
-    this.#discovery = new Discovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
+    this.#discovery = new Discovery(this.#toServer, server && declared(server));
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;
     this.#onError = onError;
     this.#subscriptions = new Subscriptions({
-      ...{ authorize: options.authorize, bus, capabilities, limits, onError, timeouts },
+      ...{ authorize: options.authorize, bus, capabilities: server?.capabilities, limits, onError, timeouts },
       discover: () => this.#discovery.ask(patienceOf(timeouts.attachMs)),
       onNews: () => this.#flush(),
     });

@@ -33,16 +33,13 @@ describe.each([
     if (bodyOf === endless) await cancelled.promise;
   });
 
-  test.each([['offered'], [undefined]] as const)(
-    'to initialize is no session, with capabilities %s',
-    async (capabilities) => {
-      const options = { legacy: 'sessions' as const, ...(capabilities && { capabilities }) };
-      const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
-      const answer = await post(sendTo(server), initialize('2025-11-25'));
-      expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
-      expect(codes).toEqual([code]);
-    },
-  );
+  test.each(['all', 'declared'] as const)('to initialize is no session, where it advertises %s', async (advertise) => {
+    const options = { legacy: 'sessions' as const, advertise };
+    const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
+    const answer = await post(sendTo(server), initialize('2025-11-25'));
+    expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
+    expect(codes).toEqual([code]);
+  });
 });
 
 test('the question about a listen takes credentials along, and nothing else that its caller chose', async () => {
