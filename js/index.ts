@@ -12,9 +12,11 @@ export type {
   CallerContext,
   Denial,
 } from './auth/authorize.js';
-export type { Principal, PrincipalAnswer, PrincipalContext } from './auth/principal.js';
+export type { Identity, Principal, PrincipalAnswer, PrincipalContext } from './auth/principal.js';
 export type {
+  AttachmentCounters,
   AttachmentListener,
+  AttachOptions,
   BusConnection,
   ConnectOptions,
   FanoutSink,
@@ -23,7 +25,9 @@ export type {
 } from './bus/bus.js';
 export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
+export type { Opening } from './bus/opening.js';
 export type { RetentionOptions } from './bus/retention.js';
+export type { ServerStream } from './bus/server-stream.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';
@@ -34,7 +38,7 @@ export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './model/event.js';
 export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
-export type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from './model/stats.js';
+export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';
 export type { TaskState } from './model/task.js';
 export type { ListenTimeouts } from './model/timeouts.js';
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './observe/analytics-engine.js';

@@ -44,6 +44,14 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  * `handler` with body bytes and headers as they came.
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+ *
+ * @example
+ * ```ts
+ * const bus = new InMemoryBus();
+ * const server = createListenHandler(createMcpHandler(publishChanges(factory, bus)), { bus });
+ * await server.notify.toolsChanged();
+ * const response = await server.fetch(request);
+ * ```
  */
 export function createListenHandler(handler: McpHandler, options: ListenHandlerOptions = {}): ListenHandler {
   return forgettableHandler(handler, options).server;

@@ -12,13 +12,19 @@ import type { SpanTracer } from './observe/tracing.js';
 
 /** How `createListenHandler` serves. */
 export interface ListenHandlerOptions extends FrontOptions {
-  /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
+  /**
+   * Carries events between publishers and streams.
+   *
+   * @default new InMemoryBus()
+   */
   bus?: ListenBus | ServerEventBus;
   /**
-   * Whether streams are held. `off`, for hosts that cannot (serverless functions): a listen is refused with 404 and JSON-RPC
-   * -32601, GET with 405, `resources/subscribe` of earlier revisions with -32601, and answers to `server/discover` and
-   * `initialize` announce neither `listChanged` nor `subscribe`. The bus is asked for nothing, but `notify` still publishes on
-   * it; `server`, `advertise`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is an error (default `on`).
+   * Whether the handler holds streams. `off` is for hosts that cannot, such as serverless functions: a listen gets 404 and
+   * JSON-RPC -32601, a GET gets 405, `resources/subscribe` of earlier revisions gets -32601, and answers to
+   * `server/discover` and `initialize` announce neither `listChanged` nor `subscribe`. `notify` still publishes on the bus.
+   * `server`, `advertise`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is `invalid-options`.
+   *
+   * @default 'on'
    */
   listen?: 'on' | 'off';
   /**
@@ -93,11 +99,23 @@ export interface ListenHandlerOptions extends FrontOptions {
    * @default 0
    */
   busProbeIntervalMs?: number;
-  /** Told of every error behind a 503, a dropped bus frame and a failed publish (default: `console.error`). */
+  /**
+   * Called with every error behind a 503, a dropped bus frame or a failed publish.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
-  /** Told of streams that open, lose their bus, have it again and end, and of refusals, as it happens (default: nobody). */
+  /**
+   * Called when a stream opens, loses its bus, has it again or ends, and when a request is refused.
+   *
+   * @default undefined
+   */
   onLog?: StreamLogger;
-  /** Makes a span of each stream, and of each publish through `notify`, with a link to whatever caused it (default: none). */
+  /**
+   * Starts a span for each stream and for each publish through `notify`, with a link to what caused it.
+   *
+   * @default undefined
+   */
   tracer?: SpanTracer;
 }
 

@@ -19,7 +19,11 @@ export interface ProcessBusOptions extends RetentionOptions {
    * @default 'mcp-listen'
    */
   bus?: string;
-  /** Told of publishes that fail, of the broker when it is lost, and of messages that are no events (default `console.error`). */
+  /**
+   * Called with the error of each publish that fails, when the broker is lost, and for each message that is no event.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
 }
 

@@ -3,7 +3,11 @@ import type { StreamEnding } from '../model/stats.js';
 import type { Stream } from '../wasm/server/bindings.js';
 import type { ServerStream } from './server-stream.js';
 
-/** What a stream is opened with. */
+/**
+ * What a stream is opened with.
+ *
+ * @internal
+ */
 export interface Opening {
   /** The core's part, which is used up. */
   stream: Stream;

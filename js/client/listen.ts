@@ -12,6 +12,12 @@ import type { ListenTarget } from './transport/target.js';
  * Opens one subscription; resolves when the server has acknowledged it. Use `watch` to stay subscribed.
  *
  * @throws ListenError that says why there is none: see its classes. What `signal` was aborted with.
+ *
+ * @example
+ * ```ts
+ * const subscription = await listen('https://mcp.example/mcp', { toolsListChanged: true });
+ * for await (const event of subscription) console.log(event.kind);
+ * ```
  */
 export async function listen(
   target: ListenTarget,

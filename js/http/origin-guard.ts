@@ -21,6 +21,12 @@ export type Screen = (request: Request, inner: () => Response | Promise<Response
  * everywhere, as a link does.
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+ *
+ * @example
+ * ```ts
+ * const screened = screen({ allowedHosts: ['mcp.example'] });
+ * const response = await screened(request, () => new Response('my page'));
+ * ```
  */
 export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();

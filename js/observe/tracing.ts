@@ -1,10 +1,18 @@
-/** What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given. */
+/**
+ * What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given.
+ *
+ * @internal
+ */
 export interface SpanTracer {
   /** Starts a span. */
   startSpan(name: string, options: SpanOptions): TracedSpan;
 }
 
-/** How a span is started. */
+/**
+ * How a span is started.
+ *
+ * @internal
+ */
 export interface SpanOptions {
   /** OpenTelemetry's `SpanKind`. */
   kind: number;
@@ -16,7 +24,11 @@ export interface SpanOptions {
   links: { context: RemoteSpan }[];
 }
 
-/** What is used of OpenTelemetry's `Span`. */
+/**
+ * What is used of OpenTelemetry's `Span`.
+ *
+ * @internal
+ */
 export interface TracedSpan {
   /** Something happened meanwhile. */
   addEvent(name: string): unknown;
@@ -88,7 +100,11 @@ const SERVER = 1;
 const PRODUCER = 3;
 const FAILED = 2;
 
-/** Where a trace comes from, as OpenTelemetry's `SpanContext` has it. */
+/**
+ * Where a trace comes from, as OpenTelemetry's `SpanContext` has it.
+ *
+ * @internal
+ */
 export interface RemoteSpan {
   /** 32 hexadecimal digits. */
   traceId: string;

@@ -15,9 +15,17 @@ import {
 
 /** How {@link publishChanges} tells of what it does. */
 export interface PublishChangesOptions {
-  /** Told of what goes wrong where nobody awaits it (default: `console.error`). */
+  /**
+   * Called with the error of each publish that no caller awaits.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
-  /** Makes a span of each publish (default: none). */
+  /**
+   * Starts a span for each publish.
+   *
+   * @default undefined
+   */
   tracer?: SpanTracer;
 }
 
@@ -32,6 +40,13 @@ export interface PublishChangesOptions {
  * client as well.
  *
  * @throws ListenError (as a rejection of what is awaited) as {@link ListenBus.publish}.
+ *
+ * @example
+ * ```ts
+ * const bus = new InMemoryBus();
+ * const factory = publishChanges(() => new McpServer({ name: 'lamp', version: '1.0.0' }), bus);
+ * const server = createListenHandler(createMcpHandler(factory), { bus });
+ * ```
  */
 export function publishChanges<Context extends unknown[], Server extends SdkServer>(
   factory: (...context: Context) => Server | Promise<Server>,

@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../bus/bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
-import { type ListenStats, type StreamEnding, WITHIN, type WrittenWithin } from '../model/stats.js';
+import { type ListenStats, type StreamEnding, WRITE_DELAY_BOUNDS } from '../model/stats.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
 import { PerInstance } from '../wasm/per-instance.js';
@@ -86,10 +86,10 @@ export class StreamRegistry {
     await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, why, settle);
   }
 
-  #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'waitedMs' | 'written'> {
-    const [events = 0, frames = 0, collapsed = 0, waitedMs = 0, ...waits] = this.tally.counts;
-    const written = Object.fromEntries(WITHIN.map((within, place) => [within, waits[place] ?? 0]));
-    return { events, frames, collapsed, waitedMs, written: written as Record<WrittenWithin, number> };
+  #told(): Pick<ListenStats, 'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'> {
+    const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] = this.tally.counts;
+    const written = WRITE_DELAY_BOUNDS.map((le, place) => ({ le, count: counts[place] ?? 0 }));
+    return { events, notifications, collapsed, writeDelayMs, written };
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */

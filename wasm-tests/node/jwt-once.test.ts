@@ -66,7 +66,7 @@ test('a stream whose key is withdrawn is asked about with what its token is wort
   await outdated();
   await server.notify.toolsChanged();
   expect(await stream.message()).toBeUndefined();
-  expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+  expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
 });
 
 test('a token is verified once for what a session asks', async () => {

@@ -209,7 +209,7 @@ describe('keys', () => {
     vi.setSystemTime(Date.now() + 601_000);
     await server.notify.toolsChanged();
     expect(await stream.message()).toBeUndefined();
-    expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+    expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
   });
 
   test.each([

@@ -67,7 +67,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     await server.notify.toolsChanged({ audience: 'bolt' });
     await server.notify.toolsChanged({ audience: 'acme-admins' });
     expect(await ann.message()).toBe(CUE);
-    expect(server.stats()).toMatchObject({ frames: 1 });
+    expect(server.stats()).toMatchObject({ notifications: 1 });
     await server.close();
     expect(await ben.message()).toContain('"result"');
   });
@@ -81,7 +81,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     await server.notify.toolsChanged({ audience: 'acme' });
     expect(await stream.message()).toBeUndefined();
-    expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+    expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
   });
 
   test('all streams of a caller that is revoked end without a result, and no others', async () => {

@@ -15,7 +15,7 @@ describe('10,000 changes of one subject within a second, and a reader of one fra
       (change) => void server.bus.publish(change),
       () => ({ kind: 'resource_updated', uri: 'note://a' }),
     );
-    const told = server.stats().frames;
+    const told = server.stats().notifications;
     await server.bus.publish({ kind: 'resource_updated', uri: 'note://a' });
     await server.bus.publish({ kind: 'resource_updated', uri: 'note://after' });
     const read = await frames;

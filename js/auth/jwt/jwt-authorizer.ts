@@ -52,6 +52,12 @@ export interface JwtAuthorization {
  * for each listen, and again each time that an open stream is asked about.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const { authorize, principal } = jwtAuthorizer({ issuer, audience: 'https://mcp.example/mcp', jwks });
+ * const server = createListenHandler(handler, { authorize, principal });
+ * ```
  */
 export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
   const authorizer = new Authorizer(options);

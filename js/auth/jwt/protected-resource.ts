@@ -15,6 +15,12 @@ export interface ProtectedResourceOptions {
  * resource or at the root, where clients look next; undefined: something else is asked for. Everybody may read it, from every page.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const metadata = protectedResource({ resource: 'https://mcp.example/mcp', authorizationServers: [issuer] });
+ * const response = metadata(request) ?? (await server.fetch(request));
+ * ```
  */
 export function protectedResource(options: ProtectedResourceOptions): (request: Request) => Response | undefined {
   const { authorizationServers, resource, scopes } = options;

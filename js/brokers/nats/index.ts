@@ -27,6 +27,12 @@ export interface NatsBusOptions extends ProcessBusOptions {
  * the bus is closed, and comes back as often as its own options say.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const bus = natsBus('nats://127.0.0.1:4222', { bus: 'notebook' });
+ * const server = createListenHandler(handler, { bus });
+ * ```
  */
 export function natsBus(server: string | ConnectionOptions | NatsConnection, options: NatsBusOptions = {}): ProcessBus {
   const { bus: name = 'mcp-listen', jetStream } = options;

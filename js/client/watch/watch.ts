@@ -14,7 +14,9 @@ import { WatchLoop } from './watch-loop.js';
 export interface WatchOptions extends ClientListenOptions {
   /**
    * Whether the tabs of this origin share one stream, where the browser can: of all watches with the same target and
-   * filter one keeps it open. Tabs of different users need a name of their own. Default: false.
+   * filter one keeps it open. Give tabs of different users different names.
+   *
+   * @default false
    */
   share?: boolean | string;
   /** Called when a handler fails, and when a subscription ends with an error. */
@@ -43,6 +45,12 @@ export interface Watch extends AsyncDisposable {
  * subscriptions; every other end is waited out, up to 30 seconds and what the server asks for.
  *
  * @throws ListenError with `invalid-filter`. What `signal` was aborted with.
+ *
+ * @example
+ * ```ts
+ * const watching = watch('https://mcp.example/mcp', { toolsListChanged: true }, () => readTools());
+ * await watching.close();
+ * ```
  */
 export function watch(
   target: ListenTarget,

@@ -37,15 +37,26 @@ export interface DurableObjectBusOptions {
    * @default 'mcp-listen'
    */
   bus?: string;
-  /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
+  /**
+   * Called with the error of each publish that fails, awaited or not, and when a listener has lost events.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
-  /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `createListenHandler`'s. */
+  /**
+   * Called when streams that share a socket lose the bus, and when they have it again. Other streams report to `onLog` of
+   * `createListenHandler`.
+   *
+   * @default undefined
+   */
   onLog?: StreamLogger;
   /**
-   * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
-   * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
-   * shared where a trial with the first two streams shows that it works, otherwise each (default `auto`).
-   * Streams of sessions have a socket each.
+   * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all streams share the socket that
+   * the request of one of them opens. This needs a runtime where a request can write to the streams of others, which Workers
+   * do not promise. `auto`: shared if a trial with the first two streams shows that it works, otherwise each. Streams of
+   * sessions always have a socket each.
+   *
+   * @default 'auto'
    */
   sockets?: 'auto' | 'shared' | 'each';
 }
@@ -54,6 +65,12 @@ export interface DurableObjectBusOptions {
  * The bus that all isolates of a Worker share. Make it once, for example at the top of the module.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const bus = durableObjectBus(env.MCP_BUS);
+ * const server = createListenHandler(handler, { bus });
+ * ```
  */
 export function durableObjectBus(namespace: BusNamespace, options: DurableObjectBusOptions = {}): ListenBus {
   return new DurableObjectBus(namespace, options);

@@ -82,6 +82,12 @@ export interface Gateway {
  * and forwards everything else to it. Make it once, for example at the top of the module.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, { secret: env.PUBLISH_TOKEN });
+ * export default { fetch: (request: Request) => gate.fetch(request) };
+ * ```
  */
 export function createGateway(upstream: string | URL, namespace: BusNamespace, options: GatewayOptions = {}): Gateway {
   const { fetch, nameOf, server } = new Gate(upstreamUrl(upstream), namespace, options);

@@ -26,13 +26,24 @@ export interface Upstream {
   tasks?: boolean;
   /** Used in place of the global `fetch`: that of a service binding, for example. */
   fetch?: typeof fetch;
-  /** Told when it could not be listened to, and why (default: `console.error`). */
+  /**
+   * Called with the reason whenever the server cannot be listened to.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
 }
 
 /**
  * For `watcher` of a class of one's own: while somebody listens to the bus, it holds one subscription to the MCP server
  * behind, or one session of 2025, for all of them. A function says for each bus which server that is; undefined: none.
+ *
+ * @example
+ * ```ts
+ * export class Bus extends SubscriptionBus {
+ *   static override watcher = watchUpstream({ url: 'https://mcp.example/mcp', token: env.TOKEN });
+ * }
+ * ```
  */
 export function watchUpstream(upstream: Upstream | ((bus: string) => Upstream | undefined)): WatcherMaker {
   return (busName, bus) => {

@@ -20,10 +20,16 @@ import { UnverifiedBodies } from './unverified-bodies.js';
 export interface PublishHandlerOptions extends FrontOptions {
   /**
    * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a bearer token, or signs the
-   * request. A function is called with the name of each bus. Without one (undefined, an empty text) there is no such publisher.
+   * request. A function is called with the name of each bus. With undefined or an empty text there is no such publisher.
+   *
+   * @default undefined
    */
   secret?: string | undefined | ((bus: string) => string | undefined | Promise<string | undefined>);
-  /** Further publishers, whose rights can be narrowed; a function is called with the name of each bus. Default: none. */
+  /**
+   * Further publishers, whose rights can be narrowed. A function is called with the name of each bus.
+   *
+   * @default []
+   */
   publishers?: readonly Publisher[] | ((bus: string) => PublishersOfBus | Promise<PublishersOfBus>);
   /**
    * The bus to publish to: its name, or a function that returns the name of the bus of each request.
@@ -32,8 +38,10 @@ export interface PublishHandlerOptions extends FrontOptions {
    */
   bus?: BusName;
   /**
-   * Accepts signatures of the first version, too (default false): they cover the timestamp and the body, but not the bus,
-   * so that one which is captured publishes to every bus of the same secret.
+   * Also accepts signatures of the first version. They cover the timestamp and the body, but not the bus, so a captured one
+   * publishes to every bus with the same secret.
+   *
+   * @default false
    */
   acceptV1?: boolean;
   /**
@@ -47,7 +55,12 @@ export interface PublishHandlerOptions extends FrontOptions {
   failuresPerMinute?: number;
   /** How long things may take, in milliseconds. 0 disables a timeout. */
   timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
-  /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
+  /**
+   * Called with every error behind a 503, and with the error of each `secret` or publisher that a function returns and that is
+   * invalid.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
 }
 
@@ -59,6 +72,12 @@ type PublishersOfBus = readonly Publisher[] | undefined;
  * of an array does; an error is `{ "error": code, "message": text }`. Pages of other origins are refused.
  *
  * @throws ListenError `invalid-options`, where a secret is too short among others.
+ *
+ * @example
+ * ```ts
+ * const publish = createPublishHandler(env.MCP_BUS, { secret: env.PUBLISH_TOKEN });
+ * const response = await publish(request);
+ * ```
  */
 export function createPublishHandler(
   namespace: BusNamespace,

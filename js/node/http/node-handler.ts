@@ -13,7 +13,11 @@ export interface WebHandler {
 
 /** How {@link toNodeHandler} tells of trouble. */
 export interface NodeHandlerOptions {
-  /** Told of what `fetch` throws, and of a body that somebody else has read (default: `console.error`). */
+  /**
+   * Called with what `fetch` throws, and with an error for each body that other code has already read.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
 }
 
@@ -49,6 +53,11 @@ export interface NodeHandler {
  * A chunk of an answer is asked for when the one before it has left the process: nothing is buffered for a slow client. A client
  * that goes away aborts its request, and cancels the answer. The body reaches `server` byte for byte, also where `express.json()` stands
  * before it, except for numbers which that has rounded. `auth` of the request goes to the handler behind as `authInfo`.
+ *
+ * @example
+ * ```ts
+ * createServer(toNodeHandler(server)).listen(3_000);
+ * ```
  */
 export function toNodeHandler(server: WebHandler, { onError = report }: NodeHandlerOptions = {}): NodeHandler {
   const tell = guarded(onError);

@@ -22,7 +22,11 @@ export type StdioServer = (stdin: Readable, stdout: Writable) => unknown;
 
 /** How `serveListenStdio` serves. */
 export interface StdioListenOptions {
-  /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
+  /**
+   * Carries events between publishers and streams.
+   *
+   * @default new InMemoryBus()
+   */
   bus?: ListenBus | ServerEventBus;
   /**
    * The name of the server, and what it notifies about. Without it the server is asked with `server/discover`, again when
@@ -31,17 +35,33 @@ export interface StdioListenOptions {
    * @default undefined
    */
   server?: DeclaredServer;
-  /** Says what the client may hear (default: everything). */
+  /**
+   * Returns what the client may receive. Without it, everything.
+   *
+   * @default undefined
+   */
   authorize?: Authorize<StdioAuthorizeContext>;
   /** Upper bounds in counts and bytes. */
   limits?: StdioListenLimits;
   /** How long things may take, in milliseconds. 0 disables a timeout. */
   timeouts?: StdioListenTimeouts;
-  /** Told of every error behind a refusal, a lost subscription or a failed publish (default: `console.error`). */
+  /**
+   * Called with every error behind a refusal, a lost subscription or a failed publish.
+   *
+   * @default console.error
+   */
   onError?: (error: Error) => void;
-  /** Where the client's bytes come from (default: `process.stdin`). */
+  /**
+   * The stream that the client writes to.
+   *
+   * @default process.stdin
+   */
   stdin?: Readable;
-  /** Where lines for the client go (default: `process.stdout`). */
+  /**
+   * The stream that the client reads.
+   *
+   * @default process.stdout
+   */
   stdout?: Writable;
 }
 
@@ -91,6 +111,12 @@ export interface StdioListenServer {
  * where these are given, and that to `resources/subscribe` is ours where the server behind has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
+ *
+ * @example
+ * ```ts
+ * const server = serveListenStdio((stdin, stdout) => mcp.connect(new StdioServerTransport(stdin, stdout)));
+ * await server.notify.toolsChanged();
+ * ```
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
   const { onError = report, bus = new InMemoryBus({ onError }) } = options;
