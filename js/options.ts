@@ -70,7 +70,9 @@ export interface ListenHandlerOptions extends FrontOptions {
   /**
    * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
    * `X-API-Key`. The handler is asked `server/discover` with these fields alone, and its private
-   * answer for one caller is not used for another (default: none).
+   * answer for one caller is not used for another.
+   *
+   * @default []
    */
   credentialHeaders?: readonly string[];
   /** Upper bounds in counts and bytes. */

@@ -2,7 +2,7 @@ import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { errorOf } from '../model/subscription-error.js';
 import { expectLoaded } from '../wasm/client/load.js';
-import type { ClientListenOptions } from './options.js';
+import { type ClientListenOptions, expectTimeouts } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';
 import { type CoreSource, nextNews } from './transport/core-source.js';
 import { open } from './transport/open.js';
@@ -26,6 +26,7 @@ export async function listen(
 ): Promise<Subscription> {
   options.signal?.throwIfAborted();
   expectLoaded();
+  expectTimeouts(options);
   return acknowledged(open(target, JSON.stringify(filter), options), options.signal);
 }
 

@@ -1,3 +1,5 @@
+import { ListenError } from '../model/error.js';
+
 /** What a client is, as servers are told. */
 export interface ClientInfo {
   name: string;
@@ -61,6 +63,16 @@ export interface ClientListenOptions {
 
 /** The limits that apply where none are given, in milliseconds. */
 export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
+
+/**
+ * Checks the timeouts that are given.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function expectTimeouts({ ackTimeoutMs = 0, maxSilenceMs = 0 }: ClientListenOptions): void {
+  if (ackTimeoutMs >= 0 && maxSilenceMs >= 0) return;
+  throw new ListenError('invalid-options', 'ackTimeoutMs and maxSilenceMs are numbers from 0');
+}
 
 /** What the client says that it is, as JSON text; undefined: what the core says. */
 export function infoOf({ clientInfo }: ClientListenOptions): string | undefined {

@@ -70,7 +70,7 @@ describe.each([
     expect(server.stats()).toMatchObject({ open: 1, ended: { left: 1 } });
     await server.notify.toolsChanged();
     expect(await other.message()).toBe(listChanged('1', 'tools'));
-    expect(server.stats()).toMatchObject({ open: 1, events: 1, frames: 1 });
+    expect(server.stats()).toMatchObject({ open: 1, events: 1, notifications: 1 });
     await server.close();
   });
 });

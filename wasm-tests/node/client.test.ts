@@ -6,6 +6,7 @@ import {
   type SubscriptionFilter,
   SubscriptionRefused,
   SubscriptionsNotSupported,
+  watch,
 } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { declaring } from '../host/options.ts';
@@ -137,6 +138,13 @@ describe('a client', () => {
     await expect(refused).rejects.toMatchObject({ code: 'refused', status: 400, rpcCode: -32602 });
     await expect(refused).rejects.toMatchObject({ name: 'SubscriptionRefused' });
     await expect(refused).rejects.toBeInstanceOf(ListenError);
+  });
+
+  test.each([{ ackTimeoutMs: -1 }, { maxSilenceMs: Number.NaN }])('refuses the timeout %o', async (options) => {
+    const url = 'http://localhost/mcp';
+    const fault = expect.objectContaining({ code: 'invalid-options' });
+    await expect(listen(url, {}, options)).rejects.toThrow(fault);
+    expect(() => watch(url, {}, () => {}, options)).toThrow(fault);
   });
 
   test('a token provider is asked again after a 401', async () => {

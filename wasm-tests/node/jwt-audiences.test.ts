@@ -52,7 +52,7 @@ test('a token that names none hears of what is for everybody alone', async () =>
   await server.notify.toolsChanged({ audience: '*' });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  expect(server.stats()).toMatchObject({ events: 1, frames: 1 });
+  expect(server.stats()).toMatchObject({ events: 1, notifications: 1 });
 });
 
 test('the stream of a session hears of them, too', async () => {

@@ -3,7 +3,7 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
-import type { ClientListenOptions } from '../options.js';
+import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { ListenTarget } from '../transport/target.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import { canShare, TabSharing } from './tab-sharing.js';
@@ -44,7 +44,7 @@ export interface Watch extends AsyncDisposable {
  * change, and again each time that it had to be opened anew. It stops on 401, 403 and where the server has no
  * subscriptions; every other end is waited out, up to 30 seconds and what the server asks for.
  *
- * @throws ListenError with `invalid-filter`. What `signal` was aborted with.
+ * @throws ListenError `invalid-filter` or `invalid-options`. What `signal` was aborted with.
  *
  * @example
  * ```ts
@@ -73,6 +73,7 @@ class Watcher implements Watch {
     const { signal } = options;
     signal?.throwIfAborted();
     expectLoaded();
+    expectTimeouts(options);
     this.#options = options;
     this.#handlers = new Handlers(handler, (cause) =>
       options.onError?.(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),

@@ -18,7 +18,7 @@ import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
 
-/** How a {@link createGateway} serves. */
+/** How {@link createGateway} serves. */
 export interface GatewayOptions extends ProxyOptions {
   /**
    * The bus of all requests, or a function that returns that of each request, and so its tenant. Tenants do not receive each
@@ -37,22 +37,28 @@ export interface GatewayOptions extends ProxyOptions {
   /** Publishers with narrowed rights, and further options of `/publish`. */
   publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
   /**
-   * What an admitted caller receives of what it names. `acknowledged` (default): what the server
-   * behind acknowledges to a listen with the credentials of that caller, asked again like every
-   * `authorize`; nothing if the server has no `subscriptions/listen`. `admitted`: everything that is
-   * published or watched. An `authorize` in `listen` replaces both.
+   * What an admitted caller receives of what it names. `acknowledged`: what the server behind
+   * acknowledges to a listen with the credentials of that caller, asked again like every `authorize`;
+   * nothing if the server has no `subscriptions/listen`. `admitted`: everything that is published or
+   * watched. An `authorize` in `listen` replaces both.
+   *
+   * @default 'acknowledged'
    */
   rights?: 'acknowledged' | 'admitted';
   /**
    * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
    * `X-API-Key`. Questions about a caller carry these fields alone. Cookies are not a part of a
-   * caller's name unless `Cookie` is listed here (default: none).
+   * caller's name unless `Cookie` is listed here.
+   *
+   * @default []
    */
   credentialHeaders?: readonly string[];
   /**
    * Also admits a caller if the server behind answers `server/discover` with a JSON-RPC error "no such
-   * method or revision" (default false: a server that looks at the method before the credentials
-   * would admit every caller).
+   * method or revision". A server that looks at the method before the credentials would then admit
+   * every caller.
+   *
+   * @default false
    */
   admitsUnknownMethod?: boolean;
   /**

@@ -19,12 +19,18 @@ export interface Upstream {
   /** Authorizes every request to it: what it tells this caller, all streams may hear. */
   token?: TokenProvider;
   /**
-   * Also listens to tasks (default false). Their states may include their results, so set it only if
-   * the streams of the bus are authorized: by an `authorize`, or by a gateway whose `rights` are
-   * `acknowledged`. Otherwise a caller may name the task of another.
+   * Also listens to tasks. Their states may include their results, so set it only if the streams of
+   * the bus are authorized: by an `authorize`, or by a gateway whose `rights` are `acknowledged`.
+   * Otherwise a caller may name the task of another.
+   *
+   * @default false
    */
   tasks?: boolean;
-  /** Used in place of the global `fetch`: that of a service binding, for example. */
+  /**
+   * Sends each request, for example over a service binding.
+   *
+   * @default globalThis.fetch
+   */
   fetch?: typeof fetch;
   /**
    * Called with the reason whenever the server cannot be listened to.

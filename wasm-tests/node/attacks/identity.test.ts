@@ -59,7 +59,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     const next = stream.message();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await next).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1 } });
+    expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1 } });
     expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
   });
 
@@ -95,7 +95,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     expect(await stream.message()).toBe(CUE);
     await server.disconnect('ann');
     expect(await stream.message()).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, frames: 3 });
+    expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, notifications: 3 });
   });
 });
 

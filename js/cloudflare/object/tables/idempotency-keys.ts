@@ -32,8 +32,10 @@ export interface IdempotencyOptions {
    */
   idempotencyMs?: number;
   /**
-   * Signed publishes that a bus takes within 11 minutes (default 100,000). It remembers each for that long, which is more
-   * than its signature is fresh; beyond them it refuses further ones, with a 503, and forgets none.
+   * Number of signed publishes that a bus takes within 11 minutes. It remembers each for that long, which is longer than its
+   * signature is fresh. Beyond the limit it refuses further ones with 503, and forgets none.
+   *
+   * @default 100_000
    */
   signedPublishes?: number;
 }
