@@ -19,25 +19,28 @@ export interface ListenHandlerOptions extends FrontOptions {
    */
   bus?: ListenBus | ServerEventBus;
   /**
-   * Whether the handler holds streams. `off` is for hosts that cannot, such as serverless functions: a listen gets 404 and
-   * JSON-RPC -32601, a GET gets 405, `resources/subscribe` of earlier revisions gets -32601, and answers to
-   * `server/discover` and `initialize` announce neither `listChanged` nor `subscribe`. `notify` still publishes on the bus.
-   * `server`, `advertise`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is `invalid-options`.
+   * Whether the handler holds streams. `off` is for hosts that cannot, such as serverless
+   * functions: a listen gets 404 and JSON-RPC -32601, a GET gets 405, `resources/subscribe` of
+   * earlier revisions gets -32601, and answers to `server/discover` and `initialize` announce
+   * neither `listChanged` nor `subscribe`. `notify` still publishes on the bus. `server`,
+   * `advertise`, `principal` and `authorize` have no effect, and `legacy: 'sessions'` is
+   * `invalid-options`.
    *
    * @default 'on'
    */
   listen?: 'on' | 'off';
   /**
-   * The name of the server, and what it notifies about. Without it the handler is asked with `server/discover`, again when
-   * the `ttlMs` of its answer is over.
+   * The name of the server, and what it notifies about. Without it the handler is asked with
+   * `server/discover`, again when the `ttlMs` of its answer is over.
    *
    * @default undefined
    */
   server?: DeclaredServer;
   /**
-   * What clients may subscribe to. `declared`: what `server` or the handler's answer to `server/discover` says that it
-   * notifies about. `all`: every list and resource that the handler has, whatever it says about changes; its answers to
-   * `server/discover` and `initialize` are changed to say so too. `all` excludes `server`.
+   * What clients may subscribe to. `declared`: what `server` or the handler's answer to
+   * `server/discover` says that it notifies about. `all`: every list and resource that the handler
+   * has, whatever it says about changes; its answers to `server/discover` and `initialize` are
+   * changed to say so too. `all` excludes `server`.
    *
    * @default 'declared'
    */
@@ -45,20 +48,23 @@ export interface ListenHandlerOptions extends FrontOptions {
   /** Says what a caller may hear (default: everything). */
   authorize?: Authorize;
   /**
-   * Milliseconds for which the answers of `principal` and `authorize` hold while a stream is open. When they are older, the
-   * next notification waits until both have answered again. The stream ends without a result if the caller is denied, has
-   * another name, or may no longer receive all that the stream acknowledged. 0 disables: the answers hold as long as the stream.
+   * Milliseconds for which the answers of `principal` and `authorize` hold while a stream is open.
+   * When they are older, the next notification waits until both have answered again. The stream
+   * ends without a result if the caller is denied, has another name, or may no longer receive all
+   * that the stream acknowledged. 0 disables: the answers hold as long as the stream.
    *
    * @default 30_000
    */
   authorizationTtlMs?: number;
   /**
-   * What clients of 2025-11-25 and earlier get. `sessions`: a session for each client, with `resources/subscribe` and a
-   * notification stream; if `handler` keeps sessions too, each of ours maps to one of its own. `stateless`: what `handler`
-   * answers. `reject`: an error, and 405 for every GET and DELETE.
+   * What clients of 2025-11-25 and earlier get. `sessions`: a session for each client, with
+   * `resources/subscribe` and a notification stream; if `handler` keeps sessions too, each of ours
+   * maps to one of its own. `stateless`: what `handler` answers. `reject`: an error, and 405 for
+   * every GET and DELETE.
    *
-   * @default 'sessions' if the bus shares its sessions between all isolates, as `durableObjectBus` does, and `listen` is
-   *   on; otherwise 'stateless'. `legacy` of the handler says which one it is.
+   * @default 'sessions' if the bus shares its sessions between all isolates, as `durableObjectBus`
+   *   does, and `listen` is on; otherwise 'stateless'. `legacy` of the handler says which one it
+   *   is.
    */
   legacy?: LegacyMode;
   /**
@@ -95,8 +101,8 @@ export interface ListenHandlerOptions extends FrontOptions {
    */
   maxConnectionAgeMs?: number;
   /**
-   * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any. This wakes a bus that
-   * hibernates. 0 disables.
+   * Milliseconds without an event, +-20 %, after which a stream asks its bus whether it missed any.
+   * This wakes a bus that hibernates. 0 disables.
    *
    * @default 0
    */
@@ -114,7 +120,8 @@ export interface ListenHandlerOptions extends FrontOptions {
    */
   onLog?: StreamLogger;
   /**
-   * Starts a span for each stream and for each publish through `notify`, with a link to what caused it.
+   * Starts a span for each stream and for each publish through `notify`, with a link to what caused
+   * it.
    *
    * @default undefined
    */
@@ -133,8 +140,8 @@ export interface DrainOptions {
    */
   windowMs?: number;
   /**
-   * Number of streams to end, oldest first. New streams are still accepted. 0 ends none. Without it all streams end, and
-   * new ones are refused.
+   * Number of streams to end, oldest first. New streams are still accepted. 0 ends none. Without it
+   * all streams end, and new ones are refused.
    *
    * @default undefined
    */
@@ -148,20 +155,22 @@ export interface ListenHandler {
   /** Publishes changes. */
   notify: Notifier;
   /**
-   * Ends all streams gracefully, with their result. Refuses new streams from now on. Resolves when the last one has ended.
+   * Ends all streams gracefully, with their result. Refuses new streams from now on. Resolves when
+   * the last one has ended.
    */
   close: () => Promise<void>;
   /**
-   * Ends streams without a result, one after the other, so that their clients do not all come back at once: all of them, and
-   * refuses new ones with 503 and `Retry-After`; or, with `count`, the oldest so many, and goes on serving. Resolves when the
-   * last of them has ended.
+   * Ends streams without a result, one after the other, so that their clients do not all come back
+   * at once: all of them, and refuses new ones with 503 and `Retry-After`; or, with `count`, the
+   * oldest so many, and goes on serving. Resolves when the last of them has ended.
    *
    * @throws ListenError (as a rejection) `invalid-options`.
    */
   drain: (options?: DrainOptions) => Promise<void>;
   /**
-   * Ends all streams of the caller that `principal` named `principal`, in every isolate that uses the bus, at once and without
-   * a result. Deny the caller first: its clients come back at once. Resolves when the bus has stored the event.
+   * Ends all streams of the caller that `principal` named `principal`, in every isolate that uses
+   * the bus, at once and without a result. Deny the caller first: its clients come back at once.
+   * Resolves when the bus has stored the event.
    *
    * @throws ListenError (as a rejection) `invalid-principal`, and what the bus throws.
    */
@@ -170,6 +179,8 @@ export interface ListenHandler {
   stats: () => ListenStats;
   /** The bus in use. */
   bus: ListenBus;
-  /** What clients of 2025-11-25 and earlier get: the option `legacy`, or its default for this bus. */
+  /**
+   * What clients of 2025-11-25 and earlier get: the option `legacy`, or its default for this bus.
+   */
   legacy: LegacyMode;
 }

@@ -14,13 +14,15 @@ import type { SessionStore } from './session-store.js';
 /** How a bus between processes is found, and how it tells of trouble. */
 export interface ProcessBusOptions extends RetentionOptions {
   /**
-   * The name of the bus at the broker. Servers whose buses have the same name receive each other's events.
+   * The name of the bus at the broker. Servers whose buses have the same name receive each other's
+   * events.
    *
    * @default 'mcp-listen'
    */
   bus?: string;
   /**
-   * Called with the error of each publish that fails, when the broker is lost, and for each message that is no event.
+   * Called with the error of each publish that fails, when the broker is lost, and for each message
+   * that is no event.
    *
    * @default console.error
    */
@@ -99,7 +101,10 @@ export class BrokerBus implements ProcessBus, BrokerListener {
     return published;
   }
 
-  /** A listener that may have missed events hears of every list; of resources nobody can tell it, so `onError` is told. */
+  /**
+   * A listener that may have missed events hears of every list; of resources nobody can tell it, so
+   * `onError` is told.
+   */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     this.#follow();
     const leave = this.#local.subscribe(listener);

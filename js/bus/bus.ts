@@ -45,7 +45,8 @@ export interface ListenBus extends ServerEventBus {
    */
   connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
   /**
-   * Keeps the request alive on behalf of which it is called, until `what` settles. Without it that is not needed.
+   * Keeps the request alive on behalf of which it is called, until `what` settles. Without it that
+   * is not needed.
    *
    * @internal
    */

@@ -9,7 +9,8 @@ export interface RetentionOptions {
    */
   logEvents?: number;
   /**
-   * Milliseconds for which an event is kept, at least, while there are no more than `logEvents`. 0 is `invalid-options`.
+   * Milliseconds for which an event is kept, at least, while there are no more than `logEvents`. 0
+   * is `invalid-options`.
    *
    * @default 600_000
    */

@@ -10,7 +10,8 @@ import { unanswered } from './upstream-response.js';
 /** How requests are forwarded. */
 export interface ProxyOptions {
   /**
-   * Milliseconds that the server behind may take to begin an answer. The client gets 504 after that. 0 disables.
+   * Milliseconds that the server behind may take to begin an answer. The client gets 504 after
+   * that. 0 disables.
    *
    * @default 120_000
    */
@@ -28,7 +29,8 @@ export interface ProxyOptions {
    */
   onError?: (error: Error) => void;
   /**
-   * Returns the address of a request's client for `X-Forwarded-For`, or undefined if it is not known.
+   * Returns the address of a request's client for `X-Forwarded-For`, or undefined if it is not
+   * known.
    *
    * @default `CF-Connecting-IP` on Cloudflare, where `request.cf.colo` is set
    */

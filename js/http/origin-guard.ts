@@ -7,14 +7,16 @@ import { ErrorResponses } from './error-response.js';
 /** Which hosts and pages are served beside those that are by themselves. */
 export interface FrontOptions {
   /**
-   * Origins of pages that may send requests, such as `https://app.example`, beside the server's own. `'*'` allows every origin.
+   * Origins of pages that may send requests, such as `https://app.example`, beside the server's
+   * own. `'*'` allows every origin.
    *
    * @default []
    */
   allowedOrigins?: readonly string[];
   /**
-   * Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others. `'*'` allows every host. Without
-   * it every host is served, except to a page of a mere name over plain HTTP, which may be a rebound one.
+   * Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others. `'*'`
+   * allows every host. Without it every host is served, except to a page of a mere name over plain
+   * HTTP, which may be a rebound one.
    *
    * @default undefined
    */

@@ -1,8 +1,8 @@
 import { ListenError } from './error.js';
 
 /**
- * Checks that each given amount, such as a count, bytes or milliseconds, is a number from 0 and has one of the `names`.
- * Undefined is not checked.
+ * Checks that each given amount, such as a count, bytes or milliseconds, is a number from 0 and has
+ * one of the `names`. Undefined is not checked.
  *
  * @throws ListenError `invalid-options`, which names the amount by its `place` in the options.
  */

@@ -47,7 +47,10 @@ export function isBusy(code: string | undefined): boolean {
   return code === 'bus-overloaded' || code === 'bus-full' || code === 'bus-outdated';
 }
 
-/** Every error that this package throws or reports. The errors of a client have classes of their own that extend it. */
+/**
+ * Every error that this package throws or reports. The errors of a client have classes of their own
+ * that extend it.
+ */
 export class ListenError extends Error {
   override readonly name: string = 'ListenError';
   /** A stable, kebab-case name of what went wrong. */

@@ -1,8 +1,8 @@
 import { expectAmounts } from './amount.js';
 
 /**
- * Upper bounds in counts and bytes. Each is the largest value that is still accepted, so 0 accepts none. A value that is
- * negative or no number, and a name that no limit has, is `invalid-options`.
+ * Upper bounds in counts and bytes. Each is the largest value that is still accepted, so 0 accepts
+ * none. A value that is negative or no number, and a name that no limit has, is `invalid-options`.
  */
 export interface ListenLimits {
   /**
@@ -12,8 +12,8 @@ export interface ListenLimits {
    */
   maxRequestBodySize?: number;
   /**
-   * Bytes of the header fields of a listen request, where the stream keeps them to ask `principal` or `authorize` again. A
-   * request with more gets 431. 0 accepts no such request.
+   * Bytes of the header fields of a listen request, where the stream keeps them to ask `principal`
+   * or `authorize` again. A request with more gets 431. 0 accepts no such request.
    *
    * @default 16_384
    */
@@ -61,39 +61,42 @@ export interface ListenLimits {
    */
   maxSubscriptions?: number;
   /**
-   * Streams that this handler holds at once for one caller that `principal` named. 0 refuses all callers with a name.
+   * Streams that this handler holds at once for one caller that `principal` named. 0 refuses all
+   * callers with a name.
    *
    * @default 16
    */
   maxSubscriptionsPerPrincipal?: number;
   /**
-   * Streams that this handler holds at once for one address, from callers without a name. 0 refuses all of them. Only
-   * Cloudflare passes on addresses; of an IPv6 address the first 64 bits count. Many callers may share an address: raise
-   * the limit for them, or name them by `principal`.
+   * Streams that this handler holds at once for one address, from callers without a name. 0 refuses
+   * all of them. Only Cloudflare passes on addresses; of an IPv6 address the first 64 bits count.
+   * Many callers may share an address: raise the limit for them, or name them by `principal`.
    *
    * @default 256
    */
   maxSubscriptionsPerAddress?: number;
   /**
-   * Bytes of the names of all streams that this handler holds: each URI and task of a stream, and each audience and
-   * principal of its caller, counts its bytes and 64 more. Every stream may use 4,096 bytes, or its share of half of the
-   * limit if that is less. One caller, by name or by address, gets at most an eighth of the limit, and 429 beyond that. 0
-   * accepts only streams without names.
+   * Bytes of the names of all streams that this handler holds: each URI and task of a stream, and
+   * each audience and principal of its caller, counts its bytes and 64 more. Every stream may use
+   * 4,096 bytes, or its share of half of the limit if that is less. One caller, by name or by
+   * address, gets at most an eighth of the limit, and 429 beyond that. 0 accepts only streams
+   * without names.
    *
    * @default 16_777_216
    */
   namesBytes?: number;
   /**
-   * Sessions of clients of earlier revisions that exist at once. Where there is a `principal`, callers without a name may
-   * hold half of them, and half of `busUriBytes`. 0 refuses all sessions.
+   * Sessions of clients of earlier revisions that exist at once. Where there is a `principal`,
+   * callers without a name may hold half of them, and half of `busUriBytes`. 0 refuses all
+   * sessions.
    *
    * @default 10_000
    */
   sessions?: number;
   /**
-   * Sessions of one caller that `principal` named, or of one network address where a caller has no name and the host passes
-   * on the address. A caller that begins one more loses its least recently used one, if possible one without a stream. 0
-   * refuses all sessions of these callers.
+   * Sessions of one caller that `principal` named, or of one network address where a caller has no
+   * name and the host passes on the address. A caller that begins one more loses its least recently
+   * used one, if possible one without a stream. 0 refuses all sessions of these callers.
    *
    * @default 16
    */
@@ -111,8 +114,8 @@ export interface ListenLimits {
    */
   busUriBytes?: number;
   /**
-   * Bytes that are read of an answer to `server/discover`, `initialize` or a question of a gateway. 0 accepts only empty
-   * answers.
+   * Bytes that are read of an answer to `server/discover`, `initialize` or a question of a gateway.
+   * 0 accepts only empty answers.
    *
    * @default 1_048_576
    */
@@ -152,7 +155,8 @@ export function limitsOf(limits: ListenLimits = {}): Required<ListenLimits> {
 /**
  * Returns what is `given`, with the default for each member that is undefined.
  *
- * @throws ListenError `invalid-options` for a member without a default, or that is no number from 0.
+ * @throws ListenError `invalid-options` for a member without a default, or that is no number from
+ *   0.
  */
 export function withDefaults<Amounts extends object>(
   place: string,
@@ -164,7 +168,10 @@ export function withDefaults<Amounts extends object>(
   return { ...defaults, ...others };
 }
 
-/** Returns the limits on one listen request as JSON text for the core, which calls one of them by another name. */
+/**
+ * Returns the limits on one listen request as JSON text for the core, which calls one of them by
+ * another name.
+ */
 export function coreLimits({ maxRequestBodySize, ...others }: Required<ListenLimits>): string {
   return JSON.stringify({ ...others, bodyBytes: maxRequestBodySize });
 }

@@ -24,7 +24,9 @@ export interface RefusalDetails {
   retryAfterMs?: number;
 }
 
-/** The server refused the subscription. The message is in the server's own words: do not trust it. */
+/**
+ * The server refused the subscription. The message is in the server's own words: do not trust it.
+ */
 export class SubscriptionRefused extends ListenError implements RefusalDetails {
   override readonly name: string = 'SubscriptionRefused';
   readonly status: number;

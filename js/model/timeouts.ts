@@ -2,20 +2,20 @@ import { expectAmounts } from './amount.js';
 import { withDefaults } from './limits.js';
 
 /**
- * How long things may take, in milliseconds. 0 disables a timeout. A value that is negative or no number, and a name that
- * no timeout has, is `invalid-options`.
+ * How long things may take, in milliseconds. 0 disables a timeout. A value that is negative or no
+ * number, and a name that no timeout has, is `invalid-options`.
  */
 export interface ListenTimeouts {
   /**
-   * How long a request body that is read here may take to arrive, up to its limit in bytes. A later one gets 408. 0
-   * disables.
+   * How long a request body that is read here may take to arrive, up to its limit in bytes. A later
+   * one gets 408. 0 disables.
    *
    * @default 10_000
    */
   bodyMs?: number;
   /**
-   * How long the body of an answer to `server/discover`, `initialize` or a question of a gateway may take, after its head.
-   * 0 disables.
+   * How long the body of an answer to `server/discover`, `initialize` or a question of a gateway
+   * may take, after its head. 0 disables.
    *
    * @default 10_000
    */
@@ -27,7 +27,8 @@ export interface ListenTimeouts {
    */
   authorizeMs?: number;
   /**
-   * How long the bus may take to confirm a registration. A new stream gets 503 after that. 0 disables.
+   * How long the bus may take to confirm a registration. A new stream gets 503 after that. 0
+   * disables.
    *
    * @default 3_000
    */
@@ -39,7 +40,8 @@ export interface ListenTimeouts {
    */
   writeMs?: number;
   /**
-   * How long a session of a client of earlier revisions may have no request and no stream, before it ends. 0 disables.
+   * How long a session of a client of earlier revisions may have no request and no stream, before
+   * it ends. 0 disables.
    *
    * @default 1_800_000
    */
@@ -66,7 +68,8 @@ export function timeoutsOf(timeouts: ListenTimeouts = {}): Required<ListenTimeou
 }
 
 /**
- * Returns the intervals of the options, with the default for each one that is undefined; 0 where there is none.
+ * Returns the intervals of the options, with the default for each one that is undefined; 0 where
+ * there is none.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -82,26 +85,34 @@ export function intervalsOf(options: Intervals): Required<Intervals> {
   };
 }
 
-/** Returns an interval of a stream, +-20 %, so that streams opened together do not tick together. */
+/**
+ * Returns an interval of a stream, +-20 %, so that streams opened together do not tick together.
+ */
 export function jittered(ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * Math.random()));
 }
 
 /**
- * Converts a moment since 1970 to the clock of `performance.now`. A moment that is further away than timers reach becomes
- * the last one that they reach.
+ * Converts a moment since 1970 to the clock of `performance.now`. A moment that is further away
+ * than timers reach becomes the last one that they reach.
  */
 export function toMonotonic(at: number): number {
   return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
 }
 
-/** Returns the milliseconds that a timer can wait; 0 for none. Hosts fire timers that are too long for them at once. */
+/**
+ * Returns the milliseconds that a timer can wait; 0 for none. Hosts fire timers that are too long
+ * for them at once.
+ */
 export function timer(ms: number): number {
   if (ms === 0 || ms > LONGEST_TIMER) return 0;
   return Math.max(ms, 1);
 }
 
-/** Returns the milliseconds of a timeout for code that has none for "never": 0 becomes the longest one. */
+/**
+ * Returns the milliseconds of a timeout for code that has none for "never": 0 becomes the longest
+ * one.
+ */
 export function patienceOf(ms: number): number {
   return ms === 0 ? LONGEST_TIMER : ms;
 }

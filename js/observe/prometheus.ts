@@ -14,7 +14,8 @@ export interface MetricsHandlerOptions {
    */
   stats: () => ListenStats;
   /**
-   * Returns the numbers of the bus object, for example by calling its `stats()`. This wakes a bus that hibernates.
+   * Returns the numbers of the bus object, for example by calling its `stats()`. This wakes a bus
+   * that hibernates.
    *
    * @default undefined
    */

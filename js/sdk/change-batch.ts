@@ -18,7 +18,10 @@ export class ChangeBatch {
     this.#tracing = tracing;
   }
 
-  /** Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's `onError`. */
+  /**
+   * Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's
+   * `onError`.
+   */
   publish(event: ServerEvent): Promise<void> {
     const text = textOf(event);
     // Alone: together, what is no event would keep the others back.

@@ -23,7 +23,8 @@ export interface ServerLike extends Record<(typeof HANDLE_METHODS)[number], () =
 export type McpServerLike = Record<(typeof HANDLE_METHODS)[number], () => void>;
 
 /**
- * A server of the official TypeScript SDK, of its version 2 or 1: an `McpServer`, or the `Server` below it.
+ * A server of the official TypeScript SDK, of its version 2 or 1: an `McpServer`, or the `Server`
+ * below it.
  *
  * @internal
  */

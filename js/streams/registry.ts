@@ -77,9 +77,9 @@ export class StreamRegistry {
   }
 
   /**
-   * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`; resolves when the last one
-   * has ended. Each ends once `settle` has resolved that was called at its moment or later, and at most a second after its
-   * moment.
+   * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`;
+   * resolves when the last one has ended. Each ends once `settle` has resolved that was called at
+   * its moment or later, and at most a second after its moment.
    */
   async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
     const why = count === undefined ? Retirement.Drained : Retirement.Shed;

@@ -11,8 +11,9 @@ export interface ProtectedResourceOptions {
 }
 
 /**
- * Answers whoever asks for the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC 9728), at the place that belongs to the
- * resource or at the root, where clients look next; undefined: something else is asked for. Everybody may read it, from every page.
+ * Answers whoever asks for the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC
+ * 9728), at the place that belongs to the resource or at the root, where clients look next;
+ * undefined: something else is asked for. Everybody may read it, from every page.
  *
  * @throws ListenError `invalid-options`.
  *

@@ -16,8 +16,8 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/b
 /** How a {@link natsBus} is found, and how it tells of trouble. */
 export interface NatsBusOptions extends ProcessBusOptions {
   /**
-   * Whether events are kept in a stream of JetStream, which has the name of the bus and is made if there is none. Without it,
-   * each loss of the connection is a gap.
+   * Whether events are kept in a stream of JetStream, which has the name of the bus and is made if
+   * there is none. Without it, each loss of the connection is a gap.
    *
    * @default true if the server has JetStream
    */

@@ -14,7 +14,8 @@ import { MemorySessions } from './memory-sessions.js';
 /** How an {@link InMemoryBus} keeps events and reports errors. */
 export interface InMemoryBusOptions extends RetentionOptions {
   /**
-   * Called with what a listener throws, and with the error of each publish that fails, awaited or not.
+   * Called with what a listener throws, and with the error of each publish that fails, awaited or
+   * not.
    *
    * @default console.error
    */

@@ -32,29 +32,32 @@ export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObje
 /** How a {@link durableObjectBus} is found and how it tells of trouble. */
 export interface DurableObjectBusOptions {
   /**
-   * The name of the bus in the namespace. Servers whose buses have the same name receive each other's events.
+   * The name of the bus in the namespace. Servers whose buses have the same name receive each
+   * other's events.
    *
    * @default 'mcp-listen'
    */
   bus?: string;
   /**
-   * Called with the error of each publish that fails, awaited or not, and when a listener has lost events.
+   * Called with the error of each publish that fails, awaited or not, and when a listener has lost
+   * events.
    *
    * @default console.error
    */
   onError?: (error: Error) => void;
   /**
-   * Called when streams that share a socket lose the bus, and when they have it again. Other streams report to `onLog` of
-   * `createListenHandler`.
+   * Called when streams that share a socket lose the bus, and when they have it again. Other
+   * streams report to `onLog` of `createListenHandler`.
    *
    * @default undefined
    */
   onLog?: StreamLogger;
   /**
-   * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all streams share the socket that
-   * the request of one of them opens. This needs a runtime where a request can write to the streams of others, which Workers
-   * do not promise. `auto`: shared if a trial with the first two streams shows that it works, otherwise each. Streams of
-   * sessions always have a socket each.
+   * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all
+   * streams share the socket that the request of one of them opens. This needs a runtime where a
+   * request can write to the streams of others, which Workers do not promise. `auto`: shared if a
+   * trial with the first two streams shows that it works, otherwise each. Streams of sessions
+   * always have a socket each.
    *
    * @default 'auto'
    */

@@ -21,15 +21,16 @@ import { upstreamPrincipal } from './upstream-principal.js';
 /** How {@link createGateway} serves. */
 export interface GatewayOptions extends ProxyOptions {
   /**
-   * The bus of all requests, or a function that returns that of each request, and so its tenant. Tenants do not receive each
-   * other's events and cannot use each other's sessions. A request for which the function returns undefined gets 404.
+   * The bus of all requests, or a function that returns that of each request, and so its tenant.
+   * Tenants do not receive each other's events and cannot use each other's sessions. A request for
+   * which the function returns undefined gets 404.
    *
    * @default 'mcp-listen'
    */
   bus?: BusName;
   /**
-   * The secret of those who publish at `/publish`, as {@link PublishHandlerOptions.secret}. Without one, and without
-   * `publish.publishers`, there is no such path.
+   * The secret of those who publish at `/publish`, as {@link PublishHandlerOptions.secret}. Without
+   * one, and without `publish.publishers`, there is no such path.
    *
    * @default undefined
    */
@@ -38,9 +39,9 @@ export interface GatewayOptions extends ProxyOptions {
   publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
   /**
    * What an admitted caller receives of what it names. `acknowledged`: what the server behind
-   * acknowledges to a listen with the credentials of that caller, asked again like every `authorize`;
-   * nothing if the server has no `subscriptions/listen`. `admitted`: everything that is published or
-   * watched. An `authorize` in `listen` replaces both.
+   * acknowledges to a listen with the credentials of that caller, asked again like every
+   * `authorize`; nothing if the server has no `subscriptions/listen`. `admitted`: everything that
+   * is published or watched. An `authorize` in `listen` replaces both.
    *
    * @default 'acknowledged'
    */
@@ -62,30 +63,39 @@ export interface GatewayOptions extends ProxyOptions {
    */
   admitsUnknownMethod?: boolean;
   /**
-   * How listens and sessions are served. Here `advertise` is `all` by default if there is a secret for publishers and no
-   * `server`, and `timeouts.authorizeMs` is 10,000. The default `principal` admits the callers that the
-   * server behind serves, and names each by a digest of its credentials, unless the server serves
-   * callers without any; the default `authorize` is what `rights` says.
+   * How listens and sessions are served. Here `advertise` is `all` by default if there is a secret
+   * for publishers and no `server`, and `timeouts.authorizeMs` is 10,000. The default `principal`
+   * admits the callers that the server behind serves, and names each by a digest of its
+   * credentials, unless the server serves callers without any; the default `authorize` is what
+   * `rights` says.
    */
   listen?: Omit<ListenHandlerOptions, 'bus' | 'credentialHeaders'>;
 }
 
 /** Stands in front of an MCP server. */
 export interface Gateway {
-  /** Answers `/mcp`, `/publish` and `/.well-known/`, with any path before it if `bus` is a function; everything else gets 404. */
+  /**
+   * Answers `/mcp`, `/publish` and `/.well-known/`, with any path before it if `bus` is a function;
+   * everything else gets 404.
+   */
   fetch: (request: Request) => Promise<Response>;
-  /** Returns what serves a bus in this isolate: to publish on it, for its numbers, or to drain it. Default: the `bus` of the options. */
+  /**
+   * Returns what serves a bus in this isolate: to publish on it, for its numbers, or to drain it.
+   * Default: the `bus` of the options.
+   */
   server: (bus?: string) => ListenHandler;
   /**
-   * Returns the default name of the caller of a request, for `disconnect`; undefined without credentials. Where
-   * the server behind serves callers without credentials, streams and sessions have no such name.
+   * Returns the default name of the caller of a request, for `disconnect`; undefined without
+   * credentials. Where the server behind serves callers without credentials, streams and sessions
+   * have no such name.
    */
   nameOf: (request: Request) => Promise<string | undefined>;
 }
 
 /**
- * Serves `subscriptions/listen` and sessions in front of the MCP server at the URL `upstream`, in whatever language,
- * and forwards everything else to it. Make it once, for example at the top of the module.
+ * Serves `subscriptions/listen` and sessions in front of the MCP server at the URL `upstream`, in
+ * whatever language, and forwards everything else to it. Make it once, for example at the top of
+ * the module.
  *
  * @throws ListenError `invalid-options`.
  *

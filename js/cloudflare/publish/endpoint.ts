@@ -19,36 +19,40 @@ import { UnverifiedBodies } from './unverified-bodies.js';
 /** Who may publish, and to which bus. */
 export interface PublishHandlerOptions extends FrontOptions {
   /**
-   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a bearer token, or signs the
-   * request. A function is called with the name of each bus. With undefined or an empty text there is no such publisher.
+   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a
+   * bearer token, or signs the request. A function is called with the name of each bus. With
+   * undefined or an empty text there is no such publisher.
    *
    * @default undefined
    */
   secret?: string | undefined | ((bus: string) => string | undefined | Promise<string | undefined>);
   /**
-   * Further publishers, whose rights can be narrowed. A function is called with the name of each bus.
+   * Further publishers, whose rights can be narrowed. A function is called with the name of each
+   * bus.
    *
    * @default []
    */
   publishers?: readonly Publisher[] | ((bus: string) => PublishersOfBus | Promise<PublishersOfBus>);
   /**
-   * The bus to publish to: its name, or a function that returns the name of the bus of each request.
+   * The bus to publish to: its name, or a function that returns the name of the bus of each
+   * request.
    *
    * @default 'mcp-listen'
    */
   bus?: BusName;
   /**
-   * Also accepts signatures of the first version. They cover the timestamp and the body, but not the bus, so a captured one
-   * publishes to every bus with the same secret.
+   * Also accepts signatures of the first version. They cover the timestamp and the body, but not
+   * the bus, so a captured one publishes to every bus with the same secret.
    *
    * @default false
    */
   acceptV1?: boolean;
   /**
-   * Number of requests that may fail to show a secret within a minute, for each bus and for each address that the host
-   * passes on. Further failures get 429. A signed request counts as a failure until its signature is verified, so signed
-   * requests beyond the bound are refused unread. A right bearer token is always accepted, and so is a right signature
-   * where the host passes on no address. Each isolate counts for itself. 0 disables.
+   * Number of requests that may fail to show a secret within a minute, for each bus and for each
+   * address that the host passes on. Further failures get 429. A signed request counts as a failure
+   * until its signature is verified, so signed requests beyond the bound are refused unread. A
+   * right bearer token is always accepted, and so is a right signature where the host passes on no
+   * address. Each isolate counts for itself. 0 disables.
    *
    * @default 30
    */
@@ -56,8 +60,8 @@ export interface PublishHandlerOptions extends FrontOptions {
   /** How long things may take, in milliseconds. 0 disables a timeout. */
   timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
   /**
-   * Called with every error behind a 503, and with the error of each `secret` or publisher that a function returns and that is
-   * invalid.
+   * Called with every error behind a 503, and with the error of each `secret` or publisher that a
+   * function returns and that is invalid.
    *
    * @default console.error
    */

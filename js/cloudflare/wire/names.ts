@@ -1,6 +1,7 @@
 /**
- * The name of one bus, or a function that returns the name of the bus of each request; undefined where there is no such
- * bus. A name has at most 256 characters, none of which is a control character.
+ * The name of one bus, or a function that returns the name of the bus of each request; undefined
+ * where there is no such bus. A name has at most 256 characters, none of which is a control
+ * character.
  */
 export type BusName = string | ((request: Request) => string | undefined | Promise<string | undefined>);
 

@@ -14,7 +14,8 @@ export interface WebHandler {
 /** How {@link toNodeHandler} tells of trouble. */
 export interface NodeHandlerOptions {
   /**
-   * Called with what `fetch` throws, and with an error for each body that other code has already read.
+   * Called with what `fetch` throws, and with an error for each body that other code has already
+   * read.
    *
    * @default console.error
    */

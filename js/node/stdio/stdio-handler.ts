@@ -29,8 +29,8 @@ export interface StdioListenOptions {
    */
   bus?: ListenBus | ServerEventBus;
   /**
-   * The name of the server, and what it notifies about. Without it the server is asked with `server/discover`, again when
-   * the `ttlMs` of its answer is over.
+   * The name of the server, and what it notifies about. Without it the server is asked with
+   * `server/discover`, again when the `ttlMs` of its answer is over.
    *
    * @default undefined
    */
@@ -74,7 +74,8 @@ export interface StdioAuthorizeContext {
 /** Upper bounds in counts and bytes. Each is the largest value that is still accepted. */
 export interface StdioListenLimits extends ListenLimits {
   /**
-   * Bytes of any line of the client. A longer one is refused, and reading continues after it. 0 accepts only empty lines.
+   * Bytes of any line of the client. A longer one is refused, and reading continues after it. 0
+   * accepts only empty lines.
    *
    * @default 10_485_760
    */
@@ -103,12 +104,14 @@ export interface StdioListenServer {
 }
 
 /**
- * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio server. Listens
- * and what cancels them are answered here; every other line passes through, in both directions, byte for byte.
+ * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio
+ * server. Listens and what cancels them are answered here; every other line passes through, in both
+ * directions, byte for byte.
  *
- * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of the lists, and of
- * the resources that it subscribes to. Of what passes through, the answer to `initialize` is made to name the capabilities of `server`
- * where these are given, and that to `resources/subscribe` is ours where the server behind has no such method.
+ * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of
+ * the lists, and of the resources that it subscribes to. Of what passes through, the answer to
+ * `initialize` is made to name the capabilities of `server` where these are given, and that to
+ * `resources/subscribe` is ours where the server behind has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
  *

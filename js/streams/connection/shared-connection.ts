@@ -80,8 +80,8 @@ export class SharedConnection {
   }
 
   /**
-   * Opens a stream on behalf of its own request. The bus is asked as often as any of the streams wants: every `probeMs`
-   * milliseconds, 0 for never.
+   * Opens a stream on behalf of its own request. The bus is asked as often as any of the streams
+   * wants: every `probeMs` milliseconds, 0 for never.
    */
   open(opening: Opening, probeMs: number): FanoutStream {
     if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#expect(probeMs);

@@ -20,7 +20,8 @@ export type PublishedAt = number | 'key-reused' | 'signatures-full';
 /** For how many publishes, and for how long, a bus remembers what it was published once. */
 export interface IdempotencyOptions {
   /**
-   * Number of idempotency keys to remember, of all publishers together. The oldest is forgotten first.
+   * Number of idempotency keys to remember, of all publishers together. The oldest is forgotten
+   * first.
    *
    * @default 10_000
    */
@@ -32,8 +33,9 @@ export interface IdempotencyOptions {
    */
   idempotencyMs?: number;
   /**
-   * Number of signed publishes that a bus takes within 11 minutes. It remembers each for that long, which is longer than its
-   * signature is fresh. Beyond the limit it refuses further ones with 503, and forgets none.
+   * Number of signed publishes that a bus takes within 11 minutes. It remembers each for that long,
+   * which is longer than its signature is fresh. Beyond the limit it refuses further ones with 503,
+   * and forgets none.
    *
    * @default 100_000
    */
